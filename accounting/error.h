@@ -1,0 +1,31 @@
+// The one error type of Surety. Every refusal carries a code, from which the command derives its exit code, and one line
+// that names the value and the constraint it breaks.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace surety {
+
+enum class ErrorCode {
+  invalid_argument,  ///< a parameter, flag or event breaks its constraint, or two parts do not fit together
+  unsupported,       ///< no theorem is known to this accountant for the event; the message names the event
+  bad_data,          ///< a data set or model file cannot be read as what it is said to be
+  budget_exceeded,   ///< a reservation would exceed the ledger's budget
+  damaged_ledger,    ///< a file is not a ledger, is truncated, or has an unknown version
+  environment,       ///< the machine refused: full disk, no entropy, no permission
+  unreachable,       ///< no parameter value meets the target
+  memory,            ///< an answer of the requested width would need more memory than allowed
+  internal,          ///< a defect in Surety itself
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message) : std::runtime_error{message}, code_{code} {}
+  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+
+ private:
+  ErrorCode code_;
+};
+
+}  // namespace surety

@@ -1,0 +1,21 @@
+// Reading JSON that may be hostile or damaged.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace surety::accounting {
+
+/// Parses JSON and refuses what nlohmann-json would accept in silence: duplicate keys, and nesting deeper than `max_depth`.
+/// \throws Error{invalid_argument} with `what` and the reason.
+[[nodiscard]] nlohmann::json parse_strict_json(std::string_view text, int max_depth, std::string_view what);
+
+/// \throws Error{invalid_argument} unless `object` is an object with exactly the fields `names`.
+void require_fields(const nlohmann::json& object, std::initializer_list<std::string_view> names, std::string_view what);
+
+/// A number for JSON, where infinity has no spelling of its own: finite values as they are, infinity as the string "infinity".
+[[nodiscard]] nlohmann::json json_number(double value);
+
+}  // namespace surety::accounting
