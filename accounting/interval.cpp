@@ -24,6 +24,13 @@ Interval::Interval(double value, mpfr_prec_t precision) : Interval{Uninitialised
   mpfr_set_d(upper_, value, MPFR_RNDU);
 }
 
+Interval Interval::pi(mpfr_prec_t precision) {
+  Interval result{Uninitialised{}, precision};
+  mpfr_const_pi(result.lower_, MPFR_RNDD);
+  mpfr_const_pi(result.upper_, MPFR_RNDU);
+  return result;
+}
+
 Interval::Interval(const Interval& other) : Interval{Uninitialised{}, other.precision()} {
   mpfr_set(lower_, other.lower_, MPFR_RNDD);
   mpfr_set(upper_, other.upper_, MPFR_RNDU);
@@ -54,6 +61,20 @@ bool Interval::agrees_to(int bits) const {
   mpfr_sub(gap.upper_, upper_, lower_, MPFR_RNDU);
   mpfr_mul_2si(gap.upper_, gap.upper_, bits, MPFR_RNDU);
   return mpfr_cmpabs(gap.upper_, mpfr_cmpabs(lower_, upper_) < 0 ? lower_ : upper_) <= 0;
+}
+
+int Interval::compare(double value) const {
+  if (mpfr_cmp_d(upper_, value) <= 0) return -1;
+  return mpfr_cmp_d(lower_, value) > 0 ? 1 : 0;
+}
+
+double Interval::approximate_log() const {
+  Interval middle{Uninitialised{}, 64};
+  mpfr_add(middle.upper_, lower_, upper_, MPFR_RNDN);
+  mpfr_div_2ui(middle.upper_, middle.upper_, 1, MPFR_RNDN);
+  if (mpfr_sgn(middle.upper_) <= 0) return -std::numeric_limits<double>::infinity();
+  mpfr_log(middle.upper_, middle.upper_, MPFR_RNDN);
+  return mpfr_get_d(middle.upper_, MPFR_RNDN);
 }
 
 Interval operator-(const Interval& a) {
@@ -160,10 +181,36 @@ Interval clamp(const Interval& a, double lowest, double highest) {
   return result;
 }
 
+Interval hull(const Interval& a, const Interval& b) {
+  Interval result{Interval::Uninitialised{}, std::max(a.precision(), b.precision())};
+  mpfr_min(result.lower_, a.lower_, b.lower_, MPFR_RNDD);
+  mpfr_max(result.upper_, a.upper_, b.upper_, MPFR_RNDU);
+  return result;
+}
+
 Interval normal_cdf(const Interval& x) {
   const Interval half{0.5, x.precision()};
   const Interval two{2.0, x.precision()};
   return half * erfc(-x / sqrt(two));
+}
+
+Interval normal_density(const Interval& x) {
+  const Interval two{2.0, x.precision()};
+  return exp(-(x * x) / two) / sqrt(two * Interval::pi(x.precision()));
+}
+
+Interval mills_ratio(const Interval& x) {
+  const auto depth = static_cast<int>(x.precision() / 8);
+  // The tail of the fraction after `depth` levels lies between 0 and infinity, so its last denominator lies above x.
+  Interval shallow = x;
+  Interval deep = x + Interval{static_cast<double>(depth), x.precision()} / x;
+  for (int k = depth - 1; k >= 1; --k) {
+    const Interval numerator{static_cast<double>(k), x.precision()};
+    shallow = x + numerator / shallow;
+    deep = x + numerator / deep;
+  }
+  const Interval one{1.0, x.precision()};
+  return hull(one / shallow, one / deep);
 }
 
 }  // namespace surety::accounting

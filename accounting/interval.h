@@ -13,6 +13,7 @@ class Interval {
  public:
   /// The single point `value`, at `precision` bits (a double is exact from 53 bits on). \pre value is finite.
   Interval(double value, mpfr_prec_t precision);
+  [[nodiscard]] static Interval pi(mpfr_prec_t precision);
   Interval(const Interval& other);
   Interval(Interval&& other) noexcept;
   Interval& operator=(Interval other) noexcept;
@@ -24,8 +25,10 @@ class Interval {
   [[nodiscard]] const mpfr_t& lower() const { return lower_; }
   [[nodiscard]] const mpfr_t& upper() const { return upper_; }
 
-  [[nodiscard]] bool certainly_positive() const { return mpfr_sgn(lower_) > 0; }
-  [[nodiscard]] bool certainly_less(const Interval& other) const { return mpfr_less_p(upper_, other.lower_) != 0; }
+  /// -1 where the interval lies at or below `value`, +1 where it lies above, 0 where that is in doubt.
+  [[nodiscard]] int compare(double value) const;
+  /// A double near the natural logarithm, also where the value itself is below the range of double; -infinity near 0.
+  [[nodiscard]] double approximate_log() const;
   /// The two ends of one interval agree to a relative 2^-bits. A pure zero agrees with itself.
   [[nodiscard]] bool agrees_to(int bits) const;
 
@@ -44,6 +47,8 @@ class Interval {
   friend Interval erfc(const Interval& a);
   /// The part of `a` between `lowest` and `highest`, where the caller knows the exact value to lie.
   friend Interval clamp(const Interval& a, double lowest, double highest);
+  /// The smallest interval that holds both.
+  friend Interval hull(const Interval& a, const Interval& b);
 
  private:
   struct Uninitialised {};
@@ -55,5 +60,10 @@ class Interval {
 
 /// Phi(x), the distribution function of N(0, 1).
 [[nodiscard]] Interval normal_cdf(const Interval& x);
+/// phi(x), the density of N(0, 1).
+[[nodiscard]] Interval normal_density(const Interval& x);
+/// (1 - Phi(x)) / phi(x), without the underflow of its parts; narrow where x is large. \pre x > 0.
+/// \source Laplace's continued fraction 1/(x + 1/(x + 2/(x + 3/(x + ...)))), whose successive convergents lie on either side.
+[[nodiscard]] Interval mills_ratio(const Interval& x);
 
 }  // namespace surety::accounting

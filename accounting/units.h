@@ -57,6 +57,9 @@ struct DeltaRule {
 struct RhoRule : NonNegative {
   static constexpr std::string_view name = "rho";
 };
+struct MuRule : NonNegative {
+  static constexpr std::string_view name = "mu";
+};
 struct NoiseMultiplierRule : Positive {
   static constexpr std::string_view name = "noise multiplier";
 };
@@ -64,6 +67,7 @@ struct NoiseMultiplierRule : Positive {
 using Epsilon = Quantity<EpsilonRule>;
 using Delta = Quantity<DeltaRule>;
 using Rho = Quantity<RhoRule>;
+using Mu = Quantity<MuRule>;
 using NoiseMultiplier = Quantity<NoiseMultiplierRule>;
 
 /// Which data sets are neighbours.

@@ -1,0 +1,47 @@
+// The closed-form accountant: events whose privacy curve is known exactly.
+//
+// Gaussian releases (also repeated, composed and adaptively chosen) are together exactly as hard to tell apart as N(0, 1) and
+// N(mu, 1) with mu^2 = sum of 1 / multiplier^2 [DRS19, Corollary 3.3 and Theorem 3.2], and that pair has the curve
+//
+//     delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)          [BW18, Theorem 8]
+//
+// Everything is evaluated in MPFR interval arithmetic, at twice the precision until the answer is narrow.
+//
+// [DRS19] Dong, Roth, Su: Gaussian differential privacy. [BW18] Balle, Wang: Improving the Gaussian mechanism.
+#pragma once
+
+#include <string_view>
+
+#include <surety/accounting/accountant.h>
+#include <surety/accounting/interval.h>
+
+namespace surety::accounting {
+
+struct ClosedForm {
+  static constexpr std::string_view name = "closed-form";
+};
+
+/// Enclosure of delta(epsilon) of `event`, of relative width at most 2^-50 (absolute 5e-324 below the range of double).
+/// \throws Error{unsupported} naming a part without a closed form.
+/// \complexity some 50 microseconds; O(size of the event).
+/// \source [BW18] Theorem 8, docs/guarantees.md#gaussian-curve.
+[[nodiscard]] Enclosure delta(const ClosedForm& accountant, const Event& event, Epsilon epsilon);
+
+/// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}, of relative width at most 1e-13 unless delta is so close to
+/// delta(0) that the event itself leaves it open. delta = 0 costs infinity.
+/// \throws Error{unsupported} naming a part without a closed form.
+[[nodiscard]] Enclosure epsilon(const ClosedForm& accountant, const Event& event, Delta delta);
+
+/// mu^2 of an event of Gaussian releases, as an interval of the given precision in bits.
+/// \throws Error{unsupported} naming a part that is not Gaussian.
+[[nodiscard]] Interval gaussian_mu_squared(const Event& event, mpfr_prec_t precision);
+
+/// The curve of N(0, 1) against N(mu, 1); mu = 0 costs nothing. Widths as above.
+[[nodiscard]] Enclosure gaussian_delta(Mu mu, Epsilon epsilon);
+[[nodiscard]] Enclosure gaussian_epsilon(Mu mu, Delta delta);
+
+/// mu*(epsilon, delta): the largest mu whose curve passes at or below (epsilon, delta), of relative width at most 1e-13.
+/// Zero where delta = 0.
+[[nodiscard]] Enclosure largest_mu(Epsilon epsilon, Delta delta);
+
+}  // namespace surety::accounting

@@ -1,0 +1,61 @@
+#include <surety/accounting/zcdp.h>
+
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <limits>
+
+#include <surety/accounting/closed_form.h>
+
+namespace surety::accounting {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr mpfr_prec_t precision = 128;
+
+/// A point where the increasing function crosses 0, to some 50 bits. \pre increasing(low) <= 0 <= increasing(high).
+template <class Function>
+double crossing(Function increasing, double low, double high) {
+  std::uintmax_t evaluations = 200;
+  const auto root = boost::math::tools::toms748_solve(increasing, low, high, boost::math::tools::eps_tolerance<double>(50), evaluations);
+  return root.first + (root.second - root.first) / 2;
+}
+
+/// log(t / (1 + t)), which is negative.
+Interval log_odds(const Interval& t) { return log(t) - log1p(t); }
+
+}  // namespace
+
+Interval zcdp_rho(const Event& event, mpfr_prec_t bits) { return gaussian_mu_squared(event, bits) / Interval{2, bits}; }
+
+Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
+  const Interval rho = zcdp_rho(event, precision);
+  const double rho_near = rho.enclosure().upper;
+  // Stationarity in t: (1 + 2 t) rho + log(t / (1 + t)) = epsilon, increasing in t = e^s.
+  const auto slope = [&](double s) { return (1 + 2 * std::exp(s)) * rho_near - std::log1p(std::exp(-s)) - epsilon.value(); };
+  constexpr double widest = 700;
+  if (!(slope(-widest) < 0)) return at_most(1);
+  const double s = slope(widest) > 0 ? crossing(slope, -widest, widest) : widest;
+  const Interval t{std::exp(s), precision};
+  const Interval order = Interval{1, precision} + t;
+  const Interval log_delta = t * (order * rho - Interval{epsilon.value(), precision}) - log(t) + order * log_odds(t);
+  return at_most(clamp(exp(log_delta), 0, 1).enclosure().upper);
+}
+
+Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
+  if (delta.value() == 0) return at_most(infinity);
+  const Interval rho = zcdp_rho(event, precision);
+  const double rho_near = rho.enclosure().upper;
+  if (!std::isfinite(rho_near)) return at_most(infinity);
+  // On the envelope over t: epsilon = (1 + 2 t) rho + log(t / (1 + t)) and log(1 / delta) = t^2 rho + log(1 + t).
+  const double level = -std::log(delta.value());
+  const auto excess = [&](double candidate) { return candidate * candidate * rho_near + std::log1p(candidate) - level; };
+  const double largest = std::min(std::sqrt(level / rho_near), std::expm1(level)) * (1 + 1e-12);
+  double best = excess(largest) > 0 ? crossing(excess, 0, largest) : largest;
+  best = std::min(std::max(best, std::numeric_limits<double>::min()), std::numeric_limits<double>::max());
+  const Interval t{best, precision};
+  const Interval order = Interval{1, precision} + t;
+  const Interval bound = order * rho + (order * log_odds(t) - log(t) - log(Interval{delta.value(), precision})) / t;
+  return at_most(std::max(0.0, bound.enclosure().upper));
+}
+
+}  // namespace surety::accounting
