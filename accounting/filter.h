@@ -33,7 +33,7 @@ struct Budget {
 
 class Filter {
  public:
-  /// \throws Error{invalid_argument} when delta is 0, which no Gaussian release satisfies.
+  /// \throws Error{invalid_argument} when epsilon or delta is 0: no Gaussian release has delta = 0.
   explicit Filter(const Budget& budget);
 
   [[nodiscard]] const Budget& budget() const noexcept { return budget_; }
@@ -55,7 +55,7 @@ class Filter {
   [[nodiscard]] std::string_view unit() const;
   /// The cost of `total` in `unit()`: the exact sum is inside. \throws as `admits`.
   [[nodiscard]] Enclosure spent(const Releases& total) const;
-  /// The largest admissible cost in `unit()`: the exact limit is inside.
+  /// The largest cost that the rule admits, in `unit()`: the exact limit is inside. \complexity some 100 curve evaluations.
   [[nodiscard]] Enclosure limit() const;
 
  private:

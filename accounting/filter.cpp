@@ -1,0 +1,96 @@
+#include <surety/accounting/filter.h>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/calibrate.h>
+#include <surety/accounting/closed_form.h>
+#include <surety/accounting/zcdp.h>
+
+namespace surety::accounting {
+
+namespace {
+
+// Well beyond double, so that an enclosure of the sum is as narrow as double allows.
+constexpr mpfr_prec_t precision = 128;
+
+/// Whether a kind of release has a proof under a kind of filter. An accountant's ability to compose a kind of release is not
+/// enough (see filter.h), hence an answer of its own for each kind, and no build without one.
+struct HasRule {
+  FilterKind kind;
+
+  bool operator()(const Event::Gaussian&) const { return kind == FilterKind::gaussian || kind == FilterKind::zcdp; }
+  bool operator()(const Event::Repeated&) const { return false; }  // structure is never a leaf
+  bool operator()(const Event::Composed&) const { return false; }
+};
+
+}  // namespace
+
+std::string_view name(FilterKind kind) {
+  switch (kind) {
+    case FilterKind::gaussian: return "gaussian";
+    case FilterKind::zcdp: return "zcdp";
+  }
+  throw Error{ErrorCode::internal, "a kind of filter without a name"};
+}
+
+FilterKind parse_filter_kind(std::string_view text) {
+  for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp}) {
+    if (text == name(kind)) return kind;
+  }
+  throw Error{ErrorCode::invalid_argument, fmt::format("filter is '{}', must be gaussian or zcdp", text)};
+}
+
+Filter::Filter(const Budget& budget) : budget_{budget} {
+  if (budget.target.delta.value() == 0) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("delta of the budget is 0, must be greater than 0 for a filter of kind {}", name(budget.filter))};
+  }
+}
+
+void Filter::require_rule_for(const Releases& total) const {
+  if (total.adjacency() != budget_.target.adjacency) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("adjacency of the releases is {}, must be the budget's, {}",
+                                                         surety::name(total.adjacency()), surety::name(budget_.target.adjacency))};
+  }
+  for (const auto& entry : total.entries()) {
+    if (!std::visit(HasRule{budget_.filter}, entry.leaf.node())) {
+      throw Error{ErrorCode::unsupported, fmt::format("no filter of kind {} is proved for {}", name(budget_.filter), describe(entry.leaf))};
+    }
+  }
+}
+
+bool Filter::admits(const Releases& total) const {
+  require_rule_for(total);
+  const auto event = total.event();
+  if (!event) return true;
+  const auto& target = budget_.target;
+  const Enclosure at_epsilon =
+      budget_.filter == FilterKind::gaussian ? delta(ClosedForm{}, *event, target.epsilon) : delta(Zcdp{}, *event, target.epsilon);
+  return at_epsilon.upper <= target.delta.value();
+}
+
+std::string_view Filter::unit() const { return budget_.filter == FilterKind::gaussian ? "mu^2" : "rho"; }
+
+Enclosure Filter::spent(const Releases& total) const {
+  require_rule_for(total);
+  const auto event = total.event();
+  if (!event) return {0.0, 0.0};
+  return budget_.filter == FilterKind::gaussian ? gaussian_mu_squared(*event, precision).enclosure()
+                                                : zcdp_rho(*event, precision).enclosure();
+}
+
+Enclosure Filter::limit() const {
+  const auto& target = budget_.target;
+  if (budget_.filter == FilterKind::zcdp) {
+    // Between a release that is certainly admitted and one that is not: rho falls as the multiplier grows.
+    const auto release = [&](NoiseMultiplier z) { return gaussian(z, target.adjacency); };
+    const auto found = calibrate(release, target, Zcdp{});
+    return {zcdp_rho(found.event, precision).enclosure().lower,
+            zcdp_rho(release(NoiseMultiplier{found.largest_failing}), precision).enclosure().upper};
+  }
+  const Enclosure mu = largest_mu(target.epsilon, target.delta);
+  const auto square = [](double value) { return (Interval{value, precision} * Interval{value, precision}).enclosure(); };
+  return {square(mu.lower).lower, square(mu.upper).upper};
+}
+
+}  // namespace surety::accounting
