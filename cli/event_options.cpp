@@ -1,0 +1,24 @@
+#include "event_options.h"
+
+#include <fmt/format.h>
+
+namespace surety::cli {
+
+void EventOptions::add_to(CLI::App& command) {
+  command.add_option("--event", event, "What is released: gaussian(z), repeat(count, event), compose(event, ...); or its JSON form")->required();
+  command.add_option("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out")->required();
+}
+
+Event EventOptions::parse(const std::map<std::string, double>& values) const {
+  const auto said = parse_adjacency(adjacency);
+  const auto first = event.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || event[first] != '{') return parse_event(event, said, values);
+  auto parsed = event_from_json(event);
+  if (parsed.adjacency() != said) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("adjacency is {}, must be {} as in the event", name(said), name(parsed.adjacency()))};
+  }
+  return parsed;
+}
+
+}  // namespace surety::cli

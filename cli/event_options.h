@@ -1,0 +1,21 @@
+// The options by which a user says an event: shared by the commands that account for one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+
+#include <surety/accounting/event.h>
+
+namespace surety::cli {
+
+struct EventOptions {
+  std::string event;      ///< the event language, or its JSON form
+  std::string adjacency;
+
+  void add_to(CLI::App& command);
+  /// The event, with `values` for its names. \throws Error{invalid_argument}, also when a JSON event says another adjacency.
+  [[nodiscard]] Event parse(const std::map<std::string, double>& values = {}) const;
+};
+
+}  // namespace surety::cli

@@ -1,0 +1,138 @@
+// surety ledger: make one, with or without a budget; list its runs; show one.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <surety/accounting/ledger.h>
+
+#include "command.h"
+#include "output.h"
+
+namespace surety::cli {
+namespace {
+
+using accounting::Ledger;
+
+struct LedgerOptions {
+  std::string path;
+  std::string adjacency;
+  std::optional<double> epsilon;
+  std::optional<double> delta;
+  std::string filter = "gaussian";
+  std::uint64_t run = 0;
+  bool json = false;
+};
+
+std::string_view state_of(const accounting::Run& run) { return run.settlement ? "settled" : "reserved"; }
+
+nlohmann::json event_json(const std::optional<Event>& event) { return event ? to_json(*event) : nlohmann::json{}; }
+
+nlohmann::json json(const accounting::Run& run) {
+  nlohmann::json object{{"run", run.id.value},        {"created", run.created},           {"state", state_of(run)},
+                        {"planned", to_json(run.plan.event)}, {"charged", event_json(run.charged())}, {"note", run.plan.note},
+                        {"not_private", run.plan.not_private}};
+  if (run.plan.promise) object["promise"] = {{"epsilon", run.plan.promise->epsilon.value()}, {"delta", run.plan.promise->delta.value()}};
+  if (run.settlement) {
+    object["settled"] = {{"time", run.settlement->time},
+                         {"released", event_json(run.settlement->released)},
+                         {"stop", accounting::name(run.settlement->stopping)}};
+  }
+  return object;
+}
+
+int create(const LedgerOptions& options) {
+  const auto adjacency = parse_adjacency(options.adjacency);
+  if (options.epsilon.has_value() != options.delta.has_value()) {
+    throw Error{ErrorCode::invalid_argument, "a budget needs both --epsilon and --delta"};
+  }
+  std::optional<accounting::Budget> budget;
+  if (options.epsilon) {
+    budget = accounting::Budget{.target = {.epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = adjacency},
+                                .filter = accounting::parse_filter_kind(options.filter)};
+  }
+  static_cast<void>(Ledger::create(options.path, adjacency, budget));
+  if (options.json) {
+    nlohmann::json object{{"ledger", options.path}, {"adjacency", name(adjacency)}};
+    if (budget) object["budget"] = {{"epsilon", *options.epsilon}, {"delta", *options.delta}, {"filter", options.filter}};
+    print(object);
+  } else if (budget) {
+    fmt::print("made {} under {} with a budget of epsilon = {} at delta = {} ({} filter)\n", options.path, name(adjacency), *options.epsilon,
+               *options.delta, options.filter);
+  } else {
+    fmt::print("made {} under {} without a budget\n", options.path, name(adjacency));
+  }
+  return exit_code::fine;
+}
+
+int list(const LedgerOptions& options) {
+  const auto ledger = Ledger::open(options.path);
+  const auto runs = ledger.runs();
+  if (options.json) {
+    auto array = nlohmann::json::array();
+    for (const auto& run : runs) array.push_back(json(run));
+    print({{"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"runs", std::move(array)}});
+    return exit_code::fine;
+  }
+  for (const auto& run : runs) {
+    const auto charged = run.charged();
+    fmt::print("{:>4}  {}  {:<8}  {}{}  # {}\n", run.id.value, run.created, state_of(run), charged ? describe(*charged) : "nothing",
+               run.plan.not_private ? "  NOT PRIVATE" : "", run.plan.note);
+  }
+  fmt::print("{} run{} under {}\n", runs.size(), runs.size() == 1 ? "" : "s", name(ledger.adjacency()));
+  return exit_code::fine;
+}
+
+int show(const LedgerOptions& options) {
+  for (const auto& run : Ledger::open(options.path).runs()) {
+    if (run.id.value != options.run) continue;
+    if (options.json) {
+      print(json(run));
+      return exit_code::fine;
+    }
+    const auto line = [](std::string_view field, std::string_view value) { fmt::print("{:<12} {}\n", field, value); };
+    line("run", fmt::format("{}", run.id.value));
+    line("note", run.plan.note);
+    line("created", run.created);
+    line("planned", describe(run.plan.event));
+    if (run.settlement) {
+      line("settled", run.settlement->time);
+      line("released", run.settlement->released ? describe(*run.settlement->released) : "nothing");
+      line("stop", accounting::name(run.settlement->stopping));
+    } else {
+      line("settled", "no: running or killed, counts in full");
+    }
+    if (run.plan.promise) line("promise", fmt::format("epsilon = {} at delta = {}", run.plan.promise->epsilon, run.plan.promise->delta));
+    line("noise", run.plan.not_private ? "NOT PRIVATE: replayed from a known seed" : "fresh");
+    return exit_code::fine;
+  }
+  throw Error{ErrorCode::invalid_argument, fmt::format("run is {}, must be one that 'surety ledger list {}' shows", options.run, options.path)};
+}
+
+}  // namespace
+
+void add_ledger(CLI::App& app, Action& chosen) {
+  auto& command = *app.add_subcommand("ledger", "Make a ledger, list its runs, show one");
+  command.require_subcommand(1);
+  const auto options = std::make_shared<LedgerOptions>();
+  const auto add = [&](const char* word, const char* help, int (*action)(const LedgerOptions&)) -> CLI::App& {
+    auto& subcommand = *command.add_subcommand(word, help);
+    subcommand.add_option("ledger", options->path, "The ledger's file")->required();
+    subcommand.add_flag("--json", options->json, "Print one JSON object");
+    subcommand.callback([options, action, &chosen] { chosen = [options, action] { return action(*options); }; });
+    return subcommand;
+  };
+  auto& create_command = add("create", "Make a ledger, with a budget if --epsilon and --delta say one", create);
+  create_command.add_option("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out")->required();
+  create_command.add_option("--epsilon", options->epsilon, "The budget's epsilon");
+  create_command.add_option("--delta", options->delta, "The budget's delta");
+  create_command.add_option("--filter", options->filter, "The rule that every later run must pass: gaussian or zcdp")->capture_default_str();
+  create_command.footer("Example:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5");
+  add("list", "List the runs and what each is charged", list).footer("Example:\n  surety ledger list run.db");
+  auto& show_command = add("show", "Show one run", show);
+  show_command.add_option("run", options->run, "The run's number")->required();
+  show_command.footer("Example:\n  surety ledger show run.db 1 --json");
+}
+
+}  // namespace surety::cli

@@ -1,0 +1,45 @@
+#include "output.h"
+
+#include <fmt/core.h>
+#include <mpfr.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include <surety/accounting/json.h>
+
+namespace surety::cli {
+namespace {
+
+std::string rounded(double value, int digits, const char* pattern) {
+  if (std::isinf(value)) return value > 0 ? "infinity" : "-infinity";
+  std::array<char, 64> buffer{};
+  mpfr_t exact;
+  mpfr_init2(exact, 53);
+  mpfr_set_d(exact, value, MPFR_RNDN);
+  mpfr_snprintf(buffer.data(), buffer.size(), pattern, digits, exact);
+  mpfr_clear(exact);
+  return buffer.data();
+}
+
+}  // namespace
+
+std::string rounded_down(double value, int digits) { return rounded(value, digits, "%.*RDg"); }
+std::string rounded_up(double value, int digits) { return rounded(value, digits, "%.*RUg"); }
+
+std::string text(const Enclosure& enclosure) { return fmt::format("[{}, {}]", rounded_down(enclosure.lower), rounded_up(enclosure.upper)); }
+
+nlohmann::json json(const Enclosure& enclosure) {
+  return {{"lower", accounting::json_number(enclosure.lower)}, {"upper", accounting::json_number(enclosure.upper)}};
+}
+
+void print(const nlohmann::json& object) { fmt::print("{}\n", object.dump(2)); }
+
+void finish_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw Error{ErrorCode::environment, "standard output could not be written, must accept what the command prints"};
+  }
+}
+
+}  // namespace surety::cli
