@@ -41,6 +41,9 @@ FilterKind parse_filter_kind(std::string_view text) {
 }
 
 Filter::Filter(const Budget& budget) : budget_{budget} {
+  if (budget_.target.epsilon.value() == 0) {
+    throw Error{ErrorCode::invalid_argument, "epsilon of the budget is 0, must be greater than 0"};
+  }
   if (budget.target.delta.value() == 0) {
     throw Error{ErrorCode::invalid_argument,
                 fmt::format("delta of the budget is 0, must be greater than 0 for a filter of kind {}", name(budget.filter))};
