@@ -1,13 +1,17 @@
 # Flags shared by every target of Surety, and the one way to add a library or a test.
 
+set(CMAKE_CXX_EXTENSIONS OFF)
 add_library(surety_flags INTERFACE)
 target_compile_features(surety_flags INTERFACE cxx_std_20)
 target_compile_options(surety_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+# Floating-point results are part of the contract: no fused operation that the source does not write.
+target_compile_options(surety_flags INTERFACE -ffp-contract=off)
 if(SURETY_WARNINGS_AS_ERRORS)
   target_compile_options(surety_flags INTERFACE -Werror)
 endif()
 if(SURETY_SANITIZE)
   target_compile_options(surety_flags INTERFACE -fsanitize=${SURETY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_definitions(surety_flags INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(surety_flags INTERFACE -fsanitize=${SURETY_SANITIZE})
 endif()
 
