@@ -1,0 +1,4 @@
+// error: surety/optimizers/loss.h: No such file
+// Mechanisms know nothing of optimizers.
+#include <surety/mechanisms/random_bits.h>
+#include <surety/optimizers/loss.h>

@@ -1,0 +1,12 @@
+// error: no matching function for call to .*Gaussian::release.*mt19937_64
+// A generator of the standard library is no source of noise.
+#include <surety/mechanisms/gaussian.h>
+
+#include <random>
+
+void release(const surety::mechanisms::Gaussian& mechanism, const surety::GridVector& query) {
+  surety::mechanisms::SystemBits bits;
+  (void)mechanism.release(query, bits);
+  std::mt19937_64 engine{1};
+  (void)mechanism.release(query, engine);
+}
