@@ -1,0 +1,107 @@
+// The Gaussian mechanism, exact on a grid.
+//
+// The query is a vector of multiples of the grid step g. Each coordinate is released plus the multiple of g nearest to Z, where Z is an
+// ideal real Gaussian of standard deviation sigma >= multiplier * sensitivity. Since the query is itself on the grid, that is the grid
+// point nearest to query + Z: post-processing of the Gaussian mechanism of the proofs, so nothing is lost by being computed on a machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <surety/accounting/event.h>
+#include <surety/mechanisms/exact_rounding.h>
+#include <surety/mechanisms/grid.h>
+#include <surety/mechanisms/random_bits.h>
+#include <surety/mechanisms/sensitivity.h>
+
+namespace surety::mechanisms {
+
+/// A public grid for a Gaussian mechanism: the finest with sigma below 2^30 steps, where the sampler is fast, but one with 2^10 to 2^39
+/// steps in `sensitivity`, so that `RecordSum` accepts clipping norms near it. Rounding a record toward zero then moves it per coordinate
+/// by less than the larger of 2^-29 sigma and 2^-38 sensitivity. Depends on public parameters alone. \throws Error{invalid_argument} where
+/// no grid has such a step.
+[[nodiscard]] Grid grid_for(L2Sensitivity sensitivity, NoiseMultiplier multiplier);
+
+/// Gaussian noise for a query on a grid, as `RecordSum::sum` is.
+class Gaussian {
+ public:
+  struct Options {
+    NoiseMultiplier multiplier;  ///< sigma over sensitivity
+    L2Sensitivity sensitivity;   ///< of the query on the grid, under `adjacency`
+    Grid grid;
+    Adjacency adjacency;
+  };
+
+  /// \throws Error{invalid_argument} when sigma is more than 2^56 grid steps, or less than the least double of them.
+  explicit Gaussian(Options options);
+
+  /// Standard deviation of the ideal noise in data units: at least multiplier * sensitivity, and at most one rounding above it.
+  [[nodiscard]] double sigma() const noexcept { return noise_.sigma().value() * options_.grid.step(); }
+
+  /// What a release is, for the accountants: gaussian(multiplier) under the adjacency of the sensitivity.
+  [[nodiscard]] Event event() const { return surety::gaussian(options_.multiplier, options_.adjacency); }
+
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+
+  /// One release of `query`: coordinate i is (query.steps[i] + round(sigma N_i / g)) g for independent ideal N_i, within +-(2^62 - 1)
+  /// steps, as a double: exact up to 2^53 steps and the nearest double beyond. Never throws on a value of the query. O(dimension). \throws
+  /// Error{invalid_argument} when the query lives on another grid; Error{environment} when the bits fail.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
+    require_same_grid(query.grid);
+    GridVector noisy{.grid = query.grid, .steps = std::vector<std::int64_t>(query.steps.size())};
+    noise_.fill(noisy.steps, bits);
+    add_saturating(query.steps, noisy.steps);
+    return to_reals(noisy);
+  }
+
+ private:
+  void require_same_grid(const Grid& grid) const;
+  /// noise <- query + noise, where both the query and the result are clamped. The noise saturates at 2^63 - 1 and the query at 2^62, so
+  /// that a sum with saturated noise is at least 2^62 - 1, where results saturate: the result is a function of query + ideal noise.
+  static void add_saturating(std::span<const std::int64_t> query, std::span<std::int64_t> noise);
+
+  Options options_;
+  RoundedGaussian noise_;
+};
+
+/// Gaussian noise for a query that arrives as real numbers, already summed. Rounding it to the grid is charged to the sensitivity.
+///
+/// The guarantee is as good as the caller's bound on the sensitivity of what the machine computes: floating-point sums do not keep the
+/// sensitivity that their formula has, unlike `RecordSum`. A NaN coordinate counts as 0, and the bound must hold with that.
+class GaussianOnReals {
+ public:
+  struct Options {
+    NoiseMultiplier multiplier;  ///< sigma over the sensitivity after rounding
+    L2Sensitivity sensitivity;   ///< of the query as computed, before rounding, under `adjacency`
+    Grid grid;
+    std::size_t dimension;  ///< coordinates of the query
+    Adjacency adjacency;
+  };
+
+  /// \throws Error{invalid_argument} as `after_rounding` and `Gaussian` do.
+  explicit GaussianOnReals(Options options);
+
+  /// As of `Gaussian`, with the sensitivity after rounding: multiplier * (sensitivity + g sqrt(dimension)) or slightly more.
+  [[nodiscard]] double sigma() const noexcept { return rounded_.sigma(); }
+  [[nodiscard]] Event event() const { return rounded_.event(); }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+
+  /// One release of `query`, rounded to nearest, as `Gaussian::release`. Never throws on a value of the query.
+  /// \throws Error{invalid_argument} when the query does not have `dimension` coordinates; Error{environment} when the bits fail.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::vector<double> release(std::span<const double> query, Bits& bits) const {
+    require_dimension(query.size());
+    return rounded_.release(round_to_nearest(query, options_.grid), bits);
+  }
+
+ private:
+  void require_dimension(std::size_t size) const;
+
+  Options options_;
+  Gaussian rounded_;
+};
+
+}  // namespace surety::mechanisms

@@ -1,0 +1,60 @@
+// The grid on which every released value lives: the integer multiples of a power of two. On it sums are exact and associative,
+// so a sensitivity that is proved for real numbers holds for what the machine computes, and a released value says nothing through
+// its low-order bits.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace surety {
+
+/// The exponent of a grid's step, from -900 to 900, so that every step, every inverse step and every int64 multiple of a step is a
+/// normal double or zero.
+class Log2Step {
+ public:
+  static constexpr int lowest = -900;
+  static constexpr int highest = 900;
+
+  /// Implicit, so that a grid reads `Grid{.log2_step = -20}`. \throws Error{invalid_argument} out of range.
+  Log2Step(int value);
+  [[nodiscard]] int value() const noexcept { return value_; }
+  friend bool operator==(Log2Step, Log2Step) = default;
+
+ private:
+  int value_;
+};
+
+struct Grid {
+  Log2Step log2_step;
+
+  /// The distance between neighbouring points, in data units. Exact.
+  [[nodiscard]] double step() const noexcept { return std::ldexp(1.0, log2_step.value()); }
+  /// 1 / step, exact.
+  [[nodiscard]] double steps_per_unit() const noexcept { return std::ldexp(1.0, -log2_step.value()); }
+  friend bool operator==(const Grid&, const Grid&) = default;
+};
+
+/// A vector on a grid: coordinate i is steps[i] * grid.step().
+struct GridVector {
+  Grid grid;
+  std::vector<std::int64_t> steps;
+  friend bool operator==(const GridVector&, const GridVector&) = default;
+};
+
+namespace mechanisms {
+
+/// Sums on a grid saturate at this many steps: far beyond use, and half of what int64 holds, so that adding noise cannot overflow.
+/// Clamping brings no two vectors further apart, so it preserves every sensitivity.
+inline constexpr std::int64_t largest_sum = std::int64_t{1} << 62;
+
+/// The nearest grid point in every coordinate, halves away from zero, saturating at +-largest_sum steps. A NaN counts as 0, so the
+/// caller's sensitivity must hold for the query so completed. Never throws on a value. O(dimension).
+[[nodiscard]] GridVector round_to_nearest(std::span<const double> values, Grid grid);
+
+/// The coordinates in data units: exact up to 2^53 steps and the nearest double beyond. O(dimension).
+[[nodiscard]] std::vector<double> to_reals(const GridVector& vector);
+
+}  // namespace mechanisms
+}  // namespace surety
