@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <rapidcheck/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -555,29 +555,26 @@ TEST_F(LedgerTest, ATruncatedLedgerIsNoticedAtEveryLength) {
   }
 }
 
-TEST_F(LedgerTest, AFlippedByteNeverMakesAChargeSmaller) {
+TEST_F(LedgerTest, AChangedByteNeverMakesAChargeSmaller) {
   make_history();
   const auto whole = bytes_of(path());
-  std::mt19937_64 random{20260101};
-  int noticed = 0;
-  for (int i = 0; i < 3000; ++i) {
+  const auto expect_same_or_noticed = [&](std::size_t place, int flip) {
     auto bytes = whole;
-    // Mostly where something is written: most of a young ledger is empty space, where a flip means nothing.
-    std::size_t place = random() % bytes.size();
-    if (i % 8 != 0) {
-      while (bytes[place] == 0) place = random() % bytes.size();
-    }
-    bytes[place] = static_cast<char>(bytes[place] ^ static_cast<char>(1 + random() % 255));
+    bytes[place] = static_cast<char>(bytes[place] ^ flip);
     write_bytes(path(), bytes);
     try {
-      EXPECT_EQ(describe(*Ledger::open(path()).event()), history) << "byte " << place;
+      EXPECT_EQ(describe(*Ledger::open(path()).event()), history) << "byte " << place << " flipped by " << flip;
     } catch (const Error& error) {
-      ++noticed;
-      EXPECT_EQ(error.code(), ErrorCode::damaged_ledger) << "byte " << place << ": " << error.what();
+      EXPECT_EQ(error.code(), ErrorCode::damaged_ledger) << "byte " << place << " flipped by " << flip << ": " << error.what();
     }
     EXPECT_EQ(files(), 1U) << "byte " << place;
+  };
+  // Its lowest bit turns a digit into another digit. Most of a young ledger is empty space, where a change means nothing.
+  for (std::size_t place = 0; place < whole.size(); ++place) {
+    if (whole[place] != 0) expect_same_or_noticed(place, 1);
   }
-  EXPECT_GT(noticed, 2000);
+  std::mt19937_64 random{20260101};
+  for (int i = 0; i < 1000; ++i) expect_same_or_noticed(random() % whole.size(), static_cast<int>(1 + random() % 255));
 }
 
 // ------------------------------------------------------------------------------------------------- kills and a refusing machine
@@ -599,10 +596,8 @@ int release_until_killed(const fs::path& path, int report) {
 TEST_F(LedgerTest, AKillAtAnyMomentLosesNoCharge) {
   std::mt19937_64 random{7};
   std::uint64_t released = 0;
-  int killed_before_the_first_release = 0;
   int journals = 0;
-  constexpr int kills = 240;
-  for (int kill = 0; kill < kills; ++kill) {
+  for (int kill = 0; kill < 240; ++kill) {
     // A new ledger every eighth time, so that its creation is killed as well.
     const auto current = folder() / fmt::format("{}.db", kill / 8);
     if (kill % 8 == 0) released = 0;
@@ -610,14 +605,14 @@ TEST_F(LedgerTest, AKillAtAnyMomentLosesNoCharge) {
     ASSERT_EQ(::pipe(report.data()), 0);
     const pid_t child = start_child([&] { return release_until_killed(current, report[1]); });
     ::close(report[1]);
-    ::usleep(static_cast<useconds_t>(random() % 12'000));
+    // Every other child is first left alone until it has released something, however slow the machine is.
+    std::array<char, 4096> buffer{};
+    if (kill % 2 == 1) released += static_cast<std::uint64_t>(std::max(ssize_t{0}, ::read(report[0], buffer.data(), buffer.size())));
+    ::usleep(static_cast<useconds_t>(random() % 10'000));
     ::kill(child, SIGKILL);
     EXPECT_EQ(status_of(child), 1000 + SIGKILL);
-    std::array<char, 4096> buffer{};
-    const auto before = released;
     for (ssize_t count = 0; (count = ::read(report[0], buffer.data(), buffer.size())) > 0;) released += static_cast<std::uint64_t>(count);
     ::close(report[0]);
-    if (released == before) ++killed_before_the_first_release;
     if (fs::exists(current.string() + "-journal")) ++journals;
 
     if (!fs::exists(current)) {
@@ -627,10 +622,8 @@ TEST_F(LedgerTest, AKillAtAnyMomentLosesNoCharge) {
     const auto event = Ledger::open(current).event();
     EXPECT_GE(event ? Releases::of(*event).count(leaf(40)) : 0U, released) << "after kill " << kill;
   }
-  // The kills must have met the moments that matter: before the first release, and within a commit.
-  EXPECT_GT(killed_before_the_first_release, 5);
-  EXPECT_LT(killed_before_the_first_release, kills - 50);
-  RecordProperty("kills_within_a_commit", journals);
+  EXPECT_GT(released, 0U);
+  EXPECT_GT(journals, 0) << "no kill met a commit";
 }
 
 /// Reserves until the machine refuses, and says how that went: 0 for an error as documented after at least one reservation.
