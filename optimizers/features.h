@@ -1,0 +1,104 @@
+// How the cells of a file become the features and the label of a record: a public value, fixed before the data is read, stored
+// with the model, and applied again when the model predicts.
+//
+// Why public: a transformation that looks at the data (scaling by the largest value found, centring on the mean, dropping rare
+// categories, counting the features that occur) is a release of its own, which nobody accounts for. Here every number comes
+// from the user (bounds, categories, the count of sparse features), from the file's header, or from the one row in hand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace surety::optimizers {
+
+/// The number as it is.
+struct Unchanged {
+  friend bool operator==(const Unchanged&, const Unchanged&) = default;
+};
+/// asinh(x): the number itself near zero, its signed logarithm far away. The default where no bounds are given, so that one
+/// column of large numbers does not drown the others when the row is normalised.
+struct SignedLogarithm {
+  friend bool operator==(const SignedLogarithm&, const SignedLogarithm&) = default;
+};
+/// The number clamped to [lower, upper] and scaled to [0, 1]. Known to the user without looking at the data.
+struct Bounds {
+  double lower;
+  double upper;
+  friend bool operator==(const Bounds&, const Bounds&) = default;
+};
+/// One feature per category, 1 where the cell is that text and 0 elsewhere; an unlisted text is all zeros.
+struct Categories {
+  std::vector<std::string> names;
+  friend bool operator==(const Categories&, const Categories&) = default;
+};
+
+using ColumnMap = std::variant<Unchanged, SignedLogarithm, Bounds, Categories>;
+
+struct Column {
+  std::string name;
+  ColumnMap map;
+  friend bool operator==(const Column&, const Column&) = default;
+};
+
+/// The inputs of a CSV file, by column, in the order of the features.
+using NamedColumns = std::vector<Column>;
+/// The inputs of a LIBSVM file: indices 1 to `count`, unchanged. The largest index that occurs is private, the count is public.
+struct SparseFeatures {
+  std::uint32_t count;
+  friend bool operator==(const SparseFeatures&, const SparseFeatures&) = default;
+};
+
+struct FeatureMap {
+  std::variant<NamedColumns, SparseFeatures> inputs;
+  bool intercept = true;  ///< append a constant feature 1
+  bool unit_norm = true;  ///< then divide every row, with its intercept, by its own l2 norm; a zero row stays zero
+
+  friend bool operator==(const FeatureMap&, const FeatureMap&) = default;
+
+  /// The length of a row of features.
+  [[nodiscard]] std::size_t features() const;
+  /// \throws Error{invalid_argument} naming the column for bounds that are not finite with lower < upper, categories that are
+  ///         empty or listed twice, a column listed twice or without a name, no columns at all, or a count of sparse features
+  ///         outside 1 to 2^24.
+  void validate() const;
+};
+
+/// Divides `values` by their l2 norm; zeros stay zeros. No overflow for any finite values.
+void scale_to_unit_norm(std::vector<double>& values);
+
+/// Which column is the label, and what it is compared with.
+///   mdvis      the number in column mdvis
+///   mdvis>0    +1 where the number in column mdvis is greater than 0, else -1; also >=, <, <=, ==, !=
+struct LabelRule {
+  enum class Comparison { greater, at_least, less, at_most, equal, not_equal };
+  struct Test {
+    Comparison comparison;
+    double threshold;
+    friend bool operator==(const Test&, const Test&) = default;
+  };
+
+  std::string column;
+  std::optional<Test> test;
+
+  friend bool operator==(const LabelRule&, const LabelRule&) = default;
+  [[nodiscard]] double operator()(double cell) const;
+};
+
+/// The rule written as above. The column's name is everything before the first of < > = !, without spaces around it.
+/// \throws Error{invalid_argument} when the name is missing or the threshold is not a finite number.
+[[nodiscard]] LabelRule parse_label_rule(std::string_view text);
+/// The inverse of `parse_label_rule`.
+[[nodiscard]] std::string describe(const LabelRule& rule);
+
+[[nodiscard]] nlohmann::json to_json(const FeatureMap& map);
+/// The inverse of `to_json`. \throws Error{invalid_argument} for an unknown or missing field, or a map that is not valid.
+[[nodiscard]] FeatureMap feature_map_from_json(const nlohmann::json& json);
+
+}  // namespace surety::optimizers

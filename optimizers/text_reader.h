@@ -1,0 +1,81 @@
+// Reading text that may be hostile or damaged: a file, plain or gzip-compressed, byte by byte in bounded memory, and the
+// numbers in it. Every refusal is Error{bad_data} and starts with the file's name.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace surety::optimizers {
+
+/// The bytes of a file in order, decompressed when the file starts with the gzip magic number 1f 8b. A UTF-8 byte order mark
+/// is skipped, a zero byte refused, and `line()` counts line feeds for messages.
+class TextReader {
+ public:
+  static constexpr int end = -1;
+
+  /// \throws Error{bad_data} when the file cannot be opened or read.
+  explicit TextReader(std::filesystem::path path);
+  ~TextReader();
+  TextReader(TextReader&&) noexcept;
+  TextReader& operator=(TextReader&&) noexcept;
+
+  /// The next byte as an unsigned char, or `end`; `peek` leaves it in place.
+  /// \throws Error{bad_data} on a read error or a gzip stream that is truncated or damaged.
+  [[nodiscard]] int peek() {
+    if (position_ == filled_ && !refill()) return end;
+    return static_cast<unsigned char>(buffer_[position_]);
+  }
+  int get() {
+    const int byte = peek();
+    if (byte == end) return end;
+    ++position_;
+    if (byte == '\n') ++line_;
+    if (byte == '\0') refuse("holds a zero byte, must be text");
+    return byte;
+  }
+
+  /// The line of the next byte, from 1.
+  [[nodiscard]] std::size_t line() const noexcept { return line_; }
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+  /// \throws Error{bad_data} "<file>: <reason>", always.
+  [[noreturn]] void refuse(std::string_view reason) const;
+
+ private:
+  struct Stream;
+  bool refill();
+
+  std::filesystem::path path_;
+  std::unique_ptr<Stream> stream_;
+  std::vector<char> buffer_;
+  std::size_t position_ = 0;
+  std::size_t filled_ = 0;
+  std::size_t line_ = 1;
+};
+
+/// What is wrong with a text that should be a number.
+enum class NumberFault { none, not_a_number, not_finite, out_of_range };
+
+struct ParsedNumber {
+  double value;
+  NumberFault fault;
+};
+
+/// The whole of `text`, without surrounding spaces and tabs, as a decimal number. Independent of the locale; a leading '+' is
+/// accepted. A number that overflows a double, or underflows to zero, is out of range.
+[[nodiscard]] ParsedNumber parse_number(std::string_view text);
+
+/// "is not a number", "is not finite" or "is outside the range of double".
+[[nodiscard]] std::string_view describe(NumberFault fault);
+
+/// A user's text for one line of an error message: control characters replaced, at most 60 bytes of it, in quotes.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+
+/// `text` without leading and trailing spaces and tabs.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
+}  // namespace surety::optimizers
