@@ -29,10 +29,10 @@ namespace surety {
 
 struct StepSigmaRule {
   static constexpr std::string_view name = "sigma in grid steps";
-  static constexpr std::string_view constraint = "greater than 0 and at most 2^56";
-  static bool holds(double x) { return x > 0 && x <= 0x1p56; }
+  static constexpr std::string_view constraint = "greater than 0 and at most 2^60";
+  static bool holds(double x) { return x > 0 && x <= 0x1p60; }
 };
-/// Standard deviation of noise, in grid steps. Its largest value leaves 128 standard deviations before int64 saturates.
+/// Standard deviation of noise, in grid steps. Its largest value leaves 8 standard deviations before int64 saturates.
 using StepSigma = Quantity<StepSigmaRule>;
 
 namespace mechanisms {
@@ -44,7 +44,7 @@ namespace mechanisms {
 /// of probability about 2^-41 sigma, costs some 50 microseconds more.
 class RoundedGaussian {
  public:
-  /// Beyond this the true value is not told: it differs from every value in use by more than any sum of records (grid.h).
+  /// Samples beyond are clamped to this. `saturating_add` (grid.h) turns them into a function of the ideal sum.
   static constexpr std::int64_t saturation = std::numeric_limits<std::int64_t>::max();
 
   explicit RoundedGaussian(StepSigma sigma);

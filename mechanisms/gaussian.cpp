@@ -12,7 +12,7 @@ namespace {
 
 using accounting::Interval;
 
-/// multiplier * sensitivity / unit, rounded up.
+/// multiplier * sensitivity * units, rounded up.
 double sigma_up(NoiseMultiplier multiplier, L2Sensitivity sensitivity, double units) {
   constexpr mpfr_prec_t precision = 128;  // exact: two doubles and a power of two
   return (Interval{multiplier.value(), precision} * Interval{sensitivity.value(), precision} * Interval{units, precision})
@@ -30,22 +30,17 @@ Grid grid_for(L2Sensitivity sensitivity, NoiseMultiplier multiplier) {
 }
 
 Gaussian::Gaussian(Options options)
-    : options_{options}, noise_{StepSigma{sigma_up(options.multiplier, options.sensitivity, options.grid.steps_per_unit())}} {}
+    : options_{options}, noise_{StepSigma{sigma_up(options.multiplier, options.sensitivity, options.grid.steps_per_unit())}} {
+  const double steps = noise_.sigma().value();
+  if (!(steps <= 0x1p56)) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("sigma is {} grid steps, must be at most 2^56", steps)};
+  }
+}
 
 void Gaussian::require_same_grid(const Grid& grid) const {
   if (grid != options_.grid) {
     throw Error{ErrorCode::invalid_argument, fmt::format("the query's grid has log2_step {}, must be the mechanism's {}",
                                                          grid.log2_step.value(), options_.grid.log2_step.value())};
-  }
-}
-
-void Gaussian::add_saturating(std::span<const std::int64_t> query, std::span<std::int64_t> noise) {
-  constexpr std::int64_t largest_result = largest_sum - 1;
-  for (std::size_t i = 0; i < query.size(); ++i) {
-    const std::int64_t exact = std::clamp(query[i], -largest_sum, largest_sum);
-    std::int64_t sum = 0;
-    if (__builtin_add_overflow(exact, noise[i], &sum)) sum = noise[i];  // overflow takes the sign of both
-    noise[i] = std::clamp(sum, -largest_result, largest_result);
   }
 }
 

@@ -34,7 +34,7 @@ class Gaussian {
     Adjacency adjacency;
   };
 
-  /// \throws Error{invalid_argument} when sigma is more than 2^56 grid steps, or less than the least double of them.
+  /// \throws Error{invalid_argument} when sigma is more than 2^56 grid steps: results, which saturate at 2^62, would show it.
   explicit Gaussian(Options options);
 
   /// Standard deviation of the ideal noise in data units: at least multiplier * sensitivity, and at most one rounding above it.
@@ -52,16 +52,12 @@ class Gaussian {
   [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
     require_same_grid(query.grid);
     GridVector noisy{.grid = query.grid, .steps = std::vector<std::int64_t>(query.steps.size())};
-    noise_.fill(noisy.steps, bits);
-    add_saturating(query.steps, noisy.steps);
+    for (std::size_t i = 0; i < query.steps.size(); ++i) noisy.steps[i] = saturating_add(query.steps[i], noise_(bits));
     return to_reals(noisy);
   }
 
  private:
   void require_same_grid(const Grid& grid) const;
-  /// noise <- query + noise, where both the query and the result are clamped. The noise saturates at 2^63 - 1 and the query at 2^62, so
-  /// that a sum with saturated noise is at least 2^62 - 1, where results saturate: the result is a function of query + ideal noise.
-  static void add_saturating(std::span<const std::int64_t> query, std::span<std::int64_t> noise);
 
   Options options_;
   RoundedGaussian noise_;

@@ -1,5 +1,7 @@
 #include <surety/mechanisms/grid.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <surety/accounting/error.h>
@@ -10,6 +12,14 @@ Log2Step::Log2Step(int value) : value_{value} {
   if (!(value >= lowest && value <= highest)) {
     throw Error{ErrorCode::invalid_argument, fmt::format("grid exponent log2_step is {}, must be from {} to {}", value, lowest, highest)};
   }
+}
+
+std::int64_t saturating_add(std::int64_t exact, std::int64_t noise) noexcept {
+  constexpr std::int64_t largest_result = largest_sum - 1;
+  std::int64_t sum = 0;
+  // Only terms of one sign overflow, and then the noise alone is beyond the largest result.
+  if (__builtin_add_overflow(std::clamp(exact, -largest_sum, largest_sum), noise, &sum)) sum = noise;
+  return std::clamp(sum, -largest_result, largest_result);
 }
 
 namespace mechanisms {

@@ -36,6 +36,16 @@ struct Grid {
   friend bool operator==(const Grid&, const Grid&) = default;
 };
 
+/// Exact values on a grid count up to this many steps: far beyond use, and half of what int64 holds. Clamping brings no two vectors
+/// further apart, so it preserves every sensitivity.
+inline constexpr std::int64_t largest_sum = std::int64_t{1} << 62;
+
+/// exact + noise, in steps, where `exact` is clamped to +-largest_sum and the result to +-(largest_sum - 1).
+///
+/// For noise that saturates at the ends of int64, this is the clamped value of exact + *unsaturated* noise: when the noise saturates, the
+/// sum is beyond +-(largest_sum - 1) in both cases. So the result is post-processing of the ideal sum.
+[[nodiscard]] std::int64_t saturating_add(std::int64_t exact, std::int64_t noise) noexcept;
+
 /// A vector on a grid: coordinate i is steps[i] * grid.step().
 struct GridVector {
   Grid grid;
@@ -44,10 +54,6 @@ struct GridVector {
 };
 
 namespace mechanisms {
-
-/// Sums on a grid saturate at this many steps: far beyond use, and half of what int64 holds, so that adding noise cannot overflow.
-/// Clamping brings no two vectors further apart, so it preserves every sensitivity.
-inline constexpr std::int64_t largest_sum = std::int64_t{1} << 62;
 
 /// The nearest grid point in every coordinate, halves away from zero, saturating at +-largest_sum steps. A NaN counts as 0, so the
 /// caller's sensitivity must hold for the query so completed. Never throws on a value. O(dimension).

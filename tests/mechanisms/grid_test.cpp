@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <surety/accounting/error.h>
 
@@ -63,6 +67,33 @@ RC_GTEST_PROP(RoundToNearest, MovesAValueByAtMostHalfAStep, ()) {
 RC_GTEST_PROP(RoundToNearest, InvertsToRealsUpTo53Bits, (const std::vector<std::int32_t>& steps)) {
   const GridVector vector{Grid{*rc::gen::inRange(-900, 901)}, {steps.begin(), steps.end()}};
   RC_ASSERT(round_to_nearest(to_reals(vector), vector.grid) == vector);
+}
+
+TEST(SaturatingAdd, IsTheClampedSumOfUnsaturatedNoise) {
+  __extension__ using Wide = __int128;
+  constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
+  const std::array<Wide, 12> magnitudes{0,
+                                        1,
+                                        77,
+                                        largest_sum - 2,
+                                        largest_sum - 1,
+                                        largest_sum,
+                                        largest_sum + 1,
+                                        greatest - 1,
+                                        greatest,
+                                        Wide{greatest} + 1,
+                                        Wide{greatest} + largest_sum,
+                                        Wide{greatest} * greatest};
+  const auto clamped = [](Wide value, Wide limit) { return static_cast<std::int64_t>(std::clamp(value, -limit, limit)); };
+  for (const Wide exact : magnitudes) {
+    for (const Wide noise : magnitudes) {
+      for (const auto& [a, b] : {std::pair{exact, noise}, {exact, -noise}, {-exact, noise}, {-exact, -noise}}) {
+        const auto expected = clamped(Wide{clamped(a, largest_sum)} + b, largest_sum - 1);
+        EXPECT_EQ(saturating_add(clamped(a, greatest), clamped(b, greatest)), expected);
+      }
+    }
+  }
+  EXPECT_EQ(saturating_add(-greatest - 1, 5), -largest_sum + 5);
 }
 
 TEST(ToReals, IsTheNearestDoubleBeyond53Bits) {
