@@ -24,8 +24,9 @@ Real exactly(double value) {
   return [value](mpfr_prec_t precision) { return Interval{value, precision}; };
 }
 
-/// Beyond this Mills' ratio is narrow at every precision used here, and cheaper than erfc.
-constexpr double far_tail = 8;
+/// Beyond this Mills' ratio is narrow at the given precision, and cheaper than erfc. Its fraction is precision / 8 deep, and at
+/// depth n its convergents agree to some 2 x sqrt(2 n) / log 2 bits: to all bits where x > 0.7 sqrt(precision).
+double far_tail(mpfr_prec_t precision) { return std::max(8.0, 0.7 * std::sqrt(static_cast<double>(precision))); }
 
 /// delta(epsilon) of N(0, 1) against N(mu, 1) at one precision. \pre mu > 0.
 Interval curve(const Interval& mu, double epsilon, mpfr_prec_t precision) {
@@ -35,7 +36,7 @@ Interval curve(const Interval& mu, double epsilon, mpfr_prec_t precision) {
   const Interval near = shift - half_mu;
   const Interval far = shift + half_mu;
   // e^epsilon phi(far) = phi(near): no part of the product overflows.
-  const auto is_far_tail = [](const Interval& x) { return mpfr_cmp_d(x.lower(), far_tail) > 0; };
+  const auto is_far_tail = [&](const Interval& x) { return mpfr_cmp_d(x.lower(), far_tail(precision)) > 0; };
   const Interval first = is_far_tail(near) ? normal_density(near) * mills_ratio(near) : normal_cdf(-near);
   const Interval second = is_far_tail(far) ? normal_density(near) * mills_ratio(far) : exp(at) * normal_cdf(-far);
   return clamp(first - second, 0, 1);
@@ -160,7 +161,8 @@ Enclosure largest_mu(Epsilon epsilon, Delta delta) {
     return Side{-found.certain, -found.distance};
   };
   const double spread = std::sqrt(-2 * std::log(delta.value()));
-  double before = epsilon.value() > 0 ? epsilon.value() / (spread + std::sqrt(spread * spread + 2 * epsilon.value())) : delta.value();
+  // Two bounds from below: half of the mu whose zero-concentrated bound meets the target, and delta(epsilon) <= delta(0) <= mu / 2.
+  double before = std::max(epsilon.value() / (spread + std::sqrt(spread * spread + 2 * epsilon.value())), delta.value());
   while (!(side(before).certain > 0)) before /= 2;
   double beyond = 2 * before;
   while (!(side(beyond).certain < 0)) beyond *= 2;
