@@ -71,7 +71,8 @@ Side side_of(const Real& mu, double epsilon, double target) {
 /// \pre side(before) is + and side(beyond) is -, both greater than 0.
 Enclosure enclose_root(const std::function<Side(double)>& side, double before, double beyond) {
   const auto distance = [&](double x) { return side(x).distance; };
-  std::uintmax_t evaluations = 100;
+  // Bisection alone, three evaluations a bit, ends within these.
+  std::uintmax_t evaluations = 300;
   const auto bracket = boost::math::tools::toms748_solve(distance, before, beyond, boost::math::tools::eps_tolerance<double>(48), evaluations);
   double lower = before;
   double upper = beyond;
