@@ -1,0 +1,417 @@
+#include <surety/accounting/closed_form.h>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <reference/gaussian_truth.h>
+#include <reference/random.h>
+
+namespace surety::accounting {
+namespace {
+
+using reference::contains;
+using reference::draw_log_uniform;
+using reference::log_uniform;
+using reference::Real;
+
+constexpr auto adjacency = Adjacency::replace_one;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Event noise(double multiplier) { return gaussian(NoiseMultiplier{multiplier}, adjacency); }
+Enclosure delta_at(const Event& event, double epsilon) { return delta(ClosedForm{}, event, Epsilon{epsilon}); }
+Enclosure epsilon_at(const Event& event, double delta) { return epsilon(ClosedForm{}, event, Delta{delta}); }
+double relative_width(const Enclosure& enclosure) { return enclosure.width() / enclosure.lower; }
+
+using Curve = Real (*)(const Real& mu, const Real& epsilon);
+
+/// Whether inf {epsilon >= 0 : curve <= delta} lies in the enclosure; asks the sign at both ends, for the curve decreases.
+bool contains_epsilon(Curve curve, const Enclosure& enclosure, const Real& mu, double delta) {
+  const auto misses = [&](double epsilon) { return curve(mu, Real{epsilon}) > delta; };
+  const bool lower_holds = enclosure.lower == 0 || misses(enclosure.lower) || curve(mu, Real{enclosure.lower}) >= delta;
+  return lower_holds && !misses(enclosure.upper);
+}
+bool contains_epsilon(const Enclosure& enclosure, const Real& mu, double delta) {
+  return contains_epsilon(reference::gaussian_delta, enclosure, mu, delta);
+}
+
+struct AtEpsilon {
+  double mu;
+  double epsilon;
+};
+struct AtDelta {
+  double mu;
+  double delta;
+};
+
+std::vector<AtEpsilon> random_epsilons() {
+  std::mt19937_64 words{20240229};
+  std::vector<AtEpsilon> points;
+  for (int i = 0; i < 500; ++i) {
+    const double mu = log_uniform(words, 1e-6, 1e3);
+    points.push_back({mu, log_uniform(words, 1e-6, 500)});
+  }
+  return points;
+}
+
+std::vector<AtDelta> random_deltas() {
+  std::mt19937_64 words{19870512};
+  std::vector<AtDelta> points;
+  for (int i = 0; i < 500; ++i) {
+    const double mu = log_uniform(words, 1e-6, 1e3);
+    points.push_back({mu, log_uniform(words, 1e-300, 0.5)});
+  }
+  return points;
+}
+
+// ---- truth ----
+
+// The truth's continued fraction and MPFR's erfc are two ways to one number.
+TEST(Truth, TailIsHalfOfErfc) {
+  for (const double x : {6.0001, 6.3, 7.77, 11.0, 26.5, 38.9, 500.25}) {
+    const Real by_fraction = reference::normal_tail(Real{x});
+    const Real by_erfc = 0.5 * erfc(Real{x} / sqrt(Real{2}));
+    EXPECT_LT(relative_error(1.0, by_fraction / by_erfc), 1e-110) << x;
+  }
+}
+
+// ---- delta(epsilon) ----
+
+TEST(ClosedFormDelta, ContainsTheTruth) {
+  int within_double = 0;
+  for (const auto& [mu, epsilon] : random_epsilons()) {
+    const auto found = gaussian_delta(Mu{mu}, Epsilon{epsilon});
+    EXPECT_TRUE(contains(found, reference::gaussian_delta(mu, epsilon))) << "mu = " << mu << ", epsilon = " << epsilon;
+    within_double += found.lower > std::numeric_limits<double>::min();
+  }
+  EXPECT_GT(within_double, 300);
+}
+
+TEST(ClosedFormDelta, IsNarrow) {
+  for (const auto& [mu, epsilon] : random_epsilons()) {
+    const auto found = gaussian_delta(Mu{mu}, Epsilon{epsilon});
+    if (found.lower > std::numeric_limits<double>::min()) {
+      EXPECT_LE(relative_width(found), 0x1p-50) << "mu = " << mu << ", epsilon = " << epsilon;
+    } else {
+      EXPECT_LE(found.width(), 5e-324) << "mu = " << mu << ", epsilon = " << epsilon;
+    }
+  }
+}
+
+// Where the two terms cancel to the last hundreds of digits, on either side of where Mills' ratio takes over from erfc.
+TEST(ClosedFormDelta, IsNarrowWhereAThousandBitsCancel) {
+  for (const double mu : {1e-290, 3e-200, 7e-100, 2e-20}) {
+    for (const double shift : {0.5, 7.9, 8.0001, 9.3}) {
+      const double epsilon = shift * mu;
+      const auto found = gaussian_delta(Mu{mu}, Epsilon{epsilon});
+      EXPECT_TRUE(contains(found, reference::gaussian_delta(mu, epsilon, 1400))) << mu << ' ' << shift;
+      EXPECT_LE(found.width(), std::max(0x1p-50 * found.lower, 5e-324)) << mu << ' ' << shift;
+    }
+  }
+}
+
+TEST(ClosedFormDelta, AtEpsilonZeroIsTheTotalVariationDistance) {
+  for (const double mu : {1e-6, 0.37, 4.2, 70.0}) {
+    const Real truth = 1.0 - erfc(Real{mu} / (2.0 * sqrt(Real{2})));
+    EXPECT_TRUE(contains(gaussian_delta(Mu{mu}, Epsilon{0}), truth)) << mu;
+  }
+}
+
+TEST(ClosedFormDelta, AtEpsilon500ContainsTheTruth) {
+  for (const double mu : {8.5, 31.0, 32.7, 60.0, 900.0}) {
+    EXPECT_TRUE(contains(gaussian_delta(Mu{mu}, Epsilon{500}), reference::gaussian_delta(mu, 500))) << mu;
+  }
+}
+
+RC_GTEST_PROP(ClosedFormDelta, FallsAsEpsilonGrows, ()) {
+  const Mu mu{draw_log_uniform(1e-4, 5)};
+  const double epsilon = draw_log_uniform(1e-3, 3) * mu.value();
+  const auto at_less = gaussian_delta(mu, Epsilon{epsilon});
+  const auto at_more = gaussian_delta(mu, Epsilon{epsilon * draw_log_uniform(1.0001, 5)});
+  RC_ASSERT(at_more.upper < at_less.lower);
+}
+
+RC_GTEST_PROP(ClosedFormDelta, FallsAsNoiseGrows, ()) {
+  const double multiplier = draw_log_uniform(0.2, 1000);
+  const double epsilon = draw_log_uniform(1e-3, 3) / multiplier;
+  const auto with_more = delta_at(noise(multiplier * draw_log_uniform(1.0001, 5)), epsilon);
+  RC_ASSERT(with_more.upper < delta_at(noise(multiplier), epsilon).lower);
+}
+
+// ---- epsilon(delta) ----
+
+TEST(ClosedFormEpsilon, ContainsTheTruth) {
+  int not_zero = 0;
+  for (const auto& [mu, delta] : random_deltas()) {
+    const auto found = gaussian_epsilon(Mu{mu}, Delta{delta});
+    EXPECT_TRUE(contains_epsilon(found, Real{mu}, delta)) << "mu = " << mu << ", delta = " << delta;
+    not_zero += found.lower > 0;
+  }
+  EXPECT_GT(not_zero, 450);
+}
+
+TEST(ClosedFormEpsilon, ContainsTheBisectedTruth) {
+  const auto points = random_deltas();
+  for (std::size_t i = 0; i < points.size(); i += 13) {
+    const auto& [mu, delta] = points[i];
+    EXPECT_TRUE(contains(gaussian_epsilon(Mu{mu}, Delta{delta}), reference::gaussian_epsilon(mu, delta))) << mu << ' ' << delta;
+  }
+}
+
+TEST(ClosedFormEpsilon, IsNarrow) {
+  for (const auto& [mu, delta] : random_deltas()) {
+    const auto found = gaussian_epsilon(Mu{mu}, Delta{delta});
+    if (found.upper == 0) continue;
+    EXPECT_LE(relative_width(found), delta < 1e-100 ? 1e-9 : 1e-12) << "mu = " << mu << ", delta = " << delta;
+    EXPECT_LE(relative_width(found), 1e-13) << "mu = " << mu << ", delta = " << delta;
+  }
+}
+
+// What a wrong curve would do to the test above: no true enclosure contains the answer of any of these.
+TEST(ClosedFormEpsilon, TruthOfAMutantIsNotContained) {
+  struct Mutant {
+    const char* name;
+    Curve curve;
+  };
+  const std::vector<Mutant> mutants = {
+      {"mu squared is doubled", [](const Real& mu, const Real& at) { return reference::gaussian_delta(sqrt(Real{2}) * mu, at); }},
+      {"the sensitivity is half", [](const Real& mu, const Real& at) { return reference::gaussian_delta(mu / 2.0, at); }},
+      {"e^epsilon is dropped",
+       [](const Real& mu, const Real& at) {
+         return reference::normal_tail(at / mu - mu / 2.0) - reference::normal_tail(at / mu + mu / 2.0);
+       }},
+      {"the second term is dropped", [](const Real& mu, const Real& at) { return reference::normal_tail(at / mu - mu / 2.0); }},
+      {"mu is off by 1e-11", [](const Real& mu, const Real& at) { return reference::gaussian_delta(mu * (1 + 1e-11), at); }},
+  };
+  for (const auto& mutant : mutants) {
+    int caught = 0;
+    int asked = 0;
+    for (const auto& [mu, delta] : random_deltas()) {
+      if (asked == 60) break;
+      const auto found = gaussian_epsilon(Mu{mu}, Delta{delta});
+      if (found.lower == 0) continue;
+      ++asked;
+      caught += !contains_epsilon(mutant.curve, found, Real{mu}, delta);
+    }
+    EXPECT_EQ(caught, asked) << mutant.name;
+  }
+}
+
+TEST(ClosedFormEpsilon, OfDeltaZeroIsInfinite) { EXPECT_EQ(epsilon_at(noise(3.5), 0), (Enclosure{infinity, infinity})); }
+
+TEST(ClosedFormEpsilon, IsZeroWhereDeltaAtZeroIsEnough) {
+  const double total_variation = reference::gaussian_delta(0.25, 0).nearest_double();
+  EXPECT_EQ(epsilon_at(noise(4), total_variation * (1 + 1e-12)), (Enclosure{0, 0}));
+  EXPECT_GT(epsilon_at(noise(4), total_variation * (1 - 1e-12)).lower, 0);
+}
+
+RC_GTEST_PROP(ClosedFormEpsilon, FallsAsDeltaGrows, ()) {
+  const Mu mu{draw_log_uniform(1e-3, 100)};
+  const double delta = draw_log_uniform(1e-300, 1e-5);
+  const auto at_less = gaussian_epsilon(mu, Delta{delta});
+  const auto at_more = gaussian_epsilon(mu, Delta{delta * draw_log_uniform(1.0001, 5)});
+  RC_ASSERT(at_more.upper < at_less.lower);
+}
+
+RC_GTEST_PROP(ClosedFormEpsilon, FallsAsNoiseGrows, ()) {
+  const double multiplier = draw_log_uniform(1e-3, 1000);
+  const double delta = draw_log_uniform(1e-300, 1e-5);
+  const auto with_more = epsilon_at(noise(multiplier * draw_log_uniform(1.0001, 5)), delta);
+  RC_ASSERT(with_more.upper < epsilon_at(noise(multiplier), delta).lower);
+}
+
+// ---- mu*(epsilon, delta) ----
+
+TEST(LargestMu, IsThePublishedTable) {
+  struct Row {
+    double epsilon;
+    double delta;
+    double mu;
+  };
+  for (const auto& [epsilon, delta, mu] : std::vector<Row>{{0.1, 1e-3, 0.05746},
+                                                           {0.1, 1e-5, 0.03252},
+                                                           {0.1, 1e-7, 0.02420},
+                                                           {1, 1e-3, 0.38840},
+                                                           {1, 1e-5, 0.26805},
+                                                           {1, 1e-7, 0.21374},
+                                                           {4, 1e-3, 1.21495},
+                                                           {4, 1e-5, 0.92493},
+                                                           {4, 1e-7, 0.77051}}) {
+    EXPECT_NEAR(largest_mu(Epsilon{epsilon}, Delta{delta}).upper, mu, 0.5001e-5) << epsilon << ' ' << delta;
+  }
+}
+
+TEST(LargestMu, ContainsTheTruthAndIsNarrow) {
+  std::mt19937_64 words{424242};
+  for (int i = 0; i < 60; ++i) {
+    const double epsilon = log_uniform(words, 1e-6, 500);
+    const double delta = log_uniform(words, 1e-300, 0.5);
+    const auto found = largest_mu(Epsilon{epsilon}, Delta{delta});
+    EXPECT_TRUE(contains(found, reference::largest_mu(epsilon, delta))) << epsilon << ' ' << delta;
+    EXPECT_LE(relative_width(found), 1e-13) << epsilon << ' ' << delta;
+  }
+}
+
+RC_GTEST_PROP(LargestMu, UndoesEpsilon, ()) {
+  const double mu = draw_log_uniform(1e-6, 30);
+  const Delta delta{draw_log_uniform(1e-300, 0.5)};
+  const auto spent = gaussian_epsilon(Mu{mu}, delta);
+  if (spent.lower == 0) RC_DISCARD("delta(0) is enough");
+  RC_ASSERT(std::abs(largest_mu(Epsilon{spent.lower}, delta).lower / mu - 1) < 1e-10);
+  RC_ASSERT(std::abs(largest_mu(Epsilon{spent.upper}, delta).upper / mu - 1) < 1e-10);
+  RC_ASSERT(largest_mu(Epsilon{spent.lower}, delta).lower <= mu);
+  RC_ASSERT(largest_mu(Epsilon{spent.upper}, delta).upper >= mu);
+}
+
+TEST(LargestMu, OfDeltaZeroIsZero) { EXPECT_EQ(largest_mu(Epsilon{7}, Delta{0}), (Enclosure{0, 0})); }
+
+TEST(LargestMu, IsFoundForEveryEpsilon) {
+  for (const double epsilon : {0.0, 5e-324, 1e-300, 1e300, 1.7e308}) {
+    const auto found = largest_mu(Epsilon{epsilon}, Delta{0.5});
+    EXPECT_LE(relative_width(found), 1e-13) << epsilon;
+    // At tiny epsilon mu* solves 2 Phi(mu/2) - 1 = 1/2; at huge epsilon the loss N(mu^2/2, mu^2) has its median at epsilon.
+    const double limit = epsilon < 1 ? 1.3489795003921634 : std::sqrt(2.0) * std::sqrt(epsilon);
+    EXPECT_NEAR(found.lower / limit, 1, 1e-12) << epsilon;
+  }
+}
+
+// ---- composition ----
+
+struct Composition {
+  const char* name;
+  Event event;
+  std::vector<std::pair<double, double>> parts;  // how often, which multiplier
+};
+
+std::vector<Composition> compositions() {
+  const auto inner = composed({noise(5.5), repeated(Count{3}, noise(9))});
+  return {{"repeated", repeated(Count{137}, noise(31.4)), {{137, 31.4}}},
+          {"composed", composed({noise(3.25), noise(0.7), noise(11)}), {{1, 3.25}, {1, 0.7}, {1, 11}}},
+          {"nested", composed({repeated(Count{10}, inner), noise(2.5)}), {{10, 5.5}, {30, 9}, {1, 2.5}}},
+          {"repeated twice", repeated(Count{7}, repeated(Count{1000}, noise(123.4))), {{7000, 123.4}}},
+          {"the largest count", repeated(Count{std::uint64_t{1} << 53}, noise(1e8)), {{0x1p53, 1e8}}}};
+}
+
+Real mu_of(const Composition& composition) {
+  Real sum{0};
+  for (const auto& [count, multiplier] : composition.parts) sum = sum + count / (Real{multiplier} * Real{multiplier});
+  return sqrt(sum);
+}
+
+TEST(ClosedFormComposition, IsOneGaussianOfTheRootOfTheSumOfSquares) {
+  for (const auto& composition : compositions()) {
+    const Real mu = mu_of(composition);
+    const auto found = epsilon_at(composition.event, 1e-7);
+    EXPECT_TRUE(contains_epsilon(found, mu, 1e-7)) << composition.name;
+    EXPECT_LE(relative_width(found), 1e-13) << composition.name;
+    const double epsilon = found.lower / 2;
+    EXPECT_TRUE(contains(delta_at(composition.event, epsilon), reference::gaussian_delta(mu, Real{epsilon}))) << composition.name;
+  }
+}
+
+TEST(ClosedFormComposition, MuSquaredIsTheSumAtEveryPrecision) {
+  for (const auto& composition : compositions()) {
+    for (const mpfr_prec_t precision : {64, 300}) {
+      const auto found = gaussian_mu_squared(composition.event, precision);
+      const Real mu = mu_of(composition);
+      EXPECT_TRUE(found.agrees_to(static_cast<int>(precision) - 8)) << composition.name;
+      EXPECT_TRUE(contains(found.enclosure(), mu * mu)) << composition.name;
+    }
+  }
+}
+
+// What a wrong composition would do to the tests above.
+TEST(ClosedFormComposition, TruthOfAMutantIsNotContained) {
+  for (const auto& composition : compositions()) {
+    Real without_count{0};
+    Real sum_of_mu{0};
+    for (const auto& [count, multiplier] : composition.parts) {
+      without_count = without_count + 1.0 / (Real{multiplier} * Real{multiplier});
+      sum_of_mu = sum_of_mu + count / Real{multiplier};
+    }
+    const auto found = epsilon_at(composition.event, 1e-7);
+    const Real mu = mu_of(composition);
+    if (composition.parts.front().first > 1) {
+      EXPECT_FALSE(contains_epsilon(found, sqrt(without_count), 1e-7)) << composition.name << ": the count is dropped";
+    }
+    EXPECT_FALSE(contains_epsilon(found, sum_of_mu, 1e-7)) << composition.name << ": mu adds up instead of mu squared";
+    EXPECT_FALSE(contains_epsilon(found, 2.0 * mu, 1e-7)) << composition.name << ": the sensitivity is off by 2";
+    EXPECT_FALSE(contains_epsilon(found, mu * (1 - 1e-11), 1e-7)) << composition.name << ": mu is off by 1e-11";
+  }
+}
+
+RC_GTEST_PROP(ClosedFormComposition, Commutes, ()) {
+  const auto a = noise(draw_log_uniform(0.1, 100));
+  const auto b = repeated(Count{*rc::gen::inRange<std::uint64_t>(1, 1000)}, noise(draw_log_uniform(0.1, 100)));
+  const double delta = draw_log_uniform(1e-100, 1e-3);
+  const auto ab = epsilon_at(composed({a, b}), delta);
+  RC_ASSERT(overlap(ab, epsilon_at(composed({b, a}), delta)));
+  RC_ASSERT(ab.width() <= 1e-12 * ab.upper);
+}
+
+RC_GTEST_PROP(ClosedFormComposition, Associates, ()) {
+  const auto a = noise(draw_log_uniform(0.1, 100));
+  const auto b = noise(draw_log_uniform(0.1, 100));
+  const auto c = repeated(Count{*rc::gen::inRange<std::uint64_t>(1, 1000)}, noise(draw_log_uniform(0.1, 100)));
+  const double delta = draw_log_uniform(1e-100, 1e-3);
+  const auto left = epsilon_at(composed({composed({a, b}), c}), delta);
+  RC_ASSERT(overlap(left, epsilon_at(composed({a, composed({b, c})}), delta)));
+  RC_ASSERT(left.width() <= 1e-12 * left.upper);
+}
+
+RC_GTEST_PROP(ClosedFormComposition, CostsMoreThanItsParts, ()) {
+  const auto a = noise(draw_log_uniform(0.5, 50));
+  const auto b = noise(draw_log_uniform(0.5, 50));
+  const double delta = draw_log_uniform(1e-100, 1e-4);
+  RC_ASSERT(epsilon_at(composed({a, b}), delta).lower > epsilon_at(a, delta).upper);
+}
+
+RC_GTEST_PROP(ClosedFormComposition, RepetitionIsCompositionOfEquals, ()) {
+  const auto event = noise(draw_log_uniform(0.1, 100));
+  const auto count = *rc::gen::inRange<std::size_t>(1, 20);
+  const double delta = draw_log_uniform(1e-100, 1e-3);
+  const auto repeats = epsilon_at(repeated(Count{count}, event), delta);
+  RC_ASSERT(overlap(repeats, epsilon_at(composed(std::vector<Event>(count, event)), delta)));
+}
+
+// ---- the ends of the ranges ----
+
+TEST(ClosedFormExtremes, AlmostNoNoiseCostsEverything) {
+  EXPECT_EQ(delta_at(noise(1e-300), 500), (Enclosure{std::nextafter(1.0, 0.0), 1}));
+  EXPECT_EQ(epsilon_at(noise(1e-300), 1e-5).upper, infinity);
+  EXPECT_GE(epsilon_at(noise(1e-300), 1e-5).lower, 1e300);
+}
+
+TEST(ClosedFormExtremes, EnormousNoiseCostsAlmostNothing) {
+  EXPECT_EQ(epsilon_at(noise(1e300), 1e-5), (Enclosure{0, 0}));
+  EXPECT_TRUE(contains(delta_at(noise(1e300), 0), erfc(Real{0}) - erfc(1.0 / Real{1e300, 2200} / sqrt(Real{8}))));
+  EXPECT_EQ(delta_at(noise(1e300), 1), (Enclosure{0, 5e-324}));
+}
+
+TEST(ClosedFormExtremes, MuZeroCostsNothing) {
+  EXPECT_EQ(gaussian_delta(Mu{0}, Epsilon{0}), (Enclosure{0, 0}));
+  EXPECT_EQ(gaussian_epsilon(Mu{0}, Delta{0}), (Enclosure{0, 0}));
+}
+
+RC_GTEST_PROP(ClosedFormExtremes, AnswersAreNeverNegativeAndDeltaIsAtMostOne, ()) {
+  const auto event =
+      repeated(Count{*rc::gen::inRange<std::uint64_t>(1, (std::uint64_t{1} << 53) + 1)}, noise(draw_log_uniform(1e-300, 1e300)));
+  const auto found = delta_at(event, draw_log_uniform(1e-300, 1e300));
+  RC_ASSERT(found.lower >= 0);
+  RC_ASSERT(found.upper <= 1);
+  RC_ASSERT(epsilon_at(event, draw_log_uniform(1e-100, 0.999)).lower >= 0);
+}
+
+TEST(ClosedForm, CostDoesNotDependOnTheAdjacencyTheMultiplierIsStatedUnder) {
+  const auto other = gaussian(NoiseMultiplier{2.75}, Adjacency::add_or_remove_one);
+  EXPECT_EQ(epsilon_at(other, 1e-6), epsilon_at(noise(2.75), 1e-6));
+}
+
+}  // namespace
+}  // namespace surety::accounting
