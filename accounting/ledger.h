@@ -13,9 +13,10 @@
 //     settled, stop data independent           what was released what was released
 //     settled, stop adaptive                   plan              what was released
 //
-// "Adaptive" means that earlier results or data had a say in when to stop. The transcript is then one of a plan whose length
-// was not fixed, and the smaller cost of a short transcript proves nothing by itself; only a filter, which bounds every
-// transcript at once, may count it (docs/guarantees.md#ledger-settle).
+// "Adaptive" means that earlier releases had a say in when to stop. The transcript is then one of a plan whose length was
+// not fixed, and the smaller cost of a short transcript proves nothing by itself; only a filter, which bounds every transcript
+// at once, may count it (docs/guarantees.md#ledger-settle). Private data itself may never decide when to stop: that would be
+// a release of its own, without noise.
 //
 // One ledger is one file with one adjacency. It is an append-only table in an SQLite database: entries are added, never
 // changed, and each carries a checksum over itself and all entries before it, against accidents, not against forgery.
@@ -48,7 +49,7 @@ struct RunId {
 /// How it was decided that a run ends.
 ///   data_independent  the releases that were made, and their number, are a function of public values only: the plan was
 ///                     finished, a fixed number of steps was done, a signal came from outside
-///   adaptive          anything else, such as stopping when a released loss no longer falls
+///   adaptive          a function of earlier releases too, such as stopping when a released loss no longer falls
 enum class Stopping { data_independent, adaptive };
 
 [[nodiscard]] std::string_view name(Stopping stopping);
