@@ -36,9 +36,9 @@ class RecordSum {
   /// The empty sum. \throws Error{invalid_argument} when the options break their constraints.
   explicit RecordSum(Options options);
 
-  /// Adds `record`, clipped and rounded: coordinate i of the contribution is min(1, C / ||record||) record[i], up to a relative 2^-48,
-  /// rounded toward zero to the grid. A record whose norm is not a finite double contributes zero. O(dimension).
-  /// \throws Error{invalid_argument} when the record does not have `dimension` coordinates.
+  /// Adds `record`, clipped and rounded: coordinate i of the contribution is min(1, C / ||record||) record[i], up to a relative (dimension
+  /// / 2 + 6) 2^-53, rounded toward zero to the grid. A record whose norm is not a finite double contributes zero. O(dimension). \throws
+  /// Error{invalid_argument} when the record does not have `dimension` coordinates.
   void add(std::span<const double> record) { add_scaled(1.0, record, l2_norm(record)); }
 
   /// Adds factor * row, clipped and rounded as in `add`, for a row of l2 norm `norm`; the gradient of a generalized linear model is such a
