@@ -48,6 +48,31 @@ std::uint64_t content_key(std::uint64_t seed, const RowView& row, std::span<cons
   return state;
 }
 
+/// For each record, whether it is held out.
+std::vector<bool> sides_by_content(const Dataset& data, double fraction, std::uint64_t seed) {
+  const auto threshold = static_cast<std::uint64_t>(std::ldexp(fraction, 64));
+  std::vector<bool> sides(data.size());
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const auto label = data.has_labels() ? data.labels().subspan(i, 1) : std::span<const double>{};
+    sides[i] = content_key(seed, data.row(i), label) < threshold;
+  }
+  return sides;
+}
+
+std::vector<bool> sides_by_index(std::size_t size, double fraction, std::uint64_t seed) {
+  std::vector<bool> sides(size);
+  if (fraction == 0) return sides;
+  // Run j holds the indices from ceil(j / fraction) up to that of run j + 1, whatever the size: the last run may be cut short.
+  const auto start = [&](std::uint64_t run) {
+    return static_cast<std::uint64_t>(std::min(std::ceil(static_cast<double>(run) / fraction), 0x1p63));
+  };
+  for (std::uint64_t run = 0; start(run) < size; ++run) {
+    const std::uint64_t held_out = start(run) + mix(mix(seed) ^ run) % (start(run + 1) - start(run));
+    if (held_out < size) sides[held_out] = true;
+  }
+  return sides;
+}
+
 }  // namespace
 
 Dataset::Dataset(std::size_t features, std::vector<std::size_t> row_ends, std::vector<std::uint32_t> indices, std::vector<double> values,
@@ -129,15 +154,11 @@ Split split(const Dataset& data, const SplitOptions& options) {
   if (!(fraction >= 0 && fraction < 1)) {
     throw Error{ErrorCode::invalid_argument, fmt::format("held-out fraction is {}, must be at least 0 and less than 1", fraction)};
   }
-  const auto threshold = static_cast<std::uint64_t>(std::ldexp(fraction, 64));
-  const bool by_content = options.adjacency == Adjacency::add_or_remove_one;
+  const auto held_out_sides = options.adjacency == Adjacency::add_or_remove_one ? sides_by_content(data, fraction, options.seed)
+                                                                                : sides_by_index(data.size(), fraction, options.seed);
   std::vector<std::size_t> training;
   std::vector<std::size_t> held_out;
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    const auto label = data.has_labels() ? data.labels().subspan(i, 1) : std::span<const double>{};
-    const std::uint64_t key = by_content ? content_key(options.seed, data.row(i), label) : mix(mix(options.seed) ^ i);
-    (key < threshold ? held_out : training).push_back(i);
-  }
+  for (std::size_t i = 0; i < data.size(); ++i) (held_out_sides[i] ? held_out : training).push_back(i);
   return {data.subset(training), data.subset(held_out)};
 }
 

@@ -92,20 +92,23 @@ struct Split {
 
 struct SplitOptions {
   Adjacency adjacency = Adjacency::replace_one;
-  double held_out_fraction = 0.2;  ///< expected share of held-out records, 0 <= fraction < 1
+  double held_out_fraction = 0.2;  ///< share of held-out records, 0 <= fraction < 1
   std::uint64_t seed = 0;          ///< public; another seed, another split
 };
 
 /// A public pseudo-random split into a training and a held-out part. Neighbouring data sets have neighbouring training parts:
 ///
-///   replace-one, zero-out   the side of a record is a function of its index. Replacing a record moves no record, and the
-///                           number of training records is as public as the number of all records.
-///   add-or-remove-one       the side of a record is a function of its own features and label (explicit zeros do not count).
-///                           Adding a record, which shifts the indices, moves no other record. Equal records stay together.
+///   replace-one, zero-out   the side of a record is a function of its index: of each run of about 1 / fraction records one is
+///                           held out, at a pseudo-random place in the run, so that the share is exact and both parts follow a
+///                           file that is sorted. Replacing a record moves no record, and the number of training records is as
+///                           public as the number of all records.
+///   add-or-remove-one       the side of a record is a function of its own features and label (explicit zeros do not count), so
+///                           the share is that of coin tosses. Adding a record, which shifts the indices, moves no other record.
+///                           Equal records stay together.
 ///
 /// \throws Error{invalid_argument} unless 0 <= held_out_fraction < 1.
 /// \complexity O(stored values).
-/// \source docs/guarantees.md#split.
+/// \source docs/guarantees-optimizers.md#split.
 [[nodiscard]] Split split(const Dataset& data, const SplitOptions& options);
 
 }  // namespace surety::optimizers

@@ -74,14 +74,42 @@ TEST(Dataset, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(refused([] { return numbered(0, 3).with_labels({1}); }, "1 labels"));
 }
 
-TEST(Split, TakesTheAskedShare) {
-  // The binomial standard deviation of the share is 0.0012; 6 of them.
-  for (const auto adjacency : {Adjacency::replace_one, Adjacency::add_or_remove_one, Adjacency::zero_out}) {
-    const Split parts = split(numbered(0, 100'000), {.adjacency = adjacency, .held_out_fraction = 0.2, .seed = 7});
-    EXPECT_NEAR(static_cast<double>(parts.held_out.size()) / 100'000, 0.2, 0.0076);
-    EXPECT_EQ(parts.training.size() + parts.held_out.size(), 100'000U);
-    EXPECT_TRUE(split(numbered(0, 100), {.adjacency = adjacency, .held_out_fraction = 0}).held_out.empty());
+TEST(Split, TakesTheAskedShareOfEveryStretch) {
+  for (const auto adjacency : {Adjacency::replace_one, Adjacency::zero_out}) {
+    for (const double fraction : {0.2, 0.3, 0.5, 0.9, 0.01}) {
+      const auto held_out =
+          first_features(split(numbered(0, 3000), {.adjacency = adjacency, .held_out_fraction = fraction, .seed = 7}).held_out);
+      for (const double end : {500.0, 1000.0, 3000.0}) {
+        const auto before = std::count_if(held_out.begin(), held_out.end(), [&](double index) { return index < end; });
+        EXPECT_NEAR(static_cast<double>(before), fraction * end, 1.01) << fraction;
+      }
+    }
   }
+}
+
+TEST(Split, ByContentTakesTheAskedShareOnAverage) {
+  // The binomial standard deviation of the share is 0.0012; 6 of them.
+  const Split parts = split(numbered(0, 100'000), {.adjacency = Adjacency::add_or_remove_one, .held_out_fraction = 0.2, .seed = 7});
+  EXPECT_NEAR(static_cast<double>(parts.held_out.size()) / 100'000, 0.2, 0.0076);
+  EXPECT_EQ(parts.training.size() + parts.held_out.size(), 100'000U);
+}
+
+TEST(Split, MayHoldNothingOut) {
+  for (const auto adjacency : {Adjacency::replace_one, Adjacency::add_or_remove_one}) {
+    for (const double fraction : {0.0, 1e-300}) {
+      EXPECT_TRUE(split(numbered(0, 100), {.adjacency = adjacency, .held_out_fraction = fraction}).held_out.empty());
+    }
+  }
+}
+
+// A longer file with the same beginning splits its beginning alike.
+TEST(Split, ByIndexDoesNotDependOnTheLength) {
+  const auto beginning = [](std::size_t size) {
+    auto indices = first_features(split(numbered(0, size), {.held_out_fraction = 0.3, .seed = 5}).held_out);
+    std::erase_if(indices, [](double index) { return index >= 101; });
+    return indices;
+  };
+  EXPECT_EQ(beginning(101), beginning(1000));
 }
 
 TEST(Split, DependsOnItsSeed) {
