@@ -1,0 +1,109 @@
+// Private gradient descent: [WYX17] Algorithm 4 with projection, regularisation and per-record clipping,
+//
+//     w_t = project(w_{t-1} - eta (g_t / n + lambda w_{t-1})),   g_t = sum_i clip_C(grad loss(w_{t-1}, z_i)) + N(0, (z s)^2 I),
+//
+// from w_0 = 0 for t = 1 .. T. One record moves the sum by at most s = 2C under replace-one and s = C under add-or-remove-one and
+// zero-out, whatever the data are, so the run is repeat(T, gaussian(z)) and costs mu = sqrt(T) / z. Solved for the noise in the
+// mean gradient, sigma = z s / n = 2 C sqrt(T) / (n mu) under replace-one; the printed "c G^2 T ln(1/delta) / (n^2 epsilon^2) for
+// some constant c" is not needed (and is no guarantee at c = 1).
+//
+// [WYX17] Wang, Ye, Xu: Differentially Private Empirical Risk Minimization Revisited: Faster and More General.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/error.h>
+#include <surety/accounting/event.h>
+#include <surety/accounting/units.h>
+#include <surety/mechanisms/gaussian.h>
+#include <surety/mechanisms/record_sum.h>
+#include <surety/mechanisms/sensitivity.h>
+#include <surety/optimizers/dataset.h>
+#include <surety/optimizers/domain.h>
+#include <surety/optimizers/problem.h>
+#include <surety/optimizers/run.h>
+
+namespace surety::optimizers {
+
+struct StepSizeRule : Positive {
+  static constexpr std::string_view name = "step size";
+};
+using StepSize = Quantity<StepSizeRule>;
+
+/// All public. The defaults were fixed once, for rows of unit norm, and do not look at the data at hand: choosing options by
+/// the results of private runs is a release of its own.
+struct GradientDescentOptions {
+  NoiseMultiplier noise_multiplier;  ///< z
+  Adjacency adjacency = Adjacency::replace_one;
+  Count steps = Count{100};                          ///< T
+  Regularization regularization{1e-4};               ///< lambda
+  std::optional<StepSize> step_size = {};            ///< eta; default 1 / (beta + lambda), beta the loss's smoothness at row norm 1
+  std::optional<ClippingNorm> clip = {};             ///< C; default the loss's gradient bound at row norm 1
+  std::optional<Count> public_count = {};            ///< n; default the number of records, which add-or-remove-one keeps private
+  std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
+};
+
+struct GradientDescentResult {
+  std::vector<double> weights;  ///< w_T, one per feature
+};
+
+/// What a run releases: repeat(T, gaussian(z)).
+/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/guarantees-optimizers.md#gradient-descent.
+[[nodiscard]] inline Event plan(const GradientDescentOptions& options) {
+  return repeated(options.steps, gaussian(options.noise_multiplier, options.adjacency));
+}
+
+/// Runs the algorithm above. `plan(options)` is what `releaser` will be asked for, in T equal parts.
+///
+/// The guarantee needs nothing of the data: rows longer than expected, labels out of range and overflowing scores are clipped
+/// or count as zero. The defaults of C and eta suit rows of norm at most 1.
+///
+/// \pre   labels are as the objective wants them (`encode_labels`).
+/// \throws Error{invalid_argument}, before the first release, when the data have no labels, when there is no record and n is not
+///         given, or when n is not given under add-or-remove-one; and what the releaser throws.
+/// \complexity O(T (stored values + features)) time, O(features) memory.
+/// \source [WYX17] Algorithm 4 and Theorem 6.1; docs/guarantees-optimizers.md#gradient-descent.
+template <Objective O, Projectable D, Releaser R>
+[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, const O& objective, const D& domain,
+                                                     const GradientDescentOptions& options, R& releaser) {
+  if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "gradient descent needs labels, the data set has none"};
+  if (!options.public_count && options.adjacency == Adjacency::add_or_remove_one) {
+    throw Error{ErrorCode::invalid_argument, "under add-or-remove-one the number of records is private: give a public count to divide by"};
+  }
+  const Count count = options.public_count ? *options.public_count : Count{data.size()};
+  const double lambda = options.regularization.value();
+  const StepSize step = options.step_size ? *options.step_size : StepSize{1 / (objective.smoothness(1) + lambda)};
+  const ClippingNorm clip = options.clip ? *options.clip : ClippingNorm{objective.gradient_bound(1)};
+  const Event event = gaussian(options.noise_multiplier, options.adjacency);
+  const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
+  const Grid grid = mechanisms::grid_for(sensitivity, options.noise_multiplier);
+  mechanisms::RecordSum sum{{.clip = clip, .grid = grid, .dimension = data.features()}};
+
+  std::vector<double> weights(data.features(), 0.0);
+  for (std::uint64_t done = 1; done <= options.steps.value(); ++done) {
+    sum.clear();
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      const RowView row = data.row(i);
+      const double derivative = objective.derivative(row.dot(weights), data.label(i));
+      if (row.is_sparse()) {
+        sum.add_scaled(derivative, row.indices, row.values, row.norm);
+      } else if (!row.values.empty()) {
+        sum.add_scaled(derivative, row.values, row.norm);
+      }
+    }
+    const std::vector<double> released = releaser.release(sum.sum(), sensitivity, event);
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      weights[j] -= step.value() * (released[j] / static_cast<double>(count.value()) + lambda * weights[j]);
+    }
+    domain.project(weights);
+    if (options.progress) options.progress(done);
+  }
+  return {.weights = std::move(weights)};
+}
+
+}  // namespace surety::optimizers
