@@ -24,8 +24,7 @@ Adjacency Event::adjacency() const noexcept { return shared_->adjacency; }
 int Event::depth() const noexcept { return shared_->depth; }
 
 bool operator==(const Event& a, const Event& b) {
-  return a.shared_ == b.shared_ ||
-         (a.adjacency() == b.adjacency() && a.depth() == b.depth() && a.node() == b.node());
+  return a.shared_ == b.shared_ || (a.adjacency() == b.adjacency() && a.depth() == b.depth() && a.node() == b.node());
 }
 
 Event Event::make(Node node, Adjacency adjacency, int depth) {
@@ -49,8 +48,8 @@ Event composed(std::vector<Event> events) {
   int depth = 0;
   for (const auto& event : events) {
     if (event.adjacency() != adjacency) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("a composition mixes adjacency {} and {}, must have one",
-                                                           name(adjacency), name(event.adjacency()))};
+      throw Error{ErrorCode::invalid_argument,
+                  fmt::format("a composition mixes adjacency {} and {}, must have one", name(adjacency), name(event.adjacency()))};
     }
     depth = std::max(depth, event.depth());
   }
@@ -171,7 +170,8 @@ class Parser {
 /// At most this much of a user's text is repeated in an error, which stays one line.
 std::string one_line(std::string_view text) {
   std::string line{text.substr(0, 200)};
-  std::replace_if(line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
   return text.size() > 200 ? line + "..." : line;
 }
 
@@ -198,8 +198,10 @@ nlohmann::json node_to_json(const Event& event) {
 }
 
 Event node_from_json(const nlohmann::json& json, Adjacency adjacency, int depth) {
-  if (depth > Event::max_depth) throw Error{ErrorCode::invalid_argument, fmt::format("event is nested more than {} deep", Event::max_depth)};
-  if (!json.is_object() || json.size() != 1) throw Error{ErrorCode::invalid_argument, "event: an object with one field, the kind of event, is expected"};
+  if (depth > Event::max_depth)
+    throw Error{ErrorCode::invalid_argument, fmt::format("event is nested more than {} deep", Event::max_depth)};
+  if (!json.is_object() || json.size() != 1)
+    throw Error{ErrorCode::invalid_argument, "event: an object with one field, the kind of event, is expected"};
   const auto& kind = json.begin().key();
   const auto& fields = json.begin().value();
   if (kind == "gaussian") {
@@ -208,7 +210,8 @@ Event node_from_json(const nlohmann::json& json, Adjacency adjacency, int depth)
   }
   if (kind == "repeat") {
     accounting::require_fields(fields, {"count", "event"}, kind);
-    if (!fields["count"].is_number_integer()) throw Error{ErrorCode::invalid_argument, "count is not an integer, must be one from 1 to 2^53"};
+    if (!fields["count"].is_number_integer())
+      throw Error{ErrorCode::invalid_argument, "count is not an integer, must be one from 1 to 2^53"};
     return repeated(whole(fields["count"].get<double>()), node_from_json(fields["event"], adjacency, depth + 1));
   }
   if (kind == "compose") {
@@ -225,18 +228,17 @@ constexpr int json_version = 1;
 }  // namespace
 
 std::string describe(const Event& event) {
-  return std::visit(Overload{
-                        [](const Event::Gaussian& gaussian) { return fmt::format("gaussian({})", gaussian.multiplier); },
-                        [](const Event::Repeated& repeated) {
-                          return fmt::format("repeat({}, {})", repeated.count.value(), describe(repeated.event));
-                        },
-                        [](const Event::Composed& composed) {
-                          std::string text = "compose(";
-                          for (const auto& part : composed.events) text += (text.back() == '(' ? "" : ", ") + describe(part);
-                          return text + ")";
-                        },
-                    },
-                    event.node());
+  return std::visit(
+      Overload{
+          [](const Event::Gaussian& gaussian) { return fmt::format("gaussian({})", gaussian.multiplier); },
+          [](const Event::Repeated& repeated) { return fmt::format("repeat({}, {})", repeated.count.value(), describe(repeated.event)); },
+          [](const Event::Composed& composed) {
+            std::string text = "compose(";
+            for (const auto& part : composed.events) text += (text.back() == '(' ? "" : ", ") + describe(part);
+            return text + ")";
+          },
+      },
+      event.node());
 }
 
 Event parse_event(std::string_view text, Adjacency adjacency, const std::map<std::string, double>& values) {
@@ -256,7 +258,8 @@ Event event_from_json(std::string_view text) {
   const auto json = accounting::parse_strict_json(text, 3 * Event::max_depth + 3, "event");
   accounting::require_fields(json, {"version", "adjacency", "event"}, "event");
   if (json["version"] != json_version) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("event: version is {}, must be {}", one_line(json["version"].dump()), json_version)};
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("event: version is {}, must be {}", one_line(json["version"].dump()), json_version)};
   }
   if (!json["adjacency"].is_string()) throw Error{ErrorCode::invalid_argument, "event: adjacency must be a string"};
   return node_from_json(json["event"], parse_adjacency(json["adjacency"].get<std::string>()), 1);
