@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <rapidcheck/gtest.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,8 +16,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <fstream>
+#include <cstring>
 #include <new>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -29,6 +31,24 @@
 #include <surety/accounting/error.h>
 #include <surety/mechanisms/exact_rounding.h>
 #include <surety/mechanisms/gaussian.h>
+
+namespace {
+
+/// While set, this key is all the entropy that the operating system has, and requests for it are counted.
+std::optional<surety::mechanisms::AesStream::Key> fixed_entropy;
+int requests = 0;
+
+}  // namespace
+
+/// Takes the place of the C library's function, here and in the library under test.
+extern "C" ssize_t getrandom(void* buffer, std::size_t length, unsigned int flags) {
+  if (!fixed_entropy) return syscall(SYS_getrandom, buffer, length, flags);
+  ++requests;
+  // In parts, as the kernel may for other lengths.
+  const std::size_t part = std::min<std::size_t>(length, 20);
+  std::memcpy(buffer, fixed_entropy->data() + (fixed_entropy->size() - length), part);
+  return static_cast<ssize_t>(part);
+}
 
 namespace surety::mechanisms {
 
@@ -227,6 +247,37 @@ TEST(SystemBits, FillsEverySizeCompletely) {
     }
     EXPECT_EQ(std::count(seen.begin(), seen.end(), std::byte{0}), 0) << size;
   }
+}
+
+// Each refill is the keystream of its key, of which the first 32 bytes are the next key and the rest is handed out.
+TEST(SystemBits, FollowsFastKeyErasure) {
+  AesStream::Key key{std::byte{7}, std::byte{8}};
+  key.back() = std::byte{9};
+  fixed_entropy = key;
+  SystemBits bits;
+  fixed_entropy.reset();
+  AesStream stream;
+  for (int refill = 0; refill < 3; ++refill) {
+    std::array<std::byte, SystemBits::buffer_size> keystream;
+    stream.restart(key);
+    stream.generate(keystream);
+    std::copy_n(keystream.begin(), key.size(), key.begin());
+    ASSERT_EQ(hex(draw(bits, keystream.size() - key.size())), hex(std::span{keystream}.subspan(key.size()))) << refill;
+  }
+}
+
+TEST(SystemBits, AsksForFreshEntropyAfterEveryGiB) {
+  fixed_entropy = AesStream::Key{};
+  requests = 0;
+  SystemBits bits;
+  std::vector<std::byte> bytes(SystemBits::buffer_size - AesStream::key_size);
+  for (std::uint64_t refill = 0; refill < SystemBits::refills_per_seed; ++refill) bits.fill(bytes);
+  EXPECT_EQ(requests, 2);  // the two parts of one key
+  const auto first_of_second_seed = draw(bits, 8);
+  EXPECT_EQ(requests, 4);
+  SystemBits same_seed;
+  fixed_entropy.reset();
+  EXPECT_EQ(draw(same_seed, 8), first_of_second_seed);
 }
 
 TEST(SystemBits, NeverRepeatsAcrossRefillsAndObjects) {
