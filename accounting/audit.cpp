@@ -43,8 +43,9 @@ Audit audit(const Ledger& ledger, Delta at) {
     result.epsilon_of_fresh_noise = epsilon(ClosedForm{}, *result.event, at);
     result.independent = epsilon(Zcdp{}, *result.event, at);
     if (!overlap(result.epsilon_of_fresh_noise, result.independent)) {
-      throw Error{ErrorCode::internal, fmt::format("two proofs disagree about {}: {} says at least {}, {} at most {}", describe(*result.event),
-                                                   ClosedForm::name, result.epsilon_of_fresh_noise.lower, Zcdp::name, result.independent.upper)};
+      throw Error{ErrorCode::internal,
+                  fmt::format("two proofs disagree about {}: {} says at least {}, {} at most {}", describe(*result.event), ClosedForm::name,
+                              result.epsilon_of_fresh_noise.lower, Zcdp::name, result.independent.upper)};
     }
   }
   constexpr double infinity = std::numeric_limits<double>::infinity();

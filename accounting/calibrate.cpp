@@ -1,7 +1,7 @@
 #include <surety/accounting/calibrate.h>
 
-#include <boost/math/tools/toms748_solve.hpp>
 #include <algorithm>
+#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <limits>
 
@@ -23,8 +23,8 @@ Calibration calibrate(const EventTemplate& event, const Target& target, const Co
   const auto at = [&](double z) {
     auto made = event(NoiseMultiplier{z});
     if (made.adjacency() != target.adjacency) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("adjacency of the event is {}, must be the target's, {}",
-                                                           name(made.adjacency()), name(target.adjacency))};
+      throw Error{ErrorCode::invalid_argument,
+                  fmt::format("adjacency of the event is {}, must be the target's, {}", name(made.adjacency()), name(target.adjacency))};
     }
     return made;
   };
@@ -56,9 +56,10 @@ Calibration calibrate(const EventTemplate& event, const Target& target, const Co
   } else {
     for (failing = -1; !(excess(std::exp2(failing)) > 0); failing = std::max(2 * failing, smallest_exponent)) {
       if (failing <= smallest_exponent) {
-        throw Error{ErrorCode::unreachable, fmt::format("epsilon = {} at delta = {} is met by '{}' with every noise multiplier, so there is "
-                                                        "no smallest one",
-                                                        target.epsilon, target.delta, describe(event(NoiseMultiplier{1})))};
+        throw Error{ErrorCode::unreachable,
+                    fmt::format("epsilon = {} at delta = {} is met by '{}' with every noise multiplier, so there is "
+                                "no smallest one",
+                                target.epsilon, target.delta, describe(event(NoiseMultiplier{1})))};
       }
       meeting = failing;
     }

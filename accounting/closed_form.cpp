@@ -73,7 +73,8 @@ Enclosure enclose_root(const std::function<Side(double)>& side, double before, d
   const auto distance = [&](double x) { return side(x).distance; };
   // Bisection alone, three evaluations a bit, ends within these.
   std::uintmax_t evaluations = 300;
-  const auto bracket = boost::math::tools::toms748_solve(distance, before, beyond, boost::math::tools::eps_tolerance<double>(48), evaluations);
+  const auto bracket =
+      boost::math::tools::toms748_solve(distance, before, beyond, boost::math::tools::eps_tolerance<double>(48), evaluations);
   double lower = before;
   double upper = beyond;
   for (double margin = 0x1p-50; margin < 0.5; margin *= 8) {

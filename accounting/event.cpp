@@ -100,7 +100,7 @@ class Parser {
     }
     if (word == "repeat") {
       expect('(');
-      const Count count = whole(parse_number());
+      const Count count = parse_count();
       expect(',');
       Event event = parse_event(depth + 1);
       expect(')');
@@ -145,6 +145,17 @@ class Parser {
     return value;
   }
 
+  Count parse_count() {
+    skip_space();
+    const auto start = position_;
+    const double value = parse_number();
+    // Beyond 2^53 a double may round to a count that is allowed, so digits are read as an integer.
+    std::uint64_t exact = 0;
+    const auto [end, error] = std::from_chars(text_.data() + start, text_.data() + position_, exact);
+    if (error == std::errc{} && end == text_.data() + position_) return Count{exact};
+    return whole(value);
+  }
+
   bool next_is(char wanted) {
     skip_space();
     if (position_ >= text_.size() || text_[position_] != wanted) return false;
@@ -166,14 +177,6 @@ class Parser {
   const std::map<std::string, double>& values_;
   std::size_t position_ = 0;
 };
-
-/// At most this much of a user's text is repeated in an error, which stays one line.
-std::string one_line(std::string_view text) {
-  std::string line{text.substr(0, 200)};
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
-  return text.size() > 200 ? line + "..." : line;
-}
 
 double json_double(const nlohmann::json& value, std::string_view what) {
   if (!value.is_number()) throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be a number", what, value.type_name())};
@@ -210,9 +213,11 @@ Event node_from_json(const nlohmann::json& json, Adjacency adjacency, int depth)
   }
   if (kind == "repeat") {
     accounting::require_fields(fields, {"count", "event"}, kind);
-    if (!fields["count"].is_number_integer())
-      throw Error{ErrorCode::invalid_argument, "count is not an integer, must be one from 1 to 2^53"};
-    return repeated(whole(fields["count"].get<double>()), node_from_json(fields["event"], adjacency, depth + 1));
+    const auto& count = fields["count"];
+    if (!count.is_number_unsigned()) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("count is {}, must be an integer from 1 to 2^53", one_line(count.dump()))};
+    }
+    return repeated(Count{count.get<std::uint64_t>()}, node_from_json(fields["event"], adjacency, depth + 1));
   }
   if (kind == "compose") {
     if (!fields.is_array()) throw Error{ErrorCode::invalid_argument, "compose: an array of events is expected"};

@@ -39,7 +39,7 @@ class Interval {
   /// \pre b does not contain 0.
   friend Interval operator/(const Interval& a, const Interval& b);
 
-  friend Interval sqrt(const Interval& a);   ///< \pre a >= 0
+  friend Interval sqrt(const Interval& a);  ///< \pre a >= 0
   friend Interval exp(const Interval& a);
   friend Interval expm1(const Interval& a);
   friend Interval log(const Interval& a);    ///< \pre a > 0

@@ -21,7 +21,7 @@ nlohmann::json parse_strict_json(std::string_view text, int max_depth, std::stri
     if (event == Kind::object_start) keys.emplace_back();
     if (event == Kind::object_end) keys.pop_back();
     if (event == Kind::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      refuse(fmt::format("field '{}' appears twice", parsed.get<std::string>()));
+      refuse(fmt::format("field '{}' appears twice", one_line(parsed.get<std::string>())));
     }
     return true;
   };
@@ -30,7 +30,7 @@ nlohmann::json parse_strict_json(std::string_view text, int max_depth, std::stri
   } catch (const nlohmann::json::parse_error& error) {
     refuse(fmt::format("not JSON (at byte {})", error.byte));
   } catch (const nlohmann::json::exception& error) {
-    refuse(fmt::format("not JSON ({})", error.what()));
+    refuse(fmt::format("not JSON ({})", one_line(error.what())));
   }
   return {};
 }
@@ -40,7 +40,7 @@ void require_fields(const nlohmann::json& object, std::initializer_list<std::str
     throw Error{ErrorCode::invalid_argument, fmt::format("{}: an object is expected, not {}", what, object.type_name())};
   for (const auto& item : object.items()) {
     if (std::find(names.begin(), names.end(), item.key()) == names.end()) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("{}: unknown field '{}'", what, item.key())};
+      throw Error{ErrorCode::invalid_argument, fmt::format("{}: unknown field '{}'", what, one_line(item.key()))};
     }
   }
   for (const auto field : names) {

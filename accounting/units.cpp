@@ -15,7 +15,8 @@ Adjacency parse_adjacency(std::string_view text) {
   for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out}) {
     if (text == name(adjacency)) return adjacency;
   }
-  throw Error{ErrorCode::invalid_argument, fmt::format("adjacency is '{}', must be add-or-remove-one, replace-one or zero-out", text)};
+  throw Error{ErrorCode::invalid_argument,
+              fmt::format("adjacency is '{}', must be add-or-remove-one, replace-one or zero-out", one_line(text))};
 }
 
 Count::Count(std::uint64_t value) : value_{value} {

@@ -27,7 +27,8 @@ struct Costs {
 };
 
 void require_overlap(const Costs& costs) {
-  if (!overlap(costs.tight, costs.independent)) throw Error{ErrorCode::internal, "the closed-form and the zcdp accountant contradict each other"};
+  if (!overlap(costs.tight, costs.independent))
+    throw Error{ErrorCode::internal, "the closed-form and the zcdp accountant contradict each other"};
 }
 
 int account(const AccountOptions& options) {

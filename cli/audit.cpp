@@ -28,9 +28,9 @@ std::string state_of(const accounting::Run& run) {
   return fmt::format("settled, stop {}", accounting::name(run.settlement->stopping));
 }
 
-nlohmann::json json(const Target& target) { return {{"epsilon", target.epsilon.value()}, {"delta", target.delta.value()}}; }
+nlohmann::json target_json(const Target& target) { return {{"epsilon", target.epsilon.value()}, {"delta", target.delta.value()}}; }
 
-nlohmann::json json(const accounting::RunAudit& audited) {
+nlohmann::json run_json(const accounting::RunAudit& audited) {
   const auto& run = audited.run;
   nlohmann::json result{{"run", run.id.value},
                         {"created", run.created},
@@ -40,7 +40,7 @@ nlohmann::json json(const accounting::RunAudit& audited) {
                         {"note", run.plan.note},
                         {"not_private", run.plan.not_private}};
   if (run.plan.promise) {
-    result["promise"] = json(*run.plan.promise);
+    result["promise"] = target_json(*run.plan.promise);
     result["epsilon"] = json(*audited.epsilon);
     result["kept"] = *audited.kept;
   }
@@ -66,9 +66,11 @@ void print_report(const AuditOptions& options, const accounting::Audit& report, 
   if (report.balance) {
     const auto& balance = *report.balance;
     fmt::print("{:<12} epsilon = {} at delta = {}; {} spent in {} of {} ({} filter)\n", "budget", balance.budget.target.epsilon,
-               balance.budget.target.delta, balance.unit, text(balance.spent), text(balance.limit), accounting::name(balance.budget.filter));
+               balance.budget.target.delta, balance.unit, text(balance.spent), text(balance.limit),
+               accounting::name(balance.budget.filter));
   }
-  if (options.epsilon) fmt::print("{:<12} epsilon <= {}: {}\n", "asked", *options.epsilon, report.epsilon.upper <= *options.epsilon ? "kept" : "BROKEN");
+  if (options.epsilon)
+    fmt::print("{:<12} epsilon <= {}: {}\n", "asked", *options.epsilon, report.epsilon.upper <= *options.epsilon ? "kept" : "BROKEN");
   fmt::print("{:<12} {}\n", "verdict",
              kept ? (report.runs.empty() ? "nothing was released" : "every promise is kept")
                   : (report.not_private ? "NOT PRIVATE: noise was replayed from a known seed" : "a promise is BROKEN"));
@@ -83,7 +85,7 @@ int audit(const AuditOptions& options) {
     return kept ? exit_code::fine : exit_code::broken;
   }
   auto runs = nlohmann::json::array();
-  for (const auto& run : report.runs) runs.push_back(json(run));
+  for (const auto& run : report.runs) runs.push_back(run_json(run));
   nlohmann::json object{{"ledger", options.ledger},
                         {"adjacency", name(report.adjacency)},
                         {"event", describe_or_nothing(report.event)},
@@ -97,7 +99,7 @@ int audit(const AuditOptions& options) {
                         {"kept", kept}};
   if (report.balance) {
     const auto& balance = *report.balance;
-    object["budget"] = json(balance.budget.target);
+    object["budget"] = target_json(balance.budget.target);
     object["budget"]["filter"] = accounting::name(balance.budget.filter);
     object["budget"]["unit"] = balance.unit;
     object["budget"]["spent"] = json(balance.spent);

@@ -22,10 +22,12 @@ struct CalibrateOptions {
 };
 
 int calibrate(const CalibrateOptions& options) {
-  const Target target{.epsilon = Epsilon{options.epsilon}, .delta = Delta{options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
+  const Target target{
+      .epsilon = Epsilon{options.epsilon}, .delta = Delta{options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
   const auto event = [&](NoiseMultiplier z) { return options.event.parse({{options.unknown, z.value()}}); };
   if (event(NoiseMultiplier{1}) == event(NoiseMultiplier{2})) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("--solve is '{}', must be a name in the event '{}'", options.unknown, options.event.event)};
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("--solve is '{}', must be a name in the event '{}'", options.unknown, options.event.event)};
   }
   const auto found = surety::calibrate(event, target);
   const auto independent = accounting::epsilon(accounting::Zcdp{}, found.event, target.delta);

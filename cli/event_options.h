@@ -10,7 +10,7 @@
 namespace surety::cli {
 
 struct EventOptions {
-  std::string event;      ///< the event language, or its JSON form
+  std::string event;  ///< the event language, or its JSON form
   std::string adjacency;
 
   void add_to(CLI::App& command);

@@ -29,9 +29,13 @@ std::string_view state_of(const accounting::Run& run) { return run.settlement ? 
 
 nlohmann::json event_json(const std::optional<Event>& event) { return event ? to_json(*event) : nlohmann::json{}; }
 
-nlohmann::json json(const accounting::Run& run) {
-  nlohmann::json object{{"run", run.id.value},        {"created", run.created},           {"state", state_of(run)},
-                        {"planned", to_json(run.plan.event)}, {"charged", event_json(run.charged())}, {"note", run.plan.note},
+nlohmann::json run_json(const accounting::Run& run) {
+  nlohmann::json object{{"run", run.id.value},
+                        {"created", run.created},
+                        {"state", state_of(run)},
+                        {"planned", to_json(run.plan.event)},
+                        {"charged", event_json(run.charged())},
+                        {"note", run.plan.note},
                         {"not_private", run.plan.not_private}};
   if (run.plan.promise) object["promise"] = {{"epsilon", run.plan.promise->epsilon.value()}, {"delta", run.plan.promise->delta.value()}};
   if (run.settlement) {
@@ -58,8 +62,8 @@ int create(const LedgerOptions& options) {
     if (budget) object["budget"] = {{"epsilon", *options.epsilon}, {"delta", *options.delta}, {"filter", options.filter}};
     print(object);
   } else if (budget) {
-    fmt::print("made {} under {} with a budget of epsilon = {} at delta = {} ({} filter)\n", options.path, name(adjacency), *options.epsilon,
-               *options.delta, options.filter);
+    fmt::print("made {} under {} with a budget of epsilon = {} at delta = {} ({} filter)\n", options.path, name(adjacency),
+               *options.epsilon, *options.delta, options.filter);
   } else {
     fmt::print("made {} under {} without a budget\n", options.path, name(adjacency));
   }
@@ -71,7 +75,7 @@ int list(const LedgerOptions& options) {
   const auto runs = ledger.runs();
   if (options.json) {
     auto array = nlohmann::json::array();
-    for (const auto& run : runs) array.push_back(json(run));
+    for (const auto& run : runs) array.push_back(run_json(run));
     print({{"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"runs", std::move(array)}});
     return exit_code::fine;
   }
@@ -88,7 +92,7 @@ int show(const LedgerOptions& options) {
   for (const auto& run : Ledger::open(options.path).runs()) {
     if (run.id.value != options.run) continue;
     if (options.json) {
-      print(json(run));
+      print(run_json(run));
       return exit_code::fine;
     }
     const auto line = [](std::string_view field, std::string_view value) { fmt::print("{:<12} {}\n", field, value); };
@@ -107,7 +111,8 @@ int show(const LedgerOptions& options) {
     line("noise", run.plan.not_private ? "NOT PRIVATE: replayed from a known seed" : "fresh");
     return exit_code::fine;
   }
-  throw Error{ErrorCode::invalid_argument, fmt::format("run is {}, must be one that 'surety ledger list {}' shows", options.run, options.path)};
+  throw Error{ErrorCode::invalid_argument,
+              fmt::format("run is {}, must be one that 'surety ledger list {}' shows", options.run, options.path)};
 }
 
 }  // namespace
@@ -127,7 +132,8 @@ void add_ledger(CLI::App& app, Action& chosen) {
   create_command.add_option("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out")->required();
   create_command.add_option("--epsilon", options->epsilon, "The budget's epsilon");
   create_command.add_option("--delta", options->delta, "The budget's delta");
-  create_command.add_option("--filter", options->filter, "The rule that every later run must pass: gaussian or zcdp")->capture_default_str();
+  create_command.add_option("--filter", options->filter, "The rule that every later run must pass: gaussian or zcdp")
+      ->capture_default_str();
   create_command.footer("Example:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5");
   add("list", "List the runs and what each is charged", list).footer("Example:\n  surety ledger list run.db");
   auto& show_command = add("show", "Show one run", show);

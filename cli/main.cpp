@@ -38,7 +38,8 @@ int fail(int code, std::string message) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, train private models.", "surety"};
+  CLI::App app{"Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, train private models.",
+               "surety"};
   app.set_version_flag("--version", "surety " SURETY_VERSION);
   app.require_subcommand(1);
   app.footer(

@@ -1,0 +1,58 @@
+// surety predict: what a model says about each record of a file. The model is private already, so this costs nothing of the
+// training data; what it says of new records is about those records.
+#include <fmt/format.h>
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include <surety/optimizers/csv.h>
+#include <surety/optimizers/libsvm.h>
+#include <surety/optimizers/model.h>
+
+#include "command.h"
+#include "output.h"
+
+namespace surety::cli {
+namespace {
+
+struct PredictOptions {
+  std::string model;
+  std::string data;
+  bool json = false;
+};
+
+int predict(const PredictOptions& options) {
+  const auto model = optimizers::read_model(options.model);
+  const bool is_csv = std::holds_alternative<optimizers::NamedColumns>(model.features.inputs);
+  const auto data =
+      is_csv ? optimizers::read_csv(options.data, model.features, std::nullopt) : optimizers::read_libsvm(options.data, model.features);
+  const auto predictions = optimizers::predict(model, data);
+  if (options.json) {
+    print({{"model", options.model},
+           {"data", options.data},
+           {"loss", model.loss},
+           {"not_private", model.guarantee.not_private},
+           {"predictions", predictions}});
+    return exit_code::fine;
+  }
+  for (const double prediction : predictions) fmt::print("{}\n", prediction);
+  return exit_code::fine;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Action& chosen) {
+  auto& command = *app.add_subcommand("predict", "Print what a model says about each record: a probability, or a value");
+  const auto options = std::make_shared<PredictOptions>();
+  command.add_option("model", options->model, "A model that 'surety train' wrote")->required();
+  command.add_option("data", options->data, "A file with the same columns as the training data; the label may be missing")->required();
+  command.add_flag("--json", options->json, "Print one JSON object");
+  command.footer(
+      "One number per line: the probability of the label +1 for logistic loss, the value for squared loss.\n"
+      "Example:\n"
+      "  surety predict model.json examples/data/randhie.csv | head");
+  command.callback([options, &chosen] { chosen = [options] { return predict(*options); }; });
+}
+
+}  // namespace surety::cli
