@@ -30,11 +30,14 @@ Interval zcdp_rho(const Event& event, mpfr_prec_t bits) { return gaussian_mu_squ
 Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
   const Interval rho = zcdp_rho(event, precision);
   const double rho_near = rho.enclosure().upper;
-  // Stationarity in t: (1 + 2 t) rho + log(t / (1 + t)) = epsilon, increasing in t = e^s.
-  const auto slope = [&](double s) { return (1 + 2 * std::exp(s)) * rho_near - std::log1p(std::exp(-s)) - epsilon.value(); };
+  // Stationarity in t: (1 + 2 t) rho + log(t / (1 + t)) = epsilon, increasing in t = e^s; scaled, lest the root finder overflow.
+  const double scale = 1 + epsilon.value() + rho_near;
+  const auto slope = [&](double s) { return ((1 + 2 * std::exp(s)) * rho_near - std::log1p(std::exp(-s)) - epsilon.value()) / scale; };
   constexpr double widest = 700;
   if (!(slope(-widest) < 0)) return at_most(1);
-  const double s = slope(widest) > 0 ? crossing(slope, -widest, widest) : widest;
+  // From t = 1 on log(t / (1 + t)) is at least -log 2, which bounds the root.
+  const double beyond = std::min(std::log(std::max(1.0, ((epsilon.value() + std::log(2.0)) / rho_near - 1) / 2)), widest);
+  const double s = slope(beyond) > 0 ? crossing(slope, -widest, beyond) : beyond;
   const Interval t{std::exp(s), precision};
   const Interval order = Interval{1, precision} + t;
   const Interval log_delta = t * (order * rho - Interval{epsilon.value(), precision}) - log(t) + order * log_odds(t);
@@ -48,9 +51,10 @@ Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
   if (!std::isfinite(rho_near)) return at_most(infinity);
   // On the envelope over t: epsilon = (1 + 2 t) rho + log(t / (1 + t)) and log(1 / delta) = t^2 rho + log(1 + t).
   const double level = -std::log(delta.value());
-  const auto excess = [&](double candidate) { return candidate * candidate * rho_near + std::log1p(candidate) - level; };
+  // In u = t / largest, lest the root finder overflow.
   const double largest = std::min(std::sqrt(level / rho_near), std::expm1(level)) * (1 + 1e-12);
-  double best = excess(largest) > 0 ? crossing(excess, 0, largest) : largest;
+  const auto excess = [&](double u) { return (u * largest * (u * largest * rho_near) + std::log1p(u * largest)) / level - 1; };
+  double best = excess(1) > 0 ? crossing(excess, 0, 1) * largest : largest;
   best = std::min(std::max(best, std::numeric_limits<double>::min()), std::numeric_limits<double>::max());
   const Interval t{best, precision};
   const Interval order = Interval{1, precision} + t;
