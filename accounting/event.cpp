@@ -1,15 +1,9 @@
 #include <surety/accounting/event.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
-
-#include <surety/accounting/json.h>
 
 namespace surety {
 
@@ -17,257 +11,125 @@ struct Event::Shared {
   Node node;
   Adjacency adjacency;
   int depth;
+  bool has_sampling;
+};
+
+/// The one place where events are made.
+struct Event::Factory {
+  static Event make(Node node, Adjacency adjacency, int depth, bool has_sampling) {
+    if (depth > max_depth) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("event is nested {} deep, must be at most {}", depth, max_depth)};
+    }
+    return Event{std::make_shared<const Shared>(Shared{std::move(node), adjacency, depth, has_sampling})};
+  }
+
+  template <class Leaf>
+  static Event leaf(const Leaf& leaf, Adjacency adjacency) {
+    return make(leaf, adjacency, 1, false);
+  }
+
+  /// A structure around several events. `what` names it in messages, with its article.
+  template <class Structure>
+  static Event around(std::vector<Event> events, std::string_view what) {
+    if (events.empty()) throw Error{ErrorCode::invalid_argument, fmt::format("{} of no events is empty, must have at least one", what)};
+    const auto adjacency = events.front().adjacency();
+    int depth = 0;
+    bool has_sampling = false;
+    for (const auto& event : events) {
+      if (event.adjacency() != adjacency) {
+        throw Error{ErrorCode::invalid_argument,
+                    fmt::format("{} mixes adjacency {} and {}, must have one", what, name(adjacency), name(event.adjacency()))};
+      }
+      depth = std::max(depth, event.depth());
+      has_sampling = has_sampling || event.has_sampling();
+    }
+    return make(Structure{std::move(events)}, adjacency, depth + 1, has_sampling);
+  }
+
+  /// A batch around one event, allowed under some adjacencies.
+  template <class Batch, class Sampler>
+  static Event batch(const Sampler& sampler, Event event, std::string_view what, std::initializer_list<Adjacency> allowed) {
+    const auto adjacency = event.adjacency();
+    if (event.has_sampling()) throw Error{ErrorCode::invalid_argument, fmt::format("{} holds another batch, must hold none", what)};
+    if (std::find(allowed.begin(), allowed.end(), adjacency) == allowed.end()) {
+      std::string names;
+      for (const auto one : allowed) names += fmt::format("{}{}", names.empty() ? "" : " or ", name(one));
+      throw Error{ErrorCode::invalid_argument, fmt::format("adjacency is {}, must be {} for {}", name(adjacency), names, what)};
+    }
+    const int depth = event.depth() + 1;
+    return make(Batch{sampler, std::move(event)}, adjacency, depth, true);
+  }
 };
 
 const Event::Node& Event::node() const noexcept { return shared_->node; }
 Adjacency Event::adjacency() const noexcept { return shared_->adjacency; }
 int Event::depth() const noexcept { return shared_->depth; }
+bool Event::has_sampling() const noexcept { return shared_->has_sampling; }
 
 bool operator==(const Event& a, const Event& b) {
   return a.shared_ == b.shared_ || (a.adjacency() == b.adjacency() && a.depth() == b.depth() && a.node() == b.node());
 }
 
-Event Event::make(Node node, Adjacency adjacency, int depth) {
-  if (depth > max_depth) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("event is nested {} deep, must be at most {}", depth, max_depth)};
+std::string_view name(NormName norm) {
+  switch (norm) {
+    case NormName::l1: return "l1";
+    case NormName::l2: return "l2";
+    case NormName::linf: return "linf";
   }
-  return Event{std::make_shared<const Shared>(Shared{std::move(node), adjacency, depth})};
+  throw Error{ErrorCode::internal, "a norm without a name"};
 }
 
-Event gaussian(NoiseMultiplier multiplier, Adjacency adjacency) { return Event::make(Event::Gaussian{multiplier}, adjacency, 1); }
+Batches::Batches(Count records, Count size) : records_{records}, size_{size} {
+  if (size > records) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("batch size is {}, must be at most the {} records", size.value(), records.value())};
+  }
+}
+
+Event release(const Event::Gaussian& gaussian, Adjacency adjacency) { return Event::Factory::leaf(gaussian, adjacency); }
+Event release(const Event::Laplace& laplace, Adjacency adjacency) { return Event::Factory::leaf(laplace, adjacency); }
+Event release(const Event::DiscreteGaussian& gaussian, Adjacency adjacency) { return Event::Factory::leaf(gaussian, adjacency); }
+Event release(const Event::DiscreteLaplace& laplace, Adjacency adjacency) { return Event::Factory::leaf(laplace, adjacency); }
+
+Event release(const Event::RandomizedResponse& response, Adjacency adjacency) {
+  if (adjacency == Adjacency::add_or_remove_one) {
+    throw Error{ErrorCode::invalid_argument, "adjacency is add-or-remove-one, must be replace-one or zero-out for randomized_response"};
+  }
+  if (response.categories < Count{2}) throw Error{ErrorCode::invalid_argument, "categories is 1, must be at least 2"};
+  return Event::Factory::leaf(response, adjacency);
+}
+
+Event release(const Event::Exponential& exponential, Adjacency adjacency) { return Event::Factory::leaf(exponential, adjacency); }
+Event release(const Event::Pure& pure, Adjacency adjacency) { return Event::Factory::leaf(pure, adjacency); }
+Event release(const Event::Approximate& approximate, Adjacency adjacency) { return Event::Factory::leaf(approximate, adjacency); }
+Event release(const Event::Concentrated& concentrated, Adjacency adjacency) { return Event::Factory::leaf(concentrated, adjacency); }
+Event release(const Event::GeneralizedGaussian& gaussian, Adjacency adjacency) { return Event::Factory::leaf(gaussian, adjacency); }
+Event release(const Event::KNorm& noise, Adjacency adjacency) { return Event::Factory::leaf(noise, adjacency); }
 
 Event repeated(Count count, Event event) {
   const auto adjacency = event.adjacency();
   const int depth = event.depth() + 1;
-  return Event::make(Event::Repeated{count, std::move(event)}, adjacency, depth);
+  const bool has_sampling = event.has_sampling();
+  return Event::Factory::make(Event::Repeated{count, std::move(event)}, adjacency, depth, has_sampling);
 }
 
-Event composed(std::vector<Event> events) {
-  if (events.empty()) throw Error{ErrorCode::invalid_argument, "a composition of no events is empty, must have at least one"};
-  const auto adjacency = events.front().adjacency();
-  int depth = 0;
-  for (const auto& event : events) {
-    if (event.adjacency() != adjacency) {
-      throw Error{ErrorCode::invalid_argument,
-                  fmt::format("a composition mixes adjacency {} and {}, must have one", name(adjacency), name(event.adjacency()))};
-    }
-    depth = std::max(depth, event.depth());
-  }
-  return Event::make(Event::Composed{std::move(events)}, adjacency, depth + 1);
+Event composed(std::vector<Event> events) { return Event::Factory::around<Event::Composed>(std::move(events), "a composition"); }
+Event parallel(std::vector<Event> events) { return Event::Factory::around<Event::Parallel>(std::move(events), "a parallel composition"); }
+
+Event poisson_sampled(SamplingRate rate, Event event) {
+  return Event::Factory::batch<Event::PoissonSampled>(rate, std::move(event), "poisson",
+                                                      {Adjacency::add_or_remove_one, Adjacency::zero_out});
 }
-
-namespace {
-
-template <class... Cases>
-struct Overload : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overload(Cases...) -> Overload<Cases...>;
-
-/// The integer that `value` is, as a count. \throws Error{invalid_argument}.
-Count whole(double value) {
-  if (!(value >= 1 && value <= 0x1p53 && value == std::floor(value))) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("count is {}, must be an integer from 1 to 2^53", value)};
-  }
-  return Count{static_cast<std::uint64_t>(value)};
+Event sampled_without_replacement(Batches batches, Event event) {
+  return Event::Factory::batch<Event::SampledWithoutReplacement>(batches, std::move(event), "without_replacement",
+                                                                 {Adjacency::replace_one});
 }
-
-// The event language:  event = word "(" argument { "," argument } ")"    argument = event | number | name
-class Parser {
- public:
-  Parser(std::string_view text, Adjacency adjacency, const std::map<std::string, double>& values)
-      : text_{text}, adjacency_{adjacency}, values_{values} {}
-
-  Event parse() {
-    Event event = parse_event(1);
-    skip_space();
-    if (position_ != text_.size()) refuse("the end of the event is expected");
-    return event;
-  }
-
- private:
-  Event parse_event(int depth) {
-    if (depth > Event::max_depth) refuse(fmt::format("an event may be nested at most {} deep", Event::max_depth));
-    skip_space();
-    const auto start = position_;
-    const auto word = parse_word();
-    if (word == "gaussian") {
-      expect('(');
-      const NoiseMultiplier multiplier{parse_number()};
-      expect(')');
-      return gaussian(multiplier, adjacency_);
-    }
-    if (word == "repeat") {
-      expect('(');
-      const Count count = parse_count();
-      expect(',');
-      Event event = parse_event(depth + 1);
-      expect(')');
-      return repeated(count, std::move(event));
-    }
-    if (word == "compose") {
-      expect('(');
-      std::vector<Event> events{parse_event(depth + 1)};
-      while (next_is(',')) events.push_back(parse_event(depth + 1));
-      expect(')');
-      return composed(std::move(events));
-    }
-    position_ = start;
-    refuse("gaussian, repeat or compose is expected");
-  }
-
-  std::string_view parse_word() {
-    skip_space();
-    const auto start = position_;
-    while (position_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[position_])) || text_[position_] == '_')) ++position_;
-    return text_.substr(start, position_ - start);
-  }
-
-  double parse_number() {
-    skip_space();
-    const auto start = position_;
-    const bool is_name = position_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_]));
-    if (is_name) {
-      const auto word = parse_word();
-      if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
-      if (word == "inf" || word == "infinity") return std::numeric_limits<double>::infinity();
-      const auto found = values_.find(std::string{word});
-      if (found != values_.end()) return found->second;
-      position_ = start;
-      refuse(fmt::format("the name '{}' has no value here, a number is expected", word));
-    }
-    double value = 0;
-    const auto [end, error] = std::from_chars(text_.data() + position_, text_.data() + text_.size(), value);
-    if (error == std::errc::invalid_argument) refuse("a number is expected");
-    if (error == std::errc::result_out_of_range) refuse("a number within the range of double is expected");
-    position_ = static_cast<std::size_t>(end - text_.data());
-    return value;
-  }
-
-  Count parse_count() {
-    skip_space();
-    const auto start = position_;
-    const double value = parse_number();
-    // Beyond 2^53 a double may round to a count that is allowed, so digits are read as an integer.
-    std::uint64_t exact = 0;
-    const auto [end, error] = std::from_chars(text_.data() + start, text_.data() + position_, exact);
-    if (error == std::errc{} && end == text_.data() + position_) return Count{exact};
-    return whole(value);
-  }
-
-  bool next_is(char wanted) {
-    skip_space();
-    if (position_ >= text_.size() || text_[position_] != wanted) return false;
-    ++position_;
-    return true;
-  }
-  void expect(char wanted) {
-    if (!next_is(wanted)) refuse(fmt::format("'{}' is expected", wanted));
-  }
-  void skip_space() {
-    while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_]))) ++position_;
-  }
-  [[noreturn]] void refuse(const std::string& reason) const {
-    throw Error{ErrorCode::invalid_argument, fmt::format("{} at position {}", reason, position_ + 1)};
-  }
-
-  std::string_view text_;
-  Adjacency adjacency_;
-  const std::map<std::string, double>& values_;
-  std::size_t position_ = 0;
-};
-
-double json_double(const nlohmann::json& value, std::string_view what) {
-  if (!value.is_number()) throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be a number", what, value.type_name())};
-  return value.get<double>();
+Event shuffled(Batches batches, Event event) {
+  return Event::Factory::batch<Event::Shuffled>(batches, std::move(event), "shuffled", {Adjacency::replace_one, Adjacency::zero_out});
 }
-
-nlohmann::json node_to_json(const Event& event) {
-  return std::visit(Overload{
-                        [](const Event::Gaussian& gaussian) -> nlohmann::json {
-                          return {{"gaussian", {{"noise_multiplier", gaussian.multiplier.value()}}}};
-                        },
-                        [](const Event::Repeated& repeated) -> nlohmann::json {
-                          return {{"repeat", {{"count", repeated.count.value()}, {"event", node_to_json(repeated.event)}}}};
-                        },
-                        [](const Event::Composed& composed) -> nlohmann::json {
-                          auto events = nlohmann::json::array();
-                          for (const auto& part : composed.events) events.push_back(node_to_json(part));
-                          return {{"compose", std::move(events)}};
-                        },
-                    },
-                    event.node());
-}
-
-Event node_from_json(const nlohmann::json& json, Adjacency adjacency, int depth) {
-  if (depth > Event::max_depth)
-    throw Error{ErrorCode::invalid_argument, fmt::format("event is nested more than {} deep", Event::max_depth)};
-  if (!json.is_object() || json.size() != 1)
-    throw Error{ErrorCode::invalid_argument, "event: an object with one field, the kind of event, is expected"};
-  const auto& kind = json.begin().key();
-  const auto& fields = json.begin().value();
-  if (kind == "gaussian") {
-    accounting::require_fields(fields, {"noise_multiplier"}, kind);
-    return gaussian(NoiseMultiplier{json_double(fields["noise_multiplier"], "noise multiplier")}, adjacency);
-  }
-  if (kind == "repeat") {
-    accounting::require_fields(fields, {"count", "event"}, kind);
-    const auto& count = fields["count"];
-    if (!count.is_number_unsigned()) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("count is {}, must be an integer from 1 to 2^53", one_line(count.dump()))};
-    }
-    return repeated(Count{count.get<std::uint64_t>()}, node_from_json(fields["event"], adjacency, depth + 1));
-  }
-  if (kind == "compose") {
-    if (!fields.is_array()) throw Error{ErrorCode::invalid_argument, "compose: an array of events is expected"};
-    std::vector<Event> events;
-    for (const auto& part : fields) events.push_back(node_from_json(part, adjacency, depth + 1));
-    return composed(std::move(events));
-  }
-  throw Error{ErrorCode::invalid_argument, fmt::format("event: unknown kind '{}'", one_line(kind))};
-}
-
-constexpr int json_version = 1;
-
-}  // namespace
-
-std::string describe(const Event& event) {
-  return std::visit(
-      Overload{
-          [](const Event::Gaussian& gaussian) { return fmt::format("gaussian({})", gaussian.multiplier); },
-          [](const Event::Repeated& repeated) { return fmt::format("repeat({}, {})", repeated.count.value(), describe(repeated.event)); },
-          [](const Event::Composed& composed) {
-            std::string text = "compose(";
-            for (const auto& part : composed.events) text += (text.back() == '(' ? "" : ", ") + describe(part);
-            return text + ")";
-          },
-      },
-      event.node());
-}
-
-Event parse_event(std::string_view text, Adjacency adjacency, const std::map<std::string, double>& values) {
-  try {
-    return Parser{text, adjacency, values}.parse();
-  } catch (const Error& error) {
-    throw Error{error.code(), fmt::format("{} (in event '{}')", error.what(), one_line(text))};
-  }
-}
-
-nlohmann::json to_json(const Event& event) {
-  return {{"version", json_version}, {"adjacency", name(event.adjacency())}, {"event", node_to_json(event)}};
-}
-
-Event event_from_json(std::string_view text) {
-  // Each level of an event is at most three levels of JSON.
-  const auto json = accounting::parse_strict_json(text, 3 * Event::max_depth + 3, "event");
-  accounting::require_fields(json, {"version", "adjacency", "event"}, "event");
-  if (json["version"] != json_version) {
-    throw Error{ErrorCode::invalid_argument,
-                fmt::format("event: version is {}, must be {}", one_line(json["version"].dump()), json_version)};
-  }
-  if (!json["adjacency"].is_string()) throw Error{ErrorCode::invalid_argument, "event: adjacency must be a string"};
-  return node_from_json(json["event"], parse_adjacency(json["adjacency"].get<std::string>()), 1);
+Event deterministic(Batches batches, Event event) {
+  return Event::Factory::batch<Event::Deterministic>(batches, std::move(event), "deterministic",
+                                                     {Adjacency::replace_one, Adjacency::zero_out});
 }
 
 }  // namespace surety

@@ -19,8 +19,26 @@ struct HasRule {
   FilterKind kind;
 
   bool operator()(const Event::Gaussian&) const { return kind == FilterKind::gaussian || kind == FilterKind::zcdp; }
+  bool operator()(const Event::Laplace&) const { return concentrated(); }
+  bool operator()(const Event::DiscreteGaussian&) const { return concentrated(); }
+  bool operator()(const Event::DiscreteLaplace&) const { return concentrated(); }
+  bool operator()(const Event::RandomizedResponse&) const { return concentrated(); }
+  bool operator()(const Event::Exponential&) const { return concentrated(); }
+  bool operator()(const Event::Pure&) const { return concentrated(); }
+  bool operator()(const Event::Approximate&) const { return false; }
+  bool operator()(const Event::Concentrated&) const { return concentrated(); }
+  bool operator()(const Event::GeneralizedGaussian&) const { return concentrated(); }
+  bool operator()(const Event::KNorm&) const { return concentrated(); }
   bool operator()(const Event::Repeated&) const { return false; }  // structure is never a leaf
   bool operator()(const Event::Composed&) const { return false; }
+  bool operator()(const Event::Parallel&) const { return false; }
+  bool operator()(const Event::PoissonSampled&) const { return false; }
+  bool operator()(const Event::SampledWithoutReplacement&) const { return false; }
+  bool operator()(const Event::Shuffled&) const { return false; }
+  bool operator()(const Event::Deterministic&) const { return false; }
+
+  /// The zcdp filter admits whatever has a rho.
+  [[nodiscard]] bool concentrated() const { return kind == FilterKind::zcdp; }
 };
 
 }  // namespace

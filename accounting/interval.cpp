@@ -181,6 +181,13 @@ Interval clamp(const Interval& a, double lowest, double highest) {
   return result;
 }
 
+Interval maximum(const Interval& a, const Interval& b) {
+  Interval result{Interval::Uninitialised{}, std::max(a.precision(), b.precision())};
+  mpfr_max(result.lower_, a.lower_, b.lower_, MPFR_RNDD);
+  mpfr_max(result.upper_, a.upper_, b.upper_, MPFR_RNDU);
+  return result;
+}
+
 Interval hull(const Interval& a, const Interval& b) {
   Interval result{Interval::Uninitialised{}, std::max(a.precision(), b.precision())};
   mpfr_min(result.lower_, a.lower_, b.lower_, MPFR_RNDD);

@@ -47,6 +47,8 @@ class Interval {
   friend Interval erfc(const Interval& a);
   /// The part of `a` between `lowest` and `highest`, where the caller knows the exact value to lie.
   friend Interval clamp(const Interval& a, double lowest, double highest);
+  /// max(x, y) for x in a, y in b.
+  friend Interval maximum(const Interval& a, const Interval& b);
   /// The smallest interval that holds both.
   friend Interval hull(const Interval& a, const Interval& b);
 

@@ -35,7 +35,7 @@ nlohmann::json parse_strict_json(std::string_view text, int max_depth, std::stri
   return {};
 }
 
-void require_fields(const nlohmann::json& object, std::initializer_list<std::string_view> names, std::string_view what) {
+void require_fields(const nlohmann::json& object, std::span<const std::string_view> names, std::string_view what) {
   if (!object.is_object())
     throw Error{ErrorCode::invalid_argument, fmt::format("{}: an object is expected, not {}", what, object.type_name())};
   for (const auto& item : object.items()) {

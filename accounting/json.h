@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +14,10 @@ namespace surety::accounting {
 [[nodiscard]] nlohmann::json parse_strict_json(std::string_view text, int max_depth, std::string_view what);
 
 /// \throws Error{invalid_argument} unless `object` is an object with exactly the fields `names`.
-void require_fields(const nlohmann::json& object, std::initializer_list<std::string_view> names, std::string_view what);
+void require_fields(const nlohmann::json& object, std::span<const std::string_view> names, std::string_view what);
+inline void require_fields(const nlohmann::json& object, std::initializer_list<std::string_view> names, std::string_view what) {
+  require_fields(object, std::span{names.begin(), names.size()}, what);
+}
 
 /// A number for JSON, where infinity has no spelling of its own: finite values as they are, infinity as the string "infinity".
 [[nodiscard]] nlohmann::json json_number(double value);

@@ -16,26 +16,35 @@ bool fits(std::uint64_t count, std::uint64_t more) { return count <= Releases::m
   throw Error{ErrorCode::invalid_argument, fmt::format("the number of releases of {} is more than 2^53, must be at most 2^53", leaf)};
 }
 
+template <class Take>
+void for_each_leaf(const Event& event, std::uint64_t times, Take& take);
+
+template <class Take>
+struct LeafVisitor {
+  const Event& event;
+  std::uint64_t times;
+  Take& take;
+
+  /// Everything but repetition and composition leaves the algorithm at once.
+  template <class Leaf>
+  void operator()(const Leaf&) const {
+    take(event, times);
+  }
+  void operator()(const Event::Repeated& repeated) const {
+    // Both factors are at least 1, so a product beyond the bound stays beyond it for every leaf inside.
+    const std::uint64_t count = repeated.count.value();
+    if (times > Releases::max_count / count) refuse_count(describe(event));
+    for_each_leaf(repeated.event, times * count, take);
+  }
+  void operator()(const Event::Composed& composed) const {
+    for (const auto& part : composed.events) for_each_leaf(part, times, take);
+  }
+};
+
 /// Visits an event and hands every leaf, with the product of the counts around it, to `take`.
 template <class Take>
 void for_each_leaf(const Event& event, std::uint64_t times, Take& take) {
-  struct Visitor {
-    const Event& event;
-    std::uint64_t times;
-    Take& take;
-
-    void operator()(const Event::Gaussian&) const { take(event, times); }
-    void operator()(const Event::Repeated& repeated) const {
-      // Both factors are at least 1, so a product beyond the bound stays beyond it for every leaf inside.
-      const std::uint64_t count = repeated.count.value();
-      if (times > Releases::max_count / count) refuse_count(describe(event));
-      for_each_leaf(repeated.event, times * count, take);
-    }
-    void operator()(const Event::Composed& composed) const {
-      for (const auto& part : composed.events) for_each_leaf(part, times, take);
-    }
-  };
-  std::visit(Visitor{event, times, take}, event.node());
+  std::visit(LeafVisitor<Take>{event, times, take}, event.node());
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Releases: an event taken apart into what leaves the algorithm one by one.
 //
 // Definitions:
-//   leaf      an event that is released at once. Gaussian releases are leaves; repeat and compose only say how often.
+//   leaf      an event that is released at once: everything but repeat and compose, which only say how often. A batch is one leaf.
 //   releases  a multiset of leaves under one adjacency: each leaf with the exact number of its occurrences, possibly none.
 //
 // The order of releases and the way they were nested cost nothing, so two events with equal releases cost the same.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include <surety/accounting/closed_form.h>
 
 namespace surety::accounting {
@@ -23,9 +25,61 @@ double crossing(Function increasing, double low, double high) {
 /// log(t / (1 + t)), which is negative.
 Interval log_odds(const Interval& t) { return log(t) - log1p(t); }
 
+/// rho of an event; every branch is a bound from above, see docs/guarantees.md#zcdp-events.
+struct RhoOf {
+  const Event& event;
+  mpfr_prec_t bits;
+
+  Interval number(double value) const { return {value, bits}; }
+  Interval square(const Interval& x) const { return x * x; }
+  /// An (epsilon, 0)-private release is (epsilon^2 / 2)-zCDP [BS16, Proposition 3.3].
+  Interval pure(const Interval& epsilon) const { return square(epsilon) / number(2); }
+
+  Interval operator()(const Event::Gaussian& e) const { return number(1) / (number(2) * square(number(e.multiplier.value()))); }
+  Interval operator()(const Event::DiscreteGaussian& e) const {  // [CKS20] Theorem 4
+    return square(number(static_cast<double>(e.sensitivity.value())) / number(e.sigma.value())) / number(2);
+  }
+  Interval operator()(const Event::GeneralizedGaussian& e) const {
+    return (number(e.r.value()) - number(1)) / (number(2) * square(number(e.multiplier.value())));
+  }
+  Interval operator()(const Event::Concentrated& e) const { return number(e.rho.value()); }
+  /// Bounded range epsilon is (epsilon^2 / 8)-zCDP [Cesar, Rogers 2021, Lemma 3.4].
+  Interval operator()(const Event::Exponential& e) const { return square(number(e.epsilon.value())) / number(8); }
+  Interval operator()(const Event::Pure& e) const { return pure(number(e.epsilon.value())); }
+  Interval operator()(const Event::Laplace& e) const { return pure(number(1) / number(e.scale.value())); }
+  Interval operator()(const Event::KNorm& e) const { return pure(number(1) / number(e.scale.value())); }
+  Interval operator()(const Event::DiscreteLaplace& e) const {
+    return pure(number(static_cast<double>(e.sensitivity.value())) / number(e.scale.value()));
+  }
+  Interval operator()(const Event::RandomizedResponse& e) const {
+    const Interval truth = number(e.truth.value());
+    return pure(log(truth * number(static_cast<double>(e.categories.value() - 1)) / (number(1) - truth)));
+  }
+  Interval operator()(const Event::Repeated& e) const { return number(static_cast<double>(e.count.value())) * zcdp_rho(e.event, bits); }
+  Interval operator()(const Event::Composed& e) const {
+    Interval sum = number(0);
+    for (const auto& part : e.events) sum = sum + zcdp_rho(part, bits);
+    return sum;
+  }
+  /// A record takes part in one of the parts, and all rho-curves are ordered, so the largest rho holds for each.
+  Interval operator()(const Event::Parallel& e) const {
+    Interval largest = zcdp_rho(e.events.front(), bits);
+    for (const auto& part : e.events) largest = maximum(largest, zcdp_rho(part, bits));
+    return largest;
+  }
+  /// A record is in one batch of the epoch; the permutation is at best unhelpful.
+  Interval operator()(const Event::Shuffled& e) const { return zcdp_rho(e.event, bits); }
+  Interval operator()(const Event::Deterministic& e) const { return zcdp_rho(e.event, bits); }
+  template <class Other>
+  Interval operator()(const Other&) const {
+    throw Error{ErrorCode::unsupported,
+                fmt::format("the zcdp accountant has no theorem for {}; privacy-loss and renyi may", describe(event))};
+  }
+};
+
 }  // namespace
 
-Interval zcdp_rho(const Event& event, mpfr_prec_t bits) { return gaussian_mu_squared(event, bits) / Interval{2, bits}; }
+Interval zcdp_rho(const Event& event, mpfr_prec_t bits) { return std::visit(RhoOf{event, bits}, event.node()); }
 
 Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
   const Interval rho = zcdp_rho(event, precision);
