@@ -131,15 +131,25 @@ CsvData read(const TrainOptions& options, const Source& source) {
   return {std::move(data), std::move(features)};
 }
 
-/// Refuses outputs that would overwrite each other or the data.
+/// Refuses outputs that would overwrite each other or the data. What SQLite keeps beside a database is its own to overwrite and
+/// to delete.
 void require_distinct_files(const TrainOptions& options) {
   const auto same = [](const std::string& a, const std::string& b) {
     std::error_code ignored;
     return std::filesystem::equivalent(a, b, ignored) ||
            std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
   };
-  if (same(options.model, options.ledger)) throw usage(fmt::format("--model is '{}', must be another file than the ledger", options.model));
   if (same(options.model, options.data)) throw usage(fmt::format("--model is '{}', must be another file than the data", options.model));
+  std::error_code ignored;
+  const std::string ledger = std::filesystem::weakly_canonical(options.ledger, ignored).string();
+  for (const char* suffix : {"", "-journal", "-wal", "-shm"}) {
+    for (const auto& [name, path] : {std::pair{"--model", &options.model}, std::pair{"the data file", &options.data}}) {
+      if (same(*path, ledger + suffix)) {
+        throw usage(fmt::format("{} is '{}', must be another file than the ledger{}", name, *path,
+                                *suffix == 0 ? "" : " and what SQLite keeps beside it"));
+      }
+    }
+  }
 }
 
 /// Shows public progress on a terminal, and nothing elsewhere.
