@@ -17,6 +17,7 @@ RunAudit audit_run(Run run) {
     result.epsilon = charged ? epsilon(ClosedForm{}, *charged, promise->delta) : Enclosure{0, 0};
     const bool meets = !charged || delta(ClosedForm{}, *charged, promise->epsilon).upper <= promise->delta.value();
     result.kept = meets && !result.run.plan.not_private;
+    if (charged && result.run.plan.not_private) result.epsilon->upper = std::numeric_limits<double>::infinity();
   }
   return result;
 }

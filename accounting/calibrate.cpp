@@ -68,16 +68,19 @@ Calibration calibrate(const EventTemplate& event, const Target& target, const Co
   std::uintmax_t evaluations = 100;
   const auto bracket = boost::math::tools::toms748_solve([&](double s) { return excess(std::exp2(s)); }, failing, meeting,
                                                          boost::math::tools::eps_tolerance<double>(50), evaluations);
-  // The root finder's bracket may have closed on the root itself; step outward until each side is certain again.
-  const auto certified = [&](double start, double direction, double fallback, bool missed) {
+  // The root finder's bracket may have closed on the root itself; step outward until each side is certain again. A multiplier
+  // whose delta meets the target by less than the width of epsilon's enclosure does not meet it yet.
+  const auto misses = [&](double z) { return excess(z) > 0; };
+  const auto meets = [&](double z) { return !misses(z) && cost.epsilon(at(z), target.delta).upper <= target.epsilon.value(); };
+  const auto certified = [](const auto& holds, double start, double direction, double fallback) {
     for (double margin = 0x1p-52; margin < 0x1p-10; margin *= 2) {
       const double candidate = start * (1 + direction * margin);
-      if ((excess(candidate) > 0) == missed) return candidate;
+      if (holds(candidate)) return candidate;
     }
     return fallback;
   };
-  const double largest_failing = certified(std::exp2(bracket.first), -1, std::exp2(failing), true);
-  const double smallest_meeting = certified(std::exp2(bracket.second), +1, std::exp2(meeting), false);
+  const double largest_failing = certified(misses, std::exp2(bracket.first), -1, std::exp2(failing));
+  const double smallest_meeting = certified(meets, std::exp2(bracket.second), +1, std::exp2(meeting));
   const Event found = at(smallest_meeting);
   return {.value = NoiseMultiplier{smallest_meeting},
           .event = found,

@@ -16,7 +16,7 @@ struct Calibration {
   Event event;             ///< the template at `value`
   Enclosure epsilon;       ///< cost of `event` at the target's delta; epsilon.upper <= target.epsilon
   Enclosure delta;         ///< cost of `event` at the target's epsilon; delta.upper <= target.delta
-  double largest_failing;  ///< a multiplier that does not meet the target, at most `value` (1 - 1e-12) or so
+  double largest_failing;  ///< a multiplier whose delta misses the target, below `value` by at most 1e-12 of it
 };
 
 /// The curve that `calibrate` searches on: certified cost of one event.
@@ -34,7 +34,7 @@ struct CostFunctions {
 /// \pre   the template's cost does not grow with the multiplier.
 /// \throws Error{invalid_argument} when the template's adjacency is not the target's or target.epsilon is 0;
 ///         Error{unreachable} when no multiplier meets the target (delta = 0 for Gaussian noise).
-/// \complexity some 20 evaluations of the accountant's delta, and two of its epsilon.
+/// \complexity some 20 evaluations of the accountant's delta, and a few of its epsilon.
 template <accounting::Accountant A = accounting::ClosedForm>
 [[nodiscard]] Calibration calibrate(const EventTemplate& event, const Target& target, const A& accountant = {}) {
   return calibrate(event, target,

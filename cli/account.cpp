@@ -10,6 +10,7 @@
 #include "command.h"
 #include "event_options.h"
 #include "output.h"
+#include "validators.h"
 
 namespace surety::cli {
 namespace {
@@ -70,8 +71,8 @@ void add_account(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<AccountOptions>();
   options->event.add_to(command);
   auto* question = command.add_option_group("question", "Exactly one of");
-  question->add_option("--delta", options->delta, "Ask for epsilon at this delta");
-  question->add_option("--epsilon", options->epsilon, "Ask for delta at this epsilon");
+  question->add_option("--delta", options->delta, "Ask for epsilon at this delta")->check(number());
+  question->add_option("--epsilon", options->epsilon, "Ask for delta at this epsilon")->check(number());
   question->require_option(1);
   command.add_flag("--json", options->json, "Print one JSON object");
   command.footer(

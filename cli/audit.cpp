@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "output.h"
+#include "validators.h"
 
 namespace surety::cli {
 namespace {
@@ -55,7 +56,7 @@ void print_report(const AuditOptions& options, const accounting::Audit& report, 
   fmt::print("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(report.independent.upper), accounting::Zcdp::name);
   for (const auto& audited : report.runs) {
     const auto& run = audited.run;
-    fmt::print("run {:<8} {}  {}\n", run.id.value, run.created, run.plan.note);
+    fmt::print("run {:<8} {}  {}\n", run.id.value, run.created, one_line(run.plan.note));
     fmt::print("  charged    {} ({})\n", describe_or_nothing(run.charged()), state_of(run));
     if (const auto& promise = run.plan.promise) {
       fmt::print("  promise    epsilon = {} at delta = {}: {}, epsilon in {}\n", promise->epsilon, promise->delta,
@@ -115,8 +116,8 @@ void add_audit(CLI::App& app, Action& chosen) {
   auto& command = *app.add_subcommand("audit", "Report what a ledger proves, and whether its runs kept their promises");
   const auto options = std::make_shared<AuditOptions>();
   command.add_option("ledger", options->ledger, "The ledger's file")->required();
-  command.add_option("--delta", options->delta, "Report epsilon at this delta")->required();
-  command.add_option("--epsilon", options->epsilon, "Also require that everything together costs at most this epsilon");
+  command.add_option("--delta", options->delta, "Report epsilon at this delta")->check(number())->required();
+  command.add_option("--epsilon", options->epsilon, "Also require that everything together costs at most this epsilon")->check(number());
   command.add_flag("--json", options->json, "Print one JSON object");
   command.footer(
       "The ledger is all that is read. Exit code 1 when a promise is broken.\n"

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "event_options.h"
 #include "output.h"
+#include "validators.h"
 
 namespace surety::cli {
 namespace {
@@ -60,8 +61,8 @@ void add_calibrate(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<CalibrateOptions>();
   options->event.add_to(command);
   command.add_option("--solve", options->unknown, "The name in the event that stands for the noise multiplier")->required();
-  command.add_option("--epsilon", options->epsilon, "The target's epsilon")->required();
-  command.add_option("--delta", options->delta, "The target's delta")->required();
+  command.add_option("--epsilon", options->epsilon, "The target's epsilon")->check(number())->required();
+  command.add_option("--delta", options->delta, "The target's delta")->check(number())->required();
   command.add_flag("--json", options->json, "Print one JSON object");
   command.footer(
       "Examples:\n"

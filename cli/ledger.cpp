@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "output.h"
+#include "validators.h"
 
 namespace surety::cli {
 namespace {
@@ -82,7 +83,7 @@ int list(const LedgerOptions& options) {
   for (const auto& run : runs) {
     const auto charged = run.charged();
     fmt::print("{:>4}  {}  {:<8}  {}{}  # {}\n", run.id.value, run.created, state_of(run), charged ? describe(*charged) : "nothing",
-               run.plan.not_private ? "  NOT PRIVATE" : "", run.plan.note);
+               run.plan.not_private ? "  NOT PRIVATE" : "", one_line(run.plan.note));
   }
   fmt::print("{} run{} under {}\n", runs.size(), runs.size() == 1 ? "" : "s", name(ledger.adjacency()));
   return exit_code::fine;
@@ -97,7 +98,7 @@ int show(const LedgerOptions& options) {
     }
     const auto line = [](std::string_view field, std::string_view value) { fmt::print("{:<12} {}\n", field, value); };
     line("run", fmt::format("{}", run.id.value));
-    line("note", run.plan.note);
+    line("note", one_line(run.plan.note));
     line("created", run.created);
     line("planned", describe(run.plan.event));
     if (run.settlement) {
@@ -130,14 +131,15 @@ void add_ledger(CLI::App& app, Action& chosen) {
   };
   auto& create_command = add("create", "Make a ledger, with a budget if --epsilon and --delta say one", create);
   create_command.add_option("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out")->required();
-  create_command.add_option("--epsilon", options->epsilon, "The budget's epsilon");
-  create_command.add_option("--delta", options->delta, "The budget's delta");
+  create_command.add_option("--epsilon", options->epsilon, "The budget's epsilon")->check(number());
+  create_command.add_option("--delta", options->delta, "The budget's delta")->check(number());
   create_command.add_option("--filter", options->filter, "The rule that every later run must pass: gaussian or zcdp")
+      ->check(one_of({"gaussian", "zcdp"}))
       ->capture_default_str();
   create_command.footer("Example:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5");
   add("list", "List the runs and what each is charged", list).footer("Example:\n  surety ledger list run.db");
   auto& show_command = add("show", "Show one run", show);
-  show_command.add_option("run", options->run, "The run's number")->required();
+  show_command.add_option("run", options->run, "The run's number")->check(whole_number())->required();
   show_command.footer("Example:\n  surety ledger show run.db 1 --json");
 }
 

@@ -1,10 +1,16 @@
 // surety: calibrate, account, train, predict, audit, ledger.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
+#include <system_error>
 
 #include "command.h"
 #include "output.h"
@@ -28,13 +34,40 @@ int exit_code_of(ErrorCode code) {
 
 namespace {
 
-/// One line on standard error, whatever `message` holds.
-int fail(int code, std::string message) {
-  for (auto& c : message) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  fmt::print(stderr, "surety: error: {}\n", message);
+/// One line on standard error, whatever `message` holds; nothing where standard error cannot be written.
+int fail(int code, const std::string& message) {
+  std::string line = "surety: error: " + message;
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+  line += '\n';
+  std::fputs(line.c_str(), stderr);
   return code;
+}
+
+/// The parser's refusals in the words of the others: name, value, constraint.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+  // A word too many explains best why another one seems to be missing.
+  if (const auto unexpected = app.remaining(true); !unexpected.empty()) {
+    std::string command = app.get_name();
+    for (const auto* chosen = &app; !chosen->get_subcommands().empty();) {
+      chosen = chosen->get_subcommands().front();
+      command += " " + chosen->get_name();
+    }
+    return fmt::format("'{}' is not expected, must be what '{} --help' shows", one_line(unexpected.front()), command);
+  }
+  std::string message = error.what();
+  if (error.get_name() == "ValidationError") {
+    if (const auto colon = message.find(": "); colon != std::string::npos) message.erase(colon, 1);
+  }
+  return message;
+}
+
+/// Makes descriptors 0 to 2 exist. A file opened later would otherwise become, say, standard error, and receive its text. What is
+/// put in their place refuses to be used, so that lost output is noticed.
+void claim_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) == -1) static_cast<void>(open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+  }
 }
 
 int run(int argc, char** argv) {
@@ -56,8 +89,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return fail(exit_code::usage, error.what());
+    if (error.get_exit_code() != 0) return fail(exit_code::usage, usage_message(app, error));
+    app.exit(error);  // prints --help or --version
+    finish_output();
+    return exit_code::fine;
   }
   const int code = chosen();
   finish_output();
@@ -71,12 +106,15 @@ int main(int argc, char** argv) {
   using namespace surety;
   // A file size limit is to be an error of the write, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  cli::claim_standard_descriptors();
   try {
     return cli::run(argc, argv);
   } catch (const Error& error) {
     return cli::fail(cli::exit_code_of(error.code()), error.what());
   } catch (const std::bad_alloc&) {
     return cli::fail(cli::exit_code::environment, "memory is exhausted");
+  } catch (const std::system_error& error) {  // of printing to a full disk
+    return cli::fail(cli::exit_code::environment, error.what());
   } catch (const std::exception& error) {
     return cli::fail(cli::exit_code::internal, error.what());
   }

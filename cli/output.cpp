@@ -34,7 +34,10 @@ nlohmann::json json(const Enclosure& enclosure) {
   return {{"lower", accounting::json_number(enclosure.lower)}, {"upper", accounting::json_number(enclosure.upper)}};
 }
 
-void print(const nlohmann::json& object) { fmt::print("{}\n", object.dump(2)); }
+void print(const nlohmann::json& object) {
+  // A path need not be UTF-8; JSON must.
+  fmt::print("{}\n", object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
 
 void finish_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -24,6 +25,7 @@
 
 #include "command.h"
 #include "output.h"
+#include "validators.h"
 
 namespace surety::cli {
 namespace {
@@ -62,6 +64,9 @@ struct TrainOptions {
   std::optional<std::uint64_t> replay_seed;
   bool json = false;
 };
+
+/// The largest Count.
+constexpr std::uint64_t max_count = std::uint64_t{1} << 53;
 
 Error usage(const std::string& message) { return {ErrorCode::invalid_argument, message}; }
 
@@ -131,15 +136,25 @@ CsvData read(const TrainOptions& options, const Source& source) {
   return {std::move(data), std::move(features)};
 }
 
-/// Refuses outputs that would overwrite each other or the data.
+/// Refuses outputs that would overwrite each other or the data. What SQLite keeps beside a database is its own to overwrite and
+/// to delete.
 void require_distinct_files(const TrainOptions& options) {
   const auto same = [](const std::string& a, const std::string& b) {
     std::error_code ignored;
     return std::filesystem::equivalent(a, b, ignored) ||
            std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
   };
-  if (same(options.model, options.ledger)) throw usage(fmt::format("--model is '{}', must be another file than the ledger", options.model));
   if (same(options.model, options.data)) throw usage(fmt::format("--model is '{}', must be another file than the data", options.model));
+  std::error_code ignored;
+  const std::string ledger = std::filesystem::weakly_canonical(options.ledger, ignored).string();
+  for (const char* suffix : {"", "-journal", "-wal", "-shm"}) {
+    for (const auto& [name, path] : {std::pair{"--model", &options.model}, std::pair{"the data file", &options.data}}) {
+      if (same(*path, ledger + suffix)) {
+        throw usage(fmt::format("{} is '{}', must be another file than the ledger{}", name, *path,
+                                *suffix == 0 ? "" : " and what SQLite keeps beside it"));
+      }
+    }
+  }
 }
 
 /// Shows public progress on a terminal, and nothing elsewhere.
@@ -148,8 +163,9 @@ std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps) {
   return [steps](std::uint64_t done) {
     const auto percent = [&](std::uint64_t step) { return step * 100 / steps; };
     if (done != steps && percent(done) == percent(done - 1)) return;
-    fmt::print(stderr, "\rstep {} of {}", done, steps);
-    if (done == steps) fmt::print(stderr, "\r{:40}\r", "");
+    // A terminal that went away is no reason to stop, so nothing here throws.
+    std::fputs(fmt::format("\rstep {} of {}", done, steps).c_str(), stderr);
+    if (done == steps) std::fputs(fmt::format("\r{:40}\r", "").c_str(), stderr);
     std::fflush(stderr);
   };
 }
@@ -329,39 +345,49 @@ void add_train(CLI::App& app, Action& chosen) {
   command.add_option("data", options->data, "A CSV file with a header, or a LIBSVM file; plain or gzip")->required();
 
   const auto input = command.add_option_group("Data");
-  input->add_option("--format", options->format, "csv or libsvm")->check(CLI::IsMember({"csv", "libsvm"}))->capture_default_str();
+  input->add_option("--format", options->format, "csv or libsvm")->check(one_of({"csv", "libsvm"}))->capture_default_str();
   input->add_option("--label", options->label, "CSV: the label's column, or a comparison with a number such as 'visits>0'");
-  input->add_option("--drop", options->drop, "CSV: a column that is no feature; may be repeated");
-  input->add_option("--bounds", options->bounds,
-                    "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [0, 1]; may be repeated");
-  input->add_option("--categories", options->categories, "CSV: column=text,text,...: one feature for each text; may be repeated");
-  input->add_option("--features", options->features, "LIBSVM: the number of features");
+  input->add_option("--drop", options->drop, "CSV: a column that is no feature; may be repeated")->allow_extra_args(false);
+  input
+      ->add_option("--bounds", options->bounds,
+                   "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [0, 1]; may be repeated")
+      ->allow_extra_args(false);
+  input->add_option("--categories", options->categories, "CSV: column=text,text,...: one feature for each text; may be repeated")
+      ->allow_extra_args(false);
+  input->add_option("--features", options->features, "LIBSVM: the number of features")
+      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
   input->add_option("--held-out", options->held_out, "The share of records kept for scores, by a public pseudo-random split")
+      ->check(number())
       ->capture_default_str();
-  input->add_option("--split-seed", options->split_seed, "The seed of that split")->capture_default_str();
+  input->add_option("--split-seed", options->split_seed, "The seed of that split")->check(whole_number())->capture_default_str();
 
   const auto problem = command.add_option_group("Problem and algorithm");
-  problem->add_option("--loss", options->loss, "logistic or squared")->check(CLI::IsMember({"logistic", "squared"}))->capture_default_str();
-  problem->add_option("--label-bound", options->label_bound, "Squared loss: labels are clamped to [-bound, bound]");
-  problem->add_option("--algorithm", options->algorithm, "gradient-descent")
-      ->check(CLI::IsMember({"gradient-descent"}))
+  problem->add_option("--loss", options->loss, "logistic or squared")->check(one_of({"logistic", "squared"}))->capture_default_str();
+  problem->add_option("--label-bound", options->label_bound, "Squared loss: labels are clamped to [-bound, bound]")->check(number());
+  problem->add_option("--algorithm", options->algorithm, "gradient-descent")->check(one_of({"gradient-descent"}))->capture_default_str();
+  problem->add_option("--steps", options->steps, "Noisy gradients to take")->check(whole_number(1, max_count))->capture_default_str();
+  problem->add_option("--step-size", options->step_size, "Default: 1 / (smoothness + regularization)")->check(number());
+  problem->add_option("--regularization", options->regularization, "lambda of (lambda / 2) ||w||^2")
+      ->check(number())
       ->capture_default_str();
-  problem->add_option("--steps", options->steps, "Noisy gradients to take")->capture_default_str();
-  problem->add_option("--step-size", options->step_size, "Default: 1 / (smoothness + regularization)");
-  problem->add_option("--regularization", options->regularization, "lambda of (lambda / 2) ||w||^2")->capture_default_str();
-  problem->add_option("--clip", options->clip,
-                      "Each record's gradient is clipped to this l2 norm; default: the loss's bound for rows of norm 1");
-  problem->add_option("--radius", options->radius, "Keep the weights in the l2 ball of this radius; default: everywhere");
+  problem
+      ->add_option("--clip", options->clip,
+                   "Each record's gradient is clipped to this l2 norm; default: the loss's bound for rows of norm 1")
+      ->check(number());
+  problem->add_option("--radius", options->radius, "Keep the weights in the l2 ball of this radius; default: everywhere")->check(number());
 
   const auto privacy = command.add_option_group("Privacy");
-  privacy->add_option("--epsilon", options->epsilon, "The promise's epsilon")->required();
-  privacy->add_option("--delta", options->delta, "The promise's delta")->required();
+  privacy->add_option("--epsilon", options->epsilon, "The promise's epsilon")->required()->check(number());
+  privacy->add_option("--delta", options->delta, "The promise's delta")->required()->check(number());
   privacy->add_option("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out")->capture_default_str();
-  privacy->add_option("--public-count", options->public_count,
-                      "The number that divides summed gradients; default: that of records, which add-or-remove-one keeps private");
+  privacy
+      ->add_option("--public-count", options->public_count,
+                   "The number that divides summed gradients; default: that of records, which add-or-remove-one keeps private")
+      ->check(whole_number(1, max_count));
   privacy->add_option("--ledger", options->ledger, "The ledger's file, made when missing")->required();
   privacy->add_option("--note", options->note, "A word about this run for the ledger");
-  privacy->add_option("--replay-seed", options->replay_seed, "Replay noise from this seed: NOT PRIVATE, for experiments");
+  privacy->add_option("--replay-seed", options->replay_seed, "Replay noise from this seed: NOT PRIVATE, for experiments")
+      ->check(whole_number());
 
   command.add_option("--model", options->model, "Where to write the model")->required();
   command.add_flag("--json", options->json, "Print one JSON object");

@@ -108,7 +108,7 @@ struct SplitOptions {
 ///
 /// \throws Error{invalid_argument} unless 0 <= held_out_fraction < 1.
 /// \complexity O(stored values).
-/// \source docs/guarantees-optimizers.md#split.
+/// \source docs/guarantees.md#split.
 [[nodiscard]] Split split(const Dataset& data, const SplitOptions& options);
 
 }  // namespace surety::optimizers

@@ -53,7 +53,7 @@ struct GradientDescentResult {
 };
 
 /// What a run releases: repeat(T, gaussian(z)).
-/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/guarantees-optimizers.md#gradient-descent.
+/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/guarantees.md#gradient-descent.
 [[nodiscard]] inline Event plan(const GradientDescentOptions& options) {
   return repeated(options.steps, gaussian(options.noise_multiplier, options.adjacency));
 }
@@ -67,7 +67,7 @@ struct GradientDescentResult {
 /// \throws Error{invalid_argument}, before the first release, when the data have no labels, when there is no record and n is not
 ///         given, or when n is not given under add-or-remove-one; and what the releaser throws.
 /// \complexity O(T (stored values + features)) time, O(features) memory.
-/// \source [WYX17] Algorithm 4 and Theorem 6.1; docs/guarantees-optimizers.md#gradient-descent.
+/// \source [WYX17] Algorithm 4 and Theorem 6.1; docs/guarantees.md#gradient-descent.
 template <Objective O, Projectable D, Releaser R>
 [[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, const O& objective, const D& domain,
                                                      const GradientDescentOptions& options, R& releaser) {

@@ -7,11 +7,12 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <limits>
-#include <numbers>
 #include <string>
 #include <vector>
 
@@ -138,14 +139,13 @@ RC_GTEST_PROP(GradientDescent, OnlyQueriesDependOnARecord, ()) {
 /// Gradient descent with a planted leak: each is a mistake that was made in some published algorithm or program.
 enum class Leak {
   none,
-  exact_gradient_in_one_step,    // as the y-step of accelerated mirror descent in [WYX17]
-  own_raw_weights,               // a step that continues from un-noised weights
-  raw_statistic_in_result,       // a "training loss" or a class balance beside the weights
-  step_size_from_data,           // one over the largest row norm
-  clip_from_data,                // the median or the largest norm as the clip
-  early_stop_on_raw_loss,        // the number of releases tells
-  count_of_records,              // dividing by a private number
-  last_query_instead_of_release  // forgetting to use what was released
+  exact_gradient_in_one_step,  // as the y-step of accelerated mirror descent in [WYX17]
+  own_raw_weights,             // a step that continues from un-noised weights
+  raw_statistic_in_result,     // a "training loss" or a class balance beside the weights
+  step_size_from_data,         // one over the largest row norm
+  clip_from_data,              // the median or the largest norm as the clip
+  early_stop_on_raw_loss,      // the number of releases tells
+  count_of_records,            // dividing by a private number
 };
 
 auto leaky_descent(Leak leak) {
@@ -173,7 +173,6 @@ auto leaky_descent(Leak leak) {
       const auto exact = mechanisms::to_reals(sum.sum());
       auto gradient = releaser.release(sum.sum(), L2Sensitivity{2 * clip}, event);
       if (leak == Leak::exact_gradient_in_one_step && t == 2) gradient = exact;
-      if (leak == Leak::last_query_instead_of_release && t == 3) gradient = exact;
       for (std::size_t j = 0; j < weights.size(); ++j) {
         weights[j] -= step * gradient[j] / divisor;
         raw_weights[j] -= step * exact[j] / divisor;
@@ -200,7 +199,7 @@ TEST(TaintTest, CatchesEveryPlantedLeak) {
   EXPECT_TRUE(verdict(Leak::none, neighbour));
   EXPECT_TRUE(verdict(Leak::none, shorter));
   for (const Leak leak : {Leak::exact_gradient_in_one_step, Leak::own_raw_weights, Leak::raw_statistic_in_result, Leak::step_size_from_data,
-                          Leak::clip_from_data, Leak::early_stop_on_raw_loss, Leak::last_query_instead_of_release}) {
+                          Leak::clip_from_data, Leak::early_stop_on_raw_loss}) {
     EXPECT_FALSE(verdict(leak, neighbour)) << static_cast<int>(leak);
   }
   EXPECT_FALSE(verdict(Leak::count_of_records, shorter));
@@ -350,30 +349,47 @@ PrivateRun train(const Dataset& data, GradientDescentOptions options, std::uint6
   return {std::move(result.weights), found};
 }
 
-/// The minimum of F by Newton's method.
+/// The minimum of F by Newton's method, to within 1e-8 as strong convexity certifies.
 double optimum(const Dataset& data, Regularization lambda) {
-  const auto d = static_cast<Eigen::Index>(data.features());
+  const std::size_t d = data.features();
   const auto n = static_cast<double>(data.size());
-  std::vector<double> weights(data.features(), 0.0);
-  for (int iteration = 0; iteration < 8; ++iteration) {
-    Eigen::VectorXd gradient = lambda.value() * Eigen::Map<Eigen::VectorXd>(weights.data(), d);
-    Eigen::MatrixXd hessian = lambda.value() * Eigen::MatrixXd::Identity(d, d);
+  std::vector<double> weights(d, 0.0);
+  double squared_gradient = 1;
+  for (int iteration = 0; iteration < 5; ++iteration) {
+    std::vector<double> gradient(d);
+    std::vector<double> hessian(d * d);  // its lower triangle, column by column
+    for (std::size_t j = 0; j < d; ++j) {
+      gradient[j] = lambda.value() * weights[j];
+      hessian[j * d + j] = lambda.value();
+    }
     for (std::size_t i = 0; i < data.size(); ++i) {
       const RowView row = data.row(i);
       const double slope = LogisticLoss{}.derivative(row.dot(weights), data.label(i));
       const double curvature = std::abs(slope) * (1 - std::abs(slope)) / n;
+      row.add_scaled_to(slope / n, gradient);
       for (std::size_t a = 0; a < row.indices.size(); ++a) {
-        gradient[row.indices[a]] += slope * row.values[a] / n;
-        for (std::size_t b = 0; b < row.indices.size(); ++b) {
-          hessian(row.indices[a], row.indices[b]) += curvature * row.values[a] * row.values[b];
-        }
+        double* const column = &hessian[row.indices[a] * d];
+        const double factor = curvature * row.values[a];
+        for (std::size_t b = a; b < row.indices.size(); ++b) column[row.indices[b]] += factor * row.values[b];
       }
     }
-    const Eigen::VectorXd step = hessian.ldlt().solve(gradient);
-    for (std::size_t j = 0; j < weights.size(); ++j) weights[j] -= step[static_cast<Eigen::Index>(j)];
+    const auto size = static_cast<Eigen::Index>(d);
+    const Eigen::Map<const Eigen::VectorXd> g{gradient.data(), size};
+    const Eigen::Map<const Eigen::MatrixXd> h{hessian.data(), size, size};
+    squared_gradient = g.squaredNorm();
+    Eigen::Map<Eigen::VectorXd>{weights.data(), size} -= h.selfadjointView<Eigen::Lower>().llt().solve(g);
   }
+  // F - min F <= ||gradient||^2 / (2 lambda), here at the last but one iterate.
+  EXPECT_LT(squared_gradient / (2 * lambda.value()), 1e-8);
   return regularized_loss(LogisticLoss{}, data, weights, lambda);
 }
+
+// A build without optimisation, as under the sanitizers, looks at the same code with one seed: it is fifty times slower.
+#ifdef __OPTIMIZE__
+constexpr bool optimized = true;
+#else
+constexpr bool optimized = false;
+#endif
 
 // At epsilon = 1, delta = 1e-5 the expected excess over the optimum is some 6e-4 from the noise (123 coordinates, each with
 // variance near eta sigma^2 / 4) and little from the finite number of steps. Five seeds, so that no lucky one decides.
@@ -385,14 +401,25 @@ TEST(GradientDescent, ComesCloseToTheOptimumOnAdult) {
   ASSERT_EQ(data.size(), 32'561U);
   const Regularization lambda{0.01};
   const double best = optimum(data, lambda);
+  constexpr int seeds = optimized ? 5 : 1;
   double excess = 0;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    const auto run = train(data, {.noise_multiplier = NoiseMultiplier{1}, .steps = Count{100}, .regularization = lambda}, seed);
-    excess += (regularized_loss(LogisticLoss{}, data, run.weights, lambda) - best) / 5;
+  const std::clock_t start = std::clock();
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const auto run = train(data, {.noise_multiplier = NoiseMultiplier{1}, .steps = Count{100}, .regularization = lambda},
+                           static_cast<std::uint64_t>(seed));
+    excess += (regularized_loss(LogisticLoss{}, data, run.weights, lambda) - best) / seeds;
   }
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / seeds;
   RecordProperty("excess", std::to_string(excess));
+  RecordProperty("seconds", std::to_string(seconds));
   EXPECT_GE(excess, 0);
   EXPECT_LE(excess, 1.5e-3);
+  EXPECT_LT(seconds, optimized ? 2 : 100);
+}
+
+Dataset visits() {
+  const auto path = std::filesystem::path{__FILE__}.parent_path() / "../../examples/data/randhie.csv";
+  return encode_labels(LogisticLoss{}, read_csv(path, parse_label_rule("mdvis>0"), CsvOptions{}).data);
 }
 
 BinaryScores score_of(const std::vector<double>& weights, const Dataset& data) {
@@ -403,28 +430,50 @@ BinaryScores score_of(const std::vector<double>& weights, const Dataset& data) {
 
 // The README's main job with the command's defaults: maps, split and options that were fixed before any data.
 TEST(GradientDescent, PredictsVisitsInTheHealthInsuranceExperiment) {
-  const auto path = std::filesystem::path{__FILE__}.parent_path() / "../../examples/data/randhie.csv";
-  const auto all = encode_labels(LogisticLoss{}, read_csv(path, parse_label_rule("mdvis>0"), CsvOptions{}).data);
-  ASSERT_EQ(all.size(), 20'190U);
-  const auto [training, held_out] = split(all, SplitOptions{});
+  const Split parts = split(visits(), SplitOptions{});
+  ASSERT_EQ(parts.training.size() + parts.held_out.size(), 20'190U);
   const GradientDescentOptions options{.noise_multiplier = NoiseMultiplier{1}};
-  const auto score = [&](const std::vector<double>& weights) { return score_of(weights, held_out); };
+  const auto score = [&](const std::vector<double>& weights) { return score_of(weights, parts.held_out); };
   ExactReleaser exact;
-  const auto without_noise = score(gradient_descent(training, LogisticLoss{}, WholeSpace{}, options, exact).weights);
-  const auto constant = constant_scores(held_out.labels());
-  double area = 0;
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    const auto scores = score(train(training, options, seed).weights);
+  const auto without_noise = score(gradient_descent(parts.training, LogisticLoss{}, WholeSpace{}, options, exact).weights);
+  const auto constant = constant_scores(parts.held_out.labels());
+  constexpr int seeds = optimized ? 5 : 1;
+  BinaryScores mean{};
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const auto scores = score(train(parts.training, options, static_cast<std::uint64_t>(seed)).weights);
     EXPECT_GE(scores.area_under_the_curve, 0.62);
     EXPECT_NEAR(scores.area_under_the_curve, without_noise.area_under_the_curve, 0.015);
     EXPECT_LT(scores.log_loss, constant.log_loss);
     EXPECT_LT(scores.log_loss, 0.621);
-    area += scores.area_under_the_curve / 3;
-    RecordProperty("log_loss", std::to_string(scores.log_loss));
+    mean.area_under_the_curve += scores.area_under_the_curve / seeds;
+    mean.log_loss += scores.log_loss / seeds;
+    mean.accuracy += scores.accuracy / seeds;
+  }
+  const auto record = [](const std::string& whose, const BinaryScores& scores) {
+    ::testing::Test::RecordProperty("area_" + whose, std::to_string(scores.area_under_the_curve));
+    ::testing::Test::RecordProperty("log_loss_" + whose, std::to_string(scores.log_loss));
+    ::testing::Test::RecordProperty("accuracy_" + whose, std::to_string(scores.accuracy));
+  };
+  record("private", mean);
+  record("without_noise", without_noise);
+  record("constant", constant);
+}
+
+// The default split is one draw, whose area has a standard deviation near 0.009: the mean over others shows that it is not a lucky one.
+TEST(GradientDescent, PredictsVisitsOnOtherSplitsToo) {
+  if (!optimized) GTEST_SKIP() << "the same code as above, more often";
+  const Dataset all = visits();
+  double area = 0;
+  constexpr int splits = 8;
+  for (int seed = 1; seed <= splits; ++seed) {
+    const auto [training, held_out] = split(all, {.seed = static_cast<std::uint64_t>(seed)});
+    ExactReleaser exact;
+    const GradientDescentOptions options{.noise_multiplier = NoiseMultiplier{1}};
+    area +=
+        score_of(gradient_descent(training, LogisticLoss{}, WholeSpace{}, options, exact).weights, held_out).area_under_the_curve / splits;
   }
   RecordProperty("area", std::to_string(area));
-  RecordProperty("area_without_noise", std::to_string(without_noise.area_under_the_curve));
-  RecordProperty("constant_log_loss", std::to_string(constant.log_loss));
+  EXPECT_GE(area, 0.625);
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 # Installs the build, moves the installed tree as a binary package would be moved, and builds and runs the project in this folder
 # against it. Usage: cmake -D build=<build folder> -D source=<checkout> -D compiler=<C++ compiler> -D folder=<scratch> -P test.cmake
 file(REMOVE_RECURSE ${folder})
+file(MAKE_DIRECTORY ${folder})
 function(run)
-  execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${ARGV} WORKING_DIRECTORY ${folder} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
 run(${CMAKE_COMMAND} --install ${build} --prefix ${folder}/first)
@@ -23,4 +24,5 @@ run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR} -B ${folder}/consumer
 run(${CMAKE_COMMAND} --build ${folder}/consumer --parallel 1)
 run(${folder}/consumer/plan)
 run(${folder}/consumer/release)
+run(${folder}/consumer/train)
 run(${folder}/installed/bin/surety --version)

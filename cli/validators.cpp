@@ -1,0 +1,52 @@
+#include "validators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include <surety/accounting/error.h>
+
+namespace surety::cli {
+namespace {
+
+template <class T>
+std::errc read_all(const std::string& text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc{} && end != text.data() + text.size()) return std::errc::invalid_argument;
+  return error;
+}
+
+}  // namespace
+
+CLI::Validator number() {
+  return {[](const std::string& text) -> std::string {
+            double value = 0;
+            const auto error = read_all(text, value);
+            if (error == std::errc{}) return {};
+            return fmt::format("is '{}', must be a number{}", one_line(text),
+                               error == std::errc::result_out_of_range ? " within the range of double" : "");
+          },
+          "", "number"};
+}
+
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  return {[least, most](const std::string& text) -> std::string {
+            std::uint64_t value = 0;
+            if (read_all(text, value) == std::errc{} && value >= least && value <= most) return {};
+            return fmt::format("is '{}', must be a whole number from {} to {}", one_line(text), least, most);
+          },
+          "", "whole number"};
+}
+
+CLI::Validator one_of(std::initializer_list<const char*> words) {
+  return {[words = std::vector<std::string>(words.begin(), words.end())](const std::string& text) -> std::string {
+            if (std::find(words.begin(), words.end(), text) != words.end()) return {};
+            return fmt::format("is '{}', must be {}", one_line(text), fmt::join(words, " or "));
+          },
+          "", "one of"};
+}
+
+}  // namespace surety::cli

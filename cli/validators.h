@@ -1,0 +1,20 @@
+// What the text of an option must be. The parser library alone would take an empty text (a shell variable that is not set) for 0
+// and -1 for the largest unsigned number, so each option that is not free text says its constraint here. A refusal reads
+// "--steps is '-1', must be a whole number from 1 to 100".
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+
+namespace surety::cli {
+
+/// A number as C++ writes it; also nan and inf, which the quantity behind the option refuses by its own name.
+[[nodiscard]] CLI::Validator number();
+/// Decimal digits.
+[[nodiscard]] CLI::Validator whole_number(std::uint64_t least = 0, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+/// One of the words.
+[[nodiscard]] CLI::Validator one_of(std::initializer_list<const char*> words);
+
+}  // namespace surety::cli
