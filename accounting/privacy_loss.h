@@ -1,0 +1,39 @@
+// The privacy-loss accountant: certified two-sided bounds for any composition of releases whose dominating pairs are known, at any
+// delta, by convolution of privacy-loss laws on a grid. docs/guarantees-privacy-loss.md derives every error term.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <surety/accounting/accountant.h>
+
+namespace surety::accounting {
+
+struct PrivacyLoss {
+  static constexpr std::string_view name = "privacy-loss";
+
+  double width = 1e-4;                      ///< of the enclosure of epsilon to aim at; of delta, what this means at its slope
+  std::size_t memory = std::size_t{256} << 20;  ///< bytes that may be used
+
+  /// What a test may break, to see that it would notice: each leaves out one part of the proof.
+  struct Mutant {
+    bool no_rounding_term = false;
+    bool no_upper_tail = false;
+    bool no_count = false;
+    bool swapped_directions = false;
+    bool half_sensitivity = false;
+  };
+  Mutant mutant{};
+  double step = 0;  ///< if not 0, one run with this grid step instead of as many as `width` needs
+};
+
+/// Enclosure of the smallest delta at which `event` is (epsilon, delta)-differentially private.
+/// \throws Error{unsupported} naming a part without a known dominating pair; Error{memory} when the width cannot be met.
+/// \complexity O(n log n) for n = range of the composed loss / grid step, with step^2 = O(width / number of releases).
+/// \source docs/guarantees-privacy-loss.md.
+[[nodiscard]] Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon);
+
+/// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}. Throws as above.
+[[nodiscard]] Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta);
+
+}  // namespace surety::accounting
