@@ -37,7 +37,7 @@ struct At {
   double order;
   double digits;
 };
-constexpr double rough = 14;
+constexpr double rough = 17;
 constexpr double fine = 30;
 
 /// An upper bound of D_order.
@@ -721,7 +721,7 @@ Enclosure certified_delta(double divergence, double order, double epsilon) {
   const Interval a = number(order);
   const Interval b = number(order - 1);
   const Interval log_delta = b * (number(divergence) - number(epsilon)) + b * (log(b) - log(a)) - log(a);
-  return at_most(clamp(exp(log_delta), 0, 1).enclosure().upper);
+  return at_most(std::min(1.0, upper(exp(log_delta))));
 }
 
 struct Best {
@@ -765,7 +765,7 @@ Best best_order(const Curve& curve, const Target& target) {
   if (left == low && left_value <= value && left_value <= right_value) middle = left;
   if (right == high && right_value < value) middle = right;
   std::uintmax_t evaluations = 40;
-  auto found = boost::math::tools::brent_find_minima(objective, left, right, 13, evaluations);
+  auto found = boost::math::tools::brent_find_minima(objective, left, right, 17, evaluations);
   double s = found.first;
   if (objective(middle) < found.second) s = middle;
   const bool at_end = s - low < 1e-2 || high - s < 1e-2;
