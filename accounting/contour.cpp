@@ -34,7 +34,8 @@ constexpr double log_sqrt_two_pi = 0.918938533204672741780;
 
 /// Beyond these a grid would do better.
 constexpr double most_nodes = 20'000;
-constexpr double most_work = 4e7;
+constexpr double most_work = 1e7;
+constexpr double most_work_per_part = 2e4;
 constexpr double most_relative_error = 1e-3;
 
 /// The loss has no contour that is worth its points; becomes Error{unsupported} where the event is known.
@@ -172,6 +173,9 @@ double step_for(double mu, double t, double w, double digits) {
   }
   return shorten(best, 12);
 }
+
+/// Digits (to base e) of one part's moments that leave the whole with `tolerance`.
+double digits_for(const Loss& loss, double tolerance) { return std::log(16 * loss.releases / tolerance) + 2; }
 
 struct Range {
   double low;
@@ -504,15 +508,86 @@ double log_decay(const Pieces& pieces, double from, double to) {
 
 // ---- The line ----
 
+/// The sums of f exp(i k step L) over the nodes of one part for k = 1, 2, ...: sines and cosines every `stride` steps, and
+/// multiplications by exp(i step L) between them.
+class Rotations {
+ public:
+  /// What one multiplication adds to the error: a factor that errs by sqrt(2) library units, and a product by sqrt(5).
+  static constexpr double per_turn = 2 * library + 3;
+
+  Rotations(const Grid& grid, const std::vector<double>& f, double step, double stride)
+      : grid_{grid}, f_{f}, stride_{static_cast<std::size_t>(stride)} {
+    if (stride_ == 1) return;
+    const std::size_t nodes = f.size();
+    turn_real_.resize(nodes);
+    turn_imaginary_.resize(nodes);
+    real_.resize(nodes);
+    imaginary_.resize(nodes);
+    for (std::size_t j = 0; j < nodes; ++j) {
+      turn_real_[j] = std::cos(step * grid.loss[j]);
+      turn_imaginary_[j] = std::sin(step * grid.loss[j]);
+    }
+  }
+
+  /// Bound on the absolute error of a sum, but for those of f and of L.
+  [[nodiscard]] double rounding() const {
+    const auto nodes = static_cast<double>(f_.size());
+    return (stride_ == 1 ? nodes * sum_unit : (nodes + per_turn * static_cast<double>(stride_ - 1)) * unit) * outward +
+           (2 * library + 6) * unit;
+  }
+
+  /// The sum at t = k step; to be called for k = 1, 2, ... in turn.
+  [[nodiscard]] std::pair<double, double> advance(std::size_t k, double t) {
+    const std::size_t nodes = f_.size();
+    if (stride_ == 1) {
+      long double real = 0;
+      long double imaginary = 0;
+      for (std::size_t j = 0; j < nodes; ++j) {
+        const double angle = t * grid_.loss[j];
+        real += f_[j] * std::cos(angle);
+        imaginary += f_[j] * std::sin(angle);
+      }
+      return {static_cast<double>(real), static_cast<double>(imaginary)};
+    }
+    double real = 0;
+    double imaginary = 0;
+    if ((k - 1) % stride_ == 0) {
+      for (std::size_t j = 0; j < nodes; ++j) {
+        const double angle = t * grid_.loss[j];
+        real += real_[j] = f_[j] * std::cos(angle);
+        imaginary += imaginary_[j] = f_[j] * std::sin(angle);
+      }
+      return {real, imaginary};
+    }
+    for (std::size_t j = 0; j < nodes; ++j) {
+      const double turned = real_[j] * turn_real_[j] - imaginary_[j] * turn_imaginary_[j];
+      imaginary_[j] = real_[j] * turn_imaginary_[j] + imaginary_[j] * turn_real_[j];
+      real_[j] = turned;
+      real += turned;
+      imaginary += imaginary_[j];
+    }
+    return {real, imaginary};
+  }
+
+ private:
+  const Grid& grid_;
+  const std::vector<double>& f_;
+  std::size_t stride_;
+  std::vector<double> turn_real_;
+  std::vector<double> turn_imaginary_;
+  std::vector<double> real_;
+  std::vector<double> imaginary_;
+};
+
 /// The trapezoid rule at s + i k step, k = 0, 1, ...; everything is relative to exp(Lambda(s) - s epsilon).
 class Line {
  public:
-  Line(Cumulants& cumulants, const Saddle& saddle, double tolerance) : s_{saddle.s}, at_s_{cumulants(saddle.s)} {
+  Line(Cumulants& cumulants, const Saddle& saddle, const ContourShares& shares) : s_{saddle.s}, at_s_{cumulants(saddle.s)} {
     // delta / exp(Lambda(s) - s epsilon), roughly; each error is to be a share of it.
     const double log_share = saddle.log_delta - (at_s_.value - s_ * saddle.epsilon);
-    choose_step(cumulants, saddle, log_share + std::log(tolerance));
-    choose_end(cumulants, saddle, log_share + std::log(tolerance));
-    add_points(cumulants, tolerance);
+    choose_step(cumulants, saddle, log_share + std::log(shares.aliasing));
+    choose_end(cumulants, saddle, log_share + std::log(shares.truncation));
+    add_points(cumulants, shares.quadrature);
   }
 
   /// delta(epsilon) is within [log_lower, log_upper], in logarithms; `slope` is about -d log delta / d epsilon.
@@ -687,7 +762,7 @@ class Line {
     const double w = power(direction, s_);
     const double sign = direction == Direction::remove ? 1 : -1;
     const double farthest = static_cast<double>(last_) * step_;
-    const double digits = std::log(16 * loss.releases / std::min(tolerance, 1.0)) + 2;
+    const double digits = std::max(0.5, digits_for(loss, tolerance));
     std::vector<long double> log_size(last_ + 1);
     std::vector<long double> phase(last_ + 1);
     std::vector<double> rounding(last_ + 1);
@@ -699,6 +774,8 @@ class Line {
       phase[k] = loss.mu_squared * t * (2 * s_ + 1) / 2;
       rounding[k] = 8 * unit * (std::abs(static_cast<double>(log_size[k])) + std::abs(static_cast<double>(phase[k])));
     }
+    // Rotations may add a tenth of the tolerance.
+    const double stride = std::clamp(0.1 * tolerance / (loss.releases * Rotations::per_turn * unit), 1.0, 32.0);
     Grid grid;
     std::vector<double> f;
     double work = 0;
@@ -706,29 +783,22 @@ class Line {
       fill(grid, part, step_for(part.mu, farthest, w, digits), range_of(part, w, digits));
       const std::size_t nodes = grid.u.size();
       work += static_cast<double>(nodes) * static_cast<double>(last_);
-      if (!(work < most_work)) throw Unsuitable{"its contour needs too many points"};
+      if (!(work < most_work + most_work_per_part * static_cast<double>(loss.parts.size())))
+        throw Unsuitable{"its contour needs too many points"};
       const auto at = tilt(grid, w, f);
+      Rotations rotations{grid, f, step_, stride};
       const double cut = std::exp(log_quadrature(part.mu, grid.step, farthest, w)) + range_error(part, w, grid.range, at.log_moment);
       for (std::size_t k = 1; k <= last_; ++k) {
         const double t = static_cast<double>(k) * step_;
-        long double real_sum = 0;
-        long double imaginary_sum = 0;
-        for (std::size_t j = 0; j < nodes; ++j) {
-          const double angle = t * grid.loss[j];
-          real_sum += f[j] * std::cos(angle);
-          imaginary_sum += f[j] * std::sin(angle);
-        }
-        const auto real = static_cast<double>(real_sum);
-        const auto imaginary = sign * static_cast<double>(imaginary_sum);
+        const auto [real, imaginary] = rotations.advance(k, t);
         const double size = std::hypot(real, imaginary);
         if (!(size > 0)) throw Unsuitable{"its characteristic function vanishes"};
         const double log_of_size = std::log(real * real + imaginary * imaginary) / 2;
-        const double angle = std::atan2(imaginary, real);
+        const double angle = sign * std::atan2(imaginary, real);
         log_size[k] += part.count * static_cast<long double>(log_of_size);
         phase[k] += part.count * static_cast<long double>(angle);
         // Both phi's numerator and its denominator err; the logarithm and the angle of the result are computed from both parts.
-        const double absolute =
-            2 * at.rounding + t * at.loss_error + (static_cast<double>(nodes) * sum_unit + (2 * library + 6) * unit) * outward;
+        const double absolute = 2 * at.rounding + t * at.loss_error + rotations.rounding();
         rounding[k] += part.count * (std::log1p(absolute / size) + unit * (4 + (library + 2) * (std::abs(log_of_size) + std::abs(angle))));
         magnitude[k] += part.count * (std::abs(log_of_size) + std::abs(angle));
         quadrature[k] += part.count * std::log1p(2 * cut / size);
@@ -773,8 +843,6 @@ class Line {
 
 // ---- Answers ----
 
-double digits_for(const Loss& loss, double tolerance) { return std::log(16 * loss.releases / tolerance) + 2; }
-
 /// The relative error of delta that is worth `width` in epsilon at a line through s.
 double tolerance_for(double width, double s) { return std::clamp(0.02 * width * s, 1e-13, 0.1); }
 
@@ -785,54 +853,59 @@ void check(const Line::Value& value, double tolerance) {
 }
 
 /// exp, outwards.
-double exp_up(double x) { return std::min(1.0, std::max(std::exp(x + (library + 2) * unit * (1 + std::abs(x))), 0x1p-1074)); }
+double exp_up(double x) { return std::min(1.0, std::exp(x + (library + 2) * unit * (1 + std::abs(x))) + 0x1p-1073); }
 double exp_down(double x) { return x < -700 ? 0.0 : std::min(1.0, std::exp(x - (library + 2) * unit * (1 + std::abs(x)))); }
 
-/// All loss is below this in the add direction: r >= 1 - q, unless there is a Gaussian part.
-bool beyond_reach(const Loss& loss, Direction direction, double epsilon) {
-  if (direction == Direction::remove || loss.mu_squared > 0) return false;
+/// A bound that no loss of the direction exceeds: in the add direction r >= 1 - q, unless there is a Gaussian part.
+double largest_loss(const Loss& loss, Direction direction) {
+  if (direction == Direction::remove || loss.mu_squared > 0) return infinity;
   double largest = 0;
   for (const auto& part : loss.parts) largest -= part.count * std::log1p(-part.rate);
-  return epsilon > largest * outward;
+  return largest;
 }
 
-struct At {
-  Line line;
-  double tolerance;
-};
-
-At line_for_epsilon(const Contour& accountant, Cumulants& cumulants, double epsilon) {
+/// The line for one epsilon; `shares` of its s.
+template <class Shares>
+Line line_at(Cumulants& cumulants, double epsilon, Shares shares) {
   const auto saddle = find_saddle(
       cumulants, [&](const Saddle& at) { return at.epsilon < epsilon; }, 0.05);
-  const double tolerance = tolerance_for(accountant.width, saddle.s);
   const Saddle here{saddle.s, epsilon, saddle.log_delta + saddle.s * (saddle.epsilon - epsilon), saddle.variance};
-  return {Line{cumulants, here, tolerance}, tolerance};
+  return Line{cumulants, here, shares(saddle.s)};
 }
 
 Enclosure delta_of(const Contour& accountant, const Loss& loss, double epsilon, Direction direction) {
-  if (beyond_reach(loss, direction, epsilon)) return {0, 0};
+  if (epsilon > largest_loss(loss, direction) * outward) return {0, 0};
   Cumulants cumulants{loss, direction, digits_for(loss, finest)};
-  const auto [line, tolerance] = line_for_epsilon(accountant, cumulants, epsilon);
+  double tolerance = 0;
+  const auto line = line_at(cumulants, epsilon, [&](double s) {
+    tolerance = tolerance_for(accountant.width, s);
+    return ContourShares{tolerance, tolerance, tolerance};
+  });
   const auto value = line.at(epsilon);
   check(value, tolerance);
   return {exp_down(value.log_lower()), exp_up(value.log_upper())};
 }
 
 Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, Direction direction) {
-  if (delta == 0 && direction == Direction::remove) return {infinity, infinity};
+  if (delta == 0) {
+    const double largest = largest_loss(loss, direction);
+    return {largest / outward, largest * outward};
+  }
   const double log_delta = std::log(delta);
   const double doubt = library * unit * std::abs(log_delta);
   Cumulants cumulants{loss, direction, digits_for(loss, finest)};
   const auto saddle = find_saddle(
       cumulants, [&](const Saddle& at) { return at.epsilon < 0 || at.log_delta > log_delta; }, 0.02);
   const double tolerance = tolerance_for(accountant.width, saddle.s);
-  const Line line{cumulants, {saddle.s, std::max(0.0, saddle.epsilon), saddle.log_delta, saddle.variance}, tolerance};
+  const Line line{
+      cumulants, {saddle.s, std::max(0.0, saddle.epsilon), saddle.log_delta, saddle.variance}, {tolerance, tolerance, tolerance}};
   double epsilon = std::max(0.0, saddle.epsilon);
   auto value = line.at(epsilon);
   for (int i = 0; i < 60; ++i) {
     check(value, tolerance);
     const double move = (value.log_scale + std::log(value.sum) - log_delta) / value.slope;
     const double next = std::max(0.0, epsilon + move);
+    if (!(value.slope > 0)) throw Unsuitable{"its provable error is too large"};
     const bool still = std::abs(next - epsilon) <= 4 * unit * epsilon + 1e-3 * value.relative_error() / value.slope;
     epsilon = next;
     value = line.at(epsilon);
@@ -856,6 +929,28 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
   }
   if (upper == infinity) throw Unsuitable{"its provable error is too large"};
   return {lower, upper};
+}
+
+/// Upper bound on log delta(epsilon) by Chernoff's bound at the best of some tilts; needs no line.
+double log_chernoff_bound(const Loss& loss, Direction direction, double epsilon) {
+  if (epsilon > largest_loss(loss, direction) * outward) return -infinity;
+  Cumulants cumulants{loss, direction, digits_for(loss, finest)};
+  double best = 0;
+  for (const double factor : {1.3, 1 / 1.3}) {
+    double previous = infinity;
+    for (double s = 1; s < 1e6 && s > 1e-6; s *= factor) {
+      double bound = infinity;
+      try {
+        bound = cumulants(s).upper() + log_chernoff(s) - s * epsilon;
+      } catch (const Unsuitable&) {
+        break;
+      }
+      if (!(bound < previous)) break;
+      previous = bound;
+      best = std::min(best, bound + 1e-9 * (1 + s + s * epsilon));
+    }
+  }
+  return best;
 }
 
 template <class Answer>
@@ -882,7 +977,14 @@ Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta, Di
 Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon) {
   return with_event(event, [&](const Loss& loss) {
     const auto remove = delta_of(accountant, loss, epsilon.value(), Direction::remove);
-    return loss.parts.empty() ? remove : larger(remove, delta_of(accountant, loss, epsilon.value(), Direction::add));
+    if (loss.parts.empty()) return remove;
+    try {
+      return larger(remove, delta_of(accountant, loss, epsilon.value(), Direction::add));
+    } catch (const Unsuitable&) {
+      // The add direction matters only where it is the larger one.
+      if (exp_up(log_chernoff_bound(loss, Direction::add, epsilon.value())) <= remove.lower) return remove;
+      throw;
+    }
   });
 }
 
@@ -890,17 +992,23 @@ Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta) {
   return with_event(event, [&](const Loss& loss) {
     const auto remove = epsilon_of(accountant, loss, delta.value(), Direction::remove);
     if (loss.parts.empty() || remove.lower == infinity) return remove;
-    return larger(remove, epsilon_of(accountant, loss, delta.value(), Direction::add));
+    try {
+      return larger(remove, epsilon_of(accountant, loss, delta.value(), Direction::add));
+    } catch (const Unsuitable&) {
+      if (exp_up(log_chernoff_bound(loss, Direction::add, remove.lower)) <= delta.value()) return remove;
+      throw;
+    }
   });
 }
 
-ContourTerms contour_terms(const Contour& accountant, const Event& event, Epsilon epsilon, Direction direction) {
+ContourTerms contour_terms(const Event& event, Epsilon epsilon, Direction direction, const ContourShares& shares) {
   return with_event(event, [&](const Loss& loss) {
     Cumulants cumulants{loss, direction, digits_for(loss, finest)};
-    const auto line = line_for_epsilon(accountant, cumulants, epsilon.value()).line;
+    const auto line = line_at(cumulants, epsilon.value(), [&](double) { return shares; });
     const auto value = line.at(epsilon.value());
     const double scale = std::exp(value.log_scale);
-    const double rounding = scale * (value.rounding + value.sum * (std::expm1(value.log_scale_error) + 8 * unit));
+    const double scaling = std::expm1(value.log_scale_error + 8 * unit * (1 + std::abs(value.log_scale)));
+    const double rounding = scale * (value.rounding + std::abs(value.sum) * scaling);
     return ContourTerms{scale * value.sum, scale * value.aliasing, scale * value.truncation, scale * value.quadrature,
                         rounding,          line.points()};
   });

@@ -46,6 +46,13 @@ enum class Direction { remove, add };
 [[nodiscard]] Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon, Direction direction);
 [[nodiscard]] Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta, Direction direction);
 
+/// How large each error may be made, as a share of delta: what the accountant derives from its width.
+struct ContourShares {
+  double aliasing = 1e-12;
+  double truncation = 1e-12;
+  double quadrature = 1e-12;
+};
+
 /// What a delta is made of, each a bound on an absolute error: sum - aliasing - the others <= delta <= sum + the others.
 struct ContourTerms {
   double sum;         ///< the trapezoid rule's value on the line, cut off at both ends
@@ -57,6 +64,6 @@ struct ContourTerms {
 };
 
 /// The terms of delta(epsilon) in one direction. \throws Error{unsupported} as above.
-[[nodiscard]] ContourTerms contour_terms(const Contour& accountant, const Event& event, Epsilon epsilon, Direction direction);
+[[nodiscard]] ContourTerms contour_terms(const Event& event, Epsilon epsilon, Direction direction, const ContourShares& shares = {});
 
 }  // namespace surety::accounting
