@@ -216,8 +216,8 @@ class ApproximateCumulants {
         law.losses.push_back(0);
         law.log_masses.push_back(0);
       }
-      least_ += law.count * *std::min_element(law.losses.begin(), law.losses.end());
-      largest_ += law.count * *std::max_element(law.losses.begin(), law.losses.end());
+      least_ += law.count * bounds.least;
+      largest_ += law.count * bounds.largest;
       laws_.push_back(std::move(law));
     }
   }
@@ -464,13 +464,15 @@ class Merger {
     for (int n = 0; n <= 12; ++n) {
       const double candidate = n == 0 ? -2 * deepest - 4 * unit * grid_.step : grid_.step * (0.5 + std::ldexp(0.5, -n));
       double cost = 0;
-      for (std::size_t j = 0; j < pieces_.size(); j += stride) {
+      for (std::size_t j = 0; j < pieces_.size(); ++j) {
         const auto& piece = pieces_[j];
+        const bool heavy = piece.weight > 0.01 * total;
+        if (!heavy && j % stride != 0) continue;
         const double position = (piece.excess * (1 + 0.5 * piece.excess) - candidate) / grid_.step;
         const double fraction = position - std::floor(position);
         if (fraction < 1e-5) continue;
         const double gap = j + 1 < pieces_.size() ? static_cast<double>(pieces_[j + 1].index - piece.index) : 1e9;
-        cost += piece.weight * std::min((1 - fraction) * std::max(gap, 1.0), 2 / ((grid_.s + 1) * grid_.step));
+        cost += (heavy ? 1.0 : static_cast<double>(stride)) * piece.weight * std::min((1 - fraction) * std::max(gap, 1.0), 2 / ((grid_.s + 1) * grid_.step));
       }
       if (cost < best) {
         best = cost;
@@ -771,6 +773,8 @@ struct Task {
   double distance = 0;      // of atoms, 0 where there are none
   double least = 0;         // the window
   double largest = 0;
+  double support_least = 0;  // of the composed loss
+  double support_largest = 0;
   double right_tilt = 0;
   double left_tilt = 0;
   double cell_range = 0;    // the longest range of a single law
@@ -778,6 +782,7 @@ struct Task {
   double width = infinity;
   double step = 0;
   bool has_lower = true;
+  bool same = true;  // upper and lower meet as the step falls
 };
 
 double count_of(const Parts& parts) {
@@ -786,13 +791,13 @@ double count_of(const Parts& parts) {
   return total;
 }
 
-Task prepare(const Parts& parts, const Question& question) {
+Task prepare(const Parts& parts, const Question& question, double width) {
   Task task;
   task.parts = parts;
   const double log_count = std::log(count_of(parts));
   double log_delta = question.delta ? std::log(*question.delta) : -40;
   for (int attempt = 0;; ++attempt) {
-    task.cut = {log_delta - log_count - 20, -45 - log_count};
+    task.cut = {log_delta - log_count - 22, -45 - log_count};
     const ApproximateCumulants k{parts, task.cut};
     task.saddle = find_saddle(k, [&](const Saddle& at) { return question.delta ? at.log_delta - log_delta : *question.epsilon - at.epsilon; });
     if (!question.delta && task.saddle.log_delta < log_delta && attempt < 12) {
@@ -803,7 +808,7 @@ Task prepare(const Parts& parts, const Question& question) {
     const auto here = k.at(s);
     const double deviation = std::sqrt(here.variance) + 1e-12;
     // Ends of the window: the smallest one for which Chernoff's bound leaves e^-quiet.
-    constexpr double quiet = 28;
+    const double quiet = 9 - std::log(std::min(0.5, s * width));
     task.largest = infinity;
     task.least = -infinity;
     for (double factor = 1; factor < 16; factor *= 1.25) {
@@ -819,8 +824,8 @@ Task prepare(const Parts& parts, const Question& question) {
         task.left_tilt = a;
       }
     }
-    task.largest = std::min(task.largest, k.largest() + 1e-9);
-    task.least = std::max(task.least, k.least() - 1e-9);
+    task.support_least = k.least();
+    task.support_largest = k.largest();
     break;
   }
   double isolated = 0;
@@ -828,6 +833,7 @@ Task prepare(const Parts& parts, const Question& question) {
     const auto bounds = range(part.upper, task.cut);
     task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
     task.has_lower = task.has_lower && part.lower.has_value();
+    task.same = task.same && part.same;
     const auto distance = atom_distance(part.upper);
     if (distance && static_cast<double>(part.count) * *distance > isolated) {
       isolated = static_cast<double>(part.count) * *distance;
@@ -846,13 +852,17 @@ class Run {
   [[nodiscard]] Enclosure operator()(const Task& task, double step) const {
     Window window{task.least, task.largest, step, 4, task.saddle.s, task.right_tilt, task.left_tilt};
     if (task.distance > 0) window.step = task.distance / std::ceil(task.distance / step);
-    const double points = (task.largest - task.least) / window.step + 8;
+    // A law may reach two steps beyond its range at either end.
+    const double reach = 2 * count_of(task.parts) * window.step;
+    window.least = std::max(task.least, task.support_least - reach);
+    window.largest = std::min(task.largest, task.support_largest + reach);
+    const double points = (window.largest - window.least) / window.step + 8;
     const double cells = task.cell_range / window.step + 8;
     if (!(points < 0x1p40 && cells < 0x1p40)) refuse_memory(std::max(points, cells) * 88);
     window.size = std::bit_ceil(static_cast<std::size_t>(points));
     const double bytes = static_cast<double>(CircularProduct::bytes(window.size)) + cells * 120;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
-    if (task.distance == 0 && accountant_.step == 0) window.step = (task.largest - task.least) / static_cast<double>(window.size - 8);
+    if (task.distance == 0 && accountant_.step == 0) window.step = (window.largest - window.least) / static_cast<double>(window.size - 8);
     const auto pair = compose(task.parts, window, task.cut, accountant_.mutant);
     return question_.delta ? epsilon_of(pair, *question_.delta) : delta_of(pair, *question_.epsilon);
   }
@@ -877,8 +887,8 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
   Directions directions;
   PartsOf{directions, accountant.mutant}.visit(event, 1);
   std::vector<Task> tasks;
-  tasks.push_back(prepare(directions.removed, question));
-  if (!directions.symmetric) tasks.push_back(prepare(directions.added, question));
+  tasks.push_back(prepare(directions.removed, question, accountant.width));
+  if (!directions.symmetric) tasks.push_back(prepare(directions.added, question, accountant.width));
   if (accountant.mutant.swapped_directions && tasks.size() == 2) tasks.erase(tasks.begin());
   const Run run{accountant, question};
   if (accountant.step > 0) {
@@ -901,16 +911,28 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
     task.answer = run(task, task.step);
   }
   for (auto& task : tasks) {
-    for (int attempt = 0; attempt < 12; ++attempt) {
-      const double width = run.width(task, task.answer);
-      if (width <= accountant.width || !task.has_lower) break;
+    bool settled = false;
+    for (int attempt = 0; attempt < 12 && !settled; ++attempt) {
       if (tasks.size() > 1 && task.answer.upper <= combined().lower) break;
-      // From the first guess on, a step that does not help is one that meets rounding.
-      if (attempt > 3 && !(width < 0.9 * task.width)) break;
-      task.width = width;
-      task.step *= std::clamp(std::isfinite(width) ? std::sqrt(0.8 * accountant.width / width) : 0.25, 0.05, 0.8);
+      const auto before = task.answer;
+      const double step = task.step;
+      if (task.same) {
+        const double width = run.width(task, before);
+        // From the first guess on, a step that does not help is one that meets rounding.
+        if (width <= accountant.width || (attempt > 3 && !(width < 0.9 * task.width))) break;
+        task.width = width;
+        task.step *= std::clamp(std::isfinite(width) ? std::sqrt(0.8 * accountant.width / width) : 0.25, 0.05, 0.8);
+      } else {
+        task.step *= 0.5;
+      }
       const auto found = run(task, task.step);
-      task.answer = {std::max(task.answer.lower, found.lower), std::min(task.answer.upper, found.upper)};
+      task.answer = {std::max(before.lower, found.lower), std::min(before.upper, found.upper)};
+      if (!task.same) {
+        // The two ends have different limits: each is near its own when halving the step, which divides its error by 4, moves it little.
+        const double moved = run.width(task, {std::min(before.lower, found.lower), std::max(before.lower, found.lower)}) +
+                             run.width(task, {std::min(found.upper, before.upper), std::max(found.upper, before.upper)});
+        settled = std::isfinite(moved) && moved < 3 * accountant.width * std::min(1.0, (step - task.step) / task.step);
+      }
     }
   }
   return combined();
