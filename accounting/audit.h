@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include <surety/accounting/enclosure.h>
@@ -26,7 +27,9 @@ struct Audit {
   std::optional<Event> event;        ///< everything that is charged; nothing when nothing is
   Enclosure epsilon;                 ///< its cost at `delta`; the upper end is infinity when noise was replayed
   Enclosure epsilon_of_fresh_noise;  ///< the same if all noise had been drawn by SystemBits: for experiments with replayed noise
-  Enclosure independent;             ///< a second bound, by an accountant that shares no formula with the first (zcdp)
+  std::string_view accountant;       ///< whose bound that is
+  Enclosure independent;             ///< a second bound, by another accountant
+  std::string_view independent_accountant;
   bool not_private;                  ///< some run drew noise that is not secret
   std::optional<Balance> balance;    ///< of the budget, where the ledger has one
   bool kept;                         ///< every promise and the budget are kept, and all noise was secret

@@ -4,11 +4,11 @@
 #include <memory>
 #include <optional>
 
-#include <surety/accounting/closed_form.h>
-#include <surety/accounting/zcdp.h>
+#include <surety/accounting/best.h>
 
 #include "command.h"
 #include "event_options.h"
+#include "explanation.h"
 #include "output.h"
 #include "validators.h"
 
@@ -19,48 +19,50 @@ struct AccountOptions {
   EventOptions event;
   std::optional<double> epsilon;
   std::optional<double> delta;
+  double width = accounting::Effort{}.width;
+  bool explain = false;
   bool json = false;
 };
-
-struct Costs {
-  Enclosure tight;
-  Enclosure independent;
-};
-
-void require_overlap(const Costs& costs) {
-  if (!overlap(costs.tight, costs.independent))
-    throw Error{ErrorCode::internal, "the closed-form and the zcdp accountant contradict each other"};
-}
 
 int account(const AccountOptions& options) {
   const Event event = options.event.parse();
   const bool asks_epsilon = options.delta.has_value();
-  const auto costs = [&]() -> Costs {
-    if (asks_epsilon) {
-      const Delta at{*options.delta};
-      return {epsilon(accounting::ClosedForm{}, event, at), epsilon(accounting::Zcdp{}, event, at)};
-    }
-    const Epsilon at{*options.epsilon};
-    return {delta(accounting::ClosedForm{}, event, at), delta(accounting::Zcdp{}, event, at)};
-  }();
-  require_overlap(costs);
+  const accounting::Effort effort{.width = options.width};
+  const auto best =
+      asks_epsilon ? best_epsilon(event, Delta{*options.delta}, effort) : best_delta(event, Epsilon{*options.epsilon}, effort);
   const char* asked = asks_epsilon ? "epsilon" : "delta";
   const char* given = asks_epsilon ? "delta" : "epsilon";
   const double at = asks_epsilon ? *options.delta : *options.epsilon;
+  const auto* second = second_opinion(best);
   if (options.json) {
-    print({{asked, json(costs.tight)},
-           {given, at},
-           {"adjacency", name(event.adjacency())},
-           {"accountant", accounting::ClosedForm::name},
-           {"event", describe(event)},
-           {"independent", {{"accountant", accounting::Zcdp::name}, {asked, json(costs.independent)}}}});
+    auto accountants = nlohmann::json::array();
+    for (const auto& opinion : best.opinions) {
+      accountants.push_back({{"accountant", opinion.accountant}});
+      opinion.value ? accountants.back()[asked] = json(*opinion.value) : accountants.back()["refusal"] = opinion.refusal;
+    }
+    nlohmann::json object{{asked, json(best.value)},
+                          {given, at},
+                          {"adjacency", name(event.adjacency())},
+                          {"accountant", best.accountant},
+                          {"event", describe(event)},
+                          {"accountants", std::move(accountants)}};
+    if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {asked, json(*second->value)}};
+    if (options.explain) object["explanation"] = explanation(event, best);
+    print(object);
     return exit_code::fine;
   }
-  fmt::print("{:<12} in {} at {} = {}\n", asked, text(costs.tight), given, at);
+  fmt::print("{:<12} in {} at {} = {}\n", asked, text(best.value), given, at);
   fmt::print("{:<12} {}\n", "event", describe(event));
   fmt::print("{:<12} {}\n", "adjacency", name(event.adjacency()));
-  fmt::print("{:<12} {}\n", "accountant", accounting::ClosedForm::name);
-  fmt::print("{:<12} {} <= {} by {}\n", "independent", asked, rounded_up(costs.independent.upper), accounting::Zcdp::name);
+  fmt::print("{:<12} {}\n", "accountant", best.accountant);
+  if (second != nullptr) fmt::print("{:<12} {} <= {} by {}\n", "independent", asked, rounded_up(second->value->upper), second->accountant);
+  if (!options.explain) return exit_code::fine;
+  fmt::print("\n");
+  for (const auto& line : explanation(event, best)) fmt::print("{}\n", line);
+  fmt::print("\n");
+  for (const auto& opinion : best.opinions) {
+    fmt::print("  {:<12} {}\n", opinion.accountant, opinion.value ? fmt::format("{} in {}", asked, text(*opinion.value)) : opinion.refusal);
+  }
   return exit_code::fine;
 }
 
@@ -74,10 +76,15 @@ void add_account(CLI::App& app, Action& chosen) {
   question->add_option("--delta", options->delta, "Ask for epsilon at this delta")->check(number());
   question->add_option("--epsilon", options->epsilon, "Ask for delta at this epsilon")->check(number());
   question->require_option(1);
+  command.add_option("--width", options->width, "The width in epsilon that accountants on a grid aim at")
+      ->check(number())
+      ->capture_default_str();
+  command.add_flag("--explain", options->explain, "Say which theorem gave the answer, what it assumes, and what each accountant says");
   command.add_flag("--json", options->json, "Print one JSON object");
   command.footer(
       "Examples:\n"
       "  surety account --event 'repeat(100, gaussian(40))' --adjacency replace-one --delta 1e-5\n"
+      "  surety account --event 'repeat(10000, poisson(0.01, gaussian(1)))' --adjacency add-or-remove-one --delta 1e-5 --explain\n"
       "  surety account --event 'compose(gaussian(3), repeat(5, gaussian(8)))' --adjacency add-or-remove-one --epsilon 2 --json");
   command.callback([options, &chosen] { chosen = [options] { return account(*options); }; });
 }

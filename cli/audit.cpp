@@ -5,8 +5,6 @@
 #include <optional>
 
 #include <surety/accounting/audit.h>
-#include <surety/accounting/closed_form.h>
-#include <surety/accounting/zcdp.h>
 
 #include "command.h"
 #include "output.h"
@@ -52,8 +50,8 @@ void print_report(const AuditOptions& options, const accounting::Audit& report, 
   fmt::print("{:<12} {}\n", "ledger", options.ledger);
   fmt::print("{:<12} {}\n", "adjacency", name(report.adjacency));
   fmt::print("{:<12} {}\n", "released", describe_or_nothing(report.event));
-  fmt::print("{:<12} in {} at delta = {} by {}\n", "epsilon", text(report.epsilon), options.delta, accounting::ClosedForm::name);
-  fmt::print("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(report.independent.upper), accounting::Zcdp::name);
+  fmt::print("{:<12} in {} at delta = {} by {}\n", "epsilon", text(report.epsilon), options.delta, report.accountant);
+  fmt::print("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(report.independent.upper), report.independent_accountant);
   for (const auto& audited : report.runs) {
     const auto& run = audited.run;
     fmt::print("run {:<8} {}  {}\n", run.id.value, run.created, one_line(run.plan.note));
@@ -93,8 +91,8 @@ int audit(const AuditOptions& options) {
                         {"epsilon", json(report.epsilon)},
                         {"epsilon_of_fresh_noise", json(report.epsilon_of_fresh_noise)},
                         {"delta", options.delta},
-                        {"accountant", accounting::ClosedForm::name},
-                        {"independent", {{"accountant", accounting::Zcdp::name}, {"epsilon", json(report.independent)}}},
+                        {"accountant", report.accountant},
+                        {"independent", {{"accountant", report.independent_accountant}, {"epsilon", json(report.independent)}}},
                         {"runs", std::move(runs)},
                         {"not_private", report.not_private},
                         {"kept", kept}};

@@ -5,7 +5,8 @@
 namespace surety::cli {
 
 void EventOptions::add_to(CLI::App& command) {
-  command.add_option("--event", event, "What is released: gaussian(z), repeat(count, event), compose(event, ...); or its JSON form")
+  command
+      .add_option("--event", event, "What is released, such as repeat(100, gaussian(40)): the words are in the README; or its JSON form")
       ->required();
   command.add_option("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out")->required();
 }

@@ -1,0 +1,75 @@
+#include <surety/accounting/best.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/closed_form.h>
+#include <surety/accounting/contour.h>
+#include <surety/accounting/privacy_loss.h>
+#include <surety/accounting/renyi.h>
+#include <surety/accounting/zcdp.h>
+
+namespace surety::accounting {
+namespace {
+
+/// Asks one accountant; a missing theorem or too little memory is an opinion, anything else an error.
+template <class A, class Ask>
+Opinion opinion_of(const A& accountant, Ask ask) {
+  try {
+    return {A::name, ask(accountant), {}};
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+    return {A::name, std::nullopt, error.what()};
+  }
+}
+
+template <class Ask>
+Best best(const Event& event, const Effort& effort, Ask ask) {
+  std::vector<Opinion> opinions;
+  const auto accountants = std::tuple{ClosedForm{}, Contour{}, PrivacyLoss{.width = effort.width}, Renyi{}, Zcdp{}};
+  std::apply([&](const auto&... accountant) { (opinions.push_back(opinion_of(accountant, ask)), ...); }, accountants);
+
+  const Opinion* lowest = nullptr;   // of the upper ends
+  const Opinion* highest = nullptr;  // of the lower ends
+  for (const auto& opinion : opinions) {
+    if (!opinion.value) continue;
+    if (lowest == nullptr || opinion.value->upper < lowest->value->upper) lowest = &opinion;
+    if (highest == nullptr || opinion.value->lower > highest->value->lower) highest = &opinion;
+  }
+  if (lowest == nullptr) {
+    std::string reasons;
+    for (const auto& opinion : opinions)
+      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", opinion.accountant, opinion.refusal);
+    throw Error{ErrorCode::unsupported, fmt::format("no accountant has a theorem for {} ({})", describe(event), reasons)};
+  }
+  if (highest->value->lower > lowest->value->upper) {
+    throw Error{ErrorCode::internal, fmt::format("two proofs disagree about {}: {} says at least {}, {} at most {}", describe(event),
+                                                 highest->accountant, highest->value->lower, lowest->accountant, lowest->value->upper)};
+  }
+  const Enclosure value{highest->value->lower, lowest->value->upper};
+  const auto accountant = lowest->accountant;
+  return {value, accountant, std::move(opinions)};
+}
+
+}  // namespace
+
+const Opinion* second_opinion(const Best& best) {
+  const Opinion* found = nullptr;
+  for (const auto& opinion : best.opinions) {
+    if (!opinion.value || opinion.accountant == best.accountant) continue;
+    if (found == nullptr || opinion.value->upper < found->value->upper) found = &opinion;
+  }
+  return found;
+}
+
+Best best_epsilon(const Event& event, Delta at, const Effort& effort) {
+  return best(event, effort, [&](const auto& accountant) { return epsilon(accountant, event, at); });
+}
+
+Best best_delta(const Event& event, Epsilon at, const Effort& effort) {
+  return best(event, effort, [&](const auto& accountant) { return delta(accountant, event, at); });
+}
+
+}  // namespace surety::accounting

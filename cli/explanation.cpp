@@ -1,0 +1,96 @@
+#include "explanation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <variant>
+
+namespace surety::cli {
+namespace {
+
+std::string theorem_of(std::string_view accountant) {
+  if (accountant == "closed-form") {
+    return "closed-form: Gaussian releases compose exactly to one with mu^2 = sum of 1/z^2 (Dong, Roth, Su 2019), whose curve is known "
+           "exactly (Balle, Wang 2018).";
+  }
+  if (accountant == "contour") {
+    return "contour: the curve is an inversion integral of the moment generating function of the privacy loss; both directions are "
+           "composed, the larger counts (Zhu, Dong, Wang 2022).";
+  }
+  if (accountant == "privacy-loss") {
+    return "privacy-loss: the distribution of the privacy loss on a grid, rounded to dominate (upper) and to be dominated (lower), "
+           "composed by transforms (Doroshenko et al. 2022).";
+  }
+  if (accountant == "renyi") {
+    return "renyi: Renyi divergences add up at every order (Mironov 2017), converted at the best order (Canonne, Kamath, Steinke 2020). An "
+           "upper bound only.";
+  }
+  return "zcdp: rho adds up (Bun, Steinke 2016), converted at the best order (Canonne, Kamath, Steinke 2020). An upper bound only.";
+}
+
+/// Notes on the kinds of event that occur, each once.
+class Notes {
+ public:
+  void visit(const Event& event) {
+    std::visit([&](const auto& node) { visit(node, event.adjacency()); }, event.node());
+  }
+  [[nodiscard]] std::vector<std::string> lines() && { return std::move(lines_); }
+
+ private:
+  void add(std::string line) {
+    if (std::find(lines_.begin(), lines_.end(), line) == lines_.end()) lines_.push_back(std::move(line));
+  }
+
+  void visit(const Event::Gaussian& /*node*/, Adjacency adjacency) {
+    add(fmt::format(
+        "gaussian(z): z is the standard deviation over the l2 sensitivity under {}; for a sum of vectors clipped to norm C that is {}.",
+        name(adjacency), adjacency == Adjacency::replace_one ? "2C" : "C"));
+  }
+  void visit(const Event::Repeated& node, Adjacency /*adjacency*/) {
+    add("repeat and compose: every release may be chosen with knowledge of the earlier results.");
+    visit(node.event);
+  }
+  void visit(const Event::Composed& node, Adjacency /*adjacency*/) {
+    add("repeat and compose: every release may be chosen with knowledge of the earlier results.");
+    for (const auto& part : node.events) visit(part);
+  }
+  void visit(const Event::Parallel& node, Adjacency adjacency) {
+    add(adjacency == Adjacency::replace_one
+            ? "parallel: the parts of the data are fixed by the public index of a record, not by its values."
+            : "parallel: a record takes part in one of the parts.");
+    for (const auto& part : node.events) visit(part);
+  }
+  void visit(const Event::PoissonSampled& node, Adjacency /*adjacency*/) {
+    add("poisson(q, e): each record joins a batch independently with probability q, afresh for every batch, and nobody sees who did. A "
+        "shuffled data set is not that.");
+    visit(node.event);
+  }
+  void visit(const Event::SampledWithoutReplacement& node, Adjacency /*adjacency*/) {
+    add("without_replacement(n, m, e): each batch is a fresh uniform subset of m of n records, and nobody sees which.");
+    visit(node.event);
+  }
+  void visit(const Event::Shuffled& node, Adjacency /*adjacency*/) {
+    add("shuffled(n, m, e): no amplification by shuffling is claimed; the bound is that of a record whose batch is known.");
+    visit(node.event);
+  }
+  void visit(const Event::Deterministic& node, Adjacency /*adjacency*/) {
+    add("deterministic(n, m, e): a record is in one batch of the epoch, and everybody may know which.");
+    visit(node.event);
+  }
+  template <class Leaf>
+  void visit(const Leaf& /*node*/, Adjacency /*adjacency*/) {}
+
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::vector<std::string> explanation(const Event& event, const accounting::Best& best) {
+  Notes notes;
+  notes.visit(event);
+  auto lines = std::move(notes).lines();
+  lines.insert(lines.begin(), theorem_of(best.accountant));
+  return lines;
+}
+
+}  // namespace surety::cli
