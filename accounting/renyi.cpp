@@ -108,13 +108,23 @@ double mixture_bound(double q, double order, double divergence) {
 
 double squared_mu_divergence(double mu, double order) { return inflated(order * mu * mu / 2, 1e-14); }
 
-/// phi(x) r^a sqrt(2 pi) times 1 + factor r^(1-a), at a node where its parts underflow or overflow, or it is negligible. It is at
-/// least phi(x) (g + k) of either quadrature, and its rounding is added to `error`.
-double extreme_term(double order, double mu, double q, double x, double factor, double& error) {
+/// log(1 - q + q e^y) without overflow.
+double log_likelihood_ratio(double q, double y) {
+  return y > 700 ? y + std::log(q + (1 - q) * std::exp(-y)) : std::log1p(q * std::expm1(y));
+}
+
+/// phi(x) sqrt(2 pi) times g = r expm1(b log r) - b (r - 1), or times g + k <= r expm1(b log r), at a node right of mu / 2 where its
+/// parts underflow or overflow; never below them but for the rounding, which is added to `error`. b = order - 1.
+double extreme_term(double order, double mu, double q, double x, bool two_sided, double& error) {
+  const double b = order - 1;
   const double y = mu * (x - mu / 2);
-  const double log_ratio = y > 700 ? y + std::log(q + (1 - q) * std::exp(-y)) : std::log1p(q * std::expm1(y));
-  const double value = std::exp(order * log_ratio - x * x / 2) * (1 + factor * std::exp((1 - order) * log_ratio));
-  error += value * 4 * ulp * (order * (4 + std::abs(y) + log_ratio) + x * x);
+  const double log_ratio = log_likelihood_ratio(q, y);
+  const double power = std::exp(order * log_ratio - x * x / 2);
+  double share = -std::expm1(-b * log_ratio);
+  // From log r = 2 on the linear part is at most half of the other and may be taken off.
+  if (!two_sided && log_ratio > 2) share -= b * std::exp(-b * log_ratio) * -std::expm1(-log_ratio);
+  const double value = power * share;
+  error += power * -std::expm1(-b * log_ratio) * 4 * ulp * (order * (4 + std::abs(y) + log_ratio) + x * x + 8);
   return value;
 }
 
@@ -156,7 +166,7 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
     double sum = 0;
     for (int k = first; k <= last; ++k) {
       const double x = k * step;
-      sum += std::exp(a * std::log1p(q * std::expm1(mu * (x - mu / 2))) - x * x / 2 - largest);
+      sum += std::exp(a * log_likelihood_ratio(q, mu * (x - mu / 2)) - x * x / 2 - largest);
     }
     const double size = std::max(-low, high);
     const double rounding =
@@ -165,7 +175,7 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
     const double left = density * std::exp(-low * low / 2 * (1 - 4 * ulp) - largest) * (step + 1 / -low);
     const double right = density * std::exp(right_log - largest) * (step + 1 / beyond);
     const double total = (norm * sum * (1 + 2 * rounding) + (left + right) * 1.001) / (1 - discretisation);
-    if (!(rounding < 0.01 && discretisation < 0.5 && total > 1e-250)) return std::nullopt;
+    if (!(rounding < 0.01 && discretisation < 0.5 && total > 1e-250 && total < 1e250)) return std::nullopt;
     return inflated(largest + std::log(total), 4 * ulp);
   }
   double sum = 0;
@@ -177,7 +187,7 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
     const double t = q * std::expm1(y);
     const double log1p_t = a * std::abs(t) < 0.1 ? 0 : std::log1p(t);
     if (t > 0 && (weight < 1e-280 || b * log1p_t > 300)) {
-      sum += extreme_term(a, mu, q, x, 0, error);
+      sum += extreme_term(a, mu, q, x, false, error);
       continue;
     }
     const auto excess = binomial_excess(a, false, t, log1p_t, (3 + std::abs(y)) * ulp);
@@ -264,7 +274,7 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
         const double y = mu * offset;
         const double weight = weights[i] * std::exp(-x * x / 2);
         if (weight < 1e-280 || (a - 1) * mixture_log(x) > 300) {
-          sum += weights[i] * extreme_term(a, mu, q, x, a - 1, error);
+          sum += weights[i] * extreme_term(a, mu, q, x, true, error);
           continue;
         }
         const auto excess = two_sided_excess(a, q * std::expm1(y), (4 + 2 * y) * ulp);

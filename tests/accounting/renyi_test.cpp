@@ -197,6 +197,17 @@ TEST(RenyiPoisson, WithHardlyAnyNoiseIsABound) {
   EXPECT_FALSE(at_order(sampled(0.01, 1.5), 1e5).exact);
 }
 
+// Far likelihood ratios overflow a double, the answer does not.
+TEST(RenyiPoisson, WithLittleNoiseIsExact) {
+  for (const double order : {1.0001, 1.3, 1.9}) {
+    const auto found = at_order(sampled(0.01, 0.03), order);
+    EXPECT_TRUE(found.exact);
+    const Real a{order};
+    const Real truth = log(power(Real{0.99}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{0.03} * Real{0.03}))) / (a - 1.0);
+    EXPECT_NEAR(found.divergence.upper / truth.nearest_double(), 1, 1e-9) << order;
+  }
+}
+
 TEST(RenyiPoisson, LargeOrdersAreExactOrABound) {
   for (const int order : {100, 300, 700}) {
     const auto found = at_order(sampled(0.01, 3), order);
