@@ -283,7 +283,12 @@ bool is_symmetric(const LossLaw& law) {
 }
 
 std::optional<Enclosure> largest_loss(const LossLaw& law) {
-  if (std::holds_alternative<GaussianBase>(law.base) || law.infinite_mass > 0) return std::nullopt;
+  if (law.infinite_mass > 0) return std::nullopt;
+  if (std::holds_alternative<GaussianBase>(law.base)) {
+    if (law.mixing != Mixing::added || law.rate == 1) return std::nullopt;
+    const double bound = -std::log1p(-law.rate);
+    return Enclosure{bound * (1 - 8 * unit), bound * (1 + 8 * unit)};
+  }
   const Mix mix{law.rate};
   double most = 0;
   double error = 0;

@@ -91,7 +91,7 @@ struct LossRange {
 /// \complexity O(range / step), about 50 ns per cell.
 [[nodiscard]] LossCells cells(const LossLaw& law, double step, const Cut& cut);
 
-/// The largest loss, where it is finite and attained with positive mass; nothing where the loss is unbounded.
+/// The supremum of the loss; nothing where that is infinite.
 [[nodiscard]] std::optional<Enclosure> largest_loss(const LossLaw& law);
 
 /// The distance that a grid step should divide so that isolated atoms fall on grid points; nothing when there are none.

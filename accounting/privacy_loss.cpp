@@ -64,13 +64,13 @@ AtomsBase randomized_response(double truth, double categories) {
 
 class PartsOf {
  public:
-  PartsOf(Directions& out, const PrivacyLoss::Mutant& mutant) : out_{out}, mutant_{mutant} {}
+  explicit PartsOf(Directions& out) : out_{out} {}
 
   void visit(const Event& event, std::uint64_t times) {
     for (const auto& [leaf, count] : Releases::of(event).entries()) {
       if (times > Releases::max_count / count.value()) refuse(event, "has more than 2^53 releases");
       leaf_ = &leaf;
-      count_ = mutant_.no_count ? 1 : times * count.value();
+      count_ = times * count.value();
       std::visit(*this, leaf.node());
     }
   }
@@ -103,7 +103,7 @@ class PartsOf {
     sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
   }
   /// One epoch of public batches: a record takes part in one of them, known in advance.
-  void operator()(const Event::Deterministic& e) { PartsOf{out_, mutant_}.visit(e.event, count_); }
+  void operator()(const Event::Deterministic& e) { PartsOf{out_}.visit(e.event, count_); }
   template <class Other>
   void operator()(const Other&) {
     refuse(*leaf_, "has no dominating pair here; try renyi");
@@ -118,10 +118,6 @@ class PartsOf {
 
   /// Gaussian releases whose multiplier lies between the two, on batches of rate `rate`.
   void gaussian(double least, double most, double rate) {
-    if (mutant_.half_sensitivity) {
-      least *= 2;
-      most *= 2;
-    }
     const bool same = least == most;
     const LossLaw removed_upper{GaussianBase{least}, Mixing::removed, rate};
     const LossLaw removed_lower{GaussianBase{most}, Mixing::removed, rate};
@@ -150,10 +146,6 @@ class PartsOf {
         most = found.upper;
       }
       if (!fixed_size || rate == 1) return gaussian(least, most, rate);
-      if (mutant_.half_sensitivity) {
-        least *= 2;
-        most *= 2;
-      }
       // rate = m / n is rounded: the law is that of a rate within a relative u, which `widened` covers.
       const double more = std::nextafter(rate, 1.0);
       const double less = std::nextafter(rate, 0.0);
@@ -168,7 +160,7 @@ class PartsOf {
       refuse(*leaf_, "shares one batch among releases that are not all gaussian, whose pair is not known here; try renyi");
     }
     Directions one;
-    PartsOf{one, mutant_}.visit(inner, 1);
+    PartsOf{one}.visit(inner, 1);
     if (one.removed.size() != 1) refuse(*leaf_, "shares one batch among several releases");
     Part removed = one.removed.front();
     if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper)) {
@@ -185,7 +177,6 @@ class PartsOf {
   }
 
   Directions& out_;
-  const PrivacyLoss::Mutant& mutant_;
   const Event* leaf_ = nullptr;
   std::uint64_t count_ = 1;
 };
@@ -405,6 +396,8 @@ class Merger {
         Piece& next = pieces_[j];
         const double weight = tilted(next, k);
         const double each = weight * lift(next, k);
+        // A partner on the grid point itself would only be dragged down with the rest.
+        if (lift(next, k) < 1e-4 * grid_.step) break;
         if (each > need) {
           const double share = std::min(1.0, need / each * (1 + 8 * unit));
           mass += weight * share * (1 - 4 * unit);
@@ -520,6 +513,7 @@ class ComposedCurve {
   double entry_error = 0;        // of each c
   double wrapped = 0;            // bound on the tilted mass outside the window
   long double beyond = 0;        // bound on delta's part from beyond the end of the window
+  long double log_total = 0;     // log of a bound on the tilted mass
   long double infinite_less = 0; // bounds on the mass at infinite loss
   long double infinite_more = 0;
 
@@ -553,6 +547,16 @@ class ComposedCurve {
     const double error = entry_error * (sum_weighted_ + lifted * sum_plain_) * (1 + 1e-9);
     const double value = (weighted[j] + lifted * plain[j]) * (1 + relative) + error;
     return infinite_more + beyond + scale(j) * static_cast<long double>(value) * (1 + 1e-15L);
+  }
+  /// Chernoff's bound on delta at `epsilon`, which needs no window: (1 - e^-x) <= alias e^(s x).
+  [[nodiscard]] long double chernoff(long double epsilon) const {
+    return infinite_more + std::exp(log_total + log_scale - static_cast<long double>(grid.s) * epsilon) * static_cast<long double>(alias_) * (1 + 1e-12L);
+  }
+  /// The epsilon at which that bound is `delta`.
+  [[nodiscard]] long double chernoff_epsilon(long double delta) const {
+    if (!(infinite_more < delta)) return static_cast<long double>(infinity);
+    const long double log_alias = std::log(static_cast<long double>(alias_));
+    return (log_total + log_scale + log_alias - std::log(delta - infinite_more)) / static_cast<long double>(grid.s) * (1 + 1e-15L);
   }
   [[nodiscard]] long double lower(std::size_t j, double below) const {
     const double lifted = -std::expm1(-below);
@@ -590,8 +594,8 @@ struct Side {
   long double log_scale = 0;
   long double right = 0;  // log of the Chernoff sums, relative to `loss`
   long double left = 0;
+  long double total = 0;  // log of the tilted mass
   long double length = 0;  // index of the last entry
-  long double log_finite = 0;
 
   void take(const TiltedLaw& law, double count, const Window& window) {
     const long double times = count;
@@ -601,11 +605,12 @@ struct Side {
     log_scale += times * static_cast<long double>(law.log_scale);
     right += times * static_cast<long double>(log_transform(law, window.step, window.right_tilt));
     left += times * static_cast<long double>(log_transform(law, window.step, -window.left_tilt));
+    total += times * static_cast<long double>(log_transform(law, window.step, 0));
     length += times * static_cast<long double>(law.weights.size() - 1);
   }
 };
 
-ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut, const PrivacyLoss::Mutant& mutant) {
+ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
   const Grid grid{window.step, window.s};
   CircularProduct product{window.size};
   Side up;
@@ -626,7 +631,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut, c
       up.take(tilted, count, window);
       factor.first = std::move(tilted.weights);
     }
-    const long double lost = mutant.no_upper_tail ? 0 : law.cut_above;
+    const long double lost = law.cut_above;
     infinite_more += count * std::log1p(-std::min(static_cast<long double>(part.upper.infinite_mass) + lost, 1 - long_unit));
     if (part.lower) {
       const auto other = part.same ? LossCells{} : cells(*part.lower, window.step, cut);
@@ -646,7 +651,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut, c
     product.multiply(factor, part.count);
   }
   auto result = std::move(product).result();
-  const double entry_error = mutant.no_rounding_term ? 0 : result.error;
+  const double entry_error = result.error;
   const long double step = window.step;
   const long double span = static_cast<long double>(window.size) * step;
 
@@ -655,6 +660,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut, c
     out.grid = grid;
     out.entry_error = entry_error;
     out.log_scale = side.log_scale;
+    out.log_total = side.total;
     // The window starts at a whole number of steps above the first entry, never below it.
     const long double target = (static_cast<long double>(window.least) + static_cast<long double>(window.largest) - span) / 2;
     const long double skipped = std::max(0.0L, std::min(std::floor((target - side.loss) / step), std::max(0.0L, side.length + 1 - span / step)));
@@ -670,7 +676,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut, c
     const long double right = cut_right ? std::exp(log_right) * (1 + 1e-12L) : 0;
     const long double left = cut_left ? std::exp(log_left) * (1 + 1e-12L) : 0;
     out.wrapped = static_cast<double>(std::min(right + left, 1e300L)) * (1 + 1e-12);
-    if (is_upper && !mutant.no_upper_tail) out.beyond = right * std::exp(side.log_scale - static_cast<long double>(grid.s) * (side.loss + ends * step)) * (1 + 1e-12L);
+    if (is_upper) out.beyond = right * std::exp(side.log_scale - static_cast<long double>(grid.s) * (side.loss + ends * step)) * (1 + 1e-12L);
     out.infinite_less = std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L));
     out.infinite_more = std::max(0.0L, -std::expm1(infinite_more) * (1 + 1e-15L));
     out.accumulate(std::move(entries));
@@ -722,6 +728,8 @@ Enclosure epsilon_of(const ComposedPair& pair, double target) {
       }
       upper = std::max(0.0, round_up(curve.loss(j) - static_cast<long double>(good) + pair.loss_error));
     }
+    const long double simple = curve.chernoff_epsilon(delta);
+    if (simple > 0) upper = std::min(upper, round_up(simple + pair.loss_error));
   }
   double lower = 0;
   {
@@ -748,14 +756,31 @@ Enclosure delta_of(const ComposedPair& pair, double epsilon) {
   // The first entry with a loss above, and how far epsilon lies below it.
   const auto bound = [&](const ComposedCurve& curve, long double at, bool up) -> long double {
     const std::size_t j = first_where(curve.size(), [&](std::size_t i) { return curve.loss(i) > at; });
-    if (j == curve.size()) return up ? 1.0L : curve.infinite_less;
+    if (up && (j == curve.size() || j == 0)) return std::min(1.0L, curve.chernoff(at));
+    if (j == curve.size()) return curve.infinite_less;
     const double below = static_cast<double>(curve.loss(j) - at);
-    if (j == 0 && below > curve.grid.step) return up ? 1.0L : curve.lower(0, 0);
+    if (j == 0 && below > curve.grid.step) return curve.lower(0, 0);
     return up ? curve.upper(j, std::min(below * (1 + 4 * unit), curve.grid.step)) : curve.lower(j, std::max(0.0, below * (1 - 4 * unit)));
   };
   const long double at = epsilon;
   const double upper = std::min(1.0, round_up(bound(pair.upper, at - pair.loss_error, true)));
   const double lower = std::max(0.0, round_down(bound(pair.lower, at + pair.loss_error, false)));
+  return {std::min(lower, upper), upper};
+}
+
+/// The largest loss that the parts can add up to; infinity where it is unbounded.
+Enclosure largest_of(const Parts& parts) {
+  double lower = 0;
+  double upper = 0;
+  const double rounding = 4 * unit * static_cast<double>(parts.size() + 2);
+  for (const auto& part : parts) {
+    const double count = static_cast<double>(part.count);
+    const auto most = largest_loss(part.upper);
+    upper += most ? count * most->upper * (1 + rounding) : infinity;
+    if (!part.lower) continue;
+    const auto least = largest_loss(*part.lower);
+    lower += least ? count * least->lower * (1 - rounding) : infinity;
+  }
   return {std::min(lower, upper), upper};
 }
 
@@ -799,7 +824,7 @@ Task prepare(const Parts& parts, const Question& question, double width) {
   for (int attempt = 0;; ++attempt) {
     task.cut = {log_delta - log_count - 22, -45 - log_count};
     const ApproximateCumulants k{parts, task.cut};
-    task.saddle = find_saddle(k, [&](const Saddle& at) { return question.delta ? at.log_delta - log_delta : *question.epsilon - at.epsilon; });
+    task.saddle = find_saddle(k, [&](const Saddle& at) { return question.delta ? at.log_delta - log_delta : at.log_delta < -1500 ? -1.0 : *question.epsilon - at.epsilon; });
     if (!question.delta && task.saddle.log_delta < log_delta && attempt < 12) {
       log_delta = std::max(1.5 * task.saddle.log_delta - 10, -11000.0);
       continue;
@@ -863,7 +888,7 @@ class Run {
     const double bytes = static_cast<double>(CircularProduct::bytes(window.size)) + cells * 120;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     if (task.distance == 0 && accountant_.step == 0) window.step = (window.largest - window.least) / static_cast<double>(window.size - 8);
-    const auto pair = compose(task.parts, window, task.cut, accountant_.mutant);
+    const auto pair = compose(task.parts, window, task.cut);
     return question_.delta ? epsilon_of(pair, *question_.delta) : delta_of(pair, *question_.epsilon);
   }
 
@@ -885,11 +910,15 @@ class Run {
 
 Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Question& question) {
   Directions directions;
-  PartsOf{directions, accountant.mutant}.visit(event, 1);
+  PartsOf{directions}.visit(event, 1);
   std::vector<Task> tasks;
-  tasks.push_back(prepare(directions.removed, question, accountant.width));
-  if (!directions.symmetric) tasks.push_back(prepare(directions.added, question, accountant.width));
-  if (accountant.mutant.swapped_directions && tasks.size() == 2) tasks.erase(tasks.begin());
+  for (const auto* parts : {&directions.removed, &directions.added}) {
+    if (parts == &directions.added && directions.symmetric) continue;
+    // No finite loss exceeds epsilon: that direction costs nothing.
+    if (question.epsilon && *question.epsilon >= largest_of(*parts).upper) continue;
+    tasks.push_back(prepare(*parts, question, accountant.width));
+  }
+  if (tasks.empty()) return {0, 0};
   const Run run{accountant, question};
   if (accountant.step > 0) {
     Enclosure all{0, 0};
@@ -947,21 +976,10 @@ Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsil
 Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta) {
   if (delta.value() == 0) {
     Directions directions;
-    PartsOf{directions, accountant.mutant}.visit(event, 1);
-    Enclosure all{0, 0};
-    for (const auto* parts : {&directions.removed, &directions.added}) {
-      double lower = 0;
-      double upper = 0;
-      for (const auto& part : *parts) {
-        const auto most = largest_loss(part.upper);
-        const auto least = part.lower ? largest_loss(*part.lower) : Enclosure{0, 0};
-        if (!most) upper = infinity;
-        lower += !least ? infinity : static_cast<double>(part.count) * least->lower * (1 - 4 * unit * static_cast<double>(parts->size()));
-        if (most) upper += static_cast<double>(part.count) * most->upper * (1 + 4 * unit * static_cast<double>(parts->size()));
-      }
-      all = {std::max(all.lower, lower), std::max(all.upper, upper)};
-    }
-    return all;
+    PartsOf{directions}.visit(event, 1);
+    const auto removed = largest_of(directions.removed);
+    const auto added = largest_of(directions.added);
+    return {std::max(removed.lower, added.lower), std::max(removed.upper, added.upper)};
   }
   return answer(accountant, event, {std::nullopt, delta.value()});
 }

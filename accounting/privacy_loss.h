@@ -12,19 +12,9 @@ namespace surety::accounting {
 struct PrivacyLoss {
   static constexpr std::string_view name = "privacy-loss";
 
-  double width = 1e-4;                      ///< of the enclosure of epsilon to aim at; of delta, what this means at its slope
+  double width = 1e-4;                          ///< of the enclosure of epsilon to aim at; of delta, what this means at its slope
   std::size_t memory = std::size_t{256} << 20;  ///< bytes that may be used
-
-  /// What a test may break, to see that it would notice: each leaves out one part of the proof.
-  struct Mutant {
-    bool no_rounding_term = false;
-    bool no_upper_tail = false;
-    bool no_count = false;
-    bool swapped_directions = false;
-    bool half_sensitivity = false;
-  };
-  Mutant mutant{};
-  double step = 0;  ///< if not 0, one run with this grid step instead of as many as `width` needs
+  double step = 0;                              ///< if not 0, one run with this grid step instead of as many as `width` needs
 };
 
 /// Enclosure of the smallest delta at which `event` is (epsilon, delta)-differentially private.

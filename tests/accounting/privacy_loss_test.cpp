@@ -1,0 +1,252 @@
+#include <surety/accounting/privacy_loss.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+
+#include <surety/accounting/closed_form.h>
+
+#include <reference/gaussian_truth.h>
+#include <reference/random.h>
+#include <reference/real.h>
+
+namespace surety::accounting {
+namespace {
+
+using reference::log_uniform;
+using reference::Real;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr auto add_remove = Adjacency::add_or_remove_one;
+constexpr auto replace = Adjacency::replace_one;
+const std::string job_a = "repeat(10000, poisson(0.01, gaussian(1)))";
+
+Enclosure epsilon_of(const std::string& text, double delta, double width = 1e-4, Adjacency adjacency = add_remove) {
+  return epsilon(PrivacyLoss{.width = width}, parse_event(text, adjacency), Delta{delta});
+}
+Enclosure delta_of(const std::string& text, double epsilon, double width = 1e-4, Adjacency adjacency = add_remove) {
+  return delta(PrivacyLoss{.width = width}, parse_event(text, adjacency), Epsilon{epsilon});
+}
+
+/// delta(epsilon) of `count` times the pair (e^a / (1 + e^a), 1 / (1 + e^a)) against its reverse, as a binomial sum.
+Real binomial_delta(double a, unsigned count, double epsilon) {
+  const Real loss{a, 400};
+  const Real hit = 1.0 / (1.0 + exp(-loss));
+  const Real miss = 1.0 / (1.0 + exp(loss));
+  Real total{0, 400};
+  Real term{1, 400};  // choose(count, k) hit^(count - k) miss^k
+  for (unsigned i = 0; i < count; ++i) term = term * hit;
+  for (unsigned k = 0; k <= count; ++k) {
+    const Real above = loss * (static_cast<double>(count) - 2.0 * k) - epsilon;
+    if (above > 0.0) total = total - term * expm1(-above);
+    term = term * (miss / hit) * (static_cast<double>(count - k) / (k + 1.0));
+  }
+  return total;
+}
+
+bool contains(const Enclosure& found, const Real& truth) { return !(truth < found.lower) && !(truth > found.upper); }
+
+// ---- against closed forms ----
+
+TEST(PrivacyLossEpsilon, ContainsTheGaussianTruth) {
+  std::mt19937_64 words{20110711};
+  int positive = 0;
+  for (int i = 0; i < 60; ++i) {
+    const double multiplier = log_uniform(words, 0.3, 300);
+    const auto count = static_cast<std::uint64_t>(log_uniform(words, 1, 3000));
+    const double delta_at = log_uniform(words, 1e-200, 0.3);
+    const auto event = repeated(Count{count}, gaussian(NoiseMultiplier{multiplier}, replace));
+    const auto truth = epsilon(ClosedForm{}, event, Delta{delta_at});
+    if (truth.upper > 2000) continue;
+    const auto found = epsilon(PrivacyLoss{.width = 1e-2}, event, Delta{delta_at});
+    EXPECT_LE(found.lower, truth.lower) << describe(event) << ' ' << delta_at;
+    EXPECT_GE(found.upper, truth.upper) << describe(event) << ' ' << delta_at;
+    EXPECT_LE(found.width(), 1e-2) << describe(event) << ' ' << delta_at;
+    positive += found.lower > 0;
+  }
+  EXPECT_GT(positive, 35);
+}
+
+TEST(PrivacyLossDelta, ContainsTheGaussianTruth) {
+  std::mt19937_64 words{7110201};
+  for (int i = 0; i < 60; ++i) {
+    const double mu = log_uniform(words, 0.05, 4);
+    const auto count = static_cast<std::uint64_t>(log_uniform(words, 1, 1000));
+    const double at = mu * mu / 2 + mu * log_uniform(words, 0.01, 20);
+    const auto event = repeated(Count{count}, gaussian(NoiseMultiplier{std::sqrt(static_cast<double>(count)) / mu}, replace));
+    const auto truth = delta(ClosedForm{}, event, Epsilon{at});
+    const auto found = delta(PrivacyLoss{.width = 2e-3 * mu}, event, Epsilon{at});
+    EXPECT_LE(found.lower, truth.lower) << describe(event) << ' ' << at;
+    EXPECT_GE(found.upper, truth.upper) << describe(event) << ' ' << at;
+    if (truth.lower > 1e-300) {
+      EXPECT_LT(found.upper / found.lower, 1.5) << describe(event) << ' ' << at;
+    }
+  }
+}
+
+TEST(PrivacyLossDelta, ContainsTheBinomialTruth) {
+  struct Case {
+    double loss;
+    unsigned count;
+    double epsilon;
+  };
+  for (const auto& [loss, count, at] : {Case{0.1, 100, 1.5}, {0.1, 100, 0.0}, {0.03, 700, 4.7}, {1.3, 7, 5.0}, {0.5, 1, 0.2}, {2.0, 40, 79.0}}) {
+    const std::string text = "repeat(" + std::to_string(count) + ", pure(" + std::to_string(loss) + "))";
+    const auto found = delta_of(text, at, 1e-4, replace);
+    const Real truth = binomial_delta(loss, count, at);
+    EXPECT_TRUE(contains(found, truth)) << text << ' ' << at << ": " << found.lower << ' ' << found.upper << ", truth " << truth;
+    EXPECT_LT(found.upper / found.lower - 1, 1e-6) << text << ' ' << at;
+  }
+}
+
+TEST(PrivacyLossEpsilon, ContainsTheBinomialTruth) {
+  for (const double target : {0.3, 1e-3, 1e-5, 1e-12, 1e-40}) {
+    const auto found = epsilon_of("repeat(200, pure(0.25))", target, 1e-4, replace);
+    EXPECT_TRUE(binomial_delta(0.25, 200, found.lower) >= target) << target;
+    EXPECT_TRUE(binomial_delta(0.25, 200, found.upper) <= target) << target;
+    EXPECT_LE(found.width(), 1e-6);
+  }
+}
+
+// Randomized response between two categories is the pure pair at log(truth / (1 - truth)).
+TEST(PrivacyLossEpsilon, RandomizedResponseCountsItsRepetitions) {
+  const double truth = 0.6;
+  const double loss = std::log(1.5);
+  const auto found = delta_of("repeat(100, randomized_response(0.6, 2))", 15.0, 1e-4, replace);
+  const Real exact = binomial_delta(loss, 100, 15.0);
+  EXPECT_LE(found.lower, 1.0 * (1 + 1e-10));
+  EXPECT_TRUE(exact * (1 + 1e-9) >= found.lower && exact * (1 - 1e-9) <= found.upper) << truth;
+  EXPECT_TRUE(binomial_delta(loss, 1, 15.0) < found.lower) << "the count is not dropped";
+}
+
+// delta(epsilon) of one subsampled release is rate delta_G(log(1 + (e^epsilon - 1) / rate)).
+TEST(PrivacyLossDelta, ContainsOneSubsampledGaussian) {
+  struct Case {
+    double rate;
+    double multiplier;
+    double epsilon;
+  };
+  for (const auto& [rate, multiplier, at] : {Case{0.1, 1, 0.5}, {0.01, 0.7, 1.0}, {0.5, 2, 0.1}, {0.9, 1.5, 1.0}, {0.001, 0.5, 3.0}}) {
+    const auto event = poisson_sampled(SamplingRate{rate}, gaussian(NoiseMultiplier{multiplier}, add_remove));
+    const auto found = delta(PrivacyLoss{}, event, Epsilon{at});
+    const Real inner = log1p(expm1(Real{at}) / Real{rate});
+    const Real truth = Real{rate} * reference::gaussian_delta(Real{1} / Real{multiplier}, inner);
+    EXPECT_TRUE(contains(found, truth)) << rate << ' ' << multiplier << ' ' << at << ": " << found.lower << ' ' << found.upper << ' ' << truth;
+  }
+}
+
+// ---- values that two other high-precision methods agree on ----
+
+TEST(PrivacyLossEpsilon, SubsampledGaussianTenThousandTimes) {
+  const auto found = epsilon_of(job_a, 1e-5);
+  EXPECT_TRUE(found.contains(6.187712390)) << found.lower << ' ' << found.upper;
+  EXPECT_LE(found.width(), 1e-4);
+  // The direction in which the record is added costs less: taking it for the answer would be below the truth.
+  EXPECT_FALSE(found.contains(5.611508618));
+}
+
+TEST(PrivacyLossEpsilon, HoldsAtEveryDelta) {
+  struct Case {
+    double delta;
+    double epsilon;
+  };
+  for (const auto& [at, truth] : {Case{1e-10, 9.3161385}, {1e-15, 11.7599785}, {1e-20, 13.8797727}, {1e-30, 17.6350611}, {1e-100, 40.4548447}}) {
+    const auto found = epsilon_of(job_a, at, 1e-3);
+    EXPECT_TRUE(found.contains(truth)) << at << ": " << found.lower << ' ' << found.upper;
+    EXPECT_LE(found.width(), 1e-3) << at;
+  }
+}
+
+TEST(PrivacyLossEpsilon, LaplaceAThousandTimes) {
+  const auto found = epsilon_of("repeat(1000, laplace(10))", 1e-6);
+  EXPECT_TRUE(found.contains(18.950287368)) << found.lower << ' ' << found.upper;
+  EXPECT_LE(found.width(), 1e-4);
+}
+
+TEST(PrivacyLossEpsilon, BatchesWithoutReplacement) {
+  const auto found = epsilon_of("repeat(10000, without_replacement(60000, 600, gaussian(1)))", 1e-5, 1e-3, replace);
+  EXPECT_NEAR(found.upper, 8.0840, 1e-3);
+  EXPECT_NEAR(found.lower, 6.1877, 1e-3);
+}
+
+TEST(PrivacyLossEpsilon, DifferentPairs) {
+  std::string text = "compose(";
+  for (int i = 0; i < 1000; i += 50) {
+    text += (i == 0 ? "" : ",") + ("repeat(500, poisson(" + std::to_string(0.005 + 0.00001 * i) + ", gaussian(" + std::to_string(1 + 0.001 * i) + ")))");
+  }
+  const auto together = epsilon_of(text + ")", 1e-5, 1e-2);
+  EXPECT_GT(together.lower, 3.0);
+  EXPECT_LT(together.upper, 3.4);
+  EXPECT_LE(together.width(), 1e-2);
+}
+
+// ---- properties ----
+
+TEST(PrivacyLossEpsilon, WidthIsOfSecondOrderInTheStep) {
+  const auto event = parse_event(job_a, add_remove);
+  double before = 0;
+  for (const double step : {4e-3, 2e-3, 1e-3}) {
+    const double width = epsilon(PrivacyLoss{.step = step}, event, Delta{1e-5}).width();
+    if (before > 0) {
+      EXPECT_GT(before / width, 3) << step;
+      EXPECT_LT(before / width, 7) << step;
+    }
+    before = width;
+  }
+}
+
+TEST(PrivacyLossEpsilon, SamplingEveryRecordIsNoSampling) {
+  const auto sampled = epsilon_of("repeat(10, poisson(1, gaussian(3)))", 1e-6);
+  const auto plain = epsilon(ClosedForm{}, parse_event("repeat(10, gaussian(3))", add_remove), Delta{1e-6});
+  EXPECT_TRUE(sampled.contains(plain.lower) && sampled.contains(plain.upper));
+  const auto nearly = epsilon_of("repeat(10, poisson(0.999999, gaussian(3)))", 1e-6);
+  EXPECT_NEAR(nearly.upper, plain.upper, 1e-3);
+}
+
+TEST(PrivacyLossEpsilon, OneBatchSharedByTwoReleases) {
+  // Two Gaussian releases on one batch are one of multiplier 1 / sqrt(2).
+  const auto shared = epsilon_of("repeat(50, poisson(0.1, compose(gaussian(2), gaussian(2))))", 1e-6, 1e-3);
+  const auto single = epsilon_of("repeat(50, poisson(0.1, gaussian(1.4142135623730951)))", 1e-6, 1e-3);
+  EXPECT_TRUE(overlap(shared, single));
+  EXPECT_LE(shared.width(), 1e-3);
+}
+
+TEST(PrivacyLossEpsilon, InfiniteLossIsInBothBounds) {
+  const auto found = delta_of("repeat(10, approx(0.1, 0.01))", 1.0, 1e-4, replace);  // all of the rest is below epsilon
+  const double infinite = 1 - std::pow(0.99, 10);
+  EXPECT_LE(found.lower, infinite * (1 + 1e-12));
+  EXPECT_GE(found.upper, infinite * (1 - 1e-12));
+  EXPECT_NEAR(found.lower, infinite, 1e-9);
+  EXPECT_EQ(epsilon_of("repeat(10, approx(0.1, 0.01))", 0.05, 1e-4, replace).upper, infinity);
+}
+
+TEST(PrivacyLossEpsilon, ZeroDeltaCostsTheLargestLoss) {
+  EXPECT_EQ(epsilon_of("gaussian(1)", 0).upper, infinity);
+  EXPECT_EQ(epsilon_of("gaussian(1)", 0).lower, infinity);
+  const auto laplace = epsilon_of("repeat(30, laplace(4))", 0);
+  EXPECT_TRUE(laplace.contains(7.5));
+  EXPECT_LT(laplace.width(), 1e-12);
+}
+
+TEST(PrivacyLossEpsilon, IsZeroWhereDeltaIsLarge) {
+  const auto found = epsilon_of("gaussian(100)", 0.5);
+  EXPECT_EQ(found.lower, 0);
+  EXPECT_LE(found.upper, 1e-4);
+}
+
+TEST(PrivacyLossEpsilon, RefusesByName) {
+  EXPECT_THROW((void)epsilon_of("zcdp(0.1)", 1e-5), Error);
+  try {
+    (void)epsilon(PrivacyLoss{.width = 1e-9, .memory = 1 << 20}, parse_event(job_a, add_remove), Delta{1e-5});
+    FAIL() << "a megabyte is too little";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::memory);
+  }
+}
+
+}  // namespace
+}  // namespace surety::accounting
