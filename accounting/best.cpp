@@ -53,6 +53,17 @@ Best best(const Event& event, const Effort& effort, Ask ask) {
   return {value, accountant, std::move(opinions)};
 }
 
+/// The first accountant that answers.
+template <class Ask>
+Enclosure first(const Event& event, const Effort& effort, Ask ask) {
+  std::optional<Enclosure> value;
+  const auto accountants = std::tuple{ClosedForm{}, Contour{}, PrivacyLoss{.width = effort.width}, Renyi{}};
+  std::apply([&](const auto&... accountant) { static_cast<void>(((value = opinion_of(accountant, ask).value).has_value() || ...)); },
+             accountants);
+  if (!value) return best(event, effort, ask).value;  // which says why
+  return *value;
+}
+
 }  // namespace
 
 const Opinion* second_opinion(const Best& best) {
@@ -70,6 +81,14 @@ Best best_epsilon(const Event& event, Delta at, const Effort& effort) {
 
 Best best_delta(const Event& event, Epsilon at, const Effort& effort) {
   return best(event, effort, [&](const auto& accountant) { return delta(accountant, event, at); });
+}
+
+Enclosure quick_epsilon(const Event& event, Delta at, const Effort& effort) {
+  return first(event, effort, [&](const auto& accountant) { return epsilon(accountant, event, at); });
+}
+
+Enclosure quick_delta(const Event& event, Epsilon at, const Effort& effort) {
+  return first(event, effort, [&](const auto& accountant) { return delta(accountant, event, at); });
 }
 
 }  // namespace surety::accounting

@@ -40,4 +40,9 @@ struct Effort {
 [[nodiscard]] Best best_epsilon(const Event& event, Delta delta, const Effort& effort = {});
 [[nodiscard]] Best best_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
 
+/// The cost of an event by the first accountant that has a theorem for it and answers quickly, in the order closed-form, contour,
+/// privacy-loss, renyi: for searches, which ask often. \throws as above.
+[[nodiscard]] Enclosure quick_epsilon(const Event& event, Delta delta, const Effort& effort = {});
+[[nodiscard]] Enclosure quick_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
+
 }  // namespace surety::accounting

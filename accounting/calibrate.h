@@ -5,6 +5,7 @@
 
 #include <surety/accounting/accountant.h>
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/solve.h>
 
 namespace surety {
 
@@ -17,12 +18,6 @@ struct Calibration {
   Enclosure epsilon;       ///< cost of `event` at the target's delta; epsilon.upper <= target.epsilon
   Enclosure delta;         ///< cost of `event` at the target's epsilon; delta.upper <= target.delta
   double largest_failing;  ///< a multiplier whose delta misses the target, below `value` by at most 1e-12 of it
-};
-
-/// The curve that `calibrate` searches on: certified cost of one event.
-struct CostFunctions {
-  std::function<Enclosure(const Event&, Epsilon)> delta;
-  std::function<Enclosure(const Event&, Delta)> epsilon;
 };
 
 [[nodiscard]] Calibration calibrate(const EventTemplate& event, const Target& target, const CostFunctions& cost);

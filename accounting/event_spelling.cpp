@@ -264,16 +264,19 @@ class TextReader : public FieldReader {
     return event;
   }
 
-  double real(const char* /*field*/) override {
+  /// Where names were used for numbers, so far.
+  [[nodiscard]] const std::vector<NameUse>& uses() const { return uses_; }
+
+  double real(const char* field) override {
     next_argument();
-    return parse_number();
+    return parse_number(field, false);
   }
 
   Count whole(const char* field) override {
     next_argument();
     skip_space();
     const auto start = position_;
-    const double value = parse_number();
+    const double value = parse_number(field, true);
     // Beyond 2^53 a double may round to a count that is allowed, so digits are read as an integer.
     std::uint64_t exact = 0;
     const auto [end, error] = std::from_chars(text_.data() + start, text_.data() + position_, exact);
@@ -330,7 +333,7 @@ class TextReader : public FieldReader {
     return text_.substr(start, position_ - start);
   }
 
-  double parse_number() {
+  double parse_number(const char* field, bool whole) {
     skip_space();
     const auto start = position_;
     const bool is_name = position_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_]));
@@ -339,7 +342,10 @@ class TextReader : public FieldReader {
       if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
       if (word == "inf" || word == "infinity") return std::numeric_limits<double>::infinity();
       const auto found = values_.find(std::string{word});
-      if (found != values_.end()) return found->second;
+      if (found != values_.end()) {
+        uses_.push_back({std::string{word}, field, whole});
+        return found->second;
+      }
       position_ = start;
       refuse(fmt::format("the name '{}' has no value here, a number is expected", word));
     }
@@ -368,6 +374,7 @@ class TextReader : public FieldReader {
 
   std::string_view text_;
   const std::map<std::string, double>& values_;
+  std::vector<NameUse> uses_;
   std::size_t position_ = 0;
   int depth_ = 0;
   bool first_ = true;  ///< the next argument is the first of its call
@@ -492,6 +499,22 @@ Event parse_event(std::string_view text, Adjacency adjacency, const std::map<std
   } catch (const Error& error) {
     throw Error{error.code(), fmt::format("{} (in event '{}')", error.what(), one_line(text))};
   }
+}
+
+std::vector<NameUse> uses_of_name(std::string_view text, Adjacency adjacency, const std::string& name) {
+  // The fields are what is asked for; a value that fits some of them may be refused by others, or by the event around them.
+  std::vector<NameUse> uses;
+  for (const double trial : {0.5, 1.0, 2.0, 1000.0, 0x1p53}) {
+    const std::map<std::string, double> values{{name, trial}};
+    TextReader reader{text, adjacency, values};
+    try {
+      static_cast<void>(reader.parse());
+      return reader.uses();
+    } catch (const Error&) {
+      if (reader.uses().size() > uses.size()) uses = reader.uses();
+    }
+  }
+  return uses;
 }
 
 nlohmann::json to_json(const Event& event) {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include <surety/accounting/calibrate.h>
-#include <surety/accounting/zcdp.h>
+#include <surety/accounting/best.h>
+#include <surety/accounting/solve.h>
 
 #include "command.h"
 #include "event_options.h"
@@ -19,54 +19,67 @@ struct CalibrateOptions {
   std::string unknown;
   double epsilon = 0;
   double delta = 0;
+  double width = accounting::Effort{}.width;
   bool json = false;
 };
 
 int calibrate(const CalibrateOptions& options) {
   const Target target{
       .epsilon = Epsilon{options.epsilon}, .delta = Delta{options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
-  const auto event = [&](NoiseMultiplier z) { return options.event.parse({{options.unknown, z.value()}}); };
-  if (event(NoiseMultiplier{1}) == event(NoiseMultiplier{2})) {
-    throw Error{ErrorCode::invalid_argument,
-                fmt::format("--solve is '{}', must be a name in the event '{}'", options.unknown, options.event.event)};
-  }
-  const auto found = surety::calibrate(event, target);
-  const auto independent = accounting::epsilon(accounting::Zcdp{}, found.event, target.delta);
+  const auto parameter = parameter_of(options.event.event, target.adjacency, options.unknown);
+  const accounting::Effort effort{.width = options.width};
+  const auto found = solve(
+      [&](double value) {
+        return options.event.parse({{options.unknown, value}});
+      },
+      target, parameter,
+      {.delta = [&](const Event& event, Epsilon at) { return accounting::quick_delta(event, at, effort); },
+       .epsilon = [&](const Event& event, Delta at) { return accounting::quick_epsilon(event, at, effort); }});
+  const auto best = accounting::best_epsilon(found.event, target.delta, effort);
+  const auto* second = accounting::second_opinion(best);
   if (options.json) {
-    print({{options.unknown, found.value.value()},
-           {"noise_multiplier", found.value.value()},
-           {"epsilon", json(found.epsilon)},
-           {"delta", options.delta},
-           {"adjacency", name(target.adjacency)},
-           {"accountant", accounting::ClosedForm::name},
-           {"event", describe(found.event)},
-           {"target", {{"epsilon", options.epsilon}, {"delta", options.delta}}},
-           {"largest_failing", found.largest_failing},
-           {"independent", {{"accountant", accounting::Zcdp::name}, {"epsilon", json(independent)}}}});
+    nlohmann::json object{{options.unknown, found.value},        {"parameter", parameter.name},
+                          {"epsilon", json(best.value)},         {"delta", options.delta},
+                          {"adjacency", name(target.adjacency)}, {"accountant", best.accountant},
+                          {"event", describe(found.event)},      {"target", {{"epsilon", options.epsilon}, {"delta", options.delta}}}};
+    if (parameter.name == "noise multiplier") object["noise_multiplier"] = found.value;
+    if (found.failing) object["failing"] = *found.failing;
+    if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {"epsilon", json(*second->value)}};
+    print(object);
     return exit_code::fine;
   }
-  fmt::print("{:<12} = {}   (noise multiplier; {} does not meet the target)\n", options.unknown, found.value, found.largest_failing);
-  fmt::print("{:<12} in {} at delta = {}\n", "epsilon", text(found.epsilon), options.delta);
+  fmt::print("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name,
+             found.failing ? fmt::format("{} does not meet the target", *found.failing) : "every other value meets the target, too");
+  fmt::print("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), options.delta);
   fmt::print("{:<12} {}\n", "event", describe(found.event));
   fmt::print("{:<12} {}\n", "adjacency", name(target.adjacency));
-  fmt::print("{:<12} {}\n", "accountant", accounting::ClosedForm::name);
-  fmt::print("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(independent.upper), accounting::Zcdp::name);
+  fmt::print("{:<12} {}\n", "accountant", best.accountant);
+  if (second != nullptr) fmt::print("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(second->value->upper), second->accountant);
   return exit_code::fine;
 }
 
 }  // namespace
 
 void add_calibrate(CLI::App& app, Action& chosen) {
-  auto& command = *app.add_subcommand("calibrate", "Print the smallest noise multiplier that meets a target");
+  auto& command = *app.add_subcommand("calibrate", "Print the value of one number in an event that meets a target");
   const auto options = std::make_shared<CalibrateOptions>();
   options->event.add_to(command);
-  command.add_option("--solve", options->unknown, "The name in the event that stands for the noise multiplier")->required();
+  command
+      .add_option("--solve", options->unknown, "The name in the event that stands for the number to find: noise, a scale, a rate, a count")
+      ->required();
   command.add_option("--epsilon", options->epsilon, "The target's epsilon")->check(number())->required();
   command.add_option("--delta", options->delta, "The target's delta")->check(number())->required();
+  command.add_option("--width", options->width, "The width in epsilon that accountants on a grid aim at")
+      ->check(number())
+      ->capture_default_str();
   command.add_flag("--json", options->json, "Print one JSON object");
   command.footer(
       "Examples:\n"
       "  surety calibrate --event 'repeat(100, gaussian(z))' --solve z --epsilon 1 --delta 1e-5 --adjacency replace-one\n"
+      "  surety calibrate --event 'repeat(100000, poisson(0.001, gaussian(z)))' --solve z --epsilon 1 --delta 1e-6 \\\n"
+      "                   --adjacency add-or-remove-one\n"
+      "  surety calibrate --event 'repeat(steps, poisson(0.01, gaussian(1)))' --solve steps --epsilon 4 --delta 1e-5 \\\n"
+      "                   --adjacency add-or-remove-one\n"
       "  surety calibrate --event 'compose(gaussian(z), repeat(10, gaussian(50)))' --solve z --epsilon 2 --delta 1e-6 \\\n"
       "                   --adjacency add-or-remove-one --json");
   command.callback([options, &chosen] { chosen = [options] { return calibrate(*options); }; });

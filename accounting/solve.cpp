@@ -1,0 +1,227 @@
+#include <surety/accounting/solve.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace surety {
+namespace {
+
+/// One search: how far a value is from the target, and what it takes to say so.
+class Search {
+ public:
+  Search(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter, const CostFunctions& cost)
+      : event_{event}, target_{target}, parameter_{parameter}, cost_{cost} {
+    if (target.epsilon.value() == 0) throw Error{ErrorCode::invalid_argument, "epsilon of the target is 0, must be greater than 0"};
+  }
+
+  [[nodiscard]] Event at(double x) const {
+    auto made = event_(x);
+    if (made.adjacency() != target_.adjacency) {
+      throw Error{ErrorCode::invalid_argument,
+                  fmt::format("adjacency of the event is {}, must be the target's, {}", name(made.adjacency()), name(target_.adjacency))};
+    }
+    return made;
+  }
+
+  /// log(certified delta / target delta), positive where the target is missed; bounded, since both may be 0.
+  [[nodiscard]] double excess(double x) const {
+    const auto event = allowed(x);
+    if (!event) return far;
+    const double upper = cost_.delta(*event, target_.epsilon).upper;
+    if (upper == 0) return -far;
+    const double ratio = std::clamp(std::log(upper) - std::log(target_.delta.value()), -far, far);
+    constexpr double least = std::numeric_limits<double>::min();
+    return upper <= target_.delta.value() ? std::min(ratio, -least) : std::max(ratio, least);
+  }
+  [[nodiscard]] bool misses(double x) const { return excess(x) > 0; }
+  /// A value whose delta meets the target by less than the width of epsilon's enclosure does not meet it yet.
+  [[nodiscard]] bool meets(double x) const { return !misses(x) && cost_.epsilon(at(x), target_.delta).upper <= target_.epsilon.value(); }
+
+  [[nodiscard]] Solution solution(double x, std::optional<double> failing) const {
+    const Event found = at(x);
+    return {.value = x,
+            .event = found,
+            .epsilon = cost_.epsilon(found, target_.delta),
+            .delta = cost_.delta(found, target_.epsilon),
+            .failing = failing};
+  }
+
+  [[noreturn]] void refuse_out_of_reach(double best) const {
+    const Event last = at(best);
+    throw Error{ErrorCode::unreachable,
+                fmt::format("epsilon = {} at delta = {} is out of reach for '{}': with a {} of {:.6g} epsilon is still {}, and delta {}",
+                            target_.epsilon, target_.delta, describe(at(std::clamp(1.0, parameter_.lowest, parameter_.highest))),
+                            parameter_.name, best, cost_.epsilon(last, target_.delta).upper, cost_.delta(last, target_.epsilon).upper)};
+  }
+  [[noreturn]] void refuse_without_an_end(double x) const {
+    throw Error{ErrorCode::unreachable,
+                fmt::format("epsilon = {} at delta = {} is met by '{}' with every {}, so there is no {} one", target_.epsilon,
+                            target_.delta, describe(at(x)), parameter_.name, parameter_.cost_rises ? "largest" : "smallest")};
+  }
+
+ private:
+  static constexpr double far = 1e6;
+
+  /// The event at x, or nothing where x is not allowed in it.
+  [[nodiscard]] std::optional<Event> allowed(double x) const {
+    try {
+      return at(x);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_argument) throw;
+      return std::nullopt;
+    }
+  }
+
+  const std::function<Event(double)>& event_;
+  const Target& target_;
+  const Parameter& parameter_;
+  const CostFunctions& cost_;
+};
+
+/// Over whole numbers: doubling, then bisection.
+Solution solve_whole(const Search& search, const Parameter& parameter) {
+  const double start = parameter.lowest;
+  static_cast<void>(search.at(start));
+  if (parameter.cost_rises) {
+    if (!search.meets(start)) search.refuse_out_of_reach(start);
+    double meeting = start;
+    double failing = start;
+    for (double step = 1;; step *= 2) {
+      if (meeting == parameter.highest) return search.solution(meeting, std::nullopt);
+      failing = std::min(meeting + step, parameter.highest);
+      if (!search.meets(failing)) break;
+      meeting = failing;
+    }
+    while (failing - meeting > 1) {
+      const double middle = std::floor(meeting + (failing - meeting) / 2);
+      (search.meets(middle) ? meeting : failing) = middle;
+    }
+    return search.solution(meeting, failing);
+  }
+  if (search.meets(start)) return search.solution(start, std::nullopt);
+  double failing = start;
+  double meeting = start;
+  for (double step = 1;; step *= 2) {
+    if (failing == parameter.highest) search.refuse_out_of_reach(failing);
+    meeting = std::min(failing + step, parameter.highest);
+    if (search.meets(meeting)) break;
+    failing = meeting;
+  }
+  while (meeting - failing > 1) {
+    const double middle = std::floor(failing + (meeting - failing) / 2);
+    (search.meets(middle) ? meeting : failing) = middle;
+  }
+  return search.solution(meeting, failing);
+}
+
+/// Over the reals, in t with x = 2^t or 2^-t, so that cost falls with t.
+Solution solve_real(const Search& search, const Parameter& parameter) {
+  const double sign = parameter.cost_rises ? -1 : 1;
+  const auto value = [&](double t) { return std::clamp(std::exp2(sign * t), parameter.lowest, parameter.highest); };
+  const double first = sign > 0 ? std::log2(parameter.lowest) : -std::log2(parameter.highest);
+  const double last = sign > 0 ? std::log2(parameter.highest) : -std::log2(parameter.lowest);
+  const auto excess = [&](double t) { return search.excess(value(t)); };
+
+  double failing = std::clamp(0.0, first, last);
+  double meeting = failing;
+  static_cast<void>(search.at(value(failing)));
+  if (excess(failing) > 0) {
+    for (double step = 1;; step *= 2) {
+      if (meeting >= last) search.refuse_out_of_reach(value(last));
+      meeting = std::min(meeting + step, last);
+      if (!(excess(meeting) > 0)) break;
+      failing = meeting;
+    }
+  } else {
+    for (double step = 1;; step *= 2) {
+      if (failing <= first) {
+        // At the end of the range: an answer where that end is a value like any other (a rate of 1), none where it is not.
+        if (parameter.cost_rises) return search.solution(value(first), std::nullopt);
+        search.refuse_without_an_end(1);
+      }
+      failing = std::max(failing - step, first);
+      if (excess(failing) > 0) break;
+      meeting = failing;
+    }
+  }
+  if (!(excess(failing) > excess(meeting))) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("the cost does not {} with the {}, so there is nothing to search for",
+                                                         parameter.cost_rises ? "rise" : "fall", parameter.name)};
+  }
+
+  std::uintmax_t evaluations = 100;
+  const auto bracket =
+      boost::math::tools::toms748_solve(excess, failing, meeting, boost::math::tools::eps_tolerance<double>(50), evaluations);
+  // The root finder's bracket may have closed on the root itself; step outward until each side is certain again.
+  const auto certified = [](const auto& holds, double start, double direction, double fallback) {
+    for (double margin = 0x1p-52; margin < 0x1p-10; margin *= 2) {
+      const double candidate = start * (1 + direction * margin);
+      if (holds(candidate)) return candidate;
+    }
+    return fallback;
+  };
+  const double missed = certified([&](double x) { return search.misses(x); }, value(bracket.first), -sign, value(failing));
+  const double met = certified([&](double x) { return search.meets(x); }, value(bracket.second), sign, value(meeting));
+  return search.solution(met, missed);
+}
+
+}  // namespace
+
+Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::string& name) {
+  struct Field {
+    std::string_view field;
+    bool cost_rises;
+    double lowest;
+    double highest;
+  };
+  // What it does to the cost when this number of an event grows, and where it may lie.
+  constexpr double tiny = 0x1p-600;
+  constexpr double huge = 0x1p600;
+  constexpr double largest_count = 0x1p53;
+  static constexpr std::array fields{Field{"noise_multiplier", false, tiny, huge},
+                                     Field{"scale", false, tiny, huge},
+                                     Field{"sigma", false, tiny, huge},
+                                     Field{"records", false, 1, largest_count},
+                                     Field{"sampling_rate", true, tiny, 1},
+                                     Field{"epsilon", true, tiny, huge},
+                                     Field{"rho", true, tiny, huge},
+                                     Field{"delta", true, tiny, 1},
+                                     Field{"count", true, 1, largest_count},
+                                     Field{"batch_size", true, 1, largest_count},
+                                     Field{"sensitivity", true, 1, largest_count}};
+  std::optional<Parameter> found;
+  for (const auto& use : uses_of_name(text, adjacency, name)) {
+    const auto* const field = std::find_if(fields.begin(), fields.end(), [&](const Field& known) { return known.field == use.field; });
+    std::string said = use.field;
+    std::replace(said.begin(), said.end(), '_', ' ');
+    if (field == fields.end()) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("the name '{}' stands for a {}, which cannot be solved for", name, said)};
+    }
+    if (!found) {
+      found =
+          Parameter{.name = said, .lowest = field->lowest, .highest = field->highest, .whole = use.whole, .cost_rises = field->cost_rises};
+    } else if (found->whole != use.whole || found->cost_rises != field->cost_rises) {
+      throw Error{ErrorCode::invalid_argument,
+                  fmt::format("the name '{}' stands for a {} and for a {}, must stand for numbers that move the cost alike", name,
+                              found->name, said)};
+    } else {
+      found->lowest = std::max(found->lowest, field->lowest);
+      found->highest = std::min(found->highest, field->highest);
+    }
+  }
+  if (!found)
+    throw Error{ErrorCode::invalid_argument, fmt::format("--solve is '{}', must be a name in the event '{}'", name, one_line(text))};
+  return *found;
+}
+
+Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter, const CostFunctions& cost) {
+  const Search search{event, target, parameter, cost};
+  return parameter.whole ? solve_whole(search, parameter) : solve_real(search, parameter);
+}
+
+}  // namespace surety
