@@ -28,9 +28,11 @@ TEST_F(Train, DoesTheMainJob) {
   EXPECT_LE(report["epsilon"]["upper"].get<double>(), 1);
   EXPECT_GT(report["epsilon"]["lower"].get<double>(), 0.999999);
   EXPECT_EQ(report["training_records"].get<int>() + report["held_out_records"].get<int>(), 20190);
-  // The noise is fresh, so these may fail by bad luck: the standard deviation of the area is below 0.004, its mean above 0.634.
+  // The noise is fresh, but bad luck is far away: over 60 seeds the area is 0.6345 with a standard deviation of 0.0020, and the log
+  // loss 0.6016 with 0.0004 where the constant has 0.6236.
   const auto& scores = report["held_out_scores_not_private"];
-  EXPECT_GE(scores["area_under_the_curve"]["model"].get<double>(), 0.61);
+  EXPECT_GE(scores["area_under_the_curve"]["model"].get<double>(), 0.62);
+  EXPECT_EQ(scores["area_under_the_curve"]["constant"], 0.5);
   EXPECT_LT(scores["log_loss"]["model"], scores["log_loss"]["constant"]);
   EXPECT_GT(scores["accuracy"]["model"].get<double>(), 0.65);
 
@@ -49,16 +51,6 @@ TEST_F(Train, DoesTheMainJob) {
   const auto predictions = numbers(surety({"predict", path("model.json"), randhie}).out);
   EXPECT_EQ(predictions.size(), 20190U);
   for (const double p : predictions) ASSERT_TRUE(p >= 0 && p <= 1) << p;
-}
-
-TEST_F(Train, ReachesThePromisedScoresWithAFixedSeed) {
-  const auto trained = surety({"train", randhie, "--label", "mdvis>0", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db"),
-                               "--model", path("model.json"), "--replay-seed", "1", "--json"});
-  ASSERT_EQ(trained.code, 0) << trained.err;
-  const auto scores = trained.json()["held_out_scores_not_private"];
-  EXPECT_GE(scores["area_under_the_curve"]["model"].get<double>(), 0.62);
-  EXPECT_EQ(scores["area_under_the_curve"]["constant"], 0.5);
-  EXPECT_LT(scores["log_loss"]["model"], scores["log_loss"]["constant"]);
 }
 
 TEST_F(Train, SaysAdjacencyPromiseAndWhatIsNotPrivate) {
