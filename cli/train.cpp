@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -67,6 +66,8 @@ struct TrainOptions {
 
 /// The largest Count.
 constexpr std::uint64_t max_count = std::uint64_t{1} << 53;
+/// The most features that a feature map may have.
+constexpr std::uint64_t max_features = std::uint64_t{1} << 24;
 
 Error usage(const std::string& message) { return {ErrorCode::invalid_argument, message}; }
 
@@ -134,6 +135,16 @@ CsvData read(const TrainOptions& options, const Source& source) {
   FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
   auto data = read_libsvm(options.data, features);
   return {std::move(data), std::move(features)};
+}
+
+/// \throws Error{bad_data} naming the file, row and label that the objective does not know.
+template <class O>
+Dataset encode(const O& objective, const Dataset& data, const TrainOptions& options) {
+  try {
+    return encode_labels(objective, data);
+  } catch (const Error& error) {
+    throw Error{error.code(), fmt::format("{}: {}", options.data, error.what())};
+  }
 }
 
 /// Refuses outputs that would overwrite each other or the data. What SQLite keeps beside a database is its own to overwrite and
@@ -291,7 +302,7 @@ int train_objective(const TrainOptions& options, const O& objective) {
   if (!options.replay_seed) system_bits.emplace();
 
   auto [data, features] = read(options, source);
-  const auto parts = split(encode_labels(objective, data),
+  const auto parts = split(encode(objective, data, options),
                            {.adjacency = target.adjacency, .held_out_fraction = options.held_out, .seed = options.split_seed});
   if (parts.training.empty() && target.adjacency != Adjacency::add_or_remove_one) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", options.data)};
@@ -354,8 +365,7 @@ void add_train(CLI::App& app, Action& chosen) {
       ->allow_extra_args(false);
   input->add_option("--categories", options->categories, "CSV: column=text,text,...: one feature for each text; may be repeated")
       ->allow_extra_args(false);
-  input->add_option("--features", options->features, "LIBSVM: the number of features")
-      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
+  input->add_option("--features", options->features, "LIBSVM: the number of features")->check(whole_number(1, max_features));
   input->add_option("--held-out", options->held_out, "The share of records kept for scores, by a public pseudo-random split")
       ->check(number())
       ->capture_default_str();

@@ -1,0 +1,170 @@
+// surety calibrate and surety account: the numbers, their two spellings, and what they refuse.
+#include <cstdlib>
+
+#include "surety_process.h"
+
+namespace surety_test {
+namespace {
+
+const std::string hundred = "repeat(100, gaussian(z))";
+const Words main_target{"--solve", "z", "--epsilon", "1", "--delta", "1e-5", "--adjacency", "replace-one"};
+
+Words account(const std::string& event, const std::string& question = "--delta", const std::string& at = "1e-5") {
+  return {"account", "--event", event, "--adjacency", "replace-one", question, at};
+}
+Words calibrate(const std::string& event, const std::string& epsilon = "1", const std::string& delta = "1e-5") {
+  return {"calibrate", "--event", event, "--solve", "z", "--adjacency", "replace-one", "--epsilon", epsilon, "--delta", delta};
+}
+
+/// The two numbers of the first "<name> in [lower, upper]" in `text`; "infinity" is one.
+std::pair<double, double> enclosure_in(const std::string& text, const std::string& name) {
+  std::smatch found;
+  const std::regex line{name + R"( +in \[([^,]+), ([^\]]+)\])"};
+  if (!std::regex_search(text, found, line)) {
+    ADD_FAILURE() << "no enclosure of " << name << " in " << text;
+    return {HUGE_VAL, -HUGE_VAL};
+  }
+  return {std::strtod(found[1].str().c_str(), nullptr), std::strtod(found[2].str().c_str(), nullptr)};
+}
+
+TEST(Calibrate, FindsTheMultiplierOfTheMainJob) {
+  const auto outcome = surety(Words{"calibrate", "--event", hundred} + main_target + Words{"--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json();
+  EXPECT_NEAR(json["z"].get<double>(), 37.3063, 5e-5);
+  EXPECT_EQ(json["z"], json["noise_multiplier"]);
+  EXPECT_LE(json["epsilon"]["upper"].get<double>(), 1);
+  EXPECT_GT(json["epsilon"]["lower"].get<double>(), 0.999999);
+  EXPECT_EQ(json["delta"], 1e-5);
+  EXPECT_EQ(json["adjacency"], "replace-one");
+  EXPECT_EQ(json["accountant"], "closed-form");
+  EXPECT_LT(json["largest_failing"], json["z"]);
+  EXPECT_GE(json["independent"]["epsilon"]["upper"], json["epsilon"]["lower"]);
+}
+
+TEST(Calibrate, SaysInTextWhatItSaysInJson) {
+  const Words arguments = Words{"calibrate", "--event", hundred} + main_target;
+  const auto text = surety(arguments);
+  const auto json = surety(arguments + Words{"--json"}).json();
+  EXPECT_EQ(text.code, 0);
+  EXPECT_EQ(std::strtod(text.out.substr(text.out.find("= ") + 2).c_str(), nullptr), json["z"].get<double>());
+  const auto [lower, upper] = enclosure_in(text.out, "epsilon");
+  EXPECT_LE(lower, json["epsilon"]["lower"].get<double>());
+  EXPECT_GE(upper, json["epsilon"]["upper"].get<double>());
+  EXPECT_NE(text.out.find("replace-one"), std::string::npos);
+}
+
+TEST(Calibrate, GivesAnEventThatAccountFindsWithinTheTarget) {
+  const auto event = surety(calibrate("compose(gaussian(z), repeat(10, gaussian(50)))", "2", "1e-6") + Words{"--json"}).json()["event"];
+  const auto cost = surety(account(event.get<std::string>(), "--delta", "1e-6") + Words{"--json"}).json();
+  EXPECT_LE(cost["epsilon"]["upper"].get<double>(), 2);
+  EXPECT_GT(cost["epsilon"]["lower"].get<double>(), 1.999999);
+}
+
+TEST(Calibrate, SaysThatDeltaZeroIsUnreachable) {
+  for (const Words& more : {Words{}, Words{"--json"}})
+    expect_refused(calibrate("gaussian(z)", "1", "0") + more, 6, {"epsilon = 1", "delta = 0"});
+}
+
+TEST(Calibrate, RefusesATargetThatIsNone) {
+  for (const std::string bad : {"nan", "inf", "-1", "0", "1e400", "abc", "", "1e-400"}) {
+    expect_refused(calibrate("gaussian(z)", bad), 2, {"epsilon", bad == "0" ? "is 0" : bad, "must be"});
+  }
+  for (const std::string bad : {"nan", "inf", "-1", "1", "2", "1e400", "abc", "", "1e-400"}) {
+    expect_refused(calibrate("gaussian(z)", "1", bad), 2, {"delta", bad, "must be"});
+  }
+}
+
+TEST(Calibrate, RefusesToSolveForWhatIsNotInTheEvent) {
+  expect_refused(Words{"calibrate", "--event", "gaussian(2)"} + main_target, 2, {"--solve", "'z'", "gaussian(2)"});
+  expect_refused(Words{"calibrate", "--event", "gaussian(y)"} + main_target, 2, {"'y'", "gaussian(y)"});
+  expect_refused({"calibrate", "--event", hundred, "--epsilon", "1", "--delta", "1e-5", "--adjacency", "replace-one"}, 2, {"--solve"});
+}
+
+TEST(Account, PrintsTheFieldsOfTheAnswer) {
+  const auto outcome = surety(account("repeat(100, gaussian(40))") + Words{"--json"});
+  ASSERT_EQ(outcome.code, 0);
+  const auto json = outcome.json();
+  const double lower = json["epsilon"]["lower"];
+  const double upper = json["epsilon"]["upper"];
+  EXPECT_GT(lower, 0.9);
+  EXPECT_LT(upper, 1);
+  EXPECT_LE(upper - lower, 1e-12 * upper);
+  EXPECT_EQ(json["delta"], 1e-5);
+  EXPECT_EQ(json["adjacency"], "replace-one");
+  EXPECT_EQ(json["accountant"], "closed-form");
+}
+
+TEST(Account, RoundsTheTextOutwardFromTheJson) {
+  for (const char* event : {"gaussian(1)", "gaussian(3)", "repeat(7, gaussian(11))", "compose(gaussian(2), gaussian(5))"}) {
+    for (const Words& question : {Words{"epsilon", "--delta", "1e-7"}, Words{"delta", "--epsilon", "0.75"}}) {
+      const auto text = surety(account(event, question[1], question[2]));
+      const auto json = surety(account(event, question[1], question[2]) + Words{"--json"}).json()[question[0]];
+      const auto [lower, upper] = enclosure_in(text.out, question[0]);
+      EXPECT_LE(lower, json["lower"].get<double>()) << event;
+      EXPECT_GE(upper, json["upper"].get<double>()) << event;
+      EXPECT_LE(upper - lower, 1e-8 * upper) << event;
+    }
+  }
+}
+
+TEST(Account, SaysInfinityAtDeltaZero) {
+  const auto json = surety(account("gaussian(1)", "--delta", "0") + Words{"--json"}).json();
+  EXPECT_EQ(json["epsilon"]["upper"], "infinity");
+  EXPECT_EQ(json["delta"], 0);
+  const auto text = surety(account("gaussian(1)", "--delta", "0"));
+  EXPECT_EQ(text.code, 0);
+  EXPECT_EQ(enclosure_in(text.out, "epsilon").second, HUGE_VAL);
+}
+
+TEST(Account, ReadsTheJsonFormOfAnEvent) {
+  const std::string event =
+      R"({"version": 1, "adjacency": "replace-one", "event": {"repeat": {"count": 100, "event": {"gaussian": {"noise_multiplier": 40}}}}})";
+  const auto said = surety({"account", "--event", event, "--adjacency", "replace-one", "--delta", "1e-5"});
+  EXPECT_EQ(said.out, surety(account("repeat(100, gaussian(40))")).out) << said.err;
+  expect_refused({"account", "--event", event, "--adjacency", "zero-out", "--delta", "1e-5"}, 2, {"zero-out", "replace-one"});
+}
+
+TEST(Account, RefusesAQuestionThatIsNone) {
+  for (const std::string bad : {"nan", "inf", "-1", "1", "1e400", "abc", "", "1e-400"}) {
+    expect_refused(account("gaussian(1)", "--delta", bad), 2, {"delta", bad, "must be"});
+  }
+  for (const std::string bad : {"nan", "inf", "-1", "1e400", "abc", ""}) {
+    expect_refused(account("gaussian(1)", "--epsilon", bad), 2, {"epsilon", bad, "must be"});
+  }
+  expect_refused({"account", "--event", "gaussian(1)", "--adjacency", "replace-one"}, 2, {"--delta", "--epsilon"});
+  expect_refused(account("gaussian(1)") + Words{"--epsilon", "1"}, 2, {"--delta", "--epsilon"});
+}
+
+TEST(Account, RefusesAnAdjacencyThatIsMissingOrMisspelt) {
+  expect_refused({"account", "--event", "gaussian(1)", "--delta", "1e-5"}, 2, {"--adjacency"});
+  expect_refused({"account", "--event", "gaussian(1)", "--delta", "1e-5", "--adjacency", "replaceone"}, 2,
+                 {"adjacency", "'replaceone'", "replace-one", "add-or-remove-one", "zero-out"});
+  expect_refused({"calibrate", "--event", "gaussian(z)", "--solve", "z", "--epsilon", "1", "--delta", "1e-5"}, 2, {"--adjacency"});
+  expect_refused({"account", "--event", "gaussian(1)", "--delta", "1e-5", "--adjacency", ""}, 2, {"adjacency", "replace-one"});
+}
+
+TEST(Account, RefusesEventsWithNameValueAndConstraint) {
+  for (const std::string bad : {"nan", "inf", "-1", "0"}) {
+    expect_refused(account("gaussian(" + bad + ")"), 2, {"noise multiplier is " + bad, "must be finite and greater than 0"});
+    expect_refused(account("repeat(" + bad + ", gaussian(1))"), 2, {"count is " + bad, "must be an integer from 1 to 2^53"});
+  }
+  expect_refused(account("repeat(1.5, gaussian(1))"), 2, {"count is 1.5", "integer"});
+  expect_refused(account("repeat(1e17, gaussian(1))"), 2, {"count is", "2^53"});
+  expect_refused(account("gaussian(1e400)"), 2, {"range", "gaussian(1e400)"});
+  expect_refused(account("gaussian(abc)"), 2, {"'abc'", "number"});
+  expect_refused(account("gauss(1)"), 2, {"gaussian, repeat or compose", "gauss(1)"});
+  expect_refused(account("gaussian(1"), 2, {"')' is expected", "gaussian(1"});
+  expect_refused(account("gaussian(1) gaussian(1)"), 2, {"end of the event"});
+  expect_refused(account("compose()"), 2, {"compose()"});
+  expect_refused(account(""), 2, {"event"});
+  std::string deep = "gaussian(1)";
+  for (int i = 0; i < 64; ++i) deep = "repeat(1, " + deep + ")";
+  expect_refused(account(deep), 2, {"64"});
+  expect_refused(account("{"), 2, {"not JSON"});
+  expect_refused(account(R"({"version":1,"version":1})"), 2, {"'version' appears twice"});
+  expect_refused(account(R"({"surprise":1})"), 2, {"unknown field 'surprise'"});
+}
+
+}  // namespace
+}  // namespace surety_test

@@ -1,0 +1,80 @@
+// What every command of surety shares: help, version, usage errors, and output that cannot be written.
+#include "surety_process.h"
+
+namespace surety_test {
+namespace {
+
+const std::vector<Words> commands{{"account"}, {"calibrate"},        {"train"},          {"predict"},
+                                  {"audit"},   {"ledger", "create"}, {"ledger", "list"}, {"ledger", "show"}};
+
+TEST(Command, HasHelpWithAnExampleForEveryCommand) {
+  for (const auto& command : commands) {
+    const auto outcome = surety(command + Words{"--help"});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_NE(outcome.out.find("Example"), std::string::npos) << joined(command);
+    EXPECT_NE(outcome.out.find("surety " + command.front()), std::string::npos) << joined(command);
+  }
+  const auto outcome = surety({"--help"});
+  EXPECT_EQ(outcome.code, 0);
+  for (const auto& command : commands) EXPECT_NE(outcome.out.find(command.front()), std::string::npos);
+  EXPECT_NE(outcome.out.find("Exit codes: 0 fine"), std::string::npos);
+}
+
+TEST(Command, SaysItsVersion) {
+  const auto outcome = surety({"--version"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(std::regex_match(outcome.out, std::regex{R"(surety \d+\.\d+\.\d+\n)"})) << outcome.out;
+}
+
+TEST(Command, RefusesWhatIsNoCommand) {
+  expect_refused({}, 2, {"subcommand"});
+  expect_refused({"ledger"}, 2, {"subcommand"});
+  expect_refused({"calibrat"}, 2, {"'calibrat'", "surety --help"});
+  expect_refused({""}, 2);
+  expect_refused({"ledger", "destroy"}, 2, {"'destroy'", "surety ledger --help"});
+  expect_refused({"--json", "account"}, 2, {"'--json'"});
+}
+
+TEST(Command, RefusesUnknownOptionsByNameOfEveryCommand) {
+  for (const auto& command : commands) {
+    std::string help = "surety";
+    for (const auto& word : command) help += " " + word;
+    expect_refused(command + Words{"--frobnicate"}, 2, {"'--frobnicate'", help + " --help"});
+    expect_refused(command + Words{"--json", "--frobnicate=3"}, 2, {"--frobnicate"});
+    expect_refused(command + Words{"--json"}, 2, {"is required"});
+  }
+}
+
+TEST(Command, PrintsErrorsOnStandardErrorAlsoUnderJson) {
+  const auto outcome = surety({"account", "--event", "gaussian(0)", "--adjacency", "replace-one", "--delta", "1e-5", "--json"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(is_one_error_line(outcome.err)) << outcome.err;
+}
+
+TEST(Command, KeepsErrorsOnOneLineWhateverTheyRepeat) {
+  expect_refused({"account", "--event", "gaussian(\n1\r2\x1b[31m)", "--adjacency", "replace-one", "--delta", "1e-5"}, 2);
+  expect_refused({"audit", "no\nsuch\nfile", "--delta", "1e-5"}, 5);
+  expect_refused({"frob\nnicate"}, 2);
+  expect_refused({"account", "--event", std::string(100000, 'x'), "--adjacency", "replace-one", "--delta", "1e-5"}, 2);
+}
+
+TEST(Command, NoticesThatItsOutputIsLost) {
+  const Words account{"account", "--event", "gaussian(1)", "--adjacency", "replace-one", "--delta", "1e-5"};
+  for (const Words& arguments : {account, account + Words{"--json"}, Words{"--help"}, Words{"--version"}, Words{"train", "--help"}}) {
+    for (const auto& around : {Surroundings{.standard_output = "/dev/full"}, Surroundings{.close_output = true}}) {
+      const auto outcome = surety(arguments, around);
+      EXPECT_EQ(outcome.code, 5) << joined(arguments);
+      EXPECT_NE(outcome.err.find("must accept"), std::string::npos) << outcome.err;
+    }
+  }
+}
+
+TEST(Command, KeepsItsExitCodeWithoutStandardError) {
+  const Words bad{"account", "--event", "gaussian(0)", "--adjacency", "replace-one", "--delta", "1e-5"};
+  EXPECT_EQ((Process{bad, {.standard_error = "/dev/full"}}.finish().code), 2);
+  EXPECT_EQ((Process{bad, {.close_error = true}}.finish().code), 2);
+}
+
+}  // namespace
+}  // namespace surety_test

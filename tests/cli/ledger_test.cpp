@@ -1,0 +1,175 @@
+// surety ledger and surety audit, budgets, and full disks: what is in a ledger stays there.
+#include "surety_process.h"
+
+namespace surety_test {
+namespace {
+
+class LedgerCommand : public CommandTest {
+ protected:
+  [[nodiscard]] Words create(const Words& more = {}) const {
+    return Words{"ledger", "create", path("run.db"), "--adjacency", "replace-one"} + more;
+  }
+  [[nodiscard]] Words audit(const std::string& file = "run.db") const { return {"audit", path(file), "--delta", "1e-5"}; }
+};
+
+TEST_F(LedgerCommand, MakesAnEmptyLedgerOnce) {
+  EXPECT_EQ(surety(create()).code, 0);
+  EXPECT_EQ(runs_in(path("run.db")), 0U);
+  const auto audited = surety(audit() + Words{"--json"});
+  EXPECT_EQ(audited.code, 0);
+  EXPECT_EQ(audited.json()["epsilon"]["upper"], 0);
+  EXPECT_NE(surety(audit()).out.find("nothing was released"), std::string::npos);
+  expect_refused_untouched(create(), 2, {"run.db", "exists"});
+}
+
+TEST_F(LedgerCommand, RefusesBudgetsThatAreNone) {
+  for (const std::string bad : {"nan", "inf", "-1", "0", "1e400", "abc", ""}) {
+    expect_refused_untouched(create({"--epsilon", bad, "--delta", "1e-5"}), 2, {"epsilon", bad, "must be"});
+  }
+  for (const std::string bad : {"nan", "inf", "-1", "0", "1", "1e400", "abc", ""}) {
+    expect_refused_untouched(create({"--epsilon", "1", "--delta", bad}), 2, {"delta", bad, "must be"});
+  }
+  expect_refused_untouched(create({"--epsilon", "1"}), 2, {"--delta"});
+  expect_refused_untouched(create({"--delta", "1e-5"}), 2, {"--epsilon"});
+  expect_refused_untouched(create({"--epsilon", "1", "--delta", "1e-5", "--filter", "none"}), 2,
+                           {"--filter is 'none'", "gaussian or zcdp"});
+  expect_refused_untouched({"ledger", "create", path("run.db")}, 2, {"--adjacency"});
+  expect_refused_untouched({"ledger", "create", path("run.db"), "--adjacency", "both"}, 2, {"'both'", "replace-one"});
+  expect_refused_untouched({"ledger", "create", path("missing/run.db"), "--adjacency", "replace-one"}, 5, {"missing/run.db"});
+}
+
+TEST_F(LedgerCommand, KeepsItsBudgetBeforeTheDataIsRead) {
+  for (const Words& filter : {Words{"--filter", "gaussian"}, Words{"--filter", "zcdp"}}) {
+    std::filesystem::remove(path("run.db"));
+    ASSERT_EQ(surety(create({"--epsilon", "1.2", "--delta", "1e-5"}) + filter).code, 0);
+    ASSERT_EQ(surety(train(small_data())).code, 0);
+    std::filesystem::remove(path("model.json"));
+    expect_refused_untouched(train(path("missing.csv")), 1, {"budget epsilon = 1.2 at delta = 1e-05", "allows", "spent", "asks"});
+    expect_refused_untouched(train(small_data()) + Words{"--json"}, 1, {"budget"});
+    const auto audited = surety(audit() + Words{"--json"});
+    EXPECT_EQ(audited.code, 0);
+    EXPECT_EQ(audited.json()["budget"]["epsilon"], 1.2);
+    EXPECT_EQ(audited.json()["budget"]["filter"], filter[1]);
+    EXPECT_LE(audited.json()["budget"]["spent"]["upper"].get<double>(), audited.json()["budget"]["limit"]["lower"].get<double>());
+    EXPECT_NE(surety(audit()).out.find("budget"), std::string::npos);
+  }
+}
+
+TEST_F(LedgerCommand, KeepsOneAdjacency) {
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  std::filesystem::remove(path("model.json"));
+  expect_refused_untouched(train(small_data()) + Words{"--adjacency", "zero-out"}, 2, {"zero-out", "replace-one"});
+  expect_refused_untouched(train(path("missing.csv")) + Words{"--adjacency", "add-or-remove-one", "--public-count", "9"}, 2,
+                           {"add-or-remove-one", "replace-one"});
+}
+
+TEST_F(LedgerCommand, ListsAndShowsRunsInTextAndJson) {
+  ASSERT_EQ(surety(train(small_data()) + Words{"--note", "first\nline"}).code, 0);
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  const auto text = surety({"ledger", "list", path("run.db")});
+  EXPECT_EQ(std::count(text.out.begin(), text.out.end(), '\n'), 3) << text.out;
+  EXPECT_NE(text.out.find("first line"), std::string::npos);
+  EXPECT_NE(text.out.find("2 runs under replace-one"), std::string::npos);
+  const auto json = surety({"ledger", "list", path("run.db"), "--json"}).json();
+  EXPECT_EQ(json["adjacency"], "replace-one");
+  ASSERT_EQ(json["runs"].size(), 2U);
+  EXPECT_EQ(json["runs"][0]["note"], "first\nline");
+  EXPECT_EQ(surety({"ledger", "show", path("run.db"), "2", "--json"}).json(), json["runs"][1]);
+  EXPECT_NE(surety({"ledger", "show", path("run.db"), "1"}).out.find("epsilon = 1 at delta = 1e-05"), std::string::npos);
+  for (const char* run : {"0", "3"}) expect_refused_untouched({"ledger", "show", path("run.db"), run}, 2, {"run is", run});
+  for (const std::string run : {"-1", "one", "", "18446744073709551616"}) {
+    expect_refused_untouched({"ledger", "show", path("run.db"), run}, 2, {"run is '" + run + "'", "whole number"});
+  }
+}
+
+TEST_F(LedgerCommand, AuditsTwoRunsTogetherAndAgainstWhatIsAsked) {
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  const auto json = surety(audit() + Words{"--json"}).json();
+  EXPECT_GT(json["epsilon"]["lower"].get<double>(), 1.4);
+  EXPECT_LT(json["epsilon"]["upper"].get<double>(), 2);
+  EXPECT_EQ(json["kept"], true);
+  EXPECT_EQ(surety(audit() + Words{"--epsilon", "2"}).code, 0);
+  const auto broken = surety(audit() + Words{"--epsilon", "1.4"});
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_NE(broken.out.find("BROKEN"), std::string::npos);
+  EXPECT_EQ(surety(audit() + Words{"--epsilon", "1.4", "--json"}).json()["kept"], false);
+  for (const std::string bad : {"nan", "inf", "-1", "1", "1e400", "abc", ""}) {
+    expect_refused_untouched({"audit", path("run.db"), "--delta", bad}, 2, {"delta", bad, "must be"});
+  }
+  for (const std::string bad : {"nan", "inf", "-1", "1e400", "abc", ""}) {
+    expect_refused_untouched(audit() + Words{"--epsilon", bad}, 2, {"epsilon", bad, "must be"});
+  }
+  EXPECT_EQ(surety({"audit", path("run.db"), "--delta", "0", "--json"}).json()["epsilon"]["upper"], "infinity");
+}
+
+TEST_F(LedgerCommand, RefusesWhatIsNoIntactLedger) {
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  const auto good = contents(path("run.db"));
+  write(path("text.db"), "this is no ledger, but a text of more than one hundred bytes: " + std::string(200, 'x'));
+  write(path("empty.db"), "");
+  for (const std::size_t length : {good.size() / 4, good.size() / 2, good.size() - 1, std::size_t{100}, std::size_t{16}}) {
+    write(path("truncated" + std::to_string(length) + ".db"), good.substr(0, length));
+  }
+  auto flipped = good;
+  flipped[flipped.rfind("gaussian")] = 'G';
+  write(path("flipped.db"), flipped);
+  auto future = good;
+  future[63] = static_cast<char>(future[63] + 1);  // the last byte of user_version, the version of the format
+  write(path("future.db"), future);
+  std::filesystem::create_directory(path("folder.db"));
+  int refused = 0;
+  for (const auto& [file, text] : files()) {
+    const auto name = std::filesystem::path{file}.filename().string();
+    if (!name.ends_with(".db") || name == "run.db") continue;
+    ++refused;
+    for (const Words& command : {audit(name), Words{"ledger", "list", file}, Words{"ledger", "show", file, "1"}}) {
+      expect_refused_untouched(command, 4, {name});
+    }
+    auto words = train(small_data());
+    *(std::find(words.begin(), words.end(), "--ledger") + 1) = file;
+    expect_refused_untouched(words, 4, {name});
+  }
+  EXPECT_EQ(refused, 10);
+  expect_refused(audit("future.db"), 4, {"version"});
+  expect_refused(audit("empty.db"), 4, {"empty"});
+  expect_refused_untouched(audit("missing.db"), 5, {"missing.db", "No such file"});
+  expect_refused_untouched({"ledger", "list", path("missing.db")}, 5, {"missing.db", "No such file"});
+  EXPECT_EQ(contents(path("run.db")), good);
+}
+
+TEST_F(LedgerCommand, LosesNothingOnAFullDisk) {
+  const auto data = small_data();
+  // Nothing fits: no ledger, no model, nothing in between.
+  for (const rlim_t size : {rlim_t{0}, rlim_t{4096}}) {
+    const auto before = files();
+    EXPECT_EQ(surety(create(), {.largest_file = size}).code, 5);
+    EXPECT_EQ(surety(train(data), {.largest_file = size}).code, 5);
+    EXPECT_TRUE(before == files());
+  }
+  // A ledger and a model are there and stay, whichever file is the first that does not fit.
+  ASSERT_EQ(surety(train(data)).code, 0);
+  const auto before = files();
+  const std::string long_note(100000, 'x');
+  int refused = 0;
+  for (rlim_t size = 0; size <= 160000; size += 8000) {
+    const auto outcome = surety(train(data) + Words{"--note", long_note}, {.largest_file = size});
+    if (outcome.code == 0) break;
+    ++refused;
+    EXPECT_EQ(outcome.code, 5) << outcome.err;
+    EXPECT_TRUE(before == files()) << "a file changed under a limit of " << size;
+    EXPECT_EQ(runs_in(path("run.db")), 1U);
+    EXPECT_EQ(surety(audit()).code, 0);
+  }
+  EXPECT_GE(refused, 10);
+  EXPECT_EQ(runs_in(path("run.db")), 2U) << "without a limit that matters the run is charged";
+}
+
+TEST_F(LedgerCommand, ChargesARunWhoseReportIsLost) {
+  EXPECT_EQ(surety(train(small_data()), {.standard_output = "/dev/full"}).code, 5);
+  EXPECT_EQ(runs_in(path("run.db")), 1U);
+  EXPECT_EQ(surety(audit(), {.standard_output = "/dev/full"}).code, 5);
+}
+
+}  // namespace
+}  // namespace surety_test
