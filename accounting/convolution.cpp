@@ -118,11 +118,16 @@ Complex power(Complex z, std::uint64_t count) {
   }
 }
 
-/// Position of bin k in bit-reversed order, for N = 2^bits.
-std::size_t reversed(std::size_t k, int bits) {
-  std::size_t r = 0;
-  for (int b = 0; b < bits; ++b) r |= ((k >> b) & 1) << (bits - 1 - b);
-  return r;
+/// Calls visit(number, at, mirror, single) for every pair of bins k and N - k, of which `at` and `mirror` are the bit-reversed positions:
+/// within each block 2^m .. 2^(m+1) - 1 of these, negation reverses the order. Bins 0 and N / 2 are their own mirrors.
+template <class Visit>
+void for_each_bin(std::size_t size, Visit visit) {
+  visit(std::size_t{0}, std::size_t{0}, std::size_t{0}, true);
+  visit(std::size_t{1}, std::size_t{1}, std::size_t{1}, true);
+  std::size_t number = 2;
+  for (std::size_t block = 2; block < size; block *= 2) {
+    for (std::size_t j = 0; j < block / 2; ++j) visit(number++, block + j, 2 * block - 1 - j, false);
+  }
 }
 
 /// Below this a product adds nothing but its bound.
@@ -159,9 +164,15 @@ void CircularProduct::multiply(const SequencePair& factor, std::uint64_t count) 
   // Of each bin of either spectrum: the transform, the folding, and the sums and halvings that separate the two spectra.
   const double error = (transform::relative_error(size_) + (folds + 2) * unit) * norm;
   const double times = static_cast<double>(count);
-  const int bits = std::countr_zero(size_);
+  // Nothing of a modulus below this is left after so many factors.
+  const double faint = std::exp(2 * negligible / times);
   const auto apply = [&](Bin& bin, const Complex& z) {
-    const double modulus = std::hypot(z.re, z.im) * (1 + 4 * unit) + error;
+    const double modulus = std::sqrt(z.re * z.re + z.im * z.im) * (1 + 4 * unit) + error + 1e-150;
+    if (modulus < faint && bin.log_bound <= 0) {
+      // The bound is faint^count = e^(2 negligible), up to the rounding of `faint`.
+      bin = {0, 0, bin.log_bound + 1.9 * negligible, std::max(bin.error, 1.0)};
+      return;
+    }
     if (!(modulus > 0)) {
       bin = {0, 0, -std::numeric_limits<double>::infinity(), 0};
       return;
@@ -184,45 +195,36 @@ void CircularProduct::multiply(const SequencePair& factor, std::uint64_t count) 
     bin.re = grown.re;
     bin.im = grown.im;
   };
-  for (std::size_t k = 0; k <= size_ / 2; ++k) {
-    const std::size_t at = reversed(k, bits);
-    const std::size_t mirror = reversed((size_ - k) & mask, bits);
+  for_each_bin(size_, [&](std::size_t k, std::size_t at, std::size_t mirror, bool) {
     const Complex u{0.5 * (re[at] + re[mirror]), 0.5 * (im[at] - im[mirror])};
     const Complex v{0.5 * (im[at] + im[mirror]), 0.5 * (re[mirror] - re[at])};
     apply(first_[k], u);
     apply(second_[k], v);
-  }
-  empty_ = false;
+  });
 }
 
 CircularProduct::Result CircularProduct::result() && {
-  const std::size_t mask = size_ - 1;
-  const int bits = std::countr_zero(size_);
   Result result{std::vector<double>(size_), std::vector<double>(size_), 0};
   auto& re = result.first;
   auto& im = result.second;
   double spectrum_error = 0;
-  long double squares = 0;
-  for (std::size_t k = 0; k <= size_ / 2; ++k) {
+  double squares = 0;
+  for_each_bin(size_, [&](std::size_t k, std::size_t at, std::size_t mirror, bool single) {
     const Bin& u = first_[k];
     const Bin& v = second_[k];
     double error = 0;
-    for (const Bin* bin : {&u, &v}) error = std::max(error, std::exp(bin->log_bound) * (1 + 1e-12) * bin->error);
+    for (const Bin* bin : {&u, &v}) error = std::max(error, std::exp(std::max(bin->log_bound, -690.0)) * (1 + 1e-12) * bin->error);
     const Complex a{u.re, u.im};
     const Complex b{v.re, v.im};
-    const bool single = k == 0 || k == size_ / 2;
     spectrum_error += single ? error : 2 * error;
-    const std::size_t at = reversed(k, bits);
-    const std::size_t mirror = reversed((size_ - k) & mask, bits);
     re[at] = single ? a.re : a.re - b.im;
     im[at] = single ? b.re : a.im + b.re;
     if (!single) {
       re[mirror] = a.re + b.im;
       im[mirror] = b.re - a.im;
     }
-    squares += 2 * (static_cast<long double>(a.re) * a.re + static_cast<long double>(a.im) * a.im + static_cast<long double>(b.re) * b.re +
-                    static_cast<long double>(b.im) * b.im);
-  }
+    squares += 2 * (a.re * a.re + a.im * a.im + b.re * b.re + b.im * b.im);
+  });
   first_ = {};
   second_ = {};
   transform::backward(re, im);
@@ -233,7 +235,7 @@ CircularProduct::Result CircularProduct::result() && {
   }
   // An entry of the inverse is off by the 1-norm of the spectrum's error over N (first, as U and V are real sequences), and by the
   // 2-norm of the inverse transform's own rounding, (relative error + 2 u) sqrt(N) |Z|_2 / N.
-  const double own = (transform::relative_error(size_) + 4 * unit) * std::sqrt(static_cast<double>(size_)) * std::sqrt(static_cast<double>(squares));
+  const double own = (transform::relative_error(size_) + 4 * unit) * std::sqrt(static_cast<double>(size_)) * std::sqrt(squares);
   result.error = (spectrum_error + own) * scale * 1.000001;
   return result;
 }

@@ -39,8 +39,7 @@ class CircularProduct {
 
  private:
   std::size_t size_;
-  bool empty_ = true;
-  // Spectra of the two products in bins 0 .. N/2, bounds on their moduli (logarithms) and on their errors over the moduli.
+  // Spectra of the two products, one bin of each k and N - k; bounds on their moduli (logarithms) and on their errors over the moduli.
   struct Bin {
     double re;
     double im;

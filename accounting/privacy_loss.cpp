@@ -257,29 +257,23 @@ class ApproximateCumulants {
   double largest_ = 0;
 };
 
-/// The saddle point of the integrand e^(K(s) - s epsilon) / (s (s + 1)) of delta(epsilon), and the delta and epsilon it stands for.
+/// The tilt at which Chernoff's bound delta <= e^(K(s) - s epsilon) s^s / (s + 1)^(s + 1) is tightest, and the bound there.
 struct Saddle {
   double s;
-  double epsilon;
   double log_delta;
 };
-Saddle saddle_at(const ApproximateCumulants& k, double s) {
-  const auto c = k.at(s);
-  const double epsilon = c.mean - 1 / s - 1 / (s + 1);
-  const double curvature = c.variance + 1 / (s * s) + 1 / ((s + 1) * (s + 1));
-  return {s, epsilon, c.value - s * epsilon - std::log(s * (s + 1)) - 0.5 * std::log(6.2831853 * curvature)};
-}
 
-/// The saddle at which `excess`, which falls with s, changes its sign; s between 1e-4 and 1e7.
-Saddle find_saddle(const ApproximateCumulants& k, const std::function<double(const Saddle&)>& excess) {
+/// \param excess rises with s and changes its sign at the tilt; s between 1e-4 and 1e7.
+Saddle find_saddle(const ApproximateCumulants& k, const std::function<double(double, const Cumulants&)>& excess) {
   double low = std::log(1e-4);
   double high = std::log(1e7);
   for (int i = 0; i < 26; ++i) {
     const double mid = 0.5 * (low + high);
-    (excess(saddle_at(k, std::exp(mid))) > 0 ? low : high) = mid;
+    (excess(std::exp(mid), k.at(std::exp(mid))) < 0 ? low : high) = mid;
   }
-  return saddle_at(k, std::exp(low));
+  return {std::exp(low), 0};
 }
+double log_alias(double s) { return s * std::log(s) - (s + 1) * std::log1p(s); }
 
 // ---- one law on the grid, tilted ----
 
@@ -816,7 +810,7 @@ double count_of(const Parts& parts) {
   return total;
 }
 
-Task prepare(const Parts& parts, const Question& question, double width) {
+Task prepare(const Parts& parts, const Question& question, double width, double extra_quiet = 0) {
   Task task;
   task.parts = parts;
   const double log_count = std::log(count_of(parts));
@@ -824,7 +818,13 @@ Task prepare(const Parts& parts, const Question& question, double width) {
   for (int attempt = 0;; ++attempt) {
     task.cut = {log_delta - log_count - 22, -45 - log_count};
     const ApproximateCumulants k{parts, task.cut};
-    task.saddle = find_saddle(k, [&](const Saddle& at) { return question.delta ? at.log_delta - log_delta : at.log_delta < -1500 ? -1.0 : *question.epsilon - at.epsilon; });
+    // The derivatives by s of (K + log alias - log delta) / s and of K + log alias - s epsilon; both functions have one minimum.
+    task.saddle = find_saddle(k, [&](double s, const Cumulants& at) {
+      const double slope = at.mean + std::log(s / (s + 1));
+      if (question.delta) return s * slope - (at.value + log_alias(s) - log_delta);
+      return at.value + log_alias(s) - s * *question.epsilon < -1500 ? 1.0 : slope - *question.epsilon;
+    });
+    if (question.epsilon) task.saddle.log_delta = k.at(task.saddle.s).value + log_alias(task.saddle.s) - task.saddle.s * *question.epsilon;
     if (!question.delta && task.saddle.log_delta < log_delta && attempt < 12) {
       log_delta = std::max(1.5 * task.saddle.log_delta - 10, -11000.0);
       continue;
@@ -833,7 +833,7 @@ Task prepare(const Parts& parts, const Question& question, double width) {
     const auto here = k.at(s);
     const double deviation = std::sqrt(here.variance) + 1e-12;
     // Ends of the window: the smallest one for which Chernoff's bound leaves e^-quiet.
-    const double quiet = 9 - std::log(std::min(0.5, s * width));
+    const double quiet = 9 + extra_quiet - std::log(std::min(0.5, s * width));
     task.largest = infinity;
     task.least = -infinity;
     for (double factor = 1; factor < 16; factor *= 1.25) {
