@@ -34,6 +34,8 @@ constexpr double log_sqrt_two_pi = 0.918938533204672741780;
 
 /// Beyond these a grid would do better.
 constexpr double most_nodes = 20'000;
+constexpr double most_points = 30'000;
+constexpr double most_points_of_gaussians = 200'000;
 constexpr double most_work = 1e7;
 constexpr double most_work_per_part = 2e4;
 constexpr double most_relative_error = 1e-3;
@@ -147,15 +149,18 @@ double shorten(double x, int bits) {
 
 double log_expm1(double x) { return x > 40 ? x : std::log(std::expm1(x)); }
 
-constexpr double strips[] = {1, 0.92, 0.84, 0.72, 0.6, 0.45, 0.3};
+constexpr double strips[] = {1.1, 1, 0.9, 0.8, 0.7, 0.6, 0.45, 0.3};
+
+/// How fast the logarithm of the integrand's bound grows with a^2 / 2, a the distance from the real line.
+double growth(double mu, double w) { return 1 + std::max(-w, 0.0) * mu * mu / 4; }
 
 /// Logarithm of a bound on |trapezoid sum - M(s + it)| / M(s): 2 N / (exp(2 pi a / step) - 1) for any half width a of the strip
 /// [TW14, Theorem 5.1], with N <= exp(a^2 / 2 + |t| mu a) M(s), and cos(mu a / 2)^w more where w < 0. \pre mu a < pi.
 double log_quadrature(double mu, double step, double t, double w) {
-  const double widest = std::min(2 * pi / step - t * mu, 0.98 * pi / mu);
+  const double best_width = (2 * pi / step - t * mu) / growth(mu, w);
   double best = infinity;
   for (const double fraction : strips) {
-    const double a = fraction * widest;
+    const double a = std::min(fraction * best_width, 0.98 * pi / mu);
     if (!(a > 0)) break;
     const double cosine = w < 0 ? w * std::log(std::cos(mu * a / 2)) : 0;
     best = std::min(best, std::numbers::ln2 + a * a / 2 + t * mu * a + cosine - log_expm1(2 * pi * a / step));
@@ -167,7 +172,7 @@ double log_quadrature(double mu, double step, double t, double w) {
 double step_for(double mu, double t, double w, double digits) {
   double best = 0;
   for (const double fraction : strips) {
-    const double a = fraction * std::min(std::sqrt(2 * digits + 2), 0.97 * pi / mu);
+    const double a = std::min(fraction * std::sqrt(2 * (digits + 1) / growth(mu, w)), 0.97 * pi / mu);
     const double cosine = w < 0 ? w * std::log(std::cos(mu * a / 2)) : 0;
     best = std::max(best, 2 * pi * a / (digits + 1 + a * a / 2 + t * mu * a + cosine));
   }
@@ -386,26 +391,40 @@ Saddle saddle_at(Cumulants& cumulants, double s) {
   return {s, epsilon, log_delta, at.variance};
 }
 
-/// The s at which `too_small` turns, to within `precision` in its logarithm. Far ends are unsuitable.
+/// The largest s, or nearly, that is still too small; to within `within` in its logarithm, and so closely that the integrand does
+/// not grow by more than a factor between it and the turn (the cumulants of heavy tails turn sharply).
 template <class TooSmall>
 Saddle find_saddle(Cumulants& cumulants, TooSmall too_small, double within) {
-  auto here = saddle_at(cumulants, 1);
-  const bool up = too_small(here);
-  double inside = 0;
-  double outside = 0;
+  std::optional<Saddle> below;
+  std::optional<Saddle> above;
+  const auto is_small = [&](double exponent) {
+    std::optional<Saddle> here;
+    try {
+      here = saddle_at(cumulants, std::exp(exponent));
+    } catch (const Unsuitable&) {
+      // Moments that need too many points lie beyond.
+    }
+    const bool small = here && too_small(*here);
+    (small ? below : above) = here;
+    return small;
+  };
+  double low = 0;
+  double high = 0;
+  const bool up = is_small(0);
   for (double exponent = 1;; exponent *= 1.5) {
     if (exponent > 60) throw Unsuitable{"its saddle point is out of range"};
-    outside = up ? exponent : -exponent;
-    here = saddle_at(cumulants, std::exp(outside));
-    if (too_small(here) != up) break;
-    inside = outside;
+    const double next = up ? exponent : -exponent;
+    const bool small = is_small(next);
+    (small ? low : high) = next;
+    if (small != up) break;
   }
-  while (std::abs(outside - inside) > within) {
-    const double half = (inside + outside) / 2;
-    here = saddle_at(cumulants, std::exp(half));
-    (too_small(here) == up ? inside : outside) = half;
+  for (int i = 0; i < 80; ++i) {
+    const double gap = above ? above->s - below->s : infinity;
+    if (high - low <= within && above && std::max(above->variance, below->variance) * gap * gap < 0.5) break;
+    const double half = (low + high) / 2;
+    (is_small(half) ? low : high) = half;
   }
-  return saddle_at(cumulants, shorten(here.s, 24));
+  return saddle_at(cumulants, shorten(below->s, 24));
 }
 
 /// A second tilt, which bounds delta elsewhere: delta(x) <= exp(log_bound - s x).
@@ -752,7 +771,7 @@ class Line {
     }
     truncation_ *= outward;
     const double points = std::ceil(end / step_);
-    if (!(points < most_work)) throw Unsuitable{"its contour needs too many points"};
+    if (!(points < (pieces.empty() ? most_points_of_gaussians : most_points))) throw Unsuitable{"its contour needs too many points"};
     last_ = static_cast<std::size_t>(points);
   }
 
@@ -887,32 +906,21 @@ Enclosure delta_of(const Contour& accountant, const Loss& loss, double epsilon, 
   return {exp_down(value.log_lower()), exp_up(value.log_upper())};
 }
 
-Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, Direction direction) {
-  if (delta == 0) {
-    const double largest = largest_loss(loss, direction);
-    return {largest / outward, largest * outward};
-  }
-  const double log_delta = std::log(delta);
+/// The root of log delta(epsilon) = log_delta on one line, both ends certified by the line itself.
+Enclosure solve(const Line& line, double tolerance, double epsilon, double log_delta) {
   const double doubt = library * unit * std::abs(log_delta);
-  Cumulants cumulants{loss, direction, digits_for(loss, finest)};
-  const auto saddle = find_saddle(
-      cumulants, [&](const Saddle& at) { return at.epsilon < 0 || at.log_delta > log_delta; }, 0.02);
-  const double tolerance = tolerance_for(accountant.width, saddle.s);
-  const Line line{
-      cumulants, {saddle.s, std::max(0.0, saddle.epsilon), saddle.log_delta, saddle.variance}, {tolerance, tolerance, tolerance}};
-  double epsilon = std::max(0.0, saddle.epsilon);
   auto value = line.at(epsilon);
   for (int i = 0; i < 60; ++i) {
     check(value, tolerance);
-    const double move = (value.log_scale + std::log(value.sum) - log_delta) / value.slope;
-    const double next = std::max(0.0, epsilon + move);
     if (!(value.slope > 0)) throw Unsuitable{"its provable error is too large"};
+    const double next = std::max(0.0, epsilon + (value.log_scale + std::log(value.sum) - log_delta) / value.slope);
     const bool still = std::abs(next - epsilon) <= 4 * unit * epsilon + 1e-3 * value.relative_error() / value.slope;
     epsilon = next;
     value = line.at(epsilon);
     if (still) break;
   }
   check(value, tolerance);
+  if (line.at(0).log_upper() <= log_delta - doubt) return {0, 0};
   const double gap = 1.02 * (value.relative_error() + 2 * doubt) / value.slope + 4 * unit * epsilon;
   double upper = infinity;
   double lower = 0;
@@ -920,7 +928,7 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
   for (int i = 0; i < 40 && upper == infinity; ++i, margin *= 1.5) {
     if (const double candidate = epsilon + margin; line.at(candidate).log_upper() <= log_delta - doubt) upper = candidate;
   }
-  if (line.at(0).log_upper() <= log_delta - doubt) return {0, 0};
+  if (upper == infinity) throw Unsuitable{"its provable error is too large"};
   margin = 0.25 * gap;
   for (int i = 0; i < 40 && margin < epsilon; ++i, margin *= 1.5) {
     if (const double candidate = epsilon - margin; line.at(candidate).log_lower() >= log_delta + doubt) {
@@ -928,8 +936,62 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
       break;
     }
   }
-  if (upper == infinity) throw Unsuitable{"its provable error is too large"};
   return {lower, upper};
+}
+
+/// An epsilon at which Chernoff's bound meets delta.
+double chernoff_epsilon(Cumulants& cumulants, double log_delta) {
+  double best = infinity;
+  for (const double factor : {1.1, 1 / 1.1}) {
+    double previous = infinity;
+    for (double s = 1; s < 1e9 && s > 1e-9; s *= factor) {
+      double epsilon = infinity;
+      try {
+        epsilon = (cumulants(s).value + log_chernoff(s) - log_delta) / s;
+      } catch (const Unsuitable&) {
+        break;
+      }
+      if (!(epsilon < previous)) break;
+      previous = epsilon;
+    }
+    best = std::min(best, previous);
+  }
+  return best;
+}
+
+Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, Direction direction) {
+  if (delta == 0) {
+    const double largest = largest_loss(loss, direction);
+    return {largest / outward, largest * outward};
+  }
+  const double log_delta = std::log(delta);
+  Cumulants cumulants{loss, direction, digits_for(loss, finest)};
+  double tolerance = 0;
+  const auto shares = [&](double s) {
+    tolerance = tolerance_for(accountant.width, s);
+    return ContourShares{tolerance, tolerance, tolerance};
+  };
+  try {
+    // The saddle point's approximation of delta is good enough to choose the line.
+    const auto saddle = find_saddle(
+        cumulants, [&](const Saddle& at) { return at.epsilon < 0 || at.log_delta > log_delta; }, 0.05);
+    const double start = std::max(0.0, saddle.epsilon);
+    return solve(Line{cumulants, {saddle.s, start, saddle.log_delta, saddle.variance}, shares(saddle.s)}, tolerance, start, log_delta);
+  } catch (const Unsuitable&) {
+    // Not where tails are heavy: then from Chernoff's epsilon towards the root, a new line at each step.
+    double epsilon = chernoff_epsilon(cumulants, log_delta);
+    if (!(epsilon < infinity)) throw;
+    for (int i = 0; i < 12; ++i) {
+      const auto line = line_at(cumulants, std::max(0.0, epsilon), shares);
+      const auto value = line.at(std::max(0.0, epsilon));
+      check(value, tolerance);
+      if (!(value.slope > 0)) throw;
+      const double ahead = value.log_scale + std::log(value.sum) - log_delta;
+      if (std::abs(ahead) < 1 || (epsilon <= 0 && ahead < 0)) return solve(line, tolerance, std::max(0.0, epsilon), log_delta);
+      epsilon = std::max(0.0, epsilon) + ahead / value.slope;
+    }
+    throw;
+  }
 }
 
 /// Upper bound on log delta(epsilon) by Chernoff's bound at the best of some tilts; needs no line.
