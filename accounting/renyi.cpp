@@ -134,7 +134,7 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   const double a = at.order;
   const double b = a - 1;
   const double largest = a * log_mixture(q, std::min(b * mu * mu / 2, 1e300));
-  const bool scaled = largest > 40;
+  const bool scaled = largest > 600;
   // Where A - 1 is small the error must be small relative to it; any wrong guess only widens the bound.
   const double log_spread = mu * mu > 1e-8 ? std::log(std::expm1(std::min(mu * mu, 600.0))) : 2 * std::log(mu);
   const double log_excess = std::log(b) + std::log(q) + std::min(0.0, std::log(q) + log_spread);
@@ -186,7 +186,7 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
     const double y = mu * (x - mu / 2);
     const double t = q * std::expm1(y);
     const double log1p_t = a * std::abs(t) < 0.1 ? 0 : std::log1p(t);
-    if (t > 0 && (weight < 1e-280 || b * log1p_t > 300)) {
+    if (t > 0 && (weight < 1e-280 || a * log1p_t > 300)) {
       sum += extreme_term(a, mu, q, x, false, error);
       continue;
     }
@@ -273,7 +273,7 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
         const double x = mu / 2 + offset;
         const double y = mu * offset;
         const double weight = weights[i] * std::exp(-x * x / 2);
-        if (weight < 1e-280 || (a - 1) * mixture_log(x) > 300) {
+        if (weight < 1e-280 || a * mixture_log(x) > 300) {
           sum += weights[i] * extreme_term(a, mu, q, x, true, error);
           continue;
         }

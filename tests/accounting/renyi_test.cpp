@@ -208,6 +208,12 @@ TEST(RenyiPoisson, WithLittleNoiseIsExact) {
   }
 }
 
+// Just before the order at which the far mode takes over, the moment's bound is e^40 and more, and its excess over 1 1e-16.
+TEST(RenyiPoisson, JustBelowItsTurnIsExact) {
+  EXPECT_TRUE(tight(upper_at(sampled(1.5e-10, 1.5625), 109), truth_by_moments(1.5e-10, 1.5625, 109), 1e-9));
+  EXPECT_TRUE(tight(upper_at(sampled(6.5e-4, 3.75), 173), truth_by_moments(6.5e-4, 3.75, 173), 1e-9));
+}
+
 TEST(RenyiPoisson, LargeOrdersAreExactOrABound) {
   for (const int order : {100, 300, 700}) {
     const auto found = at_order(sampled(0.01, 3), order);
