@@ -604,9 +604,17 @@ struct Side {
   }
 };
 
+/// Adds entries that lie a multiple of `size` apart; a share of 2 u of each sum per fold is inside the relative error of the curve.
+void fold(std::vector<double>& weights, std::size_t size) {
+  for (std::size_t i = size; i < weights.size(); ++i) weights[i % size] += weights[i];
+  weights.resize(size, 0.0);
+}
+
 ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
   const Grid grid{window.step, window.s};
-  CircularProduct product{window.size};
+  const bool single = parts.size() == 1 && parts.front().count == 1;
+  CircularProduct product{single ? 4 : window.size};
+  CircularProduct::Result alone{};
   Side up;
   Side down;
   bool has_lower = true;
@@ -642,9 +650,15 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
       has_lower = false;
       factor.second.assign(1, 0.0);
     }
-    product.multiply(factor, part.count);
+    if (single) {
+      // One release needs no transform, and has none of its rounding: only the folding of the indices.
+      alone = {std::move(factor.first), std::move(factor.second), 0};
+      for (auto* weights : {&alone.first, &alone.second}) fold(*weights, window.size);
+    } else {
+      product.multiply(factor, part.count);
+    }
   }
-  auto result = std::move(product).result();
+  auto result = single ? std::move(alone) : std::move(product).result();
   const double entry_error = result.error;
   const long double step = window.step;
   const long double span = static_cast<long double>(window.size) * step;
@@ -810,7 +824,7 @@ double count_of(const Parts& parts) {
   return total;
 }
 
-Task prepare(const Parts& parts, const Question& question, double width, double extra_quiet = 0) {
+Task prepare(const Parts& parts, const Question& question, double width) {
   Task task;
   task.parts = parts;
   const double log_count = std::log(count_of(parts));
@@ -833,7 +847,7 @@ Task prepare(const Parts& parts, const Question& question, double width, double 
     const auto here = k.at(s);
     const double deviation = std::sqrt(here.variance) + 1e-12;
     // Ends of the window: the smallest one for which Chernoff's bound leaves e^-quiet.
-    const double quiet = 9 + extra_quiet - std::log(std::min(0.5, s * width));
+    const double quiet = 8 - std::log(std::min(0.5, s * width));
     task.largest = infinity;
     task.least = -infinity;
     for (double factor = 1; factor < 16; factor *= 1.25) {
@@ -873,8 +887,8 @@ class Run {
  public:
   Run(const PrivacyLoss& accountant, const Question& question) : accountant_{accountant}, question_{question} {}
 
-  /// The enclosure of one direction at a step of at most `step`.
-  [[nodiscard]] Enclosure operator()(const Task& task, double step) const {
+  /// The enclosure of one direction at a step of at most `step`; the step used is left in the task.
+  [[nodiscard]] Enclosure operator()(Task& task, double step) const {
     Window window{task.least, task.largest, step, 4, task.saddle.s, task.right_tilt, task.left_tilt};
     if (task.distance > 0) window.step = task.distance / std::ceil(task.distance / step);
     // A law may reach two steps beyond its range at either end.
@@ -884,10 +898,11 @@ class Run {
     const double points = (window.largest - window.least) / window.step + 8;
     const double cells = task.cell_range / window.step + 8;
     if (!(points < 0x1p40 && cells < 0x1p40)) refuse_memory(std::max(points, cells) * 88);
-    window.size = std::bit_ceil(static_cast<std::size_t>(points));
+    // Chernoff's bounds at the ends have room: a window slightly too long for a power of two is cut instead.
+    window.size = std::bit_ceil(static_cast<std::size_t>(0.86 * points) + 16);
     const double bytes = static_cast<double>(CircularProduct::bytes(window.size)) + cells * 120;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
-    if (task.distance == 0 && accountant_.step == 0) window.step = (window.largest - window.least) / static_cast<double>(window.size - 8);
+    task.step = window.step;
     const auto pair = compose(task.parts, window, task.cut);
     return question_.delta ? epsilon_of(pair, *question_.delta) : delta_of(pair, *question_.epsilon);
   }
@@ -944,13 +959,12 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
     for (int attempt = 0; attempt < 12 && !settled; ++attempt) {
       if (tasks.size() > 1 && task.answer.upper <= combined().lower) break;
       const auto before = task.answer;
-      const double step = task.step;
       if (task.same) {
         const double width = run.width(task, before);
         // From the first guess on, a step that does not help is one that meets rounding.
         if (width <= accountant.width || (attempt > 3 && !(width < 0.9 * task.width))) break;
         task.width = width;
-        task.step *= std::clamp(std::isfinite(width) ? std::sqrt(0.8 * accountant.width / width) : 0.25, 0.05, 0.8);
+        task.step *= std::clamp(std::isfinite(width) ? std::sqrt(0.9 * accountant.width / width) : 0.25, 0.05, 0.9);
       } else {
         task.step *= 0.5;
       }
@@ -960,7 +974,7 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
         // The two ends have different limits: each is near its own when halving the step, which divides its error by 4, moves it little.
         const double moved = run.width(task, {std::min(before.lower, found.lower), std::max(before.lower, found.lower)}) +
                              run.width(task, {std::min(found.upper, before.upper), std::max(found.upper, before.upper)});
-        settled = std::isfinite(moved) && moved < 3 * accountant.width * std::min(1.0, (step - task.step) / task.step);
+        settled = std::isfinite(moved) && moved < 3 * accountant.width;
       }
     }
   }
