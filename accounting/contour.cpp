@@ -862,6 +862,13 @@ class Line {
 
 // ---- Answers ----
 
+double checked(const Contour& accountant) {
+  if (!(accountant.width > 0)) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("the contour's width is {}, must be greater than 0", accountant.width)};
+  }
+  return accountant.width;
+}
+
 /// The relative error of delta that is worth `width` in epsilon at a line through s.
 double tolerance_for(double width, double s) { return std::clamp(0.02 * width * s, 1e-13, 0.1); }
 
@@ -897,7 +904,7 @@ Enclosure delta_of(const Contour& accountant, const Loss& loss, double epsilon, 
   Cumulants cumulants{loss, direction, digits_for(loss, finest)};
   double tolerance = 0;
   const auto line = line_at(cumulants, epsilon, [&](double s) {
-    tolerance = tolerance_for(accountant.width, s);
+    tolerance = tolerance_for(checked(accountant), s);
     return ContourShares{tolerance, tolerance, tolerance};
   });
   const auto value = line.at(epsilon);
@@ -968,7 +975,7 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
   Cumulants cumulants{loss, direction, digits_for(loss, finest)};
   double tolerance = 0;
   const auto shares = [&](double s) {
-    tolerance = tolerance_for(accountant.width, s);
+    tolerance = tolerance_for(checked(accountant), s);
     return ContourShares{tolerance, tolerance, tolerance};
   };
   try {

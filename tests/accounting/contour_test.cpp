@@ -298,6 +298,12 @@ TEST(Contour, RefusesWhatItHasNoTheoremFor) {
   expect_refused(shuffled(Batches{Count{100}, Count{10}}, record), "shuffled");
 }
 
+TEST(Contour, RefusesAWidthThatIsNone) {
+  for (const double width : {0.0, -1.0, std::nan("")}) {
+    EXPECT_THROW((void)epsilon_at(batches(100, 0.1, 2), 1e-5, width), Error) << width;
+  }
+}
+
 TEST(Contour, RefusesWhatItCannotProve) {
   expect_refused(batch(0.01, 1), "poisson(0.01, gaussian(1))");         // one release: the characteristic function falls slowly
   expect_refused(batches(5, 1e-4, 1), "poisson(0.0001, gaussian(1))");  // nearly no loss at all
