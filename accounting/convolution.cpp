@@ -59,8 +59,46 @@ const Twiddles& twiddles(std::size_t n) {
   return *tables[level];
 }
 
+/// Four points; the twiddles 1 and -i are exact.
+void forward_four(double* re, double* im) {
+  const double a0r = re[0] + re[2];
+  const double a0i = im[0] + im[2];
+  const double a1r = re[1] + re[3];
+  const double a1i = im[1] + im[3];
+  const double b0r = re[0] - re[2];
+  const double b0i = im[0] - im[2];
+  const double b1r = im[1] - im[3];
+  const double b1i = re[3] - re[1];
+  re[0] = a0r + a1r;
+  im[0] = a0i + a1i;
+  re[1] = a0r - a1r;
+  im[1] = a0i - a1i;
+  re[2] = b0r + b1r;
+  im[2] = b0i + b1i;
+  re[3] = b0r - b1r;
+  im[3] = b0i - b1i;
+}
+void backward_four(double* re, double* im) {
+  const double a0r = re[0] + re[1];
+  const double a0i = im[0] + im[1];
+  const double a1r = re[0] - re[1];
+  const double a1i = im[0] - im[1];
+  const double b0r = re[2] + re[3];
+  const double b0i = im[2] + im[3];
+  const double b1r = im[3] - im[2];
+  const double b1i = re[2] - re[3];
+  re[0] = a0r + b0r;
+  im[0] = a0i + b0i;
+  re[1] = a1r + b1r;
+  im[1] = a1i + b1i;
+  re[2] = a0r - b0r;
+  im[2] = a0i - b0i;
+  re[3] = a1r - b1r;
+  im[3] = a1i - b1i;
+}
+
 void forward_blocks(double* re, double* im, std::size_t n) {
-  if (n == 1) return;
+  if (n == 4) return forward_four(re, im);
   const std::size_t half = n / 2;
   const Twiddles& w = twiddles(n);
   const double* wr = w.re.data();
@@ -82,7 +120,7 @@ void forward_blocks(double* re, double* im, std::size_t n) {
 }
 
 void backward_blocks(double* re, double* im, std::size_t n) {
-  if (n == 1) return;
+  if (n == 4) return backward_four(re, im);
   const std::size_t half = n / 2;
   backward_blocks(re, im, half);
   backward_blocks(re + half, im + half, half);

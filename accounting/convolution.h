@@ -52,7 +52,7 @@ class CircularProduct {
 
 namespace transform {
 
-/// In place, natural order to bit-reversed order: X_k = sum of x_j e^(-2 pi i j k / N). `re` and `im` have N = 2^k entries.
+/// In place, natural order to bit-reversed order: X_k = sum of x_j e^(-2 pi i j k / N). `re` and `im` have N = 2^k >= 4 entries.
 /// The 2-norm of the error is at most relative_error(N) times the 2-norm of the exact result.
 /// \source N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., Theorem 24.2. \complexity 5 N log2 N operations.
 void forward(std::span<double> re, std::span<double> im);

@@ -193,7 +193,7 @@ struct Cumulants {
 class ApproximateCumulants {
  public:
   ApproximateCumulants(const Parts& parts, const Cut& cut) {
-    const double points = parts.size() == 1 ? 2000 : std::max(100.0, 100000.0 / static_cast<double>(parts.size()));
+    const double points = parts.size() == 1 ? 1000 : std::max(100.0, 100000.0 / static_cast<double>(parts.size()));
     for (const auto& part : parts) {
       const auto bounds = range(part.upper, cut);
       const double step = std::max((bounds.largest - bounds.least) / points, 1e-300);
@@ -267,7 +267,7 @@ struct Saddle {
 Saddle find_saddle(const ApproximateCumulants& k, const std::function<double(double, const Cumulants&)>& excess) {
   double low = std::log(1e-4);
   double high = std::log(1e7);
-  for (int i = 0; i < 26; ++i) {
+  for (int i = 0; i < 20; ++i) {
     const double mid = 0.5 * (low + high);
     (excess(std::exp(mid), k.at(std::exp(mid))) < 0 ? low : high) = mid;
   }
