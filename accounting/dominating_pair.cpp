@@ -182,7 +182,8 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
     from = to;
     const double l = point(i);
     if (!(piece.mass > 0 && piece.mass_error < 0.5 && piece.ratio > 0 && piece.ratio_error < 0.5)) {
-      throw Error{ErrorCode::unsupported, "a release has too little noise for the privacy-loss accountant: its losses have no accurate digits"};
+      throw Error{ErrorCode::unsupported,
+                  "a release has too little noise for the privacy-loss accountant: its losses have no accurate digits"};
     }
     const double rounding = unit * (16 + 4 * std::abs(l));
     if (reversed) {
@@ -339,7 +340,8 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   if (const auto* gaussian = std::get_if<GaussianBase>(&law.base)) {
     const GaussianShape shape{*gaussian};
     const auto at = gaussian_cut(*gaussian, law.mixing, law.rate, cut);
-    found.loss_error = shape.error(largest - std::log(law.rate), std::max(std::abs(at.low), std::abs(at.high))) + mixing_error + 4 * unit * largest;
+    found.loss_error =
+        shape.error(largest - std::log(law.rate), std::max(std::abs(at.low), std::abs(at.high))) + mixing_error + 4 * unit * largest;
     // Each component leaves at most e^(-t^2 / 2) beyond t; the margin covers the rounding of the ends.
     found.cut_above = std::exp(static_cast<long double>(cut.log_above)) * 1.0000001L;
     found.cut_below = std::exp(static_cast<long double>(cut.log_below)) * 1.0000001L;
@@ -376,9 +378,8 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
       found.loss_error += 2 * shape.error(0, 0);
       add_continuous(pieces, shape, mix, reversed, found.anchor, step, -shape.inverse, shape.inverse);
     }
-    std::stable_sort(pieces.begin(), pieces.end(), [](const LossCell& a, const LossCell& b) {
-      return a.index != b.index ? a.index < b.index : a.excess < b.excess;
-    });
+    std::stable_sort(pieces.begin(), pieces.end(),
+                     [](const LossCell& a, const LossCell& b) { return a.index != b.index ? a.index < b.index : a.excess < b.excess; });
     found.cells = std::move(pieces);
   }
   if (law.infinite_mass > 0) {

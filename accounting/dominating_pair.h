@@ -66,7 +66,7 @@ struct LossCell {
 /// The cells of a law, by rising index, each index at most a few times.
 struct LossCells {
   std::vector<LossCell> cells;
-  double anchor;      ///< grid point i is anchor + i step, exactly
+  double anchor;  ///< grid point i is anchor + i step, exactly
   double step;
   double loss_error;  ///< losses in cell i lie within this of the ends of the cell
   /// Upper bounds on the P-mass that is in no cell: above all cells, and below all cells.

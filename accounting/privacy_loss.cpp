@@ -86,10 +86,12 @@ class PartsOf {
     law.infinite_mass = e.delta.value();
     both(law);
   }
-  /// Every bounded-range release is epsilon-differentially private; two outcomes of losses epsilon / 2 and -epsilon / 2 attain range epsilon.
+  /// Every bounded-range release is epsilon-differentially private; two outcomes of losses epsilon / 2 and -epsilon / 2 attain range
+  /// epsilon.
   void operator()(const Event::Exponential& e) {
     const LossLaw upper{two_atoms(e.epsilon.value())};
-    add({upper, LossLaw{two_atoms(e.epsilon.value() / 2)}, false, count_}, {upper, LossLaw{two_atoms(e.epsilon.value() / 2)}, false, count_});
+    add({upper, LossLaw{two_atoms(e.epsilon.value() / 2)}, false, count_},
+        {upper, LossLaw{two_atoms(e.epsilon.value() / 2)}, false, count_});
   }
   void operator()(const Event::KNorm& e) {
     if (e.dimension.value() == 1) return both(LossLaw{LaplaceBase{e.scale.value()}});
@@ -200,7 +202,8 @@ class ApproximateCumulants {
       Law law{{}, {}, static_cast<double>(part.count)};
       if (step > 1e-300) {
         for (const auto& cell : cells(part.upper, step, cut).cells) {
-          law.losses.push_back(anchor_of(part.upper, bounds) + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999)));
+          law.losses.push_back(anchor_of(part.upper, bounds) + static_cast<double>(cell.index) * step -
+                               std::log1p(-std::min(cell.excess, 0.999)));
           law.log_masses.push_back(cell.log_scale + std::log(cell.mass));
         }
       } else {
@@ -233,7 +236,9 @@ class ApproximateCumulants {
     std::vector<double> log_masses;
     double count;
   };
-  static double anchor_of(const LossLaw& law, const LossRange& bounds) { return std::holds_alternative<GaussianBase>(law.base) ? 0 : bounds.largest; }
+  static double anchor_of(const LossLaw& law, const LossRange& bounds) {
+    return std::holds_alternative<GaussianBase>(law.base) ? 0 : bounds.largest;
+  }
   static Cumulants at(const Law& law, double s) {
     double top = -infinity;
     for (std::size_t i = 0; i < law.losses.size(); ++i) top = std::max(top, law.log_masses[i] + s * law.losses[i]);
@@ -459,7 +464,8 @@ class Merger {
         const double fraction = position - std::floor(position);
         if (fraction < 1e-5) continue;
         const double gap = j + 1 < pieces_.size() ? static_cast<double>(pieces_[j + 1].index - piece.index) : 1e9;
-        cost += (heavy ? 1.0 : static_cast<double>(stride)) * piece.weight * std::min((1 - fraction) * std::max(gap, 1.0), 2 / ((grid_.s + 1) * grid_.step));
+        cost += (heavy ? 1.0 : static_cast<double>(stride)) * piece.weight *
+                std::min((1 - fraction) * std::max(gap, 1.0), 2 / ((grid_.s + 1) * grid_.step));
       }
       if (cost < best) {
         best = cost;
@@ -503,12 +509,12 @@ class ComposedCurve {
   long double start = 0;         // loss of entry 0
   long double log_scale = 0;
   Grid grid{};
-  double relative = 0;           // relative error of plain and weighted
-  double entry_error = 0;        // of each c
-  double wrapped = 0;            // bound on the tilted mass outside the window
-  long double beyond = 0;        // bound on delta's part from beyond the end of the window
-  long double log_total = 0;     // log of a bound on the tilted mass
-  long double infinite_less = 0; // bounds on the mass at infinite loss
+  double relative = 0;            // relative error of plain and weighted
+  double entry_error = 0;         // of each c
+  double wrapped = 0;             // bound on the tilted mass outside the window
+  long double beyond = 0;         // bound on delta's part from beyond the end of the window
+  long double log_total = 0;      // log of a bound on the tilted mass
+  long double infinite_less = 0;  // bounds on the mass at infinite loss
   long double infinite_more = 0;
 
   void accumulate(std::vector<double> entries) {
@@ -544,7 +550,8 @@ class ComposedCurve {
   }
   /// Chernoff's bound on delta at `epsilon`, which needs no window: (1 - e^-x) <= alias e^(s x).
   [[nodiscard]] long double chernoff(long double epsilon) const {
-    return infinite_more + std::exp(log_total + log_scale - static_cast<long double>(grid.s) * epsilon) * static_cast<long double>(alias_) * (1 + 1e-12L);
+    return infinite_more +
+           std::exp(log_total + log_scale - static_cast<long double>(grid.s) * epsilon) * static_cast<long double>(alias_) * (1 + 1e-12L);
   }
   /// The epsilon at which that bound is `delta`.
   [[nodiscard]] long double chernoff_epsilon(long double delta) const {
@@ -588,7 +595,7 @@ struct Side {
   long double log_scale = 0;
   long double right = 0;  // log of the Chernoff sums, relative to `loss`
   long double left = 0;
-  long double total = 0;  // log of the tilted mass
+  long double total = 0;   // log of the tilted mass
   long double length = 0;  // index of the last entry
 
   void take(const TiltedLaw& law, double count, const Window& window) {
@@ -671,7 +678,8 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
     out.log_total = side.total;
     // The window starts at a whole number of steps above the first entry, never below it.
     const long double target = (static_cast<long double>(window.least) + static_cast<long double>(window.largest) - span) / 2;
-    const long double skipped = std::max(0.0L, std::min(std::floor((target - side.loss) / step), std::max(0.0L, side.length + 1 - span / step)));
+    const long double skipped =
+        std::max(0.0L, std::min(std::floor((target - side.loss) / step), std::max(0.0L, side.length + 1 - span / step)));
     const auto rotation = static_cast<std::size_t>(std::fmod(skipped, static_cast<long double>(window.size)));
     std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(rotation), entries.end());
     out.start = side.loss + skipped * step;
@@ -684,7 +692,8 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
     const long double right = cut_right ? std::exp(log_right) * (1 + 1e-12L) : 0;
     const long double left = cut_left ? std::exp(log_left) * (1 + 1e-12L) : 0;
     out.wrapped = static_cast<double>(std::min(right + left, 1e300L)) * (1 + 1e-12);
-    if (is_upper) out.beyond = right * std::exp(side.log_scale - static_cast<long double>(grid.s) * (side.loss + ends * step)) * (1 + 1e-12L);
+    if (is_upper)
+      out.beyond = right * std::exp(side.log_scale - static_cast<long double>(grid.s) * (side.loss + ends * step)) * (1 + 1e-12L);
     out.infinite_less = std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L));
     out.infinite_more = std::max(0.0L, -std::expm1(infinite_more) * (1 + 1e-15L));
     out.accumulate(std::move(entries));
@@ -810,7 +819,7 @@ struct Task {
   double support_largest = 0;
   double right_tilt = 0;
   double left_tilt = 0;
-  double cell_range = 0;    // the longest range of a single law
+  double cell_range = 0;  // the longest range of a single law
   Enclosure answer{0, infinity};
   double width = infinity;
   double step = 0;
@@ -916,8 +925,8 @@ class Run {
 
  private:
   [[noreturn]] void refuse_memory(double bytes) const {
-    throw Error{ErrorCode::memory, fmt::format("an answer of width {} needs about {:.3g} bytes, more than the {} allowed", accountant_.width, bytes,
-                                               accountant_.memory)};
+    throw Error{ErrorCode::memory, fmt::format("an answer of width {} needs about {:.3g} bytes, more than the {} allowed",
+                                               accountant_.width, bytes, accountant_.memory)};
   }
   const PrivacyLoss& accountant_;
   const Question& question_;
@@ -943,7 +952,8 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
     }
     return all;
   }
-  if (!(accountant.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
+  if (!(accountant.width > 0))
+    throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
   const auto combined = [&] {
     Enclosure all{0, 0};
     for (const auto& task : tasks) all = {std::max(all.lower, task.answer.lower), std::max(all.upper, task.answer.upper)};

@@ -44,7 +44,8 @@ TEST(CircularProduct, IsWithinItsBound) {
       const auto b = direct_power(second, size, count);
       double worst = 0;
       for (std::size_t i = 0; i < size; ++i) {
-        worst = std::max({worst, std::abs(static_cast<double>(result.first[i] - a[i])), std::abs(static_cast<double>(result.second[i] - b[i]))});
+        worst = std::max(
+            {worst, std::abs(static_cast<double>(result.first[i] - a[i])), std::abs(static_cast<double>(result.second[i] - b[i]))});
       }
       EXPECT_LE(worst, result.error) << size << ' ' << count;
       EXPECT_LT(result.error, 1e-11 * count);

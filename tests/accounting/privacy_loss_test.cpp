@@ -94,7 +94,8 @@ TEST(PrivacyLossDelta, ContainsTheBinomialTruth) {
     unsigned count;
     double epsilon;
   };
-  for (const auto& [loss, count, at] : {Case{0.1, 100, 1.5}, {0.1, 100, 0.0}, {0.03, 700, 4.7}, {1.3, 7, 5.0}, {0.5, 1, 0.2}, {2.0, 40, 79.0}}) {
+  for (const auto& [loss, count, at] :
+       {Case{0.1, 100, 1.5}, {0.1, 100, 0.0}, {0.03, 700, 4.7}, {1.3, 7, 5.0}, {0.5, 1, 0.2}, {2.0, 40, 79.0}}) {
     const std::string text = "repeat(" + std::to_string(count) + ", pure(" + std::to_string(loss) + "))";
     const auto found = delta_of(text, at, 1e-4, replace);
     const Real truth = binomial_delta(loss, count, at);
@@ -135,7 +136,8 @@ TEST(PrivacyLossDelta, ContainsOneSubsampledGaussian) {
     const auto found = delta(PrivacyLoss{}, event, Epsilon{at});
     const Real inner = log1p(expm1(Real{at}) / Real{rate});
     const Real truth = Real{rate} * reference::gaussian_delta(Real{1} / Real{multiplier}, inner);
-    EXPECT_TRUE(contains(found, truth)) << rate << ' ' << multiplier << ' ' << at << ": " << found.lower << ' ' << found.upper << ' ' << truth;
+    EXPECT_TRUE(contains(found, truth)) << rate << ' ' << multiplier << ' ' << at << ": " << found.lower << ' ' << found.upper << ' '
+                                        << truth;
   }
 }
 
@@ -154,7 +156,8 @@ TEST(PrivacyLossEpsilon, HoldsAtEveryDelta) {
     double delta;
     double epsilon;
   };
-  for (const auto& [at, truth] : {Case{1e-10, 9.3161385}, {1e-15, 11.7599785}, {1e-20, 13.8797727}, {1e-30, 17.6350611}, {1e-100, 40.4548447}}) {
+  for (const auto& [at, truth] :
+       {Case{1e-10, 9.3161385}, {1e-15, 11.7599785}, {1e-20, 13.8797727}, {1e-30, 17.6350611}, {1e-100, 40.4548447}}) {
     const auto found = epsilon_of(job_a, at, 1e-3);
     EXPECT_TRUE(found.contains(truth)) << at << ": " << found.lower << ' ' << found.upper;
     EXPECT_LE(found.width(), 1e-3) << at;
@@ -176,7 +179,8 @@ TEST(PrivacyLossEpsilon, BatchesWithoutReplacement) {
 TEST(PrivacyLossEpsilon, DifferentPairs) {
   std::string text = "compose(";
   for (int i = 0; i < 1000; i += 50) {
-    text += (i == 0 ? "" : ",") + ("repeat(500, poisson(" + std::to_string(0.005 + 0.00001 * i) + ", gaussian(" + std::to_string(1 + 0.001 * i) + ")))");
+    text += (i == 0 ? "" : ",") +
+            ("repeat(500, poisson(" + std::to_string(0.005 + 0.00001 * i) + ", gaussian(" + std::to_string(1 + 0.001 * i) + ")))");
   }
   const auto together = epsilon_of(text + ")", 1e-5, 1e-2);
   EXPECT_GT(together.lower, 3.0);
