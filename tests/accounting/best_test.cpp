@@ -1,0 +1,68 @@
+#include <surety/accounting/best.h>
+
+#include <gtest/gtest.h>
+
+#include <reference/refusal.h>
+#include <limits>
+
+namespace surety::accounting {
+namespace {
+
+using reference::refusal_of;
+
+Event event(const char* text, Adjacency adjacency = Adjacency::add_or_remove_one) { return parse_event(text, adjacency); }
+
+TEST(Best, LiesInEveryOpinion) {
+  const auto best = best_epsilon(event("repeat(700, poisson(0.02, gaussian(1.3)))"), Delta{1e-6});
+  int answers = 0;
+  for (const auto& opinion : best.opinions) {
+    if (!opinion.value) continue;
+    ++answers;
+    EXPECT_LE(opinion.value->lower, best.value.lower) << opinion.accountant;
+    EXPECT_GE(opinion.value->upper, best.value.upper) << opinion.accountant;
+  }
+  EXPECT_GE(answers, 3);
+  EXPECT_EQ(best.accountant, "contour");
+}
+
+TEST(Best, SaysWhyAnAccountantHasNoOpinion) {
+  const auto best = best_delta(event("repeat(9, laplace(4))"), Epsilon{1});
+  for (const auto& opinion : best.opinions) EXPECT_NE(opinion.value.has_value(), !opinion.refusal.empty()) << opinion.accountant;
+  EXPECT_FALSE(best.opinions.front().value);
+  EXPECT_NE(best.opinions.front().refusal.find("laplace(4)"), std::string::npos);
+}
+
+TEST(Best, OfAPureEventIsFiniteAtDeltaZero) {
+  const auto best = best_epsilon(event("repeat(3, pure(0.25))"), Delta{0});
+  EXPECT_TRUE(best.value.contains(0.75));
+  EXPECT_LT(best.value.upper, 0.7501);
+}
+
+TEST(Best, OfAGaussianIsInfiniteAtDeltaZero) {
+  EXPECT_EQ(best_epsilon(event("gaussian(3)"), Delta{0}).value.upper, std::numeric_limits<double>::infinity());
+}
+
+TEST(Best, RefusesByNameWhatNobodyKnows) {
+  const auto refusal = refusal_of([] { return best_epsilon(event("poisson(0.1, zcdp(0.3))"), Delta{1e-5}); });
+  EXPECT_TRUE(refusal.says(ErrorCode::unsupported, "no accountant has a theorem for poisson(0.1, zcdp(0.3))")) << refusal;
+}
+
+TEST(SecondOpinion, IsTheTightestOfTheOthers) {
+  const auto best = best_epsilon(event("repeat(50, gaussian(12))"), Delta{1e-6});
+  const auto* second = second_opinion(best);
+  ASSERT_NE(second, nullptr);
+  EXPECT_NE(second->accountant, best.accountant);
+  for (const auto& opinion : best.opinions) {
+    if (opinion.value && opinion.accountant != best.accountant) EXPECT_GE(opinion.value->upper, second->value->upper);
+  }
+}
+
+TEST(Quick, OverlapsBest) {
+  for (const char* text : {"repeat(50, gaussian(12))", "repeat(300, poisson(0.02, gaussian(1.1)))", "repeat(20, laplace(7))"}) {
+    EXPECT_TRUE(overlap(quick_epsilon(event(text), Delta{1e-6}), best_epsilon(event(text), Delta{1e-6}).value)) << text;
+    EXPECT_TRUE(overlap(quick_delta(event(text), Epsilon{0.9}), best_delta(event(text), Epsilon{0.9}).value)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace surety::accounting
