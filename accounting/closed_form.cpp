@@ -143,7 +143,11 @@ Interval gaussian_mu_squared(const Event& event, mpfr_prec_t precision) {
 }
 
 Enclosure delta(const ClosedForm&, const Event& event, Epsilon epsilon) { return delta_of(mu_of(event), epsilon.value()); }
-Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) { return epsilon_of(mu_of(event), delta.value()); }
+Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
+  const Real mu = mu_of(event);
+  static_cast<void>(mu(first_precision));  // refuses other events also where delta = 0 leaves nothing to compute
+  return epsilon_of(mu, delta.value());
+}
 
 Enclosure gaussian_delta(Mu mu, Epsilon epsilon) {
   if (mu.value() == 0) return {0, 0};

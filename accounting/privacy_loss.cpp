@@ -268,10 +268,16 @@ struct Saddle {
   double log_delta;
 };
 
-/// \param excess rises with s and changes its sign at the tilt; s between 1e-4 and 1e7.
-Saddle find_saddle(const ApproximateCumulants& k, const std::function<double(double, const Cumulants&)>& excess) {
+/// A step times the tilt is at most this, so that the tilt over one step is far from overflow.
+constexpr double most_tilt_per_step = 40;
+/// The same for the tilts of the ends: log_transform raises it to the 64th power.
+constexpr double most_end_tilt_per_step = 8;
+
+/// \param excess rises with s and changes its sign at the tilt; s between 1e-4 and `most`, at which it stays where the best one is
+/// larger (near the largest loss, where there is an atom, it is infinite).
+Saddle find_saddle(const ApproximateCumulants& k, double most, const std::function<double(double, const Cumulants&)>& excess) {
   double low = std::log(1e-4);
-  double high = std::log(1e7);
+  double high = std::log(most);
   for (int i = 0; i < 20; ++i) {
     const double mid = 0.5 * (low + high);
     (excess(std::exp(mid), k.at(std::exp(mid))) < 0 ? low : high) = mid;
@@ -842,7 +848,7 @@ Task prepare(const Parts& parts, const Question& question, double width) {
     task.cut = {log_delta - log_count - 22, -45 - log_count};
     const ApproximateCumulants k{parts, task.cut};
     // The derivatives by s of (K + log alias - log delta) / s and of K + log alias - s epsilon; both functions have one minimum.
-    task.saddle = find_saddle(k, [&](double s, const Cumulants& at) {
+    task.saddle = find_saddle(k, std::clamp(20 / width, 1.0, 1e7), [&](double s, const Cumulants& at) {
       const double slope = at.mean + std::log(s / (s + 1));
       if (question.delta) return s * slope - (at.value + log_alias(s) - log_delta);
       return at.value + log_alias(s) - s * *question.epsilon < -1500 ? 1.0 : slope - *question.epsilon;
@@ -854,7 +860,7 @@ Task prepare(const Parts& parts, const Question& question, double width) {
     }
     const double s = task.saddle.s;
     const auto here = k.at(s);
-    const double deviation = std::sqrt(here.variance) + 1e-12;
+    const double deviation = std::sqrt(here.variance) + 4 * std::min(width, 1.0);
     // Ends of the window: the smallest one for which Chernoff's bound leaves e^-quiet.
     const double quiet = 8 - std::log(std::min(0.5, s * width));
     task.largest = infinity;
@@ -898,6 +904,7 @@ class Run {
 
   /// The enclosure of one direction at a step of at most `step`; the step used is left in the task.
   [[nodiscard]] Enclosure operator()(Task& task, double step) const {
+    step = std::min({step, most_tilt_per_step / task.saddle.s, most_end_tilt_per_step / std::max(task.right_tilt, task.left_tilt)});
     Window window{task.least, task.largest, step, 4, task.saddle.s, task.right_tilt, task.left_tilt};
     if (task.distance > 0) window.step = task.distance / std::ceil(task.distance / step);
     // A law may reach two steps beyond its range at either end.
@@ -913,6 +920,10 @@ class Run {
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     task.step = window.step;
     const auto pair = compose(task.parts, window, task.cut);
+    for (const auto* curve : {&pair.upper, &pair.lower}) {
+      const long double all = curve->log_scale + curve->log_total + curve->wrapped + curve->beyond + curve->entry_error;
+      if (std::isnan(all) || std::isnan(curve->plain.front())) throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
+    }
     return question_.delta ? epsilon_of(pair, *question_.delta) : delta_of(pair, *question_.epsilon);
   }
 

@@ -1,5 +1,6 @@
 #include <surety/accounting/zcdp.h>
 
+#include <algorithm>
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <limits>
@@ -106,7 +107,7 @@ Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
   // On the envelope over t: epsilon = (1 + 2 t) rho + log(t / (1 + t)) and log(1 / delta) = t^2 rho + log(1 + t).
   const double level = -std::log(delta.value());
   // In u = t / largest, lest the root finder overflow.
-  const double largest = std::min(std::sqrt(level / rho_near), std::expm1(level)) * (1 + 1e-12);
+  const double largest = std::min({std::sqrt(level / rho_near), std::expm1(level), 1e300}) * (1 + 1e-12);
   const auto excess = [&](double u) { return (u * largest * (u * largest * rho_near) + std::log1p(u * largest)) / level - 1; };
   double best = excess(1) > 0 ? crossing(excess, 0, 1) * largest : largest;
   best = std::min(std::max(best, std::numeric_limits<double>::min()), std::numeric_limits<double>::max());
