@@ -1,0 +1,202 @@
+// The accounting jobs, each by every accountant that can do it: account/<job>/<accountant>. A case checks that its enclosure
+// contains the value that is known from independent high-precision methods; one that does not fails the run.
+//
+//   a  Poisson-sampled Gaussian, rate 0.01, multiplier 1, 10,000 times, delta = 1e-5, add-or-remove-one
+//   b  the same, 100 times as narrow
+//   c  smallest multiplier for epsilon = 1, delta = 1e-6, rate 0.001, 100,000 times
+//   d  1,000 different Poisson-sampled Gaussians (multiplier 1 + i/1000, rate 0.005 + 0.01 i/1000), 10 times each, delta = 1e-5
+//   e  Laplace of scale 10, 1,000 times, delta = 1e-6
+//   f  job a at delta = 1e-10, 1e-15, 1e-20, 1e-30, 1e-100
+//   g  batches of 600 of 60,000 records without replacement, multiplier 1, 10,000 times, delta = 1e-5, replace-one
+//
+// reference/exp is a fixed workload: times are compared between machines as ratios to it.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <surety/accounting/contour.h>
+#include <surety/accounting/privacy_loss.h>
+#include <surety/accounting/renyi.h>
+
+namespace surety::accounting {
+namespace {
+
+Event sampled(double rate, double multiplier, std::uint64_t times) {
+  const Event batch = poisson_sampled(SamplingRate{rate}, gaussian(NoiseMultiplier{multiplier}, Adjacency::add_or_remove_one));
+  return repeated(Count{times}, batch);
+}
+
+Event job_a() { return sampled(0.01, 1, 10'000); }
+
+Event job_d() {
+  std::vector<Event> events;
+  for (int i = 0; i < 1000; ++i) events.push_back(sampled(0.005 + 0.01 * i / 1000, 1 + i / 1000.0, 10));
+  return composed(std::move(events));
+}
+
+Event job_e() { return repeated(Count{1000}, release(Event::Laplace{NoiseScale{10}}, Adjacency::add_or_remove_one)); }
+
+Event job_g() {
+  const Event batch = gaussian(NoiseMultiplier{1}, Adjacency::replace_one);
+  return repeated(Count{10'000}, sampled_without_replacement(Batches{Count{60'000}, Count{600}}, batch));
+}
+
+/// The smallest multiplier of job c: at its upper end the certified delta meets the target, at its lower end no delta can. The
+/// settings go from coarse to fine; each narrows the search for the next.
+template <class Accountant>
+Enclosure job_c(const std::vector<Accountant>& settings) {
+  constexpr double target = 1e-6;
+  double fails = 0;
+  double meets = std::numeric_limits<double>::infinity();
+  double center = std::log(1.0);
+  double reach = std::log(2.0);
+  for (const Accountant& accountant : settings) {
+    const auto excess = [&](double log_multiplier) {
+      const double multiplier = std::exp(log_multiplier);
+      const Enclosure cost = delta(accountant, sampled(0.001, multiplier, 100'000), Epsilon{1});
+      if (cost.lower > target) fails = std::max(fails, multiplier);
+      if (cost.upper <= target) meets = std::min(meets, multiplier);
+      return std::log(cost.upper / target);
+    };
+    double low = center - reach;
+    double high = center;
+    double at_low = excess(low);
+    double at_high = excess(high);
+    for (; at_high > 0; at_high = excess(high)) {
+      low = high;
+      at_low = at_high;
+      high += reach;
+    }
+    for (; at_low <= 0; at_low = excess(low)) {
+      high = low;
+      at_high = at_low;
+      low -= reach;
+    }
+    std::uintmax_t steps = 60;
+    const double tolerance = accountant.width / 10;
+    const auto close = [&](double a, double b) { return b - a < tolerance; };
+    center = boost::math::tools::toms748_solve(excess, low, high, at_low, at_high, close, steps).second;
+    reach = accountant.width;
+  }
+  return {fails, meets};
+}
+
+/// What is asked of an answer; 0 where nothing is.
+struct Target {
+  double milliseconds = 0;
+  double width = 0;
+  double lower = 0;  ///< at least
+  double upper = 0;  ///< at most
+};
+
+struct Case {
+  std::string name;
+  std::function<Enclosure()> answer;
+  Enclosure truth;  ///< the digits to which it is known
+  Target target;
+};
+
+double peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+void run(benchmark::State& state, const Case& job) {
+  try {
+    Enclosure answer{0, 0};
+    for (auto _ : state) benchmark::DoNotOptimize(answer = job.answer());
+    state.counters["upper"] = answer.upper;
+    state.counters["width"] = answer.width();
+    const auto note = [&](const char* name, double value) {  // a 0 would make the file's coefficients of variation NaN
+      if (value > 0) state.counters[name] = value;
+    };
+    note("lower", answer.lower);
+    note("target_ms", job.target.milliseconds);
+    note("target_width", job.target.width);
+    note("target_lower", job.target.lower);
+    note("target_upper", job.target.upper);
+    state.counters["peak_mb"] = peak_megabytes();
+    if (!overlap(answer, job.truth)) {
+      state.SkipWithError(fmt::format("[{}, {}] does not contain {}", answer.lower, answer.upper, job.truth.lower).c_str());
+    }
+  } catch (const Error& error) {
+    state.SkipWithError(error.what());
+  }
+}
+
+Enclosure known(double value, double digit) { return {value - digit / 2, value + digit / 2}; }
+
+template <class Accountant>
+std::function<Enclosure()> ask(const Accountant& accountant, Event event, double at_delta) {
+  return [=] { return epsilon(accountant, event, Delta{at_delta}); };
+}
+
+std::vector<Case> cases() {
+  const Enclosure a = known(6.187712390, 1e-9);
+  const Enclosure c = known(1.50583356, 1e-8);
+  const Enclosure d = known(3.1631240, 1e-7);
+  // In the order of what they may hold in memory: 64 MB up to e, 256 MB from then on.
+  std::vector<Case> all{
+      {"a/grid", ask(PrivacyLoss{.width = 1e-4}, job_a(), 1e-5), a, {.milliseconds = 25, .width = 1e-4}},
+      {"a/contour", ask(Contour{.width = 1e-8}, job_a(), 1e-5), a, {.milliseconds = 5, .width = 1e-8}},
+      {"a/renyi", ask(Renyi{}, job_a(), 1e-5), a, {.milliseconds = 1, .upper = 6.7128}},
+      {"c/grid",
+       [] {
+         return job_c(std::vector<PrivacyLoss>{{.width = 1e-2}, {.width = 1e-3}, {.width = 4e-5}});
+       },
+       c,
+       {.milliseconds = 300, .upper = 1.505860}},
+      {"c/contour", [] { return job_c(std::vector<Contour>{{.width = 1e-6}}); }, c, {.milliseconds = 60, .upper = 1.505860}},
+      {"e/grid", ask(PrivacyLoss{.width = 1e-4}, job_e(), 1e-6), known(18.950287368, 1e-9), {.milliseconds = 25, .width = 1e-4}},
+      {"b/grid", ask(PrivacyLoss{.width = 1e-6}, job_a(), 1e-5), a, {.milliseconds = 600, .width = 1e-6}},
+      {"d/grid", ask(PrivacyLoss{.width = 1e-3}, job_d(), 1e-5), d, {.milliseconds = 10'000, .width = 1e-3}},
+      {"d/contour", ask(Contour{.width = 1e-6}, job_d(), 1e-5), d, {.milliseconds = 3'000, .width = 1e-6}},
+      {"d/renyi", ask(Renyi{}, job_d(), 1e-5), d, {.milliseconds = 100, .upper = 3.4363}},
+  };
+  struct Tail {
+    const char* name;
+    double delta, epsilon;
+  };
+  for (const Tail& tail : {Tail{"1e-10", 1e-10, 9.3161385}, Tail{"1e-15", 1e-15, 11.7599785}, Tail{"1e-20", 1e-20, 13.8797727},
+                           Tail{"1e-30", 1e-30, 17.6350611}, Tail{"1e-100", 1e-100, 40.4548447}}) {
+    const Enclosure truth = known(tail.epsilon, 1e-7);
+    const std::string job = fmt::format("f/{}", tail.name);
+    all.push_back({job + "/grid", ask(PrivacyLoss{.width = 1e-3}, job_a(), tail.delta), truth, {.milliseconds = 60, .width = 1e-3}});
+    all.push_back({job + "/contour", ask(Contour{.width = 1e-6}, job_a(), tail.delta), truth, {.milliseconds = 10, .width = 1e-6}});
+  }
+  // Known only to lie between concrete data sets and the dominating profile.
+  all.push_back(
+      {"g/grid", ask(PrivacyLoss{.width = 1e-4}, job_g(), 1e-5), {6.1877, 8.0840}, {.milliseconds = 80, .lower = 6.1877, .upper = 8.0840}});
+  return all;
+}
+
+void reference(benchmark::State& state) {
+  for (auto _ : state) {
+    double sum = 0;
+    for (int i = 0; i < 10'000'000; ++i) sum += std::exp(-1e-6 * i);
+    benchmark::DoNotOptimize(sum);
+  }
+}
+
+const bool registered = [] {
+  benchmark::RegisterBenchmark("reference/exp", reference)->Unit(benchmark::kMillisecond);
+  for (const Case& job : cases()) {
+    benchmark::RegisterBenchmark(("account/" + job.name).c_str(), [job](benchmark::State& state) {
+      run(state, job);
+    })->Unit(benchmark::kMillisecond);
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace surety::accounting
