@@ -416,7 +416,7 @@ void check_work(const Composition::Optimal& accountant, std::span<const Promise>
 }
 
 /// Beyond this the exponentials of the theorem mean nothing; basic composition is as good.
-bool is_extreme(std::span<const Promise> promises) { return !(sum_of_epsilons(promises).enclosure().upper < 1e4); }
+bool is_extreme(std::span<const Promise> promises) { return !(sum_of_epsilons(promises).enclosure().upper < 1e9); }
 
 }  // namespace
 
@@ -459,7 +459,9 @@ Enclosure epsilon(const Composition::Optimal& accountant, std::span<const Promis
   if (is_extreme(promises)) return at_most(sum_of_epsilons(promises).enclosure().upper);
   if (parts.count_of_epsilon.size() == 1) {
     const auto& [each, k] = *parts.count_of_epsilon.begin();
-    return Answers{k, each}.epsilon(target);
+    const auto found = Answers{k, each}.epsilon(target);
+    const double largest = sum_of_epsilons(promises).enclosure().upper;
+    return {std::min(found.lower, largest), std::min(found.upper, largest)};
   }
   check_work(accountant, promises);
   const double upper =

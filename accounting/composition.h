@@ -54,7 +54,7 @@ struct Composition {
 [[nodiscard]] Enclosure delta(const Composition::Advanced& accountant, std::span<const Promise> promises, Epsilon epsilon);
 /// Two-sided: the lower end is attained by some releases that keep the promises. Width relative 1e-15 for one epsilon, see
 /// `Composition::Optimal::points` for several.
-/// [0, sum of epsilons] where that sum exceeds 10^4.
+/// [0, sum of epsilons] where that sum exceeds 10^9.
 /// \throws Error{unsupported} for more than 10^7 releases, or when points x releases exceeds 2 x 10^9 where epsilons differ.
 /// \complexity one epsilon: O(sqrt(k)) terms of some microseconds; several: O(points x releases).
 /// \source docs/guarantees-composition.md#optimal.
