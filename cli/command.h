@@ -29,6 +29,7 @@ inline constexpr int internal = 70;
 
 void add_account(CLI::App& app, Action& chosen);
 void add_calibrate(CLI::App& app, Action& chosen);
+void add_curve(CLI::App& app, Action& chosen);
 void add_train(CLI::App& app, Action& chosen);
 void add_predict(CLI::App& app, Action& chosen);
 void add_audit(CLI::App& app, Action& chosen);

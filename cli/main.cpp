@@ -1,4 +1,4 @@
-// surety: calibrate, account, train, predict, audit, ledger.
+// surety: calibrate, account, curve, train, predict, audit, ledger.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -82,6 +82,7 @@ int run(int argc, char** argv) {
   Action chosen;
   add_calibrate(app, chosen);
   add_account(app, chosen);
+  add_curve(app, chosen);
   add_train(app, chosen);
   add_predict(app, chosen);
   add_audit(app, chosen);
