@@ -38,7 +38,7 @@ TEST(Calibrate, FindsTheMultiplierOfTheMainJob) {
   EXPECT_EQ(json["delta"], 1e-5);
   EXPECT_EQ(json["adjacency"], "replace-one");
   EXPECT_EQ(json["accountant"], "closed-form");
-  EXPECT_LT(json["largest_failing"], json["z"]);
+  EXPECT_LT(json["failing"], json["z"]);
   EXPECT_GE(json["independent"]["epsilon"]["upper"], json["epsilon"]["lower"]);
 }
 

@@ -1,0 +1,84 @@
+// surety curve, and what account and calibrate say of events that more than one accountant knows.
+#include "surety_process.h"
+
+namespace surety_test {
+namespace {
+
+const std::string sampled = "repeat(500, poisson(0.02, gaussian(1.5)))";
+
+Words curve(const std::string& event, const Words& more) {
+  return Words{"curve", "--event", event, "--adjacency", "add-or-remove-one"} + more;
+}
+
+TEST(Curve, PassesThroughWhatAccountSays) {
+  const auto points = surety(curve(sampled, {"--from", "0.5", "--to", "2", "--points", "4", "--json"})).json()["points"];
+  ASSERT_EQ(points.size(), 4u);
+  EXPECT_EQ(points[3]["epsilon"], 2);
+  const auto cost = surety({"account", "--event", sampled, "--adjacency", "add-or-remove-one", "--epsilon", "2", "--json"}).json();
+  EXPECT_LE(points[3]["delta"]["lower"].get<double>(), cost["delta"]["upper"].get<double>());
+  EXPECT_GE(points[3]["delta"]["upper"].get<double>(), cost["delta"]["lower"].get<double>());
+  for (std::size_t i = 1; i < points.size(); ++i) EXPECT_LT(points[i]["delta"]["upper"], points[i - 1]["delta"]["lower"]);
+}
+
+TEST(Curve, SaysTheSameInCsvAndJson) {
+  const Words question{"--kind", "epsilon", "--from", "1e-9", "--to", "1e-3", "--points", "3"};
+  const auto json = surety(curve("gaussian(2)", question + Words{"--json"})).json()["points"];
+  std::istringstream csv{surety(curve("gaussian(2)", question)).out};
+  std::string line;
+  std::getline(csv, line);
+  EXPECT_EQ(line, "delta,epsilon_lower,epsilon_upper");
+  for (const auto& point : json) {
+    std::getline(csv, line);
+    EXPECT_EQ(std::strtod(line.substr(line.rfind(',') + 1).c_str(), nullptr), point["epsilon"]["upper"].get<double>()) << line;
+  }
+}
+
+TEST(Curve, DrawsAndTradesOff) {
+  const auto svg = surety(curve("gaussian(1.5)", {"--kind", "tradeoff", "--points", "5", "--format", "svg"}));
+  EXPECT_EQ(svg.code, 0);
+  EXPECT_EQ(svg.out.rfind("<svg", 0), 0u);
+  EXPECT_NE(svg.out.find("</svg>"), std::string::npos);
+  EXPECT_EQ(svg.out.find("inf"), std::string::npos);
+  const auto points = surety(curve("gaussian(1.5)", {"--kind", "tradeoff", "--points", "5", "--json"})).json()["points"];
+  // Phi(Phi^-1(0.5) - 1 / 1.5) at the false positive rate 1/2.
+  EXPECT_NEAR(points[2]["false_negative_rate"]["lower"].get<double>(), 0.252493, 1e-6);
+}
+
+TEST(Curve, RefusesRangesThatAreNone) {
+  expect_refused(curve("gaussian(2)", {"--from", "3", "--to", "1"}), 2, {"--to is 1", "must be greater than"});
+  expect_refused(curve("gaussian(2)", {"--kind", "epsilon", "--from", "0"}), 2, {"--from is 0"});
+  expect_refused(curve("gaussian(2)", {"--points", "1"}), 2, {"--points is", "1"});
+  expect_refused(curve("gaussian(2)", {"--from", "-1"}), 2, {"epsilon is -1"});
+}
+
+TEST(Account, ExplainsItsAnswer) {
+  const Words question{"account", "--event", sampled, "--adjacency", "add-or-remove-one", "--delta", "1e-5", "--explain"};
+  const auto text = surety(question).out;
+  EXPECT_NE(text.find("A shuffled data set is not that"), std::string::npos);
+  EXPECT_NE(text.find("privacy-loss epsilon in"), std::string::npos);
+  const auto json = surety(question + Words{"--json"}).json();
+  EXPECT_EQ(json["accountant"], "contour");
+  EXPECT_EQ(json["accountants"].size(), 5u);
+  EXPECT_FALSE(json["explanation"].empty());
+}
+
+TEST(Account, NeverTreatsShuffledAsSampled) {
+  const auto cost = surety({"account", "--event", "repeat(10, shuffled(1000, 10, gaussian(3)))", "--adjacency", "replace-one", "--delta",
+                            "1e-5", "--json"})
+                        .json();
+  const auto known_batch =
+      surety({"account", "--event", "repeat(10, gaussian(3))", "--adjacency", "replace-one", "--delta", "1e-5", "--json"}).json();
+  EXPECT_GE(cost["epsilon"]["upper"].get<double>(), known_batch["epsilon"]["lower"].get<double>());
+}
+
+TEST(Calibrate, SolvesForACount) {
+  const auto json = surety({"calibrate", "--event", "repeat(n, poisson(0.01, gaussian(1)))", "--solve", "n", "--adjacency",
+                            "add-or-remove-one", "--epsilon", "4", "--delta", "1e-5", "--json"})
+                        .json();
+  EXPECT_EQ(json["n"], 4568);
+  EXPECT_EQ(json["failing"], 4569);
+  EXPECT_EQ(json["parameter"], "count");
+}
+
+}  // namespace
+}  // namespace surety_test
