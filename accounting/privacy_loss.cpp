@@ -113,6 +113,14 @@ class PartsOf {
 
  private:
   void add(Part removed, Part added) {
+    for (const auto* part : {&removed, &added}) {
+      // Cells of a grid are no smaller than 1e-12 of anything; a loss so small has no digits there.
+      const auto bounds = range(part->upper, {-60, -60});
+      const double width = bounds.largest - bounds.least;
+      if (!(width > 1e-14) && !(width == 0 && std::holds_alternative<AtomsBase>(part->upper.base))) {
+        refuse(*leaf_, "has losses too small for a grid; try renyi");
+      }
+    }
     out_.removed.push_back(std::move(removed));
     out_.added.push_back(std::move(added));
   }

@@ -85,6 +85,7 @@ Interval zcdp_rho(const Event& event, mpfr_prec_t bits) { return std::visit(RhoO
 Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
   const Interval rho = zcdp_rho(event, precision);
   const double rho_near = rho.enclosure().upper;
+  if (rho_near == 0) return at_most(0);
   // Stationarity in t: (1 + 2 t) rho + log(t / (1 + t)) = epsilon, increasing in t = e^s; scaled, lest the root finder overflow.
   const double scale = 1 + epsilon.value() + rho_near;
   const auto slope = [&](double s) { return ((1 + 2 * std::exp(s)) * rho_near - std::log1p(std::exp(-s)) - epsilon.value()) / scale; };
@@ -103,6 +104,7 @@ Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
   if (delta.value() == 0) return at_most(infinity);
   const Interval rho = zcdp_rho(event, precision);
   const double rho_near = rho.enclosure().upper;
+  if (rho_near == 0) return at_most(0);
   if (!std::isfinite(rho_near)) return at_most(infinity);
   // On the envelope over t: epsilon = (1 + 2 t) rho + log(t / (1 + t)) and log(1 / delta) = t^2 rho + log(1 + t).
   const double level = -std::log(delta.value());

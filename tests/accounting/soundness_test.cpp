@@ -43,7 +43,7 @@ constexpr mpfr_prec_t bits = 320;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::size_t default_cases = 300;  // a sanitizer without optimisation is some 50 times slower
 #else
-constexpr std::size_t default_cases = 6000;
+constexpr std::size_t default_cases = 5000;
 #endif
 
 Real real(double value) { return Real{value, bits}; }
