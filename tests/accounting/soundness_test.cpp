@@ -527,5 +527,59 @@ TEST(Soundness, EveryEnclosureContainsTheTruth) {
   }
 }
 
+// ---- properties ----
+
+Enclosure best_of(const std::string& text, double delta_at) {
+  return best_epsilon(parse_event(text, Adjacency::add_or_remove_one), Delta{delta_at}, Effort{.width = 1e-3}).value;
+}
+
+TEST(SoundnessProperties, CompositionCommutesAndAssociates) {
+  const std::string a = "poisson(0.1, gaussian(1))";
+  const std::string b = "repeat(3, laplace(2))";
+  const std::string c = "gaussian(1.5)";
+  const auto compose = [](const std::string& x, const std::string& y) { return "compose(" + x + ", " + y + ")"; };
+  for (const double at : {0.1, 1e-6, 1e-30}) {
+    const auto first = best_of(compose(compose(a, b), c), at);
+    EXPECT_TRUE(overlap(first, best_of(compose(a, compose(b, c)), at))) << at;
+    EXPECT_TRUE(overlap(first, best_of(compose(c, compose(b, a)), at))) << at;
+  }
+}
+
+// The second of each pair costs at least as much: never is its upper bound below the first one's lower bound.
+TEST(SoundnessProperties, EpsilonIsMonotone) {
+  std::mt19937_64 words{1234};
+  for (std::size_t i = 0; i < default_cases / 150; ++i) {
+    const double sigma = log_uniform(words, 0.5, 5);
+    const double rate = log_uniform(words, 1e-3, 0.5);
+    const auto count = static_cast<int>(log_uniform(words, 1, 1000));
+    const double at = log_uniform(words, 1e-20, 0.1);
+    const double more = log_uniform(words, 1.01, 2);
+    const auto text = [](int times, double q, double z) { return fmt::format("repeat({}, poisson({}, gaussian({})))", times, q, z); };
+    const auto here = best_of(text(count, rate, sigma), at);
+    EXPECT_GE(best_of(text(count, rate, sigma / more), at).upper, here.lower) << text(count, rate, sigma);
+    EXPECT_GE(best_of(text(count, rate * more, sigma), at).upper, here.lower) << text(count, rate, sigma);
+    EXPECT_GE(best_of(text(2 * count, rate, sigma), at).upper, here.lower) << text(count, rate, sigma);
+    EXPECT_GE(best_of(text(count, rate, sigma), at / more).upper, here.lower) << text(count, rate, sigma);
+  }
+}
+
+TEST(SoundnessProperties, SamplingEveryRecordIsNoSampling) {
+  for (const double at : {0.5, 1e-5, 1e-50}) {
+    const auto plain = best_of("repeat(10, gaussian(2))", at);
+    const auto sampled = best_of("repeat(10, poisson(1, gaussian(2)))", at);
+    EXPECT_TRUE(overlap(plain, sampled)) << at;
+    EXPECT_LE(std::abs(plain.upper - sampled.upper), 2e-3) << at;
+  }
+}
+
+TEST(SoundnessProperties, ParallelOfEqualPartsCostsOnePart) {
+  for (const double at : {0.1, 1e-5, 1e-50}) {
+    EXPECT_TRUE(overlap(best_of("gaussian(2)", at), best_of("parallel(gaussian(2), gaussian(2), gaussian(2))", at))) << at;
+    const auto one = epsilon(Renyi{}, parse_event("gaussian(2)", Adjacency::replace_one), Delta{at}).upper;
+    const auto three = epsilon(Renyi{}, parse_event("parallel(gaussian(2), gaussian(2), gaussian(2))", Adjacency::replace_one), Delta{at}).upper;
+    EXPECT_NEAR(one, three, 1e-9 * (1 + one)) << at;
+  }
+}
+
 }  // namespace
 }  // namespace surety::accounting
