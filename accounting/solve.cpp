@@ -214,8 +214,10 @@ Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::st
       found->highest = std::min(found->highest, field->highest);
     }
   }
-  if (!found)
+  if (!found) {
+    static_cast<void>(parse_event(text, adjacency));  // which names another unknown name, or what else is wrong
     throw Error{ErrorCode::invalid_argument, fmt::format("--solve is '{}', must be a name in the event '{}'", name, one_line(text))};
+  }
   return *found;
 }
 

@@ -97,7 +97,7 @@ TEST(Model, RefusesWhatIsNoModel) {
   EXPECT_TRUE(refused(with(R"("weights":[0.1)", R"("weights":[1e999)")));
   EXPECT_TRUE(refused(with(R"("epsilon":1.0)", R"("epsilon":-1.0)")));
   EXPECT_TRUE(refused(with(R"("private":true)", R"("private":1)")));
-  EXPECT_TRUE(refused(with(R"(gaussian(37)", R"(laplace(37)")));
+  EXPECT_TRUE(refused(with(R"(gaussian(37)", R"(levy(37)")));
   EXPECT_TRUE(refused(with("replace-one", "replace-two")));
   EXPECT_TRUE(refuses([] { static_cast<void>(read_model("/nonexistent/m.json")); }, ErrorCode::bad_data, {"m.json"}));
 }
