@@ -7,6 +7,9 @@
 namespace surety::accounting {
 namespace {
 
+/// Where a loss has no grid index, also because the losses of other parts have put the anchor beyond double.
+[[noreturn]] void refuse_range() { throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"}; }
+
 constexpr double unit = 0x1p-53;  // the relative error of one operation
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double inverse_sqrt_two_pi = 0.39894228040143267794;
@@ -165,6 +168,7 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
   const double high = mix.loss(shape.loss(x_high));
   const double least = reversed ? -high : low;
   const double most = reversed ? -low : high;
+  if (!(std::abs(least - anchor) / step < 0x1p62 && std::abs(most - anchor) / step < 0x1p62)) refuse_range();
   const auto first = static_cast<std::int64_t>(std::floor((least - anchor) / step)) - 1;
   const auto last = static_cast<std::int64_t>(std::ceil((most - anchor) / step)) + 1;
   out.reserve(out.size() + static_cast<std::size_t>(last - first));
@@ -202,7 +206,9 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
 /// Appends one outcome of known loss under the pair.
 void add_atom(std::vector<LossCell>& out, double loss, double loss_error, double mass, double mass_error, double anchor, double step) {
   if (!(mass > 0)) return;
-  auto index = static_cast<std::int64_t>(std::floor((loss - anchor) / step));
+  const double position = std::floor((loss - anchor) / step);
+  if (!(std::abs(position) < 0x1p62)) refuse_range();
+  auto index = static_cast<std::int64_t>(position);
   // An atom a rounding error below a grid point is on it: its excess is then 0 within the error.
   double above = loss - (anchor + static_cast<double>(index) * step);
   if (step - above <= 16 * (loss_error + unit * (std::abs(loss) + std::abs(anchor)))) {
