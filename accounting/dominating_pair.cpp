@@ -168,7 +168,7 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
   const double high = mix.loss(shape.loss(x_high));
   const double least = reversed ? -high : low;
   const double most = reversed ? -low : high;
-  if (!(std::abs(least - anchor) / step < 0x1p62 && std::abs(most - anchor) / step < 0x1p62)) refuse_range();
+  if (!(std::abs(least - anchor) / step < largest_index && std::abs(most - anchor) / step < largest_index)) refuse_range();
   const auto first = static_cast<std::int64_t>(std::floor((least - anchor) / step)) - 1;
   const auto last = static_cast<std::int64_t>(std::ceil((most - anchor) / step)) + 1;
   out.reserve(out.size() + static_cast<std::size_t>(last - first));
@@ -207,7 +207,7 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
 void add_atom(std::vector<LossCell>& out, double loss, double loss_error, double mass, double mass_error, double anchor, double step) {
   if (!(mass > 0)) return;
   const double position = std::floor((loss - anchor) / step);
-  if (!(std::abs(position) < 0x1p62)) refuse_range();
+  if (!(std::abs(position) < largest_index)) refuse_range();
   auto index = static_cast<std::int64_t>(position);
   // An atom a rounding error below a grid point is on it: its excess is then 0 within the error.
   double above = loss - (anchor + static_cast<double>(index) * step);
