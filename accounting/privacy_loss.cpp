@@ -453,8 +453,10 @@ class Merger {
     const double factor = n >= 0 && n < table_size ? tilts_[static_cast<std::size_t>(n)] : std::exp(grid_.s * x);
     return piece.weight * factor * (1 - unit * (8 + 4 * std::abs(grid_.s * x)));
   }
+  /// What falls outside the array is dropped, which only lowers the law.
   void place(TiltedLaw& out, std::int64_t k, double weight) const {
-    if (k >= out.first) out.weights[static_cast<std::size_t>(k - out.first)] += weight * (1 - 4 * unit);
+    if (k < out.first || k - out.first >= static_cast<std::int64_t>(out.weights.size())) return;
+    out.weights[static_cast<std::size_t>(k - out.first)] += weight * (1 - 4 * unit);
   }
 
   /// Where grid points should lie within the cells: just above most merged losses, or on the atoms.
