@@ -23,7 +23,8 @@ struct ClosedForm {
 
 /// Enclosure of delta(epsilon) of `event`, of relative width at most 2^-50 (absolute 5e-324 below the range of double).
 /// \throws Error{unsupported} naming a part without a closed form.
-/// \complexity some 50 microseconds; O(size of the event).
+/// \complexity some 50 microseconds for ordinary values, milliseconds where the two terms cancel deeply (mu below 1e-100);
+///             O(size of the event).
 /// \source [BW18] Theorem 8, docs/guarantees.md#gaussian-curve.
 [[nodiscard]] Enclosure delta(const ClosedForm& accountant, const Event& event, Epsilon epsilon);
 

@@ -932,7 +932,8 @@ class Run {
     const auto pair = compose(task.parts, window, task.cut);
     for (const auto* curve : {&pair.upper, &pair.lower}) {
       const long double all = curve->log_scale + curve->log_total + curve->wrapped + curve->beyond + curve->entry_error;
-      if (std::isnan(all) || std::isnan(curve->plain.front())) throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
+      if (std::isnan(all) || std::isnan(curve->plain.front()))
+        throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
     }
     return question_.delta ? epsilon_of(pair, *question_.delta) : delta_of(pair, *question_.epsilon);
   }
