@@ -35,6 +35,14 @@ std::string theorem_of(std::string_view accountant, const Event& event) {
     return "renyi: Renyi divergences add up at every order (Mironov 2017), converted at the best order (Canonne, Kamath, Steinke 2020). An "
            "upper bound only.";
   }
+  if (accountant == "optimal-composition") {
+    return "optimal-composition: every release is at most as hard as one bit that is right with odds e^epsilon, or with probability delta "
+           "shows everything; those compose exactly (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016).";
+  }
+  if (accountant == "advanced-composition") {
+    return "advanced-composition: the sum of the losses concentrates around its mean (Dwork, Rothblum, Vadhan 2010). An upper bound only.";
+  }
+  if (accountant == "basic-composition") return "basic-composition: epsilons add up, and so do deltas. An upper bound only.";
   return "zcdp: rho adds up (Bun, Steinke 2016), converted at the best order (Canonne, Kamath, Steinke 2020). An upper bound only.";
 }
 
