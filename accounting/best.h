@@ -1,7 +1,8 @@
 // The best answer: every accountant that has a theorem for the event is asked, and the tightest certified bounds are kept.
 //
 // Each opinion is an enclosure of the same number, proved by itself. So the number lies in all of them, and two that do not
-// overlap show a defect, which is reported and never averaged away.
+// overlap show a defect, which is reported and never averaged away. Asked are closed-form, contour, privacy-loss, renyi, zcdp and the
+// composition theorems (optimal, advanced, basic), in this order.
 #pragma once
 
 #include <optional>

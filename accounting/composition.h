@@ -32,13 +32,13 @@ struct Promise {
 
 struct Composition {
   struct Basic {
-    static constexpr std::string_view name = "basic";
+    static constexpr std::string_view name = "basic-composition";
   };
   struct Advanced {
-    static constexpr std::string_view name = "advanced";
+    static constexpr std::string_view name = "advanced-composition";
   };
   struct Optimal {
-    static constexpr std::string_view name = "optimal";
+    static constexpr std::string_view name = "optimal-composition";
     /// Grid points of the losses on either side of 0, where the epsilons differ: each epsilon is moved by less than 2 (sum of all
     /// epsilons) / points, and the prevailing one by a relative 2^-28. \pre from 1 to 2^20.
     int points = 1 << 15;

@@ -12,20 +12,24 @@ struct Event::Shared {
   Adjacency adjacency;
   int depth;
   bool has_sampling;
+  std::size_t nodes;  // of the written form: a part that is shared counts each time
 };
 
 /// The one place where events are made.
 struct Event::Factory {
-  static Event make(Node node, Adjacency adjacency, int depth, bool has_sampling) {
+  static Event make(Node node, Adjacency adjacency, int depth, bool has_sampling, std::size_t inside) {
     if (depth > max_depth) {
       throw Error{ErrorCode::invalid_argument, fmt::format("event is nested {} deep, must be at most {}", depth, max_depth)};
     }
-    return Event{std::make_shared<const Shared>(Shared{std::move(node), adjacency, depth, has_sampling})};
+    if (inside >= max_nodes) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("event has {} parts, must have at most {}", inside + 1, max_nodes)};
+    }
+    return Event{std::make_shared<const Shared>(Shared{std::move(node), adjacency, depth, has_sampling, inside + 1})};
   }
 
   template <class Leaf>
   static Event leaf(const Leaf& leaf, Adjacency adjacency) {
-    return make(leaf, adjacency, 1, false);
+    return make(leaf, adjacency, 1, false, 0);
   }
 
   /// A structure around several events. `what` names it in messages, with its article.
@@ -35,6 +39,7 @@ struct Event::Factory {
     const auto adjacency = events.front().adjacency();
     int depth = 0;
     bool has_sampling = false;
+    std::size_t inside = 0;
     for (const auto& event : events) {
       if (event.adjacency() != adjacency) {
         throw Error{ErrorCode::invalid_argument,
@@ -42,8 +47,17 @@ struct Event::Factory {
       }
       depth = std::max(depth, event.depth());
       has_sampling = has_sampling || event.has_sampling();
+      inside += event.shared_->nodes;
     }
-    return make(Structure{std::move(events)}, adjacency, depth + 1, has_sampling);
+    return make(Structure{std::move(events)}, adjacency, depth + 1, has_sampling, inside);
+  }
+
+  static Event repeated(Count count, Event event) {
+    const auto adjacency = event.adjacency();
+    const int depth = event.depth() + 1;
+    const bool has_sampling = event.has_sampling();
+    const std::size_t inside = event.shared_->nodes;
+    return make(Repeated{count, std::move(event)}, adjacency, depth, has_sampling, inside);
   }
 
   /// A batch around one event, allowed under some adjacencies.
@@ -57,7 +71,8 @@ struct Event::Factory {
       throw Error{ErrorCode::invalid_argument, fmt::format("adjacency is {}, must be {} for {}", name(adjacency), names, what)};
     }
     const int depth = event.depth() + 1;
-    return make(Batch{sampler, std::move(event)}, adjacency, depth, true);
+    const std::size_t inside = event.shared_->nodes;
+    return make(Batch{sampler, std::move(event)}, adjacency, depth, true, inside);
   }
 };
 
@@ -106,12 +121,7 @@ Event release(const Event::Concentrated& concentrated, Adjacency adjacency) { re
 Event release(const Event::GeneralizedGaussian& gaussian, Adjacency adjacency) { return Event::Factory::leaf(gaussian, adjacency); }
 Event release(const Event::KNorm& noise, Adjacency adjacency) { return Event::Factory::leaf(noise, adjacency); }
 
-Event repeated(Count count, Event event) {
-  const auto adjacency = event.adjacency();
-  const int depth = event.depth() + 1;
-  const bool has_sampling = event.has_sampling();
-  return Event::Factory::make(Event::Repeated{count, std::move(event)}, adjacency, depth, has_sampling);
-}
+Event repeated(Count count, Event event) { return Event::Factory::repeated(count, std::move(event)); }
 
 Event composed(std::vector<Event> events) { return Event::Factory::around<Event::Composed>(std::move(events), "a composition"); }
 Event parallel(std::vector<Event> events) { return Event::Factory::around<Event::Parallel>(std::move(events), "a parallel composition"); }

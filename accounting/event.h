@@ -165,6 +165,9 @@ class Event {
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
+  /// So is an event of more parts than this, counted in its written form: what is done once for each part ends, also where C++ shares
+  /// one part many times.
+  static constexpr std::size_t max_nodes = 1'000'000;
 
   [[nodiscard]] const Node& node() const noexcept;
   [[nodiscard]] Adjacency adjacency() const noexcept;
@@ -237,7 +240,7 @@ struct Event::Deterministic {
   return release(Event::Gaussian{multiplier}, adjacency);
 }
 
-/// All of these \throw Error{invalid_argument} when the nesting exceeds Event::max_depth.
+/// All of these \throw Error{invalid_argument} when the nesting exceeds Event::max_depth or the parts Event::max_nodes.
 [[nodiscard]] Event repeated(Count count, Event event);
 /// \throws Error{invalid_argument} when `events` is empty or mixes adjacencies.
 [[nodiscard]] Event composed(std::vector<Event> events);
@@ -253,7 +256,8 @@ struct Event::Deterministic {
 /// The event in the event language, without its adjacency: "repeat(100, gaussian(40))".
 [[nodiscard]] std::string describe(const Event& event);
 
-/// The event written in the event language. Numbers may be names that `values` gives a number: 'gaussian(z)' with z = 40.
+/// The event written in the event language. Numbers may be names that `values` gives a number: 'gaussian(z)' with z = 40. A whole
+/// number is digits alone, as in JSON: 100, not 1e2 or 100.0.
 /// \throws Error{invalid_argument} naming the position and what was expected there.
 [[nodiscard]] Event parse_event(std::string_view text, Adjacency adjacency, const std::map<std::string, double>& values = {});
 

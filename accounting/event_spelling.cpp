@@ -281,6 +281,8 @@ class TextReader : public FieldReader {
     std::uint64_t exact = 0;
     const auto [end, error] = std::from_chars(text_.data() + start, text_.data() + position_, exact);
     if (error == std::errc{} && end == text_.data() + position_) return whole_from(exact, field);
+    const bool is_name = std::isalpha(static_cast<unsigned char>(text_[start])) != 0;
+    if (!is_name) refuse_whole(field, text_.substr(start, position_ - start));
     if (!(value >= 1 && value <= 0x1p53 && value == std::floor(value))) refuse_whole(field, fmt::format("{}", value));
     return Count{static_cast<std::uint64_t>(value)};
   }
@@ -525,7 +527,7 @@ Event event_from_json(std::string_view text) {
   // Each level of an event is at most three levels of JSON.
   const auto json = accounting::parse_strict_json(text, 3 * Event::max_depth + 3, "event");
   accounting::require_fields(json, {"version", "adjacency", "event"}, "event");
-  if (json["version"] != json_version) {
+  if (!json["version"].is_number_integer() || json["version"] != json_version) {
     throw Error{ErrorCode::invalid_argument,
                 fmt::format("event: version is {}, must be {}", one_line(json["version"].dump()), json_version)};
   }

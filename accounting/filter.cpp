@@ -4,6 +4,7 @@
 
 #include <surety/accounting/calibrate.h>
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/composition.h>
 #include <surety/accounting/zcdp.h>
 
 namespace surety::accounting {
@@ -19,16 +20,16 @@ struct HasRule {
   FilterKind kind;
 
   bool operator()(const Event::Gaussian&) const { return kind == FilterKind::gaussian || kind == FilterKind::zcdp; }
-  bool operator()(const Event::Laplace&) const { return concentrated(); }
+  bool operator()(const Event::Laplace&) const { return pure(); }
   bool operator()(const Event::DiscreteGaussian&) const { return concentrated(); }
-  bool operator()(const Event::DiscreteLaplace&) const { return concentrated(); }
-  bool operator()(const Event::RandomizedResponse&) const { return concentrated(); }
-  bool operator()(const Event::Exponential&) const { return concentrated(); }
-  bool operator()(const Event::Pure&) const { return concentrated(); }
-  bool operator()(const Event::Approximate&) const { return false; }
+  bool operator()(const Event::DiscreteLaplace&) const { return pure(); }
+  bool operator()(const Event::RandomizedResponse&) const { return pure(); }
+  bool operator()(const Event::Exponential&) const { return pure(); }
+  bool operator()(const Event::Pure&) const { return pure(); }
+  bool operator()(const Event::Approximate&) const { return kind == FilterKind::basic; }
   bool operator()(const Event::Concentrated&) const { return concentrated(); }
   bool operator()(const Event::GeneralizedGaussian&) const { return concentrated(); }
-  bool operator()(const Event::KNorm&) const { return concentrated(); }
+  bool operator()(const Event::KNorm&) const { return pure(); }
   bool operator()(const Event::Repeated&) const { return false; }  // structure is never a leaf
   bool operator()(const Event::Composed&) const { return false; }
   bool operator()(const Event::Parallel&) const { return false; }
@@ -39,7 +40,26 @@ struct HasRule {
 
   /// The zcdp filter admits whatever has a rho.
   [[nodiscard]] bool concentrated() const { return kind == FilterKind::zcdp; }
+  /// An (epsilon, 0)-private release has a rho as well.
+  [[nodiscard]] bool pure() const { return concentrated() || kind == FilterKind::basic; }
 };
+
+/// What the promises of a release add up to.
+Interval sum_of(const Releases& total, double (*cost)(const Promise&)) {
+  Interval sum{0, precision};
+  for (const auto& entry : total.entries()) {
+    for (const auto& promise : promises(entry.leaf)) {
+      sum = sum + Interval{static_cast<double>(entry.count.value()), precision} * Interval{cost(promise), precision};
+    }
+  }
+  return sum;
+}
+Interval sum_of_epsilons(const Releases& total) {
+  return sum_of(total, [](const Promise& promise) { return promise.epsilon.value(); });
+}
+Interval sum_of_deltas(const Releases& total) {
+  return sum_of(total, [](const Promise& promise) { return promise.delta.value(); });
+}
 
 }  // namespace
 
@@ -47,22 +67,23 @@ std::string_view name(FilterKind kind) {
   switch (kind) {
     case FilterKind::gaussian: return "gaussian";
     case FilterKind::zcdp: return "zcdp";
+    case FilterKind::basic: return "basic";
   }
   throw Error{ErrorCode::internal, "a kind of filter without a name"};
 }
 
 FilterKind parse_filter_kind(std::string_view text) {
-  for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp}) {
+  for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
     if (text == name(kind)) return kind;
   }
-  throw Error{ErrorCode::invalid_argument, fmt::format("filter is '{}', must be gaussian or zcdp", text)};
+  throw Error{ErrorCode::invalid_argument, fmt::format("filter is '{}', must be gaussian, zcdp or basic", text)};
 }
 
 Filter::Filter(const Budget& budget) : budget_{budget} {
   if (budget_.target.epsilon.value() == 0) {
     throw Error{ErrorCode::invalid_argument, "epsilon of the budget is 0, must be greater than 0"};
   }
-  if (budget.target.delta.value() == 0) {
+  if (budget.target.delta.value() == 0 && budget.filter != FilterKind::basic) {
     throw Error{ErrorCode::invalid_argument,
                 fmt::format("delta of the budget is 0, must be greater than 0 for a filter of kind {}", name(budget.filter))};
   }
@@ -85,23 +106,43 @@ bool Filter::admits(const Releases& total) const {
   const auto event = total.event();
   if (!event) return true;
   const auto& target = budget_.target;
+  if (budget_.filter == FilterKind::basic) {
+    return sum_of_epsilons(total).compare(target.epsilon.value()) < 0 && sum_of_deltas(total).compare(target.delta.value()) < 0;
+  }
   const Enclosure at_epsilon =
       budget_.filter == FilterKind::gaussian ? delta(ClosedForm{}, *event, target.epsilon) : delta(Zcdp{}, *event, target.epsilon);
   return at_epsilon.upper <= target.delta.value();
 }
 
-std::string_view Filter::unit() const { return budget_.filter == FilterKind::gaussian ? "mu^2" : "rho"; }
+std::string_view Filter::unit() const {
+  switch (budget_.filter) {
+    case FilterKind::gaussian: return "mu^2";
+    case FilterKind::zcdp: return "rho";
+    case FilterKind::basic: return "epsilon";
+  }
+  throw Error{ErrorCode::internal, "a kind of filter without a unit"};
+}
 
 Enclosure Filter::spent(const Releases& total) const {
   require_rule_for(total);
   const auto event = total.event();
   if (!event) return {0.0, 0.0};
-  return budget_.filter == FilterKind::gaussian ? gaussian_mu_squared(*event, precision).enclosure()
-                                                : zcdp_rho(*event, precision).enclosure();
+  switch (budget_.filter) {
+    case FilterKind::gaussian: return gaussian_mu_squared(*event, precision).enclosure();
+    case FilterKind::zcdp: return zcdp_rho(*event, precision).enclosure();
+    case FilterKind::basic: return sum_of_epsilons(total).enclosure();
+  }
+  throw Error{ErrorCode::internal, "a kind of filter without a sum"};
+}
+
+Enclosure Filter::spent_delta(const Releases& total) const {
+  require_rule_for(total);
+  return budget_.filter == FilterKind::basic ? sum_of_deltas(total).enclosure() : Enclosure{0.0, 0.0};
 }
 
 Enclosure Filter::limit() const {
   const auto& target = budget_.target;
+  if (budget_.filter == FilterKind::basic) return {target.epsilon.value(), target.epsilon.value()};
   if (budget_.filter == FilterKind::zcdp) {
     // Between a release that is certainly admitted and one that is not: rho falls as the multiplier grows.
     const auto release = [&](NoiseMultiplier z) { return gaussian(z, target.adjacency); };

@@ -544,6 +544,12 @@ void require_admissible(const Contents& contents, const Plan& plan) {
   total.add(asked);
   if (filter.admits(total)) return;
   const auto& target = contents.budget->target;
+  const double delta = filter.spent_delta(asked).upper;
+  if (delta > 0 && filter.spent_delta(total).upper > target.delta.value()) {
+    throw Error{ErrorCode::budget_exceeded,
+                fmt::format("the budget epsilon = {} at delta = {} is exceeded in delta: {:.6g} is spent and '{}' asks {:.6g}",
+                            target.epsilon, target.delta, filter.spent_delta(present).upper, describe(plan.event), delta)};
+  }
   throw Error{ErrorCode::budget_exceeded,
               fmt::format("the budget epsilon = {} at delta = {} allows {} of at most {:.6g}: {:.6g} is spent and '{}' asks {:.6g}",
                           target.epsilon, target.delta, filter.unit(), filter.limit().lower, filter.spent(present).upper,

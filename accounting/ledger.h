@@ -91,7 +91,7 @@ struct LedgerEntry {
   std::string note;
 };
 
-/// Where a budget stands. The exact values are inside the enclosures; `unit` is the filter's, "mu^2" or "rho".
+/// Where a budget stands. The exact values are inside the enclosures; `unit` is the filter's, "mu^2", "rho" or "epsilon".
 struct Balance {
   Budget budget;
   std::string_view unit;

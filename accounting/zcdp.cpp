@@ -101,8 +101,8 @@ Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
 }
 
 Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
+  const Interval rho = zcdp_rho(event, precision);  // refuses other events also where delta = 0 leaves nothing to compute
   if (delta.value() == 0) return at_most(infinity);
-  const Interval rho = zcdp_rho(event, precision);
   const double rho_near = rho.enclosure().upper;
   if (rho_near == 0) return at_most(0);
   if (!std::isfinite(rho_near)) return at_most(infinity);

@@ -61,7 +61,7 @@ int account(const AccountOptions& options) {
   for (const auto& line : explanation(event, best)) fmt::print("{}\n", line);
   fmt::print("\n");
   for (const auto& opinion : best.opinions) {
-    fmt::print("  {:<12} {}\n", opinion.accountant, opinion.value ? fmt::format("{} in {}", asked, text(*opinion.value)) : opinion.refusal);
+    fmt::print("  {:<20} {}\n", opinion.accountant, opinion.value ? fmt::format("{} in {}", asked, text(*opinion.value)) : opinion.refusal);
   }
   return exit_code::fine;
 }

@@ -8,7 +8,17 @@
 namespace surety::cli {
 namespace {
 
-std::string theorem_of(std::string_view accountant) {
+bool has_gaussian(const Event& event) {
+  if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) return has_gaussian(repeated->event);
+  if (const auto* composed = std::get_if<Event::Composed>(&event.node())) return has_gaussian(composed->events.front());
+  return std::holds_alternative<Event::Gaussian>(event.node());
+}
+
+std::string theorem_of(std::string_view accountant, const Event& event) {
+  if (accountant == "closed-form" && !has_gaussian(event)) {
+    return "closed-form: every release has the same worst pair (of pure and approx: Kairouz, Oh, Viswanath 2015), whose privacy loss takes "
+           "few values or, for Laplace noise, lies between two atoms; the law of the sum is known exactly.";
+  }
   if (accountant == "closed-form") {
     return "closed-form: Gaussian releases compose exactly to one with mu^2 = sum of 1/z^2 (Dong, Roth, Su 2019), whose curve is known "
            "exactly (Balle, Wang 2018).";
@@ -25,6 +35,14 @@ std::string theorem_of(std::string_view accountant) {
     return "renyi: Renyi divergences add up at every order (Mironov 2017), converted at the best order (Canonne, Kamath, Steinke 2020). An "
            "upper bound only.";
   }
+  if (accountant == "optimal-composition") {
+    return "optimal-composition: every release is at most as hard as one bit that is right with odds e^epsilon, or with probability delta "
+           "shows everything; those compose exactly (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016).";
+  }
+  if (accountant == "advanced-composition") {
+    return "advanced-composition: the sum of the losses concentrates around its mean (Dwork, Rothblum, Vadhan 2010). An upper bound only.";
+  }
+  if (accountant == "basic-composition") return "basic-composition: epsilons add up, and so do deltas. An upper bound only.";
   return "zcdp: rho adds up (Bun, Steinke 2016), converted at the best order (Canonne, Kamath, Steinke 2020). An upper bound only.";
 }
 
@@ -89,7 +107,7 @@ std::vector<std::string> explanation(const Event& event, const accounting::Best&
   Notes notes;
   notes.visit(event);
   auto lines = std::move(notes).lines();
-  lines.insert(lines.begin(), theorem_of(best.accountant));
+  lines.insert(lines.begin(), theorem_of(best.accountant, event));
   return lines;
 }
 

@@ -133,8 +133,8 @@ void add_ledger(CLI::App& app, Action& chosen) {
   create_command.add_option("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out")->required();
   create_command.add_option("--epsilon", options->epsilon, "The budget's epsilon")->check(number());
   create_command.add_option("--delta", options->delta, "The budget's delta")->check(number());
-  create_command.add_option("--filter", options->filter, "The rule that every later run must pass: gaussian or zcdp")
-      ->check(one_of({"gaussian", "zcdp"}))
+  create_command.add_option("--filter", options->filter, "The rule that every later run must pass: gaussian, zcdp or basic")
+      ->check(one_of({"gaussian", "zcdp", "basic"}))
       ->capture_default_str();
   create_command.footer("Example:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5");
   add("list", "List the runs and what each is charged", list).footer("Example:\n  surety ledger list run.db");

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <reference/refusal.h>
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
+#include <string_view>
+
+#include <reference/refusal.h>
 
 namespace surety::accounting {
 namespace {
@@ -26,7 +31,7 @@ TEST(Best, LiesInEveryOpinion) {
 }
 
 TEST(Best, SaysWhyAnAccountantHasNoOpinion) {
-  const auto best = best_delta(event("repeat(9, laplace(4))"), Epsilon{1});
+  const auto best = best_delta(event("compose(repeat(9, laplace(4)), laplace(2))"), Epsilon{1});
   for (const auto& opinion : best.opinions) EXPECT_NE(opinion.value.has_value(), !opinion.refusal.empty()) << opinion.accountant;
   EXPECT_FALSE(best.opinions.front().value);
   EXPECT_NE(best.opinions.front().refusal.find("laplace(4)"), std::string::npos);
@@ -35,7 +40,7 @@ TEST(Best, SaysWhyAnAccountantHasNoOpinion) {
 TEST(Best, OfAPureEventIsFiniteAtDeltaZero) {
   const auto best = best_epsilon(event("repeat(3, pure(0.25))"), Delta{0});
   EXPECT_TRUE(best.value.contains(0.75));
-  EXPECT_LT(best.value.upper, 0.7501);
+  EXPECT_LT(best.value.width(), 1e-15);
 }
 
 TEST(Best, OfAGaussianIsInfiniteAtDeltaZero) {
@@ -45,6 +50,27 @@ TEST(Best, OfAGaussianIsInfiniteAtDeltaZero) {
 TEST(Best, RefusesByNameWhatNobodyKnows) {
   const auto refusal = refusal_of([] { return best_epsilon(event("poisson(0.1, zcdp(0.3))"), Delta{1e-5}); });
   EXPECT_TRUE(refusal.says(ErrorCode::unsupported, "no accountant has a theorem for poisson(0.1, zcdp(0.3))")) << refusal;
+}
+
+TEST(Best, AsksTheCompositionTheoremsWhereTheyApply) {
+  const auto value_of = [](const Best& best, std::string_view accountant) {
+    const auto found =
+        std::find_if(best.opinions.begin(), best.opinions.end(), [&](const Opinion& opinion) { return opinion.accountant == accountant; });
+    return found == best.opinions.end() ? std::nullopt : found->value;
+  };
+  const auto pure = best_epsilon(event("compose(repeat(40, pure(0.1)), repeat(20, pure(0.25)))"), Delta{1e-6});
+  const auto optimal = value_of(pure, "optimal-composition");
+  ASSERT_TRUE(optimal);
+  EXPECT_TRUE(overlap(*optimal, *value_of(pure, "privacy-loss")));
+  EXPECT_LT(optimal->width(), 0.05);
+  // sqrt(2 log(1/d) sum e_i^2) + sum e_i (e^e_i - 1)
+  const double advanced =
+      std::sqrt(2 * std::log(1e6) * (40 * 0.01 + 20 * 0.0625)) + 40 * 0.1 * std::expm1(0.1) + 20 * 0.25 * std::expm1(0.25);
+  EXPECT_NEAR(value_of(pure, "advanced-composition")->upper, advanced, 1e-12);
+  EXPECT_NEAR(value_of(pure, "basic-composition")->upper, 9, 1e-12);
+  const auto gaussian = best_epsilon(event("gaussian(3)"), Delta{1e-6});
+  for (const char* name : {"optimal-composition", "advanced-composition", "basic-composition"})
+    EXPECT_FALSE(value_of(gaussian, name)) << name;
 }
 
 TEST(SecondOpinion, IsTheTightestOfTheOthers) {

@@ -5,13 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <reference/gaussian_truth.h>
 #include <reference/random.h>
+#include <reference/real.h>
+#include <reference/refusal.h>
 
 namespace surety::accounting {
 namespace {
@@ -416,6 +421,264 @@ RC_GTEST_PROP(ClosedFormExtremes, AnswersAreNeverNegativeAndDeltaIsAtMostOne, ()
   RC_ASSERT(found.lower >= 0);
   RC_ASSERT(found.upper <= 1);
   RC_ASSERT(epsilon_at(event, draw_log_uniform(1e-100, 0.999)).lower >= 0);
+}
+
+// ---- releases with a bounded loss: truth in plain MPFR ----
+
+constexpr mpfr_prec_t bits = 1500;
+Real real(double value) { return Real{value, bits}; }
+Real power(const Real& base, int exponent) {
+  Real product = real(1);
+  for (int i = 0; i < exponent; ++i) product = product * base;
+  return product;
+}
+
+using AnyCurve = std::function<Real(const Real& epsilon)>;
+
+/// Losses loss, 0 and -loss with these probabilities, convolved release by release.
+struct Outcomes {
+  Real loss;
+  Real more;
+  Real none;
+  Real less;
+};
+AnyCurve convolved(const Outcomes& one, int count, const Real& infinite) {
+  std::vector<Real> law{real(1)};
+  for (int i = 0; i < count; ++i) {
+    std::vector<Real> next(law.size() + 2, real(0));
+    for (std::size_t j = 0; j < law.size(); ++j) {
+      next[j] = next[j] + law[j] * one.less;
+      next[j + 1] = next[j + 1] + law[j] * one.none;
+      next[j + 2] = next[j + 2] + law[j] * one.more;
+    }
+    law = std::move(next);
+  }
+  const Real finite = power(1.0 - infinite, count);
+  return [=](const Real& epsilon) {
+    Real sum = real(0);
+    for (std::size_t j = 0; j < law.size(); ++j) {
+      const Real above = one.loss * (static_cast<double>(j) - count) - epsilon;
+      if (above > 0.0) sum = sum - law[j] * expm1(-above);
+    }
+    return 1.0 - finite + finite * sum;
+  };
+}
+Outcomes bit(const Real& epsilon) { return {epsilon, 1.0 / (1.0 + exp(-epsilon)), real(0), 1.0 / (1.0 + exp(epsilon))}; }
+Outcomes response(double truth, double categories) {
+  const Real own = real(truth);
+  const Real other = (1.0 - own) / (categories - 1);
+  const Real none = other * (categories - 2);
+  return own > other ? Outcomes{log(own / other), own, none, other} : Outcomes{log(other / own), other, none, own};
+}
+
+/// Integral of x^n e^(rate x) between two points, by parts.
+Real moment(int n, const Real& rate, const Real& from, const Real& to) {
+  const auto antiderivative = [&](const Real& x) {
+    Real value = exp(rate * x) / rate;
+    const Real scale = exp(rate * x);
+    for (int m = 1; m <= n; ++m) value = (power(x, m) * scale - value * static_cast<double>(m)) / rate;
+    return value;
+  };
+  return antiderivative(to) - antiderivative(from);
+}
+
+/// `count` releases of Laplace noise: so many losses at either atom (multinomial), and the others' sum by Irwin and Hall.
+AnyCurve laplace_curve(const Real& reach, int count) {
+  return [=](const Real& epsilon) {
+    Real total = real(0);
+    Real ways_of_up = real(1);  // count! / (up! (count - up)!)
+    for (int up = 0; up <= count; ++up) {
+      Real ways = ways_of_up;
+      for (int down = 0; up + down <= count; ++down) {
+        const int n = count - up - down;
+        const Real atoms = static_cast<double>(up - down) * reach;
+        const Real weight = ways * power(real(0.5), up) * power(exp(-reach) / 2.0, down) * power(exp(-reach / 2.0) / 4.0, n);
+        const Real from = epsilon - atoms;
+        const Real most = static_cast<double>(n) * reach;
+        if (n == 0) {
+          if (from < 0.0) total = total - weight * expm1(from);
+        } else if (from < most) {
+          const Real least = from > -most ? from : -most;
+          Real choose = real(1);
+          Real factorial = real(1);
+          for (int m = 2; m < n; ++m) factorial = factorial * static_cast<double>(m);
+          for (int r = 0; r <= n; ++r) {
+            const Real knot = reach * static_cast<double>(2 * r - n);
+            const Real begin = (least > knot ? least : knot) - knot;
+            const Real end = most - knot;
+            if (end > begin) {
+              const Real p = exp(knot / 2.0) * moment(n - 1, real(0.5), begin, end);
+              const Real q = exp(from - knot / 2.0) * moment(n - 1, real(-0.5), begin, end);
+              total = total + weight * (r % 2 == 0 ? 1.0 : -1.0) * choose * (p - q) / factorial;
+            }
+            choose = choose * static_cast<double>(n - r) / static_cast<double>(r + 1);
+          }
+        }
+        ways = ways * static_cast<double>(count - up - down) / static_cast<double>(down + 1);
+      }
+      ways_of_up = ways_of_up * static_cast<double>(count - up) / static_cast<double>(up + 1);
+    }
+    return total;
+  };
+}
+
+struct Bounded {
+  std::string name;
+  Event event;
+  AnyCurve truth;
+  std::vector<std::pair<std::string, AnyCurve>> mutants;
+  double largest_loss;
+};
+
+std::vector<Bounded> bounded_releases() {
+  std::mt19937_64 words{31415};
+  const auto counted = [&](double most) { return static_cast<int>(log_uniform(words, 1, most)); };
+  const auto repeat = [](int count, const Event& event) { return repeated(Count{static_cast<std::uint64_t>(count)}, event); };
+  const Real much = real(1 + 1e-11);
+  std::vector<Bounded> made;
+  for (int i = 0; i < 25; ++i) {
+    const double epsilon = log_uniform(words, 1e-3, 5);
+    const double infinite = i % 2 == 0 ? 0 : log_uniform(words, 1e-12, 0.2);
+    const int count = counted(120);
+    const auto event = repeat(count, i % 2 == 0 ? release(Event::Pure{Epsilon{epsilon}}, adjacency)
+                                                : release(Event::Approximate{Epsilon{epsilon}, Delta{infinite}}, adjacency));
+    const Outcomes one = bit(real(epsilon));
+    made.push_back({describe(event),
+                    event,
+                    convolved(one, count, real(infinite)),
+                    {{"two releases more", convolved(one, count + 2, real(infinite))},
+                     {"epsilon off by 1e-11", convolved(bit(real(epsilon) * much), count, real(infinite))}},
+                    epsilon * count});
+  }
+  for (int i = 0; i < 25; ++i) {
+    const double truth = log_uniform(words, 0.01, 0.99);
+    const auto categories = 2 + words() % 9;
+    const int count = counted(60);
+    const auto event = repeat(count, release(Event::RandomizedResponse{Probability{truth}, Count{categories}}, adjacency));
+    const Outcomes one = response(truth, static_cast<double>(categories));
+    const Outcomes merged{one.loss, one.more + one.none, real(0), one.less};
+    made.push_back({describe(event),
+                    event,
+                    convolved(one, count, real(0)),
+                    {{"one category more", convolved(response(truth, static_cast<double>(categories) + 1), count, real(0))},
+                     {"truth off by 1e-11", convolved(response(truth * (1 - 1e-11), static_cast<double>(categories)), count, real(0))}},
+                    one.loss.nearest_double() * count});
+    if (categories > 2) made.back().mutants.emplace_back("other answers count as true", convolved(merged, count, real(0)));
+  }
+  for (const double scale : {0.4, 3.0, 21.0}) {
+    const int count = counted(50);
+    const auto event = repeat(count, release(Event::DiscreteLaplace{NoiseScale{scale}, Count{1}}, adjacency));
+    made.push_back({describe(event),
+                    event,
+                    convolved(bit(1.0 / real(scale)), count, real(0)),
+                    {{"scale off by 1e-11", convolved(bit(much / real(scale)), count, real(0))}},
+                    count / scale});
+  }
+  for (const int count : {1, 1, 2, 2, 3, 4, 5, 7, 10, 16}) {
+    const double scale = log_uniform(words, 0.1, 300);
+    const auto event = count % 2 == 0 ? repeat(count, release(Event::Laplace{NoiseScale{scale}}, adjacency))
+                                      : repeat(count, release(Event::KNorm{NormName::l2, Count{1}, NoiseScale{scale}}, adjacency));
+    const Real reach = 1.0 / real(scale);
+    made.push_back({describe(event),
+                    event,
+                    laplace_curve(reach, count),
+                    {{"one release more", laplace_curve(reach, count + 1)}, {"scale off by 1e-11", laplace_curve(reach * much, count)}},
+                    count / scale});
+  }
+  return made;
+}
+
+TEST(ClosedFormBounded, DeltaContainsTheTruthAndNotThatOfMutants) {
+  for (const auto& one : bounded_releases()) {
+    std::map<std::string, int> missed;  // where delta is nearly all that approx shows, a mutant may differ by less than a double
+    for (const double share : {0.0, 0.02, 0.13, 0.51, 0.87}) {
+      const double epsilon = share * one.largest_loss;
+      const auto found = delta_at(one.event, epsilon);
+      EXPECT_TRUE(contains(found, one.truth(Real{epsilon, bits}))) << one.name << ' ' << epsilon;
+      EXPECT_LE(found.width(), std::max(0x1p-50 * found.lower, 5e-324)) << one.name << ' ' << epsilon;
+      if (found.lower < 1e-290 || found.upper > 0.9999) continue;
+      for (const auto& [name, mutant] : one.mutants) missed[name] += contains(found, mutant(Real{epsilon, bits}));
+    }
+    EXPECT_FALSE(missed.empty()) << one.name;
+    for (const auto& [name, times] : missed) EXPECT_LE(times, 1) << one.name << ": " << name;
+  }
+}
+
+TEST(ClosedFormBounded, EpsilonContainsTheTruth) {
+  int positive = 0;
+  for (const auto& one : bounded_releases()) {
+    for (const double delta : {0.3, 1e-3, 1e-8, 1e-30, 1e-200}) {
+      const auto found = epsilon_at(one.event, delta);
+      if (found.upper == infinity) {
+        EXPECT_TRUE(one.truth(Real{1e6, bits}) > delta) << one.name << ' ' << delta;
+        continue;
+      }
+      EXPECT_TRUE(one.truth(Real{found.upper, bits}) <= delta) << one.name << ' ' << delta;
+      EXPECT_LE(found.width(), 1e-13 * found.lower) << one.name << ' ' << delta;
+      if (found.lower == 0) continue;
+      ++positive;
+      EXPECT_TRUE(one.truth(Real{found.lower, bits} * (1 - 1e-16)) > delta) << one.name << ' ' << delta;
+    }
+  }
+  EXPECT_GT(positive, 150);
+}
+
+TEST(ClosedFormBounded, AtDeltaZeroIsTheLargestLoss) {
+  for (const auto& one : bounded_releases()) {
+    if (one.truth(Real{1e6, bits}) > 0.0) {
+      EXPECT_EQ(epsilon_at(one.event, 0), (Enclosure{infinity, infinity})) << one.name;
+    } else {
+      EXPECT_NEAR(epsilon_at(one.event, 0).upper / one.largest_loss, 1, 1e-14) << one.name;
+    }
+  }
+}
+
+TEST(ClosedFormBounded, PublishedValues) {
+  const auto event = [](const char* text) { return parse_event(text, adjacency); };
+  // One Laplace release: 1 - e^((epsilon - 1/b)/2).
+  EXPECT_NEAR(delta_at(event("laplace(1)"), 0).upper, 1 - std::exp(-0.5), 1e-15);
+  EXPECT_NEAR(delta_at(event("laplace(0.5)"), 1).upper, 1 - std::exp(-0.5), 1e-15);
+  // The total variation of one bit is (e^epsilon - 1) / (e^epsilon + 1).
+  EXPECT_NEAR(delta_at(event("pure(1)"), 0).upper, std::tanh(0.5), 1e-15);
+  EXPECT_NEAR(delta_at(event("approx(1, 0.25)"), 0).upper, 0.25 + 0.75 * std::tanh(0.5), 1e-15);
+  // Two bits at epsilon 1 between the knots 0 and 2: (e^2 - e) / (1 + e)^2.
+  EXPECT_NEAR(delta_at(event("repeat(2, pure(1))"), 1).upper, (std::exp(2) - std::exp(1)) / std::pow(1 + std::exp(1), 2), 1e-15);
+}
+
+TEST(ClosedFormBounded, SpellingsOfOneReleaseAgree) {
+  const auto epsilon_of = [](const char* text) { return epsilon_at(parse_event(text, adjacency), 1e-7); };
+  EXPECT_EQ(epsilon_of("compose(laplace(3), repeat(2, compose(laplace(3), laplace(3))))"), epsilon_of("repeat(5, laplace(3))"));
+  EXPECT_EQ(epsilon_of("compose(pure(0.5), pure(0.5), repeat(7, pure(0.5)))"), epsilon_of("repeat(9, pure(0.5))"));
+  EXPECT_TRUE(overlap(epsilon_of("repeat(20, discrete_laplace(4, 1))"), epsilon_of("repeat(20, pure(0.25))")));
+}
+
+TEST(ClosedFormBounded, RefusesByNameWhatItCannotSum) {
+  const auto refusal = [](const char* text) {
+    return reference::refusal_of([&] { return epsilon_at(parse_event(text, adjacency), 1e-7); });
+  };
+  EXPECT_TRUE(refusal("repeat(51, laplace(3))")
+                  .says(ErrorCode::unsupported, "51 releases of laplace(3) are too many for a closed form, must be at most 50"));
+  EXPECT_TRUE(refusal("repeat(10001, pure(1))").says(ErrorCode::unsupported, "10001 releases of pure(1) are too many"));
+  EXPECT_TRUE(refusal("pure(1e9)")
+                  .says(ErrorCode::unsupported,
+                        "the largest loss of 1 of pure(1000000000) is 1000000000, must be at most 100000000 for a closed form"));
+  EXPECT_TRUE(refusal("laplace(1e-300)").says(ErrorCode::unsupported, "must be at most 100000000 for a closed form"));
+  EXPECT_TRUE(
+      refusal("compose(pure(1), laplace(3))").says(ErrorCode::unsupported, "pure(1) has no closed form together with other releases"));
+  EXPECT_TRUE(refusal("discrete_laplace(3, 2)").says(ErrorCode::unsupported, "discrete_laplace(3, 2) has no closed form"));
+}
+
+TEST(ClosedFormBounded, ExtremesAreAnswered) {
+  const auto event = [](const char* text) { return parse_event(text, adjacency); };
+  EXPECT_EQ(epsilon_at(event("repeat(3, pure(0))"), 0), (Enclosure{0, 0}));
+  EXPECT_EQ(epsilon_at(event("repeat(3, approx(0, 0.125))"), 0.2), (Enclosure{infinity, infinity}));
+  EXPECT_EQ(epsilon_at(event("approx(0, 0.125)"), 0.125), (Enclosure{0, 0}));
+  EXPECT_EQ(epsilon_at(event("randomized_response(0.25, 4)"), 0), (Enclosure{0, 0}));
+  EXPECT_TRUE(epsilon_at(event("approx(2, 0.125)"), 0.125).contains(2));
+  EXPECT_EQ(delta_at(event("repeat(5, pure(1))"), 1e300), (Enclosure{0, 0}));
+  EXPECT_EQ(delta_at(event("repeat(5, laplace(1))"), 1e300), (Enclosure{0, 0}));
+  EXPECT_NEAR(delta_at(event("pure(1e-300)"), 0).upper / 5e-301, 1, 1e-15);
+  EXPECT_LE(relative_width(delta_at(event("repeat(50, laplace(1e300))"), 1e-301)), 0x1p-50);
 }
 
 TEST(ClosedForm, CostDoesNotDependOnTheAdjacencyTheMultiplierIsStatedUnder) {

@@ -527,8 +527,35 @@ TEST(EventJson, RefusesUnknownAndMissingAndDuplicateFields) {
   }
 }
 
+TEST(EventText, AWholeNumberIsDigitsAlone) {
+  for (const std::string count : {"1e2", "100.0", "1e17", "2.5", "-3"}) {
+    try {
+      static_cast<void>(parse_event("repeat(" + count + ", gaussian(2))", Adjacency::replace_one));
+      FAIL() << count;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_EQ(std::string{error.what()}.find("count is " + count + ", must be an integer from 1 to 2^53"), 0U) << error.what();
+    }
+  }
+  EXPECT_EQ(describe(parse_event("repeat(n, gaussian(2))", Adjacency::replace_one, {{"n", 100.0}})), "repeat(100, gaussian(2))");
+}
+
+TEST(Event, RefusesAMillionPartsAlsoWhereTheyAreShared) {
+  Event event = gaussian(NoiseMultiplier{2}, Adjacency::replace_one);
+  int doublings = 0;
+  try {
+    for (; doublings < 60; ++doublings) event = composed({event, event});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_STREQ(error.what(), "event has 1048575 parts, must have at most 1000000");
+  }
+  EXPECT_EQ(doublings, 18);  // 2^19 - 1 parts are an event
+  EXPECT_THROW(static_cast<void>(repeated(Count{2}, composed({event, composed({event})}))), Error);
+}
+
 TEST(EventJson, RefusesAnUnknownVersion) {
-  for (const std::string version : {"0", "2", "\"1\"", "null", "1.5", "[1]"}) {
+  for (const std::string version : {"0", "2", "\"1\"", "null", "1.5", "1.0", "[1]"}) {
     const auto refusal =
         refusal_of_json(R"({"version": )" + version + R"(, "adjacency": "replace-one", "event": {"gaussian": {"noise_multiplier": 2}}})");
     EXPECT_TRUE(refusal.says(invalid, "version is " + version + ", must be 1")) << refusal;

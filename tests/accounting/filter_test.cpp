@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <string>
 
 #include <surety/accounting/calibrate.h>
 #include <surety/accounting/closed_form.h>
@@ -92,8 +93,70 @@ TEST(Filter, RefusesABudgetThatAdmitsNothing) {
 }
 
 TEST(Filter, KindsRoundTripThroughTheirNames) {
-  for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp}) EXPECT_EQ(parse_filter_kind(name(kind)), kind);
+  for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) EXPECT_EQ(parse_filter_kind(name(kind)), kind);
   EXPECT_THROW(static_cast<void>(parse_filter_kind("Gaussian")), Error);
+}
+
+// ---- basic ----
+
+Releases of(const char* text) { return Releases::of(parse_event(text, adjacency)); }
+
+TEST(BasicFilter, AddsUpEpsilonsAndDeltas) {
+  const auto basic = filter(FilterKind::basic, 1, 0.25);
+  EXPECT_TRUE(basic.admits(of("repeat(4, pure(0.25))")));
+  EXPECT_FALSE(basic.admits(of("compose(repeat(4, pure(0.25)), pure(1e-300))")));
+  EXPECT_TRUE(basic.admits(of("repeat(2, approx(0.5, 0.125))")));
+  EXPECT_FALSE(basic.admits(of("compose(repeat(2, approx(0.5, 0.125)), approx(0, 1e-300))"))) << "delta is exceeded";
+  EXPECT_FALSE(basic.admits(of("repeat(3, approx(0.1, 0.125))"))) << "delta is exceeded";
+  EXPECT_TRUE(basic.admits(of("compose(laplace(4), discrete_laplace(8, 2), k_norm(l2, 3, 8), exponential(0.125), approx(0.25, 0.25))")));
+  EXPECT_FALSE(basic.admits(of("compose(laplace(4), discrete_laplace(8, 2), k_norm(l2, 3, 8), exponential(0.126), approx(0.25, 0.25))")));
+}
+
+TEST(BasicFilter, RoundsAgainstTheAnalyst) {
+  const auto basic = filter(FilterKind::basic, 1, 0);
+  EXPECT_FALSE(basic.admits(of("repeat(10, pure(0.1))"))) << "0.1 as a double is above a tenth";
+  EXPECT_TRUE(basic.admits(of("repeat(10, pure(0.09999999999999999))")));
+  EXPECT_TRUE(basic.admits(of("repeat(2, laplace(2))")));
+  EXPECT_FALSE(basic.admits(of("repeat(3, laplace(3))"))) << "a third is rounded up";
+}
+
+TEST(BasicFilter, SaysWhatIsSpent) {
+  const auto basic = filter(FilterKind::basic, 2, 0.25);
+  EXPECT_EQ(basic.unit(), "epsilon");
+  EXPECT_EQ(basic.limit(), Enclosure(2, 2));
+  const auto total = of("compose(repeat(3, approx(0.5, 0.0625)), laplace(4))");
+  EXPECT_EQ(basic.spent(total), Enclosure(1.75, 1.75));
+  EXPECT_EQ(basic.spent_delta(total), Enclosure(0.1875, 0.1875));
+  EXPECT_EQ(filter(FilterKind::zcdp, 2, 0.25).spent_delta(of("laplace(4)")), Enclosure(0, 0));
+}
+
+TEST(BasicFilter, RefusesByNameWhatPromisesNoEpsilon) {
+  const auto basic = filter(FilterKind::basic, 1, 1e-5);
+  for (const char* text :
+       {"gaussian(3)", "zcdp(0.5)", "discrete_gaussian(3, 1)", "parallel(pure(1), pure(1))", "shuffled(9, 3, pure(1))"}) {
+    try {
+      static_cast<void>(basic.admits(of(text)));
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unsupported);
+      EXPECT_EQ(std::string{error.what()}, std::string{"no filter of kind basic is proved for "} + text);
+    }
+  }
+}
+
+// What it admits is within the target by an accountant that shares nothing with it.
+RC_GTEST_PROP(BasicFilterLaws, WhatItAdmitsTheClosedFormConfirms, ()) {
+  const double each = std::exp2(*rc::gen::inRange(-40, 8) / 8.0);
+  const double lost = *rc::gen::inRange(0, 2) * std::exp2(*rc::gen::inRange(-160, -32) / 8.0);
+  const auto count = *rc::gen::inRange<std::uint64_t>(1, 40);
+  const auto event = repeated(Count{count}, release(Event::Approximate{Epsilon{each}, Delta{lost}}, adjacency));
+  const auto basic = filter(FilterKind::basic, std::exp2(*rc::gen::inRange(-24, 32) / 8.0), std::exp2(*rc::gen::inRange(-160, -8) / 8.0));
+  const auto& target = basic.budget().target;
+  const bool admitted = basic.admits(Releases::of(event));
+  if (admitted) RC_ASSERT(delta(ClosedForm{}, event, target.epsilon).upper <= target.delta.value());
+  // And it refuses only what exceeds a sum.
+  const double n = static_cast<double>(count);
+  if (!admitted) RC_ASSERT(n * each > target.epsilon.value() || n * lost > target.delta.value());
 }
 
 RC_GTEST_PROP(FilterLaws, AdmitsExactlyWhatCostsAtMostTheLimit, ()) {

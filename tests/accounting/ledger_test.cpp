@@ -365,6 +365,27 @@ TEST_F(LedgerTest, TheBudgetIsStoredWithTheLedger) {
   EXPECT_EQ(balance->spent, Enclosure(0, 0));
 }
 
+TEST_F(LedgerTest, ABasicBudgetAddsUpEpsilonsAndDeltas) {
+  const Budget budget{.target = target(1, 0.25), .filter = FilterKind::basic};
+  auto ledger = Ledger::create(path(), adjacency, budget);
+  const auto ask = [](const char* text) { return Plan{.event = parse_event(text, adjacency)}; };
+  static_cast<void>(ledger.reserve(ask("compose(laplace(4), approx(0.25, 0.125))")));
+  const auto too_much = error_of([&] { static_cast<void>(ledger.reserve(ask("repeat(3, pure(0.25))"))); });
+  EXPECT_EQ(too_much.code(), ErrorCode::budget_exceeded);
+  EXPECT_STREQ(too_much.what(),
+               "the budget epsilon = 1 at delta = 0.25 allows epsilon of at most 1: 0.5 is spent and 'repeat(3, pure(0.25))' asks 0.75");
+  const auto too_likely = error_of([&] { static_cast<void>(ledger.reserve(ask("approx(0.125, 0.1875)"))); });
+  EXPECT_EQ(too_likely.code(), ErrorCode::budget_exceeded);
+  EXPECT_STREQ(too_likely.what(),
+               "the budget epsilon = 1 at delta = 0.25 is exceeded in delta: 0.125 is spent and 'approx(0.125, 0.1875)' asks 0.1875");
+  EXPECT_EQ(code_of([&] { static_cast<void>(ledger.reserve(ask("gaussian(100)"))); }), ErrorCode::unsupported);
+  static_cast<void>(ledger.reserve(ask("approx(0.5, 0.125)")));
+  const auto balance = Ledger::open(path()).balance();
+  EXPECT_EQ(balance->budget.filter, FilterKind::basic);
+  EXPECT_EQ(balance->unit, "epsilon");
+  EXPECT_EQ(balance->spent, Enclosure(1, 1));
+}
+
 TEST_F(LedgerTest, ABudgetIsSetBeforeTheFirstRunAndOnce) {
   auto ledger = Ledger::create(path(), adjacency);
   ledger.set_budget(small_budget());

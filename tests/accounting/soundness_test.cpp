@@ -513,6 +513,7 @@ TEST(Soundness, EveryEnclosureContainsTheTruth) {
     EXPECT_GT(answers("Gaussian, Poisson-sampled, once", "privacy-loss"), 0.1);
     for (const auto* family : {"Randomized response, repeated", "Pure, composed", "(epsilon, delta), repeated"}) {
       EXPECT_GT(answers(family, "privacy-loss"), 0.7) << family;
+      EXPECT_GT(answers(family, "closed-form"), 0.1) << family;
     }
     for (const auto& [family, tally] : judge.tallies()) {
       if (family != "(epsilon, delta), repeated") {

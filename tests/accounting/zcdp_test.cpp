@@ -10,6 +10,7 @@
 
 #include <reference/random.h>
 #include <reference/real.h>
+#include <reference/refusal.h>
 #include <surety/accounting/closed_form.h>
 
 namespace surety::accounting {
@@ -188,6 +189,16 @@ RC_GTEST_PROP(Zcdp, DeltaUndoesEpsilon, ()) {
 }
 
 TEST(ZcdpExtremes, DeltaZeroProvesNothing) { EXPECT_EQ(epsilon(Zcdp{}, noise(3.5), Delta{0}), (Enclosure{0, infinity})); }
+
+TEST(ZcdpExtremes, DeltaZeroRefusesByNameWhatHasNoRho) {
+  for (const char* text : {"approx(1, 0.125)", "poisson(0.5, gaussian(2))"}) {
+    const auto event = composed({noise(3.5), parse_event(text, adjacency)});
+    for (const double at : {0.0, 1e-5}) {
+      const auto refusal = reference::refusal_of([&] { return epsilon(Zcdp{}, event, Delta{at}); });
+      EXPECT_TRUE(refusal.says(ErrorCode::unsupported, text)) << refusal;
+    }
+  }
+}
 
 TEST(ZcdpExtremes, AlmostNoNoiseCostsEverything) {
   EXPECT_EQ(delta_at(noise(1e-300), 500), 1);

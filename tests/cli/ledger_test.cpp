@@ -32,7 +32,7 @@ TEST_F(LedgerCommand, RefusesBudgetsThatAreNone) {
   expect_refused_untouched(create({"--epsilon", "1"}), 2, {"--delta"});
   expect_refused_untouched(create({"--delta", "1e-5"}), 2, {"--epsilon"});
   expect_refused_untouched(create({"--epsilon", "1", "--delta", "1e-5", "--filter", "none"}), 2,
-                           {"--filter is 'none'", "gaussian or zcdp"});
+                           {"--filter is 'none'", "gaussian or zcdp or basic"});
   expect_refused_untouched({"ledger", "create", path("run.db")}, 2, {"--adjacency"});
   expect_refused_untouched({"ledger", "create", path("run.db"), "--adjacency", "both"}, 2, {"'both'", "replace-one"});
   expect_refused_untouched({"ledger", "create", path("missing/run.db"), "--adjacency", "replace-one"}, 5, {"missing/run.db"});
@@ -53,6 +53,12 @@ TEST_F(LedgerCommand, KeepsItsBudgetBeforeTheDataIsRead) {
     EXPECT_LE(audited.json()["budget"]["spent"]["upper"].get<double>(), audited.json()["budget"]["limit"]["lower"].get<double>());
     EXPECT_NE(surety(audit()).out.find("budget"), std::string::npos);
   }
+}
+
+TEST_F(LedgerCommand, ABasicBudgetMayHaveDeltaZeroAndAdmitsNoGaussianNoise) {
+  ASSERT_EQ(surety(create({"--epsilon", "1.2", "--delta", "0", "--filter", "basic"})).code, 0);
+  expect_refused_untouched(train(small_data()), 2, {"no filter of kind basic is proved for gaussian"});
+  EXPECT_EQ(surety(audit() + Words{"--json"}).json()["budget"]["filter"], "basic");
 }
 
 TEST_F(LedgerCommand, KeepsOneAdjacency) {
