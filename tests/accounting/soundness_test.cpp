@@ -648,6 +648,162 @@ TEST(Soundness, EveryEnclosureContainsTheTruth) {
   }
 }
 
+// ---- the truths themselves, and laws that compose by convolution ----
+
+double at_double(const Curve& curve, double epsilon) { return curve(epsilon).nearest_double(); }
+
+TEST(SoundnessTruth, QuadratureAgreesWithClosedForms) {
+  for (const double sigma : {0.6, 1.0, 7.0}) {
+    for (const double epsilon : {0.0, 0.3, 2.0, 6.0}) {
+      for (const std::size_t count : {2U, 3U}) {
+        const double plain = at_double(gaussian_curve(sqrt(real(static_cast<double>(count))) / real(sigma)), epsilon);
+        EXPECT_NEAR(at_double(quadrature_curve({count, {1, sigma}}), epsilon), plain, 2e-9 * plain)
+            << sigma << ' ' << epsilon << ' ' << count;
+      }
+      // A release of nearly no one adds nearly nothing, wherever it stands.
+      const double once = at_double(sampled_gaussian_curve(0.1, sigma), epsilon);
+      EXPECT_NEAR(at_double(quadrature_curve({{0.1, sigma}, {1e-18, 1}}), epsilon), once, 2e-9 * once) << sigma << ' ' << epsilon;
+      EXPECT_NEAR(at_double(quadrature_curve({{1e-18, 1}, {0.1, sigma}}), epsilon), once, 2e-9 * once) << sigma << ' ' << epsilon;
+    }
+  }
+}
+
+using Law = std::vector<Real>;  ///< probabilities; the loss at index i is origin + i unit
+
+Law convolution(const Law& a, const Law& b) {
+  Law sum(a.size() + b.size() - 1, real(0));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t j = 0; j < b.size(); ++j) sum[i + j] = sum[i + j] + a[i] * b[j];
+  }
+  return sum;
+}
+
+Law normalised(Law law) {
+  Real total = real(0);
+  for (const auto& mass : law) total = total + mass;
+  for (auto& mass : law) mass = mass / total;
+  return law;
+}
+
+/// `count` releases of one law.
+Curve repeated_curve(const Law& once, const Real& origin, const Real& unit, unsigned count) {
+  Law law = once;
+  for (unsigned i = 1; i < count; ++i) law = convolution(law, once);
+  return [=](double epsilon) {
+    Real total = real(0);
+    for (std::size_t i = 0; i < law.size(); ++i) {
+      const Real above = origin * static_cast<double>(count) + unit * static_cast<double>(i) - epsilon;
+      if (above > 0.0) total = total - law[i] * expm1(-above);
+    }
+    return total;
+  };
+}
+
+/// Every accountant's answer to `question`; those that refuse are left out.
+std::vector<std::pair<std::string, Enclosure>> answers_to(const Event& event, const Question& question) {
+  std::vector<std::pair<std::string, Enclosure>> answers;
+  const auto ask = [&](const auto& accountant) {
+    try {
+      answers.emplace_back(accountant.name, question.ask_delta ? delta(accountant, event, Epsilon{question.at})
+                                                               : epsilon(accountant, event, Delta{question.at}));
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.code() == ErrorCode::unsupported || error.code() == ErrorCode::memory) << error.what();
+    }
+  };
+  ask(ClosedForm{});
+  ask(Contour{});
+  ask(PrivacyLoss{.width = 0.01});
+  ask(Renyi{});
+  ask(Moments{});
+  ask(Zcdp{});
+  return answers;
+}
+
+void expect_truth(const Case& one, const Question& question) {
+  const auto answers = answers_to(one.event, question);
+  EXPECT_FALSE(answers.empty()) << describe(one.event);
+  const WideExponents wide;
+  for (const auto& [accountant, found] : answers) {
+    EXPECT_EQ(complaint(one, question, found, one.truth), "") << accountant;
+    for (const auto& [other, value] : answers)
+      EXPECT_TRUE(overlap(found, value)) << accountant << ", " << other << ", " << describe(one.event);
+  }
+}
+
+TEST(SoundnessConvolution, LatticeNoiseRepeated) {
+  std::mt19937_64 words{91};
+  for (int i = 0; i < 40; ++i) {
+    const auto count = static_cast<unsigned>(2 + words() % 3);
+    const auto shift = static_cast<unsigned>(1 + words() % 4);
+    const double scale = log_uniform(words, 0.4, 4);
+    const double at = log_uniform(words, 0.01, 10);
+    const double target = log_uniform(words, 1e-40, 0.5);
+    // Outcome k has the loss (|k - shift| - |k|) / scale, from -shift to shift; y^k sums to 1 / (1 - y).
+    const Real y = exp(-1.0 / real(scale));
+    Law laplace(2 * shift + 1, real(0));
+    Real power = real(1);
+    for (unsigned k = 0; k <= shift; ++k) {
+      laplace[2 * (shift - k)] = k == 0 || k == shift ? power / (1.0 - y) : power;
+      power = power * y;
+    }
+    const Case discrete_laplace{
+        "", repeated(Count{count}, release(Event::DiscreteLaplace{NoiseScale{scale}, Count{shift}}, Adjacency::zero_out)),
+        repeated_curve(normalised(laplace), -static_cast<double>(shift) / real(scale), 1.0 / real(scale), count)};
+    expect_truth(discrete_laplace, {true, at});
+    expect_truth(discrete_laplace, {false, target});
+    // Outcome k has the loss (shift^2 - 2 shift k) / (2 scale^2): linear, so that sums of outcomes suffice.
+    const auto half = discrete_gaussian_weights(scale);
+    const auto reach = std::min(half.size() - 1, static_cast<std::size_t>(16 * scale) + 4);
+    Law gaussian;
+    for (std::size_t k = reach; k > 0; --k) gaussian.push_back(half[k]);
+    for (std::size_t k = 0; k <= reach; ++k) gaussian.push_back(half[k]);
+    const Real variance = real(scale) * real(scale);
+    const double s = shift;
+    const Real unit = s / variance;
+    const Case discrete_gaussian{
+        "",
+        repeated(Count{count}, release(Event::DiscreteGaussian{NoiseScale{scale}, Count{shift}}, Adjacency::zero_out)),
+        repeated_curve(normalised(gaussian), s * s / (2.0 * variance) - unit * static_cast<double>(reach), unit, count),
+        1,
+        true,
+        true,
+        0,
+        1e-9};
+    expect_truth(discrete_gaussian, {true, std::min(at, 3.0 * s / scale)});
+    expect_truth(discrete_gaussian, {false, std::max(target, 1e-20)});
+  }
+}
+
+// The worst pair of range E at x in [0, E] has delta(x) = (e^(E/2) - e^(x/2))^2 / (e^E - 1). Repeated, any two-point pair with the
+// losses t and t - E is a release of that range, so that none of them may cost more than what is answered.
+TEST(SoundnessConvolution, BoundedRange) {
+  std::mt19937_64 words{92};
+  for (int i = 0; i < 60; ++i) {
+    const double whole = log_uniform(words, 0.05, 5);
+    const double at = whole * log_uniform(words, 0.05, 1.5);
+    const double target = log_uniform(words, 1e-20, 0.5);
+    const Event once = release(Event::Exponential{Epsilon{whole}}, Adjacency::replace_one);
+    const Case single{"", once, [=](double x) {
+                        if (x >= whole) return real(0);
+                        const Real root = exp(real(whole) / 2.0) - exp(real(x) / 2.0);
+                        return root * root / expm1(real(whole));
+                      }};
+    expect_truth(single, {true, at});
+    expect_truth(single, {false, target});
+
+    const auto count = static_cast<unsigned>(2 + words() % 12);
+    const double t = whole * static_cast<double>(1 + words() % 9) / 10;
+    const Real more = (exp(real(whole)) - exp(real(t))) / expm1(real(whole));
+    const Curve pair = repeated_curve({1.0 - more, more}, real(t) - whole, real(whole), count);
+    const Curve reverse = repeated_curve({more * exp(-real(t)), 1.0 - more * exp(-real(t))}, -real(t), real(whole), count);
+    const Real truth = std::max(pair(at), reverse(at));
+    for (const auto& [accountant, found] : answers_to(repeated(Count{count}, once), {true, at})) {
+      EXPECT_TRUE(truth * (1.0 - 1e-30) <= found.upper)
+          << accountant << ", " << count << " of range " << whole << " at " << at << ", truth " << truth;
+    }
+  }
+}
+
 // ---- mutants: what the judge has to object to ----
 
 TEST(SoundnessMutants, AreCaught) {
