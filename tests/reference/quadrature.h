@@ -50,7 +50,8 @@ class SampledGaussianQuadrature {
       left_out = 0;
       const long double value = sum(0, epsilon, step, 1, before, left_out);
       const long double error = std::abs(value - before);
-      if (error <= 5e-10L * value || value < 1e-330L || halvings == 5) return {value, error + left_out + 1e-13L * value + 1e-330L};
+      if ((value > 0 && error <= 5e-10L * value) || halvings == (releases_.size() == 2 ? 9 : 5))
+        return {value, error + left_out + 1e-13L * value + 1e-330L};
       before = value;
     }
   }
