@@ -605,12 +605,31 @@ class ComposedCurve {
   [[nodiscard]] long double loss(std::size_t j) const { return start + static_cast<long double>(j) * static_cast<long double>(grid.step); }
   [[nodiscard]] std::size_t size() const { return plain.size(); }
 
-  /// Bounds on delta at `below` under the loss of entry j, 0 <= below <= step.
-  [[nodiscard]] long double upper(std::size_t j, double below) const {
+  /// delta at `below` under the loss of entry j, 0 <= below <= step, without what is infinite or outside the window.
+  struct Sum {
+    long double value;
+    long double rounding;
+  };
+  [[nodiscard]] Sum sum(std::size_t j, double below) const {
     const double lifted = -std::expm1(-below);
-    const double error = entry_error * (sum_weighted_ + lifted * sum_plain_) * (1 + 1e-9) + underflow;
-    const double value = (weighted[j] + lifted * plain[j]) * (1 + relative) + error;
-    return infinite_more + beyond + scale(j) * static_cast<long double>(value) * (1 + 1e-15L);
+    const double value = weighted[j] + lifted * plain[j];
+    const double rounding = value * relative + entry_error * (sum_weighted_ + lifted * sum_plain_) * (1 + 1e-9) + underflow;
+    const long double here = scale(j);  // may be infinite
+    return {value > 0 ? here * static_cast<long double>(value) : 0, here * static_cast<long double>(rounding) * (1 + 1e-12L)};
+  }
+  /// Bound on what images add to that.
+  [[nodiscard]] long double aliasing(std::size_t j) const {
+    const auto share = [&](double wrapped) { return wrapped > 0 ? scale(j) * static_cast<long double>(wrapped * alias_) : 0; };
+    return (share(wrapped_right) + std::min(share(wrapped_left), faded)) * (1 + 1e-12L);
+  }
+  [[nodiscard]] long double upper(std::size_t j, double below) const {
+    const Sum found = sum(j, below);
+    return infinite_more + beyond + (found.value + found.rounding) * (1 + 1e-15L);
+  }
+  [[nodiscard]] long double lower(std::size_t j, double below) const {
+    const Sum found = sum(j, below);
+    const long double value = (found.value - found.rounding) * (1 - 1e-15L) - aliasing(j);
+    return value > 0 ? infinite_less + value : infinite_less;
   }
   /// Chernoff's bound on delta at `epsilon`, which needs no window: (1 - e^-x) <= alias e^(s x).
   [[nodiscard]] long double chernoff(long double epsilon) const {
@@ -622,15 +641,6 @@ class ComposedCurve {
     if (!(infinite_more < delta)) return static_cast<long double>(infinity);
     const long double log_alias = std::log(static_cast<long double>(alias_));
     return (log_total + log_scale + log_alias - std::log(delta - infinite_more)) / static_cast<long double>(grid.s) * (1 + 1e-15L);
-  }
-  [[nodiscard]] long double lower(std::size_t j, double below) const {
-    const double lifted = -std::expm1(-below);
-    const double error = entry_error * (sum_weighted_ + lifted * sum_plain_) * (1 + 1e-9) + underflow + wrapped_right * alias_;
-    const double value = (weighted[j] + lifted * plain[j]) * (1 - relative) - error;
-    if (!(value > 0)) return infinite_less;
-    const long double here = scale(j);
-    const long double images = std::min(here * static_cast<long double>(wrapped_left * alias_), faded) * (1 + 1e-15L);
-    return infinite_less + std::max(here * static_cast<long double>(value) * (1 - 1e-15L) - images, 0.0L);
   }
 
  private:
@@ -1215,6 +1225,26 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
 
 Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon) {
   return answer(accountant, event, {epsilon.value(), std::nullopt});
+}
+
+GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape) {
+  Directions directions;
+  PartsOf{directions}.visit(event, 1);
+  const double span = shape.largest - shape.least;
+  const Window window{shape.least, shape.largest,    shape.step,     std::bit_floor(static_cast<std::size_t>(span / shape.step)),
+                      shape.tilt,  shape.right_tilt, shape.left_tilt};
+  const auto pair = compose(shape.removed ? directions.removed : directions.added, window, {shape.log_cut, shape.log_cut});
+  const auto at = [&](const ComposedCurve& curve) {
+    const std::size_t j =
+        first_where(curve.size(), [&](std::size_t i) { return curve.loss(i) > static_cast<long double>(epsilon.value()); });
+    if (j == 0 || j == curve.size())
+      throw Error{ErrorCode::invalid_argument, fmt::format("epsilon is {}, must lie in the window", epsilon)};
+    const auto sum = curve.sum(j, static_cast<double>(curve.loss(j) - static_cast<long double>(epsilon.value())));
+    return std::array{sum.value, sum.rounding, curve.aliasing(j)};
+  };
+  const auto up = at(pair.upper);
+  const auto down = at(pair.lower);
+  return {{up[0], up[1], pair.upper.beyond, pair.upper.infinite_more}, {down[0], down[1], down[2], pair.lower.infinite_less}};
 }
 
 Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta) {
