@@ -884,10 +884,11 @@ Enclosure largest_of(const Parts& parts) {
   return {std::min(lower, upper), upper};
 }
 
-bool same_symmetric_gaussian(const LossLaw& x, const LossLaw& y) {
+/// Whether both are Gaussian pairs whose multipliers are within a relative `tolerance` and that are alike in all else.
+bool alike(const LossLaw& x, const LossLaw& y, double tolerance) {
   const auto* a = std::get_if<GaussianBase>(&x.base);
   const auto* b = std::get_if<GaussianBase>(&y.base);
-  return a != nullptr && b != nullptr && x.mixing == Mixing::symmetric && y.mixing == Mixing::symmetric && a->multiplier == b->multiplier &&
+  return a != nullptr && b != nullptr && x.mixing == y.mixing && std::abs(a->multiplier - b->multiplier) <= tolerance * a->multiplier &&
          x.rate == y.rate && x.infinite_mass == y.infinite_mass;
 }
 
@@ -1123,9 +1124,10 @@ std::vector<Task> tasks_of(const Directions& directions, const Question& questio
     task.wanted = wanted;
     tasks.push_back(prepare(std::move(task), question));
   };
+  const auto one_limit = [](const Part& part) { return part.same || (part.lower && alike(part.upper, *part.lower, 1e-12)); };
   for (const auto* parts : {&directions.removed, &directions.added}) {
     if (parts == &directions.added && directions.symmetric) continue;
-    if (std::all_of(parts->begin(), parts->end(), [](const Part& part) { return part.same; })) {
+    if (std::all_of(parts->begin(), parts->end(), one_limit)) {
       add(*parts, true, true, width);
       continue;
     }
@@ -1139,7 +1141,7 @@ std::vector<Task> tasks_of(const Directions& directions, const Question& questio
     }
     const bool known = std::any_of(uppers.begin(), uppers.end(), [&](const Parts& other) {
       return std::equal(other.begin(), other.end(), upper.begin(), upper.end(),
-                        [](const Part& x, const Part& y) { return x.count == y.count && same_symmetric_gaussian(x.upper, y.upper); });
+                        [](const Part& x, const Part& y) { return x.count == y.count && alike(x.upper, y.upper, 0); });
     });
     if (!known) {
       uppers.push_back(upper);
