@@ -423,9 +423,15 @@ class Merger {
     while (j < pieces_.size()) {
       const Piece& piece = pieces_[j];
       // The first grid point above the piece, unless one lies below it by next to nothing.
-      std::int64_t k = piece.index + static_cast<std::int64_t>(std::floor((piece.excess - offset_) / grid_.step)) - 1;
-      while (lift(piece, k + 1) > 0) ++k;
-      if (lift(piece, k) > 0 && lift(piece, k) < 1e-5 * grid_.step) {
+      std::int64_t k = piece.index + static_cast<std::int64_t>(std::floor((piece.excess - offset_) / grid_.step));
+      double above = lift(piece, k);
+      double below = above;
+      if (above > 0) {
+        for (; (below = lift(piece, k + 1)) > 0; ++k) above = below;
+      } else {
+        above = lift(piece, --k);
+      }
+      if (above > 0 && above < 1e-5 * grid_.step) {
         place(out, k, tilted(piece, k));
         ++j;
         continue;
@@ -433,12 +439,12 @@ class Merger {
       ++k;
       double need = 0;
       double mass = 0;
-      while (j < pieces_.size() && !(lift(pieces_[j], k) > 0)) {
+      do {
         const double weight = tilted(pieces_[j], k);
-        need -= weight * lift(pieces_[j], k);
+        need -= weight * below;
         mass += weight;
         ++j;
-      }
+      } while (j < pieces_.size() && !((below = lift(pieces_[j], k)) > 0));
       need *= 1 + 1e-13;
       while (need > 0 && j < pieces_.size()) {
         Piece& next = pieces_[j];
@@ -945,6 +951,7 @@ void choose_window(Task& task, const ApproximateCumulants& k, double step) {
   const double epsilon = task.saddle.epsilon;
   const double log_delta = task.saddle.log_delta;
   const double log_tolerance = std::log(0.03 * std::min(1.0, s_best * task.wanted));
+  task.cut.log_above = std::max(task.cut.log_above, log_delta - std::log(count_of(task.parts)) + log_tolerance - 3);
   // How far the tilted mass may be above the smallest possible, so that its rounding is still small.
   const auto allowed = [&](double s) { return log_tolerance + 25 - std::log1p(1 / (s * step)); };
   const auto waste = [&](double s, const Cumulants& here) { return here.value + log_alias(s) - s * epsilon - log_delta; };
@@ -1024,6 +1031,11 @@ Task prepare(Task task, const Question& question) {
     // At least 50 cells for a law, unless its atoms are all that counts.
     task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
     choose_window(task, k, std::min(task.needed, task.coarse));
+    task.cell_range = 0;
+    for (const auto& part : parts) {
+      const auto bounds = range(part.upper, task.cut);
+      task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
+    }
     return task;
   }
 }
