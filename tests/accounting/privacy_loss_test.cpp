@@ -141,12 +141,19 @@ TEST(PrivacyLossDelta, ContainsOneSubsampledGaussian) {
   }
 }
 
-// The losses span a few cells of rounding errors: what is merged lies above the last grid point of the law, which has no room for it.
+// Losses so small that a step is no more than a few of their rounding errors: what is merged lies above the last grid point of the law,
+// which has no room for it.
 TEST(PrivacyLossDelta, KeepsToItsArraysWhenLossesAreRoundingErrors) {
-  const double at = 4.68799e-15;
-  const auto found = delta_of("poisson(1e-9, gaussian(1e6))", at, 2e-5);
-  const Real truth = Real{1e-9, 400} * reference::gaussian_delta(1.0 / Real{1e6, 400}, log1p(expm1(Real{at, 400}) / Real{1e-9, 400}));
-  EXPECT_TRUE(contains(found, truth)) << found.lower << ' ' << found.upper << ", truth " << truth;
+  const auto event = parse_event("poisson(2e-9, gaussian(2500))", add_remove);
+  const double at = 1e-12;
+  const Real truth = Real{2e-9, 400} * reference::gaussian_delta(1.0 / Real{2500, 400}, log1p(expm1(Real{at, 400}) / Real{2e-9, 400}));
+  for (const double step : {1e-13, 1.5e-13, 2e-13}) {
+    const auto terms =
+        grid_terms(event, Epsilon{at}, {.step = step, .tilt = 8e4, .least = -4096 * step, .largest = 4096 * step, .log_cut = -17});
+    const auto& [upper, lower] = terms;
+    EXPECT_TRUE(truth <= static_cast<double>(upper.sum + upper.rounding + upper.beyond + upper.infinite)) << step;
+    EXPECT_TRUE(truth >= static_cast<double>(lower.sum - lower.rounding - lower.aliasing + lower.infinite)) << step;
+  }
 }
 
 // The tilt that so small a delta needs takes everything but the largest losses below the least double.
