@@ -1182,6 +1182,44 @@ struct Largest {
   [[nodiscard]] Enclosure answer() const { return {std::min(lower.lower, upper.upper), upper.upper}; }
 };
 
+/// Runs a task at finer and finer steps until it is as narrow as wanted or no longer counts beside `largest`.
+void refine(Task& task, const Run& run, const Largest& largest, const Question& question) {
+  // The width grows with the square of the step. A coarse look says how large it is, and whether the direction matters.
+  const double needed = task.needed;
+  int last_gain = 0;
+  bool hopeless = false;
+  const auto& other = task.gives_upper ? largest.upper : largest.lower;
+  double first = 10 * needed;
+  if (question.delta && other.lower > task.saddle.epsilon) {
+    first = std::max(needed, 0.7 * std::sqrt((other.lower - task.saddle.epsilon) / task.second_order));
+  }
+  task.answer = run(task, std::min(first, task.coarse));
+  task.width = run.width(task, task.answer);
+  for (int attempt = 0; attempt < 12 && !largest.outweighs(task); ++attempt) {
+    // At a step that should do, one that does not help meets rounding.
+    const double before = task.width;
+    if (before <= task.wanted || (attempt > 3 && attempt > last_gain + 1) || (hopeless && task.step < std::min(needed, 1 / task.slope)))
+      break;
+    double factor = std::isfinite(before) ? std::sqrt(0.85 * task.wanted / before) : 0.25;
+    if (task.gives_upper != task.gives_lower && attempt == 0) factor = std::min(0.5, needed / task.step);
+    // Where the width does not follow its square the step is already fine enough for a good guess to be impossible.
+    const double least = task.step < needed ? 0.4 : std::min(0.9, std::max(0.05, 0.95 * needed / task.step));
+    const double old_step = task.step;
+    const auto old = task.answer;
+    const auto found = run(task, task.step * std::clamp(factor, least, 0.9));
+    task.answer = {std::max(old.lower, found.lower), std::min(old.upper, found.upper)};
+    task.width = run.width(task, task.answer);
+    if (task.gives_upper != task.gives_lower) {
+      // One end alone: its error falls with the square of the step, so what it moved says what is left.
+      const double moved =
+          task.gives_upper ? run.width(task, {task.answer.upper, old.upper}) : run.width(task, {old.lower, task.answer.lower});
+      task.width = moved / std::max(old_step * old_step / (task.step * task.step) - 1, 0.2);
+    }
+    hopeless = !(task.width < 0.9 * before);
+    if (!hopeless) last_gain = attempt;
+  }
+}
+
 Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Question& question) {
   if (!(accountant.width > 0))
     throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
@@ -1191,44 +1229,11 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
   const Run run{accountant, question};
   Largest largest;
   for (auto& task : tasks) {
-    int last_gain = 0;
-    bool hopeless = false;
     if (accountant.step > 0) {
       task.answer = run(task, accountant.step);
-      largest.take(task);
-      continue;
-    }
-    // The width grows with the square of the step. A coarse look says how large it is, and whether the direction matters.
-    const double needed = task.needed;
-    const auto& other = task.gives_upper ? largest.upper : largest.lower;
-    double first = 10 * needed;
-    if (question.delta && other.lower > task.saddle.epsilon) {
-      first = std::max(needed, 0.7 * std::sqrt((other.lower - task.saddle.epsilon) / task.second_order));
-    }
-    task.answer = run(task, std::min(first, task.coarse));
-    task.width = run.width(task, task.answer);
-    for (int attempt = 0; attempt < 12 && !largest.outweighs(task); ++attempt) {
-      // At a step that should do, one that does not help meets rounding.
-      const double before = task.width;
-      if (before <= task.wanted || (attempt > 3 && attempt > last_gain + 1) || (hopeless && task.step < std::min(needed, 1 / task.slope)))
-        break;
-      double factor = std::isfinite(before) ? std::sqrt(0.85 * task.wanted / before) : 0.25;
-      if (task.gives_upper != task.gives_lower && attempt == 0) factor = std::min(0.5, needed / task.step);
-      // Where the width does not follow its square the step is already fine enough for a good guess to be impossible.
-      const double least = task.step < needed ? 0.4 : std::min(0.9, std::max(0.05, 0.95 * needed / task.step));
-      const double old_step = task.step;
-      const auto old = task.answer;
-      const auto found = run(task, task.step * std::clamp(factor, least, 0.9));
-      task.answer = {std::max(old.lower, found.lower), std::min(old.upper, found.upper)};
-      task.width = run.width(task, task.answer);
-      if (task.gives_upper != task.gives_lower) {
-        // One end alone: its error falls with the square of the step, so what it moved says what is left.
-        const double moved =
-            task.gives_upper ? run.width(task, {task.answer.upper, old.upper}) : run.width(task, {old.lower, task.answer.lower});
-        task.width = moved / std::max(old_step * old_step / (task.step * task.step) - 1, 0.2);
-      }
-      hopeless = !(task.width < 0.9 * before);
-      if (!hopeless) last_gain = attempt;
+      if (task.whole_window) task.answer = run(task, accountant.step);
+    } else {
+      refine(task, run, largest, question);
     }
     largest.take(task);
   }
