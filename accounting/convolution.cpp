@@ -185,43 +185,34 @@ double relative_error(std::size_t size) {
 
 }  // namespace transform
 
-CircularProduct::CircularProduct(std::size_t size)
-    : size_{size}, first_(size / 2 + 1, Bin{1, 0, 0, 0}), second_(size / 2 + 1, Bin{1, 0, 0, 0}) {}
+namespace {
 
-void CircularProduct::multiply(const SequencePair& factor, std::uint64_t count) {
-  const std::size_t mask = size_ - 1;
-  std::vector<double> re(size_, 0.0);
-  std::vector<double> im(size_, 0.0);
-  for (std::size_t j = 0; j < factor.first.size(); ++j) re[j & mask] += factor.first[j];
-  for (std::size_t j = 0; j < factor.second.size(); ++j) im[j & mask] += factor.second[j];
-  long double squares = 0;
-  for (std::size_t j = 0; j < size_; ++j) squares += static_cast<long double>(re[j]) * re[j] + static_cast<long double>(im[j]) * im[j];
-  const double folds = static_cast<double>(std::max(factor.first.size(), factor.second.size()) / size_ + 1);
-  const double norm = std::sqrt(static_cast<double>(size_)) * std::sqrt(static_cast<double>(squares)) * 1.000001;
-  transform::forward(re, im);
-  // Of each bin of either spectrum: the transform, the folding, and the sums and halvings that separate the two spectra.
-  const double error = (transform::relative_error(size_) + (folds + 2) * unit) * norm;
-  const double times = static_cast<double>(count);
-  // Nothing of a modulus below this is left after so many factors.
-  const double faint = std::exp(2 * negligible / times);
-  const auto apply = [&](Bin& bin, const Complex& z) {
-    const double modulus = std::sqrt(z.re * z.re + z.im * z.im) * (1 + 4 * unit) + error + 1e-150;
-    if (modulus < faint && bin.log_bound <= 0) {
+/// One factor of a product of spectra: what it does to one bin.
+class Factor {
+ public:
+  Factor(double error, std::uint64_t count) : error_{error}, count_{count}, times_{static_cast<double>(count)} {
+    // Nothing of a modulus below this is left after so many factors.
+    faint_ = std::exp(2 * negligible / times_);
+    const double rest = faint_ * (1 - 8 * unit) - error - 1e-150;
+    faint_square_ = rest > 0 ? rest * rest * (1 - 8 * unit) : 0;
+  }
+
+  template <class Bin>
+  void apply(Bin& bin, const Complex& z) const {
+    const double square = z.re * z.re + z.im * z.im;
+    if (square < faint_square_ && bin.log_bound <= 0) {
       // The bound is faint^count = e^(2 negligible), up to the rounding of `faint`.
       bin = {0, 0, bin.log_bound + 1.9 * negligible, std::max(bin.error, 1.0)};
       return;
     }
-    if (!(modulus > 0)) {
-      bin = {0, 0, -std::numeric_limits<double>::infinity(), 0};
-      return;
-    }
+    const double modulus = std::sqrt(square) * (1 + 4 * unit) + error_ + 1e-150;
     const double log_modulus = std::log(modulus);
     const double before = bin.log_bound;
     // Rounded up; the sum may have either sign.
-    const double sum = before + times * log_modulus;
-    bin.log_bound = sum + 8 * unit * (std::abs(before) + times * (std::abs(log_modulus) + 1));
+    const double sum = before + times_ * log_modulus;
+    bin.log_bound = sum + 8 * unit * (std::abs(before) + times_ * (std::abs(log_modulus) + 1));
     // |prod x - prod y| <= prod bound * (sum of the factors' relative errors), as every modulus is at most its bound.
-    bin.error += times * (error / modulus) * (1 + 8 * unit) + (3 * times + 3) * unit * 1.01;
+    bin.error += times_ * (error_ / modulus) * (1 + 8 * unit) + (3 * times_ + 3) * unit * 1.01;
     if (bin.log_bound < negligible) {
       // Dropped: off by at most its whole bound, from here on.
       bin.re = 0;
@@ -229,52 +220,122 @@ void CircularProduct::multiply(const SequencePair& factor, std::uint64_t count) 
       bin.error = std::max(bin.error, 1.0);
       return;
     }
-    const Complex grown = product({bin.re, bin.im}, power(z, count));
+    const Complex grown = product({bin.re, bin.im}, power(z, count_));
     bin.re = grown.re;
     bin.im = grown.im;
+  }
+
+ private:
+  double error_;
+  std::uint64_t count_;
+  double times_;
+  double faint_;
+  double faint_square_;
+};
+
+/// The transform of both sequences as one, folded modulo the size, and the error of each bin of either spectrum.
+double transform_pair(const SequencePair& factor, std::vector<double>& re, std::vector<double>& im) {
+  const std::size_t size = re.size();
+  const auto fold = [&](const std::vector<double>& from, std::vector<double>& to) {
+    for (std::size_t begin = 0; begin < from.size(); begin += size) {
+      const std::size_t length = std::min(size, from.size() - begin);
+      for (std::size_t j = 0; j < length; ++j) to[j] += from[begin + j];
+    }
   };
+  fold(factor.first, re);
+  fold(factor.second, im);
+  // A sum of squares in double is good to N u, far below the margin of the norm.
+  double squares = 0;
+  for (std::size_t j = 0; j < size; ++j) squares += re[j] * re[j] + im[j] * im[j];
+  const double folds = static_cast<double>(std::max(factor.first.size(), factor.second.size()) / size + 1);
+  const double norm = std::sqrt(static_cast<double>(size)) * std::sqrt(squares) * 1.000001;
+  transform::forward(re, im);
+  // Of each bin of either spectrum: the transform, the folding, and the sums and halvings that separate the two spectra.
+  return (transform::relative_error(size) + (folds + 2) * unit) * norm;
+}
+
+/// Gathers the two spectra as that of one complex sequence, transforms it back and bounds the error of every entry.
+class Inverse {
+ public:
+  template <class Bin>
+  void put(std::span<double> re, std::span<double> im, std::size_t at, std::size_t mirror, bool single, const Bin& u, const Bin& v) {
+    double error = 0;
+    for (const Bin* bin : {&u, &v}) {
+      // e^negligible is far above what a faint bin leaves, and far below rounding.
+      const double bound = bin->log_bound < negligible ? 4e-44 : std::exp(bin->log_bound) * (1 + 1e-12);
+      error = std::max(error, bound * bin->error);
+    }
+    spectrum_error_ += single ? error : 2 * error;
+    re[at] = single ? u.re : u.re - v.im;
+    im[at] = single ? v.re : u.im + v.re;
+    if (!single) {
+      re[mirror] = u.re + v.im;
+      im[mirror] = v.re - u.im;
+    }
+    squares_ += 2 * (u.re * u.re + u.im * u.im + v.re * v.re + v.im * v.im);
+  }
+
+  [[nodiscard]] double finish(std::vector<double>& re, std::vector<double>& im) const {
+    const std::size_t size = re.size();
+    transform::backward(re, im);
+    const double scale = 1 / static_cast<double>(size);
+    for (std::size_t j = 0; j < size; ++j) {
+      re[j] *= scale;
+      im[j] *= scale;
+    }
+    // An entry of the inverse is off by the 1-norm of the spectrum's error over N (first, as U and V are real sequences), and by the
+    // 2-norm of the inverse transform's own rounding, (relative error + 2 u) sqrt(N) |Z|_2 / N.
+    const double own = (transform::relative_error(size) + 4 * unit) * std::sqrt(static_cast<double>(size)) * std::sqrt(squares_);
+    return (spectrum_error_ + own) * scale * 1.000001;
+  }
+
+ private:
+  double spectrum_error_ = 0;
+  double squares_ = 0;
+};
+
+}  // namespace
+
+CircularProduct::Result CircularProduct::power(SequencePair factor, std::uint64_t count, std::size_t size) {
+  Result result{std::vector<double>(size), std::vector<double>(size), 0};
+  auto& re = result.first;
+  auto& im = result.second;
+  const Factor raised{transform_pair(factor, re, im), count};
+  factor = {};
+  Inverse inverse;
+  for_each_bin(size, [&](std::size_t, std::size_t at, std::size_t mirror, bool single) {
+    Bin u{1, 0, 0, 0};
+    Bin v{1, 0, 0, 0};
+    raised.apply(u, {0.5 * (re[at] + re[mirror]), 0.5 * (im[at] - im[mirror])});
+    raised.apply(v, {0.5 * (im[at] + im[mirror]), 0.5 * (re[mirror] - re[at])});
+    inverse.put(re, im, at, mirror, single, u, v);
+  });
+  result.error = inverse.finish(re, im);
+  return result;
+}
+
+CircularProduct::CircularProduct(std::size_t size)
+    : size_{size}, first_(size / 2 + 1, Bin{1, 0, 0, 0}), second_(size / 2 + 1, Bin{1, 0, 0, 0}) {}
+
+void CircularProduct::multiply(const SequencePair& factor, std::uint64_t count) {
+  std::vector<double> re(size_, 0.0);
+  std::vector<double> im(size_, 0.0);
+  const Factor raised{transform_pair(factor, re, im), count};
   for_each_bin(size_, [&](std::size_t k, std::size_t at, std::size_t mirror, bool) {
-    const Complex u{0.5 * (re[at] + re[mirror]), 0.5 * (im[at] - im[mirror])};
-    const Complex v{0.5 * (im[at] + im[mirror]), 0.5 * (re[mirror] - re[at])};
-    apply(first_[k], u);
-    apply(second_[k], v);
+    raised.apply(first_[k], {0.5 * (re[at] + re[mirror]), 0.5 * (im[at] - im[mirror])});
+    raised.apply(second_[k], {0.5 * (im[at] + im[mirror]), 0.5 * (re[mirror] - re[at])});
   });
 }
 
 CircularProduct::Result CircularProduct::result() && {
   Result result{std::vector<double>(size_), std::vector<double>(size_), 0};
-  auto& re = result.first;
-  auto& im = result.second;
-  double spectrum_error = 0;
-  double squares = 0;
+  Inverse inverse;
   for_each_bin(size_, [&](std::size_t k, std::size_t at, std::size_t mirror, bool single) {
-    const Bin& u = first_[k];
-    const Bin& v = second_[k];
-    double error = 0;
-    for (const Bin* bin : {&u, &v}) error = std::max(error, std::exp(std::max(bin->log_bound, -690.0)) * (1 + 1e-12) * bin->error);
-    const Complex a{u.re, u.im};
-    const Complex b{v.re, v.im};
-    spectrum_error += single ? error : 2 * error;
-    re[at] = single ? a.re : a.re - b.im;
-    im[at] = single ? b.re : a.im + b.re;
-    if (!single) {
-      re[mirror] = a.re + b.im;
-      im[mirror] = b.re - a.im;
-    }
-    squares += 2 * (a.re * a.re + a.im * a.im + b.re * b.re + b.im * b.im);
+    inverse.put(result.first, result.second, at, mirror, single, first_[k], second_[k]);
   });
   first_ = {};
   second_ = {};
-  transform::backward(re, im);
-  const double scale = 1 / static_cast<double>(size_);
-  for (std::size_t j = 0; j < size_; ++j) {
-    re[j] *= scale;
-    im[j] *= scale;
-  }
-  // An entry of the inverse is off by the 1-norm of the spectrum's error over N (first, as U and V are real sequences), and by the
-  // 2-norm of the inverse transform's own rounding, (relative error + 2 u) sqrt(N) |Z|_2 / N.
-  const double own = (transform::relative_error(size_) + 4 * unit) * std::sqrt(static_cast<double>(size_)) * std::sqrt(squares);
-  result.error = (spectrum_error + own) * scale * 1.000001;
+  result.error = inverse.finish(result.first, result.second);
   return result;
 }
 

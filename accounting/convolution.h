@@ -34,8 +34,11 @@ class CircularProduct {
   };
   [[nodiscard]] Result result() &&;
 
-  /// Bytes that a product of this size needs, tables included.
-  [[nodiscard]] static std::size_t bytes(std::size_t size) { return 88 * size; }
+  /// The same for one factor alone, in place.
+  [[nodiscard]] static Result power(SequencePair factor, std::uint64_t count, std::size_t size);
+
+  /// Bytes that a product of this size, or a power alone, needs, tables and what reads the result included.
+  [[nodiscard]] static std::size_t bytes(std::size_t size, bool alone) { return (alone ? 56 : 88) * size; }
 
  private:
   std::size_t size_;

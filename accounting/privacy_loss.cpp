@@ -206,17 +206,17 @@ class ApproximateCumulants {
     const double points = parts.size() == 1 ? 1000 : std::max(100.0, 100000.0 / static_cast<double>(parts.size()));
     for (const auto& part : parts) {
       const auto bounds = range(part.upper, cut);
-      const double step = std::max((bounds.largest - bounds.least) / points, 1e-300);
       Law law{{}, {}, static_cast<double>(part.count)};
-      if (step > 1e-300) {
+      const double step = std::max((bounds.largest - bounds.least) / points, 1e-300);
+      if (std::holds_alternative<GaussianBase>(part.upper.base)) {
+        add_gaussian(law, part.upper, cut);
+      } else if (step > 1e-300) {
         for (const auto& cell : cells(part.upper, step, cut).cells) {
-          law.losses.push_back(anchor_of(part.upper, bounds) + static_cast<double>(cell.index) * step -
-                               std::log1p(-std::min(cell.excess, 0.999)));
-          law.log_masses.push_back(cell.log_scale + std::log(cell.mass));
+          law.add(bounds.largest + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999)),
+                  cell.log_scale + std::log(cell.mass));
         }
       } else {
-        law.losses.push_back(0);
-        law.log_masses.push_back(0);
+        law.add(0, 0);
       }
       least_ += law.count * bounds.least;
       largest_ += law.count * bounds.largest;
@@ -243,9 +243,41 @@ class ApproximateCumulants {
     std::vector<double> losses;
     std::vector<double> log_masses;
     double count;
+
+    void add(double loss, double log_mass) {
+      losses.push_back(loss);
+      log_masses.push_back(log_mass);
+    }
   };
-  static double anchor_of(const LossLaw& law, const LossRange& bounds) {
-    return std::holds_alternative<GaussianBase>(law.base) ? 0 : bounds.largest;
+
+  /// The trapezoid rule over the Gaussian outcome t, where everything is smooth, converges faster than any power of its step.
+  static void add_gaussian(Law& law, const LossLaw& pair, const Cut& cut) {
+    const double mu = 1 / std::get<GaussianBase>(pair.base).multiplier;
+    const double above = std::sqrt(2 * std::max(-cut.log_above, 8.0));
+    const double below = std::sqrt(2 * std::max(-cut.log_below, 8.0));
+    const double low = pair.mixing == Mixing::symmetric ? 0.5 * mu : -std::max(above, below);
+    const double high = mu + std::max(above, below);
+    const double step = std::max(std::min(0.12, 0.25 / mu), (high - low) / 4000);
+    const auto count = static_cast<std::size_t>((high - low) / step) + 1;
+    const double q = pair.rate;
+    const auto mixed = [&](double u) { return u > 30 ? u + std::log(q) : std::log1p(q * std::expm1(u)); };
+    double rest = 1;
+    for (std::size_t i = 0; i <= count; ++i) {
+      const double t = low + static_cast<double>(i) * step;
+      const double loss = mixed(mu * (t - 0.5 * mu));
+      double log_q = -0.5 * t * t + std::log(step * 0.39894228);
+      if (pair.mixing == Mixing::symmetric) {
+        if (i == 0) log_q -= std::log(2.0);
+        law.add(-loss, log_q);
+        rest -= std::exp(log_q) * (1 + std::exp(loss));
+      }
+      if (pair.mixing == Mixing::added) {
+        law.add(-loss, log_q);
+      } else {
+        law.add(loss, log_q + loss);
+      }
+    }
+    if (pair.mixing == Mixing::symmetric && rest > 0) law.add(0, std::log(rest));
   }
   static Cumulants at(const Law& law, double s) {
     double top = -infinity;
@@ -270,27 +302,36 @@ class ApproximateCumulants {
   double largest_ = 0;
 };
 
-/// The tilt at which Chernoff's bound delta <= e^(K(s) - s epsilon) s^s / (s + 1)^(s + 1) is tightest, and the bound there.
+/// What the saddle-point approximation says at one tilt: the epsilon whose saddle it is, and the logarithm of delta there. For an
+/// epsilon with another saddle the integrand s -> e^(K(s) - s epsilon) / (s (s + 1)) is larger than needed, no more.
 struct Saddle {
-  double s;
-  double log_delta;
+  double s = 0;
+  double epsilon = 0;
+  double log_delta = 0;
 };
+
+Saddle saddle_at(const ApproximateCumulants& k, double s) {
+  const auto here = k.at(s);
+  const double epsilon = here.mean - 1 / s - 1 / (s + 1);
+  const double curvature = here.variance + 1 / (s * s) + 1 / ((s + 1) * (s + 1));
+  return {s, epsilon, here.value - s * epsilon - std::log(s) - std::log1p(s) - 0.5 * std::log(6.2831853 * curvature)};
+}
 
 /// A step times the tilt is at most this, so that the tilt over one step is far from overflow.
 constexpr double most_tilt_per_step = 40;
 /// The same for the tilts of the ends: log_transform raises it to the 64th power.
 constexpr double most_end_tilt_per_step = 8;
 
-/// \param excess rises with s and changes its sign at the tilt; s between 1e-4 and `most`, at which it stays where the best one is
-/// larger (near the largest loss, where there is an atom, it is infinite).
-Saddle find_saddle(const ApproximateCumulants& k, double most, const std::function<double(double, const Cumulants&)>& excess) {
+/// The saddle of an epsilon or a delta; s between 1e-4 and `most`, at which it stays where it is larger (near the largest loss, where
+/// there is an atom, it is infinite).
+Saddle find_saddle(const ApproximateCumulants& k, double most, const std::function<bool(const Saddle&)>& beyond) {
   double low = std::log(1e-4);
   double high = std::log(most);
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 18; ++i) {
     const double mid = 0.5 * (low + high);
-    (excess(std::exp(mid), k.at(std::exp(mid))) < 0 ? low : high) = mid;
+    (beyond(saddle_at(k, std::exp(mid))) ? high : low) = mid;
   }
-  return {std::exp(low), 0};
+  return saddle_at(k, std::exp(low));
 }
 double log_alias(double s) { return s * std::log(s) - (s + 1) * std::log1p(s); }
 
@@ -382,9 +423,15 @@ class Merger {
     while (j < pieces_.size()) {
       const Piece& piece = pieces_[j];
       // The first grid point above the piece, unless one lies below it by next to nothing.
-      std::int64_t k = piece.index + static_cast<std::int64_t>(std::floor((piece.excess - offset_) / grid_.step)) - 1;
-      while (lift(piece, k + 1) > 0) ++k;
-      if (lift(piece, k) > 0 && lift(piece, k) < 1e-5 * grid_.step) {
+      std::int64_t k = piece.index + static_cast<std::int64_t>(std::floor((piece.excess - offset_) / grid_.step));
+      double above = lift(piece, k);
+      double below = above;
+      if (above > 0) {
+        for (; (below = lift(piece, k + 1)) > 0; ++k) above = below;
+      } else {
+        above = lift(piece, --k);
+      }
+      if (above > 0 && above < 1e-5 * grid_.step) {
         place(out, k, tilted(piece, k));
         ++j;
         continue;
@@ -392,25 +439,26 @@ class Merger {
       ++k;
       double need = 0;
       double mass = 0;
-      while (j < pieces_.size() && !(lift(pieces_[j], k) > 0)) {
+      do {
         const double weight = tilted(pieces_[j], k);
-        need -= weight * lift(pieces_[j], k);
+        need -= weight * below;
         mass += weight;
         ++j;
-      }
+      } while (j < pieces_.size() && !((below = lift(pieces_[j], k)) > 0));
       need *= 1 + 1e-13;
-      // A partner across a gap costs more than going down one step.
-      const bool far = j < pieces_.size() && static_cast<double>(pieces_[j].index - k) * grid_.step * (grid_.s + 1) > 2;
-      if (need > 0 && (j == pieces_.size() || (far && pieces_[j].index - k > 2))) {
-        place(out, k - 1, mass * std::exp(-grid_.s * grid_.step) * (1 - 8 * unit * (1 + grid_.s * grid_.step)));
-        continue;
-      }
       while (need > 0 && j < pieces_.size()) {
         Piece& next = pieces_[j];
+        // A partner across a gap costs more than going down one step.
+        if (next.index - k > 2 && static_cast<double>(next.index - k) * grid_.step * (grid_.s + 1) > 2) break;
         const double weight = tilted(next, k);
-        const double each = weight * lift(next, k);
-        // A partner on the grid point itself would only be dragged down with the rest.
-        if (lift(next, k) < 1e-4 * grid_.step) break;
+        const double gain = lift(next, k);
+        if (gain < 1e-4 * grid_.step) {
+          // On the grid point itself: no partner, it would only be dragged down with the rest.
+          place(out, k, weight);
+          ++j;
+          continue;
+        }
+        const double each = weight * gain;
         if (each > need) {
           const double share = std::min(1.0, need / each * (1 + 8 * unit));
           mass += weight * share * (1 - 4 * unit);
@@ -467,10 +515,10 @@ class Merger {
       deepest = std::max(deepest, -piece.excess);
       total += piece.weight;
     }
-    const std::size_t stride = pieces_.size() / 2000 + 1;
+    const std::size_t stride = pieces_.size() / 1000 + 1;
     double best = infinity;
-    for (int n = 0; n <= 12; ++n) {
-      const double candidate = n == 0 ? -2 * deepest - 4 * unit * grid_.step : grid_.step * (0.5 + std::ldexp(0.5, -n));
+    for (int n = 0; n <= 20; ++n) {
+      const double candidate = n == 0 ? -2 * deepest - 4 * unit * grid_.step : grid_.step * (0.5 + 0.5 * std::pow(0.67, n));
       double cost = 0;
       for (std::size_t j = 0; j < pieces_.size(); ++j) {
         const auto& piece = pieces_[j];
@@ -517,6 +565,10 @@ double log_transform(const TiltedLaw& law, double step, double a) {
 
 // ---- the composed law ----
 
+/// What all weights and sums that are too small for double can add up to: the law's weights are at most about 1, and 2^53 releases
+/// of 2^40 weights that each lose 2^-1022 lose less.
+constexpr double underflow = 1e-275;
+
 /// delta(epsilon) of a composed law on a grid, from a tilted convolution. In units of e^(log_scale - s (loss)).
 class ComposedCurve {
  public:
@@ -525,9 +577,11 @@ class ComposedCurve {
   long double start = 0;         // loss of entry 0
   long double log_scale = 0;
   Grid grid{};
-  double relative = 0;            // relative error of plain and weighted
-  double entry_error = 0;         // of each c
-  double wrapped = 0;             // bound on the tilted mass outside the window
+  double relative = 0;       // relative error of plain and weighted
+  double entry_error = 0;    // of each c
+  double wrapped_right = 0;  // bounds on the tilted mass outside the window
+  double wrapped_left = 0;
+  long double faded = 0;          // bound on what the images from the left add to delta: they lie at least the window's length too high
   long double beyond = 0;         // bound on delta's part from beyond the end of the window
   long double log_total = 0;      // log of a bound on the tilted mass
   long double infinite_less = 0;  // bounds on the mass at infinite loss
@@ -557,12 +611,31 @@ class ComposedCurve {
   [[nodiscard]] long double loss(std::size_t j) const { return start + static_cast<long double>(j) * static_cast<long double>(grid.step); }
   [[nodiscard]] std::size_t size() const { return plain.size(); }
 
-  /// Bounds on delta at `below` under the loss of entry j, 0 <= below <= step.
-  [[nodiscard]] long double upper(std::size_t j, double below) const {
+  /// delta at `below` under the loss of entry j, 0 <= below <= step, without what is infinite or outside the window.
+  struct Sum {
+    long double value;
+    long double rounding;
+  };
+  [[nodiscard]] Sum sum(std::size_t j, double below) const {
     const double lifted = -std::expm1(-below);
-    const double error = entry_error * (sum_weighted_ + lifted * sum_plain_) * (1 + 1e-9);
-    const double value = (weighted[j] + lifted * plain[j]) * (1 + relative) + error;
-    return infinite_more + beyond + scale(j) * static_cast<long double>(value) * (1 + 1e-15L);
+    const double value = weighted[j] + lifted * plain[j];
+    const double rounding = value * relative + entry_error * (sum_weighted_ + lifted * sum_plain_) * (1 + 1e-9) + underflow;
+    const long double here = scale(j);  // may be infinite
+    return {value > 0 ? here * static_cast<long double>(value) : 0, here * static_cast<long double>(rounding) * (1 + 1e-12L)};
+  }
+  /// Bound on what images add to that.
+  [[nodiscard]] long double aliasing(std::size_t j) const {
+    const auto share = [&](double wrapped) { return wrapped > 0 ? scale(j) * static_cast<long double>(wrapped * alias_) : 0; };
+    return (share(wrapped_right) + std::min(share(wrapped_left), faded)) * (1 + 1e-12L);
+  }
+  [[nodiscard]] long double upper(std::size_t j, double below) const {
+    const Sum found = sum(j, below);
+    return infinite_more + beyond + (found.value + found.rounding) * (1 + 1e-15L);
+  }
+  [[nodiscard]] long double lower(std::size_t j, double below) const {
+    const Sum found = sum(j, below);
+    const long double value = (found.value - found.rounding) * (1 - 1e-15L) - aliasing(j);
+    return value > 0 ? infinite_less + value : infinite_less;
   }
   /// Chernoff's bound on delta at `epsilon`, which needs no window: (1 - e^-x) <= alias e^(s x).
   [[nodiscard]] long double chernoff(long double epsilon) const {
@@ -574,12 +647,6 @@ class ComposedCurve {
     if (!(infinite_more < delta)) return static_cast<long double>(infinity);
     const long double log_alias = std::log(static_cast<long double>(alias_));
     return (log_total + log_scale + log_alias - std::log(delta - infinite_more)) / static_cast<long double>(grid.s) * (1 + 1e-15L);
-  }
-  [[nodiscard]] long double lower(std::size_t j, double below) const {
-    const double lifted = -std::expm1(-below);
-    const double error = entry_error * (sum_weighted_ + lifted * sum_plain_) * (1 + 1e-9) + wrapped * alias_;
-    const double value = (weighted[j] + lifted * plain[j]) * (1 - relative) - error;
-    return infinite_less + scale(j) * static_cast<long double>(std::max(value, 0.0)) * (1 - 1e-15L);
   }
 
  private:
@@ -635,8 +702,8 @@ void fold(std::vector<double>& weights, std::size_t size) {
 
 ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
   const Grid grid{window.step, window.s};
-  const bool single = parts.size() == 1 && parts.front().count == 1;
-  CircularProduct product{single ? 4 : window.size};
+  const bool one = parts.size() == 1;
+  CircularProduct product{one ? 4 : window.size};
   CircularProduct::Result alone{};
   Side up;
   Side down;
@@ -645,7 +712,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
   long double infinite_more = 0;
   for (const auto& part : parts) {
     const double count = static_cast<double>(part.count);
-    const auto law = cells(part.upper, window.step, cut);
+    auto law = cells(part.upper, window.step, cut);
     double shift = -infinity;
     for (const auto& cell : law.cells) {
       shift = std::max(shift, cell.log_scale + std::log(cell.mass) + grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step));
@@ -656,7 +723,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
       up.take(tilted, count, window);
       factor.first = std::move(tilted.weights);
     }
-    const long double lost = law.cut_above;
+    const long double lost = law.cut_above;  // once for each release
     infinite_more += count * std::log1p(-std::min(static_cast<long double>(part.upper.infinite_mass) + lost, 1 - long_unit));
     if (part.lower) {
       const auto other = part.same ? LossCells{} : cells(*part.lower, window.step, cut);
@@ -673,16 +740,19 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
       has_lower = false;
       factor.second.assign(1, 0.0);
     }
-    if (single) {
+    if (one && part.count == 1) {
       // One release needs no transform, and has none of its rounding: only the folding of the indices.
       alone = {std::move(factor.first), std::move(factor.second), 0};
       for (auto* weights : {&alone.first, &alone.second}) fold(*weights, window.size);
+    } else if (one) {
+      law = {};
+      alone = CircularProduct::power(std::move(factor), part.count, window.size);
     } else {
       product.multiply(factor, part.count);
     }
   }
-  auto result = single ? std::move(alone) : std::move(product).result();
-  const double entry_error = result.error;
+  auto result = one ? std::move(alone) : std::move(product).result();
+  const double entry_error = result.error + underflow;
   const long double step = window.step;
   const long double span = static_cast<long double>(window.size) * step;
 
@@ -693,7 +763,8 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
     out.log_scale = side.log_scale;
     out.log_total = side.total;
     // The window starts at a whole number of steps above the first entry, never below it.
-    const long double target = (static_cast<long double>(window.least) + static_cast<long double>(window.largest) - span) / 2;
+    const long double length = static_cast<long double>(window.largest) - static_cast<long double>(window.least);
+    const long double target = static_cast<long double>(window.least) + std::min(0.0L, (length - span) / 2);
     const long double skipped =
         std::max(0.0L, std::min(std::floor((target - side.loss) / step), std::max(0.0L, side.length + 1 - span / step)));
     const auto rotation = static_cast<std::size_t>(std::fmod(skipped, static_cast<long double>(window.size)));
@@ -707,7 +778,9 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
     const long double log_left = side.left + static_cast<long double>(window.left_tilt) * (skipped - 1) * step;
     const long double right = cut_right ? std::exp(log_right) * (1 + 1e-12L) : 0;
     const long double left = cut_left ? std::exp(log_left) * (1 + 1e-12L) : 0;
-    out.wrapped = static_cast<double>(std::min(right + left, 1e300L)) * (1 + 1e-12);
+    out.wrapped_right = static_cast<double>(std::min(right, 1e300L)) * (1 + 1e-12);
+    out.wrapped_left = static_cast<double>(std::min(left, 1e300L)) * (1 + 1e-12);
+    out.faded = cut_left ? std::exp(-static_cast<long double>(grid.s) * span) * (1 + 1e-12L) : 0;
     if (is_upper)
       out.beyond = right * std::exp(side.log_scale - static_cast<long double>(grid.s) * (side.loss + ends * step)) * (1 + 1e-12L);
     out.infinite_less = std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L));
@@ -817,30 +890,46 @@ Enclosure largest_of(const Parts& parts) {
   return {std::min(lower, upper), upper};
 }
 
+/// Whether both are Gaussian pairs whose multipliers are within a relative `tolerance` and that are alike in all else.
+bool alike(const LossLaw& x, const LossLaw& y, double tolerance) {
+  const auto* a = std::get_if<GaussianBase>(&x.base);
+  const auto* b = std::get_if<GaussianBase>(&y.base);
+  return a != nullptr && b != nullptr && x.mixing == y.mixing && std::abs(a->multiplier - b->multiplier) <= tolerance * a->multiplier &&
+         x.rate == y.rate && x.infinite_mass == y.infinite_mass;
+}
+
 struct Question {
   std::optional<double> epsilon;  // one of the two
   std::optional<double> delta;
 };
 
-/// One direction, ready to be computed at any step.
+/// One composition of pairs, ready to be computed at any step, and what of its enclosure counts for the answer.
 struct Task {
   Parts parts;
+  bool gives_upper = true;
+  bool gives_lower = true;
+  double wanted = 0;  // the width aimed at, or for one end alone the error
   Cut cut{};
   Saddle saddle{};
+  double slope = 0;         // of -log delta by epsilon, about
   double second_order = 0;  // the width is about this times step^2
+  double needed = 0;        // the step that follows from it
+  double coarse = 0;        // the largest step at which a law is still seen
   double distance = 0;      // of atoms, 0 where there are none
-  double least = 0;         // the window
+  // The window. Losses below `epsilon` only need to keep clear of those above when they wrap around.
+  double least = 0;
   double largest = 0;
+  double clear = 0;          // the span at which they are
   double support_least = 0;  // of the composed loss
   double support_largest = 0;
   double right_tilt = 0;
   double left_tilt = 0;
-  double cell_range = 0;  // the longest range of a single law
+  double cell_range = 0;   // the longest range of a single law
+  double most = infinity;  // the largest loss
   Enclosure answer{0, infinity};
   double width = infinity;
   double step = 0;
-  bool has_lower = true;
-  bool same = true;  // upper and lower meet as the step falls
+  bool whole_window = false;
 };
 
 double count_of(const Parts& parts) {
@@ -849,103 +938,180 @@ double count_of(const Parts& parts) {
   return total;
 }
 
-Task prepare(const Parts& parts, const Question& question, double width) {
-  Task task;
-  task.parts = parts;
+/// The share of a law's mass that is not in atoms, and so spread and merged.
+double continuous_share(const LossLaw& law) {
+  if (const auto* laplace = std::get_if<LaplaceBase>(&law.base)) return -0.5 * std::expm1(-1 / laplace->scale);
+  return std::holds_alternative<GaussianBase>(law.base) ? 1 : 0;
+}
+
+/// Chooses the tilt, and the window: the shortest for which Chernoff's bounds leave a small share of delta outside.
+void choose_window(Task& task, const ApproximateCumulants& k, double step) {
+  const double s_best = task.saddle.s;
+  task.slope = s_best;
+  const double epsilon = task.saddle.epsilon;
+  const double log_delta = task.saddle.log_delta;
+  const double log_tolerance = std::log(0.03 * std::min(1.0, s_best * task.wanted));
+  task.cut.log_above = std::max(task.cut.log_above, log_delta - std::log(count_of(task.parts)) + log_tolerance - 3);
+  // How far the tilted mass may be above the smallest possible, so that its rounding is still small.
+  const auto allowed = [&](double s) { return log_tolerance + 25 - std::log1p(1 / (s * step)); };
+  const auto waste = [&](double s, const Cumulants& here) { return here.value + log_alias(s) - s * epsilon - log_delta; };
+  double s = s_best;
+  if (s_best * task.wanted > 1) {
+    // Next to the largest loss: the grid cannot follow so steep a tilt, and need not.
+    double low = std::log(1e-4);
+    double high = std::log(s_best);
+    for (int i = 0; i < 18; ++i) {
+      const double mid = 0.5 * (low + high);
+      (waste(std::exp(mid), k.at(std::exp(mid))) <= allowed(std::exp(mid)) ? high : low) = mid;
+    }
+    s = std::exp(high);
+  }
+  const auto here = k.at(s);
+  const double deviation = std::sqrt(here.variance) + 4 * std::min(task.wanted, 1.0);
+  const double quiet = std::max(waste(s, here), 1.0) - log_tolerance + 1;
+  task.saddle.s = s;
+  task.largest = infinity;
+  task.least = -infinity;
+  for (double factor = 1; factor < 16; factor *= 1.25) {
+    const double a = factor / deviation;
+    const double end = (k.at(s + a).value - here.value + quiet) / a;
+    if (end < task.largest) {
+      task.largest = end;
+      task.right_tilt = a;
+    }
+    const double begin = -(k.at(s - a).value - here.value + quiet) / a;
+    if (begin > task.least) {
+      task.least = begin;
+      task.left_tilt = a;
+    }
+  }
+  task.clear = (1 - log_tolerance - log_delta) / s;
+}
+
+Task prepare(Task task, const Question& question) {
+  const auto& parts = task.parts;
   const double log_count = std::log(count_of(parts));
   double log_delta = question.delta ? std::log(*question.delta) : -40;
   for (int attempt = 0;; ++attempt) {
     task.cut = {log_delta - log_count - 22, -45 - log_count};
     const ApproximateCumulants k{parts, task.cut};
-    // The derivatives by s of (K + log alias - log delta) / s and of K + log alias - s epsilon; both functions have one minimum.
-    task.saddle = find_saddle(k, std::clamp(20 / width, 1.0, 1e7), [&](double s, const Cumulants& at) {
-      const double slope = at.mean + std::log(s / (s + 1));
-      if (question.delta) return s * slope - (at.value + log_alias(s) - log_delta);
-      return at.value + log_alias(s) - s * *question.epsilon < -1500 ? 1.0 : slope - *question.epsilon;
+    task.saddle = find_saddle(k, std::clamp(20 / task.wanted, 1.0, 1e7), [&](const Saddle& at) {
+      if (question.delta) return at.log_delta < log_delta;
+      return at.epsilon > *question.epsilon || at.log_delta < -1500;
     });
-    if (question.epsilon) task.saddle.log_delta = k.at(task.saddle.s).value + log_alias(task.saddle.s) - task.saddle.s * *question.epsilon;
-    if (!question.delta && task.saddle.log_delta < log_delta && attempt < 12) {
-      log_delta = std::max(1.5 * task.saddle.log_delta - 10, -11000.0);
-      continue;
-    }
-    const double s = task.saddle.s;
-    const auto here = k.at(s);
-    const double deviation = std::sqrt(here.variance) + 4 * std::min(width, 1.0);
-    // Ends of the window: the smallest one for which Chernoff's bound leaves e^-quiet.
-    const double quiet = 8 - std::log(std::min(0.5, s * width));
-    task.largest = infinity;
-    task.least = -infinity;
-    for (double factor = 1; factor < 16; factor *= 1.25) {
-      const double a = factor / deviation;
-      const double end = (k.at(s + a).value - here.value + quiet) / a;
-      if (end < task.largest) {
-        task.largest = end;
-        task.right_tilt = a;
+    if (question.epsilon) {
+      task.saddle.log_delta += task.saddle.s * (task.saddle.epsilon - *question.epsilon);
+      task.saddle.epsilon = *question.epsilon;
+      if (task.saddle.log_delta < log_delta && attempt < 12) {
+        log_delta = std::max(1.5 * task.saddle.log_delta - 10, -11000.0);
+        continue;
       }
-      const double begin = -(k.at(s - a).value - here.value + quiet) / a;
-      if (begin > task.least) {
-        task.least = begin;
-        task.left_tilt = a;
-      }
+    } else {
+      task.saddle.epsilon += (task.saddle.log_delta - log_delta) / task.saddle.s;
+      task.saddle.log_delta = log_delta;
     }
+    task.saddle.epsilon = std::min(task.saddle.epsilon, k.largest());
     task.support_least = k.least();
     task.support_largest = k.largest();
-    break;
-  }
-  double isolated = 0;
-  for (const auto& part : parts) {
-    const auto bounds = range(part.upper, task.cut);
-    task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
-    task.has_lower = task.has_lower && part.lower.has_value();
-    task.same = task.same && part.same;
-    const auto distance = atom_distance(part.upper);
-    if (distance && static_cast<double>(part.count) * *distance > isolated) {
-      isolated = static_cast<double>(part.count) * *distance;
-      task.distance = *distance;
+    double continuous = 0;
+    double isolated = 0;
+    for (const auto& part : parts) {
+      const double count = static_cast<double>(part.count);
+      const auto bounds = range(part.upper, task.cut);
+      task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
+      continuous += count * continuous_share(part.upper);
+      const auto distance = atom_distance(part.upper);
+      if (distance && count * *distance > isolated) {
+        isolated = count * *distance;
+        task.distance = *distance;
+      }
     }
+    task.second_order = std::max(continuous, 1e-9) * (task.saddle.s + 1) / (task.gives_upper && task.gives_lower ? 6 : 12);
+    task.needed = std::sqrt(0.85 * task.wanted / task.second_order);
+    // At least 50 cells for a law, unless its atoms are all that counts.
+    task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
+    choose_window(task, k, std::min(task.needed, task.coarse));
+    task.cell_range = 0;
+    for (const auto& part : parts) {
+      const auto bounds = range(part.upper, task.cut);
+      task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
+    }
+    return task;
   }
-  task.second_order = count_of(parts) * (task.saddle.s + 1) / 8;
-  return task;
 }
 
 class Run {
  public:
   Run(const PrivacyLoss& accountant, const Question& question) : accountant_{accountant}, question_{question} {}
 
-  /// The enclosure of one direction at a step of at most `step`; the step used is left in the task.
+  /// The enclosure of one composition at a step of at most `step`; the step used is left in the task.
   [[nodiscard]] Enclosure operator()(Task& task, double step) const {
-    step = std::min({step, most_tilt_per_step / task.saddle.s, most_end_tilt_per_step / std::max(task.right_tilt, task.left_tilt)});
-    Window window{task.least, task.largest, step, 4, task.saddle.s, task.right_tilt, task.left_tilt};
-    if (task.distance > 0) window.step = task.distance / std::ceil(task.distance / step);
-    // A law may reach two steps beyond its range at either end.
-    const double reach = 2 * count_of(task.parts) * window.step;
-    window.least = std::max(task.least, task.support_least - reach);
-    window.largest = std::min(task.largest, task.support_largest + reach);
-    const double points = (window.largest - window.least) / window.step + 8;
-    const double cells = task.cell_range / window.step + 8;
-    if (!(points < 0x1p40 && cells < 0x1p40)) refuse_memory(std::max(points, cells) * 88);
-    // Chernoff's bounds at the ends have room: a window slightly too long for a power of two is cut instead.
-    window.size = std::bit_ceil(static_cast<std::size_t>(0.86 * points) + 16);
-    const double bytes = static_cast<double>(CircularProduct::bytes(window.size)) + cells * 120;
-    if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
-    task.step = window.step;
-    const auto pair = compose(task.parts, window, task.cut);
-    for (const auto* curve : {&pair.upper, &pair.lower}) {
-      const long double all = curve->log_scale + curve->log_total + curve->wrapped + curve->beyond + curve->entry_error;
-      if (std::isnan(all) || std::isnan(curve->plain.front()))
-        throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
+    const auto pair = composed(task, step);
+    auto found = question_.delta ? epsilon_of(pair, *question_.delta) : delta_of(pair, *question_.epsilon);
+    if (question_.delta && found.upper > task.most) found = {std::min(found.lower, task.most), task.most};
+    if (question_.delta && static_cast<long double>(task.gives_lower ? found.lower : found.upper) <= pair.upper.start) {
+      task.whole_window = true;  // the guess where epsilon lies was wrong: all of the law is looked at from now on
     }
-    return question_.delta ? epsilon_of(pair, *question_.delta) : delta_of(pair, *question_.epsilon);
+    return found;
   }
 
   /// The width of an enclosure in units of epsilon.
   [[nodiscard]] double width(const Task& task, const Enclosure& found) const {
     if (question_.delta) return found.width();
     if (found.upper <= found.lower || found.upper < 1e-300) return 0;
-    return std::log(found.upper / found.lower) / task.saddle.s;
+    return std::log(found.upper / found.lower) / task.slope;
   }
 
  private:
+  [[nodiscard]] ComposedPair composed(Task& task, double step) const {
+    step = std::min(step, most_tilt_per_step / task.saddle.s);
+    Window window{0, 0, step, 4, task.saddle.s, task.right_tilt, task.left_tilt};
+    if (task.distance > 0) {
+      // The cells between two atoms are merged in pairs.
+      const double pairs = std::ceil(task.distance / step / 2);
+      window.step = step < task.distance ? task.distance / (2 * pairs) : task.distance;
+    }
+    // A law may reach two steps beyond its range at either end.
+    const double reach = 2 * count_of(task.parts) * window.step;
+    window.least = std::max(task.least, task.support_least - reach);
+    window.largest = std::min(task.largest, task.support_largest + reach);
+    const double steepest = most_end_tilt_per_step / window.step;
+    if (task.right_tilt > steepest) {
+      window.right_tilt = steepest;
+      window.largest = task.support_largest + reach;
+    }
+    if (task.left_tilt > steepest) {
+      window.left_tilt = steepest;
+      window.least = task.support_least - reach;
+    }
+    if (!task.whole_window) {
+      const double off = task.second_order * window.step * window.step;  // by which the step moves either bound
+      const double seen = std::max(task.answer.lower > 0 ? task.answer.lower - off : 0.0, task.saddle.epsilon - off - 1 / task.saddle.s);
+      const double from = question_.epsilon ? *question_.epsilon : seen;
+      window.least = std::max(window.least, std::min(std::max(from, 0.0) - 8 * window.step, window.largest - task.clear));
+    }
+    const double points = (window.largest - window.least) / window.step + 8;
+    const double cells = task.cell_range / window.step + 8;
+    if (!(points < 0x1p40 && cells < 0x1p40)) refuse_memory(std::max(points, cells) * 88);
+    // Chernoff's bounds at the ends have room: a window slightly too long for a power of two is cut instead.
+    const double room = std::min(0.1 * points, 1 / (window.right_tilt * window.step));
+    window.size = std::bit_ceil(static_cast<std::size_t>(points - room) + 16);
+    // The cells of the only law are gone when it is transformed; of several, the product waits while the next one is made.
+    const bool one = task.parts.size() == 1;
+    const double transformed = static_cast<double>(CircularProduct::bytes(window.size, one));
+    const double bytes = one ? std::max(transformed + cells * 16, cells * 120) : transformed + cells * 120;
+    if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
+    task.step = window.step;
+    auto pair = compose(task.parts, window, task.cut);
+    for (const auto* curve : {&pair.upper, &pair.lower}) {
+      const long double all =
+          curve->log_scale + curve->log_total + curve->wrapped_right + curve->wrapped_left + curve->beyond + curve->entry_error;
+      if (std::isnan(all) || std::isnan(curve->plain.front()))
+        throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
+    }
+    return pair;
+  }
+
   [[noreturn]] void refuse_memory(double bytes) const {
     throw Error{ErrorCode::memory, fmt::format("an answer of width {} needs about {:.3g} bytes, more than the {} allowed",
                                                accountant_.width, bytes, accountant_.memory)};
@@ -954,69 +1120,150 @@ class Run {
   const Question& question_;
 };
 
-Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Question& question) {
-  Directions directions;
-  PartsOf{directions}.visit(event, 1);
+/// Where the upper and the lower bound come from different laws, they are two tasks: each has its own tilt, window and step.
+std::vector<Task> tasks_of(const Directions& directions, const Question& question, double width) {
   std::vector<Task> tasks;
+  std::vector<Parts> uppers;
+  const auto add = [&](Parts parts, bool gives_upper, bool gives_lower, double wanted) {
+    // No finite loss exceeds epsilon: that direction costs nothing.
+    const double most = largest_of(parts).upper;
+    if (question.epsilon && *question.epsilon >= most) return;
+    Task task;
+    task.most = most;
+    task.parts = std::move(parts);
+    task.gives_upper = gives_upper;
+    task.gives_lower = gives_lower;
+    task.wanted = wanted;
+    tasks.push_back(prepare(std::move(task), question));
+  };
+  const auto one_limit = [](const Part& part) { return part.same || (part.lower && alike(part.upper, *part.lower, 1e-12)); };
   for (const auto* parts : {&directions.removed, &directions.added}) {
     if (parts == &directions.added && directions.symmetric) continue;
-    // No finite loss exceeds epsilon: that direction costs nothing.
-    if (question.epsilon && *question.epsilon >= largest_of(*parts).upper) continue;
-    tasks.push_back(prepare(*parts, question, accountant.width));
-  }
-  if (tasks.empty()) return {0, 0};
-  const Run run{accountant, question};
-  if (accountant.step > 0) {
-    Enclosure all{0, 0};
-    for (auto& task : tasks) {
-      const auto found = run(task, accountant.step);
-      all = {std::max(all.lower, found.lower), std::max(all.upper, found.upper)};
+    if (std::all_of(parts->begin(), parts->end(), one_limit)) {
+      add(*parts, true, true, width);
+      continue;
     }
-    return all;
+    Parts upper;
+    Parts lower;
+    bool has_lower = true;
+    for (const auto& part : *parts) {
+      upper.push_back({part.upper, std::nullopt, false, part.count});
+      has_lower = has_lower && part.lower;
+      if (has_lower) lower.push_back({*part.lower, part.lower, true, part.count});
+    }
+    const bool known = std::any_of(uppers.begin(), uppers.end(), [&](const Parts& other) {
+      return std::equal(other.begin(), other.end(), upper.begin(), upper.end(),
+                        [](const Part& x, const Part& y) { return x.count == y.count && alike(x.upper, y.upper, 0); });
+    });
+    if (!known) {
+      uppers.push_back(upper);
+      add(std::move(upper), true, false, width / 4);
+    }
+    if (has_lower) add(std::move(lower), false, true, width / 10);
   }
+  const auto cost = [&](const Task& task) { return question.delta ? task.saddle.epsilon : task.saddle.log_delta; };
+  std::stable_sort(tasks.begin(), tasks.end(), [&](const Task& x, const Task& y) { return cost(x) > cost(y); });
+  return tasks;
+}
+
+/// The larger of both directions, at either end.
+struct Largest {
+  Enclosure upper{0, 0};
+  Enclosure lower{0, 0};
+
+  void take(const Task& task) {
+    if (task.gives_upper) upper = {std::max(upper.lower, task.answer.lower), std::max(upper.upper, task.answer.upper)};
+    if (task.gives_lower) lower = {std::max(lower.lower, task.answer.lower), std::max(lower.upper, task.answer.upper)};
+  }
+  /// Nothing that a narrower enclosure could say would count.
+  [[nodiscard]] bool outweighs(const Task& task) const {
+    return (!task.gives_upper || task.answer.upper <= upper.lower) && (!task.gives_lower || task.answer.upper <= lower.lower);
+  }
+  [[nodiscard]] Enclosure answer() const { return {std::min(lower.lower, upper.upper), upper.upper}; }
+};
+
+/// Runs a task at finer and finer steps until it is as narrow as wanted or no longer counts beside `largest`.
+void refine(Task& task, const Run& run, const Largest& largest, const Question& question) {
+  // The width grows with the square of the step. A coarse look says how large it is, and whether the direction matters.
+  const double needed = task.needed;
+  int last_gain = 0;
+  bool hopeless = false;
+  const auto& other = task.gives_upper ? largest.upper : largest.lower;
+  double first = 10 * needed;
+  if (question.delta && other.lower > task.saddle.epsilon) {
+    first = std::max(needed, 0.7 * std::sqrt((other.lower - task.saddle.epsilon) / task.second_order));
+  }
+  task.answer = run(task, std::min(first, task.coarse));
+  task.width = run.width(task, task.answer);
+  for (int attempt = 0; attempt < 12 && !largest.outweighs(task); ++attempt) {
+    // At a step that should do, one that does not help meets rounding.
+    const double before = task.width;
+    if (before <= task.wanted || (attempt > 3 && attempt > last_gain + 1) || (hopeless && task.step < std::min(needed, 1 / task.slope)))
+      break;
+    double factor = std::isfinite(before) ? std::sqrt(0.85 * task.wanted / before) : 0.25;
+    if (task.gives_upper != task.gives_lower && attempt == 0) factor = std::min(0.5, needed / task.step);
+    // Where the width does not follow its square the step is already fine enough for a good guess to be impossible.
+    const double least = task.step < needed ? 0.4 : std::min(0.9, std::max(0.05, 0.95 * needed / task.step));
+    const double old_step = task.step;
+    const auto old = task.answer;
+    const auto found = run(task, task.step * std::clamp(factor, least, 0.9));
+    task.answer = {std::max(old.lower, found.lower), std::min(old.upper, found.upper)};
+    task.width = run.width(task, task.answer);
+    if (task.gives_upper != task.gives_lower) {
+      // One end alone: its error falls with the square of the step, so what it moved says what is left.
+      const double moved =
+          task.gives_upper ? run.width(task, {task.answer.upper, old.upper}) : run.width(task, {old.lower, task.answer.lower});
+      task.width = moved / std::max(old_step * old_step / (task.step * task.step) - 1, 0.2);
+    }
+    hopeless = !(task.width < 0.9 * before);
+    if (!hopeless) last_gain = attempt;
+  }
+}
+
+Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Question& question) {
   if (!(accountant.width > 0))
     throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
-  const auto combined = [&] {
-    Enclosure all{0, 0};
-    for (const auto& task : tasks) all = {std::max(all.lower, task.answer.lower), std::max(all.upper, task.answer.upper)};
-    return all;
-  };
-  // A coarse look at every direction tells which of them matters, and the step that the width needs: the width grows with its square.
+  Directions directions;
+  PartsOf{directions}.visit(event, 1);
+  auto tasks = tasks_of(directions, question, accountant.width);
+  const Run run{accountant, question};
+  Largest largest;
   for (auto& task : tasks) {
-    task.step = std::min(8 * std::sqrt(0.85 * accountant.width / task.second_order), std::max(task.cell_range / 50, 1e-12));
-    task.answer = run(task, task.step);
-  }
-  for (auto& task : tasks) {
-    bool settled = false;
-    for (int attempt = 0; attempt < 12 && !settled; ++attempt) {
-      if (tasks.size() > 1 && task.answer.upper <= combined().lower) break;
-      const auto before = task.answer;
-      if (task.same) {
-        const double width = run.width(task, before);
-        // From the first guess on, a step that does not help is one that meets rounding.
-        if (width <= accountant.width || (attempt > 3 && !(width < 0.9 * task.width))) break;
-        task.width = width;
-        task.step *= std::clamp(std::isfinite(width) ? std::sqrt(0.9 * accountant.width / width) : 0.25, 0.05, 0.9);
-      } else {
-        task.step *= 0.5;
-      }
-      const auto found = run(task, task.step);
-      task.answer = {std::max(before.lower, found.lower), std::min(before.upper, found.upper)};
-      if (!task.same) {
-        // The two ends have different limits: each is near its own when halving the step, which divides its error by 4, moves it little.
-        const double moved = run.width(task, {std::min(before.lower, found.lower), std::max(before.lower, found.lower)}) +
-                             run.width(task, {std::min(found.upper, before.upper), std::max(found.upper, before.upper)});
-        settled = std::isfinite(moved) && moved < 3 * accountant.width;
-      }
+    if (accountant.step > 0) {
+      task.answer = run(task, accountant.step);
+      if (task.whole_window) task.answer = run(task, accountant.step);
+    } else {
+      refine(task, run, largest, question);
     }
+    largest.take(task);
   }
-  return combined();
+  return largest.answer();
 }
 
 }  // namespace
 
 Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon) {
   return answer(accountant, event, {epsilon.value(), std::nullopt});
+}
+
+GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape) {
+  Directions directions;
+  PartsOf{directions}.visit(event, 1);
+  const double span = shape.largest - shape.least;
+  const Window window{shape.least, shape.largest,    shape.step,     std::bit_floor(static_cast<std::size_t>(span / shape.step)),
+                      shape.tilt,  shape.right_tilt, shape.left_tilt};
+  const auto pair = compose(shape.removed ? directions.removed : directions.added, window, {shape.log_cut, shape.log_cut});
+  const auto at = [&](const ComposedCurve& curve) {
+    const std::size_t j =
+        first_where(curve.size(), [&](std::size_t i) { return curve.loss(i) > static_cast<long double>(epsilon.value()); });
+    if (j == 0 || j == curve.size())
+      throw Error{ErrorCode::invalid_argument, fmt::format("epsilon is {}, must lie in the window", epsilon)};
+    const auto sum = curve.sum(j, static_cast<double>(curve.loss(j) - static_cast<long double>(epsilon.value())));
+    return std::array{sum.value, sum.rounding, curve.aliasing(j)};
+  };
+  const auto up = at(pair.upper);
+  const auto down = at(pair.lower);
+  return {{up[0], up[1], pair.upper.beyond, pair.upper.infinite_more}, {down[0], down[1], down[2], pair.lower.infinite_less}};
 }
 
 Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta) {

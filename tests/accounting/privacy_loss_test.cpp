@@ -141,6 +141,67 @@ TEST(PrivacyLossDelta, ContainsOneSubsampledGaussian) {
   }
 }
 
+// Losses so small that a step is no more than a few of their rounding errors: what is merged lies above the last grid point of the law,
+// which has no room for it.
+TEST(PrivacyLossDelta, KeepsToItsArraysWhenLossesAreRoundingErrors) {
+  const auto event = parse_event("poisson(2e-9, gaussian(2500))", add_remove);
+  const double at = 1e-12;
+  const Real truth = Real{2e-9, 400} * reference::gaussian_delta(1.0 / Real{2500, 400}, log1p(expm1(Real{at, 400}) / Real{2e-9, 400}));
+  for (const double step : {1e-13, 1.5e-13, 2e-13}) {
+    const auto terms =
+        grid_terms(event, Epsilon{at}, {.step = step, .tilt = 8e4, .least = -4096 * step, .largest = 4096 * step, .log_cut = -17});
+    const auto& [upper, lower] = terms;
+    EXPECT_TRUE(truth <= static_cast<double>(upper.sum + upper.rounding + upper.beyond + upper.infinite)) << step;
+    EXPECT_TRUE(truth >= static_cast<double>(lower.sum - lower.rounding - lower.aliasing + lower.infinite)) << step;
+  }
+}
+
+// The tilt that so small a delta needs takes everything but the largest losses below the least double.
+TEST(PrivacyLossEpsilon, CountsWhatUnderflows) {
+  for (const double at : {1.5e-36, 1.6e-12}) {
+    const auto found = epsilon_of("laplace(0.01)", at, 0.2);
+    EXPECT_TRUE(found.contains(100 + 2 * std::log1p(-at))) << found.lower << ' ' << found.upper;
+    EXPECT_LE(found.width(), 0.2);
+  }
+}
+
+// Bounded losses: near the largest one the best tilt is far beyond what a grid can follow, and not needed.
+TEST(PrivacyLossEpsilon, AnswersNextToTheLargestLoss) {
+  struct Case {
+    const char* event;
+    double delta;
+    double largest;
+    double mass;  // of the largest loss: delta is mass (1 - e^(epsilon - largest)) next to it
+  };
+  for (const auto& [event, at, largest, mass] : {Case{"repeat(2, laplace(7.56))", 4.8e-11, 2 / 7.56, 0.25},
+                                                 {"repeat(3, laplace(1))", 1e-12, 3, 0.125},
+                                                 {"repeat(10, pure(1))", 1e-9, 10, std::pow(1 + std::exp(-1.0), -10)}}) {
+    const auto found = epsilon_of(event, at);
+    EXPECT_TRUE(found.contains(largest + std::log1p(-at / mass))) << event << ": " << found.lower << ' ' << found.upper;
+    EXPECT_LE(found.width(), 1e-4) << event;
+  }
+  const auto found = delta_of("repeat(10, laplace(1))", 9.9999);
+  const double truth = -std::expm1(-1e-4) / 1024;
+  EXPECT_NEAR(found.lower, truth, 0.01 * truth);
+  EXPECT_NEAR(found.upper, truth, 0.01 * truth);
+}
+
+// The mean of 10^9 losses is hardly more than one grid step of most others; the central limit theorem is good to 1e-3 here.
+TEST(PrivacyLossEpsilon, AnswersForABillionReleases) {
+  const double gaussian = epsilon(ClosedForm{}, parse_event("gaussian(3.1622776601683795)", replace), Delta{1e-5}).upper;
+  for (const auto* event : {"repeat(1000000000, pure(1e-5))", "repeat(1000000000, laplace(1e5))"}) {
+    const auto found = epsilon_of(event, 1e-5, 1e-3, replace);
+    EXPECT_NEAR(found.upper, gaussian, 3e-3) << event;
+    EXPECT_NEAR(found.lower, gaussian, 3e-3) << event;
+  }
+}
+
+TEST(PrivacyLossEpsilon, RareBatchesOfLittleNoise) {
+  const auto found = epsilon_of("repeat(100000, poisson(0.0001, gaussian(0.5)))", 1e-5);
+  EXPECT_NEAR(found.upper, 2.0578, 1e-3);
+  EXPECT_LE(found.width(), 1e-4);
+}
+
 // ---- values that two other high-precision methods agree on ----
 
 TEST(PrivacyLossEpsilon, SubsampledGaussianTenThousandTimes) {
@@ -174,6 +235,11 @@ TEST(PrivacyLossEpsilon, BatchesWithoutReplacement) {
   const auto found = epsilon_of("repeat(10000, without_replacement(60000, 600, gaussian(1)))", 1e-5, 1e-3, replace);
   EXPECT_NEAR(found.upper, 8.0840, 1e-3);
   EXPECT_NEAR(found.lower, 6.1877, 1e-3);
+  // The lower end has a pair, a tilt and a step of its own: that of the Poisson-sampled batches, whose limit is 6.1877124.
+  const auto narrow = epsilon_of("repeat(10000, without_replacement(60000, 600, gaussian(1)))", 1e-5, 1e-4, replace);
+  EXPECT_GE(narrow.lower, 6.1877);
+  EXPECT_LE(narrow.lower, 6.18771240);
+  EXPECT_LE(narrow.upper, 8.0840);
 }
 
 TEST(PrivacyLossEpsilon, DifferentPairs) {
