@@ -13,9 +13,11 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/composition.h>
 #include <surety/accounting/convolution.h>
 #include <surety/accounting/dominating_pair.h>
 #include <surety/accounting/releases.h>
+#include <surety/accounting/renyi.h>
 
 namespace surety::accounting {
 namespace {
@@ -46,10 +48,66 @@ struct Directions {
   throw Error{ErrorCode::unsupported, fmt::format("privacy-loss: {} {}", describe(event), why)};
 }
 
+/// Whether the accountant has a theorem for the event.
+template <class A>
+bool understands(const A& accountant, const Event& event) {
+  try {
+    (void)epsilon(accountant, event, Delta{1e-6});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+[[noreturn]] void refuse_with_hint(const Event& event, std::string_view why) {
+  std::string_view hint;
+  if (understands(Renyi{}, event)) {
+    hint = "; try renyi";
+  } else if (understands(Composition::Optimal{}, event)) {
+    hint = "; try optimal";
+  }
+  refuse(event, fmt::format("{}{}", why, hint));
+}
+
 /// An (epsilon, 0)-differentially private release at its worst: truth with probability e^epsilon / (1 + e^epsilon).
 AtomsBase two_atoms(double epsilon) {
   const double miss = std::exp(-epsilon) / (1 + std::exp(-epsilon));
   return {{{-epsilon, miss}, {epsilon, 1 / (1 + std::exp(-epsilon))}}, 0, unit * (8 + 2 * epsilon)};
+}
+
+/// Two outcomes of losses t and t - epsilon, 0 < t < epsilon: what a choice of loss range epsilon can do.
+AtomsBase two_point(double epsilon, double t) {
+  const double hit = std::expm1(t - epsilon) / std::expm1(-epsilon);
+  const double miss = std::exp(t - epsilon) * std::expm1(-t) / std::expm1(-epsilon);
+  return {{{t - epsilon, miss}, {t, hit}}, 2 * unit * epsilon, unit * (24 + 4 * epsilon)};
+}
+
+/// The same at a t that makes the moment E[e^(s loss)] under the law's mixing large: at tilt s that lower bound is the best one, roughly.
+AtomsBase best_two_point(double epsilon, const LossLaw& law, double s) {
+  const auto log_moment = [&](double t) {
+    const auto atoms = two_point(epsilon, t).atoms;
+    double terms[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double u = atoms[i].loss;
+      const double mixed = u < 0 ? std::log1p(law.rate * std::expm1(u)) : u + std::log(law.rate + (1 - law.rate) * std::exp(-u));
+      const double q_mass = std::log(atoms[i].mass) - u;
+      terms[i] = law.mixing == Mixing::added ? q_mass - s * mixed : q_mass + (s + 1) * mixed;
+    }
+    return std::max(terms[0], terms[1]) + std::log1p(std::exp(-std::abs(terms[0] - terms[1])));
+  };
+  constexpr int points = 64;
+  int best = 1;
+  for (int i = 2; i < points; ++i) {
+    if (log_moment(epsilon * i / points) > log_moment(epsilon * best / points)) best = i;
+  }
+  double low = epsilon * (best - 1 + 1e-6) / points;
+  double high = epsilon * (best + 1 - 1e-6) / points;
+  for (int i = 0; i < 60; ++i) {
+    const double a = low + (high - low) / 3;
+    const double b = high - (high - low) / 3;
+    (log_moment(a) < log_moment(b) ? low : high) = log_moment(a) < log_moment(b) ? a : b;
+  }
+  return two_point(epsilon, 0.5 * (low + high));
 }
 
 AtomsBase randomized_response(double truth, double categories) {
@@ -86,12 +144,19 @@ class PartsOf {
     law.infinite_mass = e.delta.value();
     both(law);
   }
-  /// Every bounded-range release is epsilon-differentially private; two outcomes of losses epsilon / 2 and -epsilon / 2 attain range
-  /// epsilon.
+  void operator()(const Event::DiscreteGaussian& e) {
+    both(LossLaw{DiscreteGaussianBase{e.sigma.value(), static_cast<double>(e.sensitivity.value())}});
+  }
+  void operator()(const Event::DiscreteLaplace& e) {
+    both(LossLaw{DiscreteLaplaceBase{e.scale.value(), static_cast<double>(e.sensitivity.value())}});
+  }
+  /// The envelope of all two-point pairs bounds every choice; each of those pairs is attained.
   void operator()(const Event::Exponential& e) {
-    const LossLaw upper{two_atoms(e.epsilon.value())};
-    add({upper, LossLaw{two_atoms(e.epsilon.value() / 2)}, false, count_},
-        {upper, LossLaw{two_atoms(e.epsilon.value() / 2)}, false, count_});
+    const double range = e.epsilon.value();
+    if (range == 0) return both(LossLaw{two_atoms(0)});
+    const LossLaw upper{BoundedRangeBase{range}};
+    const LossLaw lower{two_point(range, range / 2)};
+    add({upper, lower, false, count_}, {upper, lower, false, count_});
   }
   void operator()(const Event::KNorm& e) {
     if (e.dimension.value() == 1) return both(LossLaw{LaplaceBase{e.scale.value()}});
@@ -108,7 +173,7 @@ class PartsOf {
   void operator()(const Event::Deterministic& e) { PartsOf{out_}.visit(e.event, count_); }
   template <class Other>
   void operator()(const Other&) {
-    refuse(*leaf_, "has no dominating pair here; try renyi");
+    refuse_with_hint(*leaf_, "has no dominating pair here");
   }
 
  private:
@@ -118,7 +183,7 @@ class PartsOf {
       const auto bounds = range(part->upper, {-60, -60});
       const double width = bounds.largest - bounds.least;
       if (!(width > 1e-14) && !(width == 0 && std::holds_alternative<AtomsBase>(part->upper.base))) {
-        refuse(*leaf_, "has losses too small for a grid; try renyi");
+        refuse_with_hint(*leaf_, "has losses too small for a grid");
       }
     }
     out_.removed.push_back(std::move(removed));
@@ -165,19 +230,28 @@ class PartsOf {
           {upper, LossLaw{GaussianBase{most}, Mixing::added, less}, false, count_});
       return;
     }
-    if (fixed_size) refuse(*leaf_, "has a known pair for gaussian releases only");
     if (entries.size() != 1 || entries.front().count.value() != 1) {
-      refuse(*leaf_, "shares one batch among releases that are not all gaussian, whose pair is not known here; try renyi");
+      refuse_with_hint(*leaf_, "shares one batch among releases that are not all gaussian, whose pair is not known here");
     }
     Directions one;
     PartsOf{one}.visit(inner, 1);
     if (one.removed.size() != 1) refuse(*leaf_, "shares one batch among several releases");
     Part removed = one.removed.front();
     if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper)) {
-      refuse(*leaf_, "has no dominating pair here; try renyi");
+      refuse_with_hint(*leaf_, "has no dominating pair here");
     }
     out_.symmetric = out_.symmetric && rate == 1;
     removed.count = count_;
+    if (fixed_size && rate != 1) {
+      // As for gaussian releases.
+      removed.upper.mixing = Mixing::symmetric;
+      removed.upper.rate = std::nextafter(rate, 1.0);
+      if (removed.lower) removed.lower->rate = std::nextafter(rate, 0.0);
+      removed.same = false;
+      Part added = removed;
+      if (added.lower) added.lower->mixing = Mixing::added;
+      return add(std::move(removed), std::move(added));
+    }
     removed.upper.rate = rate;
     if (removed.lower) removed.lower->rate = rate;
     Part added = removed;
@@ -209,9 +283,9 @@ class ApproximateCumulants {
       const double step = std::max((bounds.largest - bounds.least) / points, 1e-300);
       Law law{{}, {}, static_cast<double>(part.count)};
       if (step > 1e-300) {
-        for (const auto& cell : cells(part.upper, step, cut).cells) {
-          law.losses.push_back(anchor_of(part.upper, bounds) + static_cast<double>(cell.index) * step -
-                               std::log1p(-std::min(cell.excess, 0.999)));
+        const auto found = cells(part.upper, step, cut);
+        for (const auto& cell : found.cells) {
+          law.losses.push_back(found.anchor + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999)));
           law.log_masses.push_back(cell.log_scale + std::log(cell.mass));
         }
       } else {
@@ -244,9 +318,6 @@ class ApproximateCumulants {
     std::vector<double> log_masses;
     double count;
   };
-  static double anchor_of(const LossLaw& law, const LossRange& bounds) {
-    return std::holds_alternative<GaussianBase>(law.base) ? 0 : bounds.largest;
-  }
   static Cumulants at(const Law& law, double s) {
     double top = -infinity;
     for (std::size_t i = 0; i < law.losses.size(); ++i) top = std::max(top, law.log_masses[i] + s * law.losses[i]);
@@ -892,6 +963,10 @@ Task prepare(const Parts& parts, const Question& question, double width) {
     task.support_largest = k.largest();
     break;
   }
+  for (auto& part : task.parts) {
+    const auto* bounded = std::get_if<BoundedRangeBase>(&part.upper.base);
+    if (bounded && part.lower) part.lower->base = best_two_point(bounded->epsilon, *part.lower, task.saddle.s);
+  }
   double isolated = 0;
   for (const auto& part : parts) {
     const auto bounds = range(part.upper, task.cut);
@@ -916,7 +991,8 @@ class Run {
   [[nodiscard]] Enclosure operator()(Task& task, double step) const {
     step = std::min({step, most_tilt_per_step / task.saddle.s, most_end_tilt_per_step / std::max(task.right_tilt, task.left_tilt)});
     Window window{task.least, task.largest, step, 4, task.saddle.s, task.right_tilt, task.left_tilt};
-    if (task.distance > 0) window.step = task.distance / std::ceil(task.distance / step);
+    // Atoms that lie closer than the step have partners within it.
+    if (task.distance > 0.25 * step) window.step = task.distance / std::ceil(task.distance / step);
     // A law may reach two steps beyond its range at either end.
     const double reach = 2 * count_of(task.parts) * window.step;
     window.least = std::max(task.least, task.support_least - reach);
