@@ -78,6 +78,8 @@ struct GaussianShape {
 
   [[nodiscard]] double coordinate(double loss, bool) const { return multiplier * loss + 0.5 * inverse; }
   [[nodiscard]] double loss(double t) const { return (t - 0.5 * inverse) * inverse; }
+  /// The least loss of outcomes above a coordinate.
+  [[nodiscard]] double loss_above(double t) const { return loss(t); }
   /// Bound on |loss(coordinate(l)) - l| and on the rounding of loss(t), for losses and coordinates up to these.
   [[nodiscard]] double error(double largest_loss, double largest_t) const {
     return 6 * unit * (largest_loss + inverse * inverse + largest_t * inverse);
@@ -130,6 +132,7 @@ struct ExponentialShape {
   explicit ExponentialShape(const BoundedRangeBase& base) : largest{base.epsilon}, factor{-2 / std::expm1(-base.epsilon)} {}
   [[nodiscard]] double coordinate(double loss, bool) const { return std::clamp(loss, -largest, largest); }
   [[nodiscard]] double loss(double x) const { return x; }
+  [[nodiscard]] double loss_above(double x) const { return x; }
   [[nodiscard]] static double zero() { return 0; }
   [[nodiscard]] double error(double, double) const { return 4 * unit * largest; }
   [[nodiscard]] Piece piece(double l0, double l1) const {
@@ -182,6 +185,7 @@ struct DiscreteGaussianShape {
     return lattice_coordinate(position, slack(position), reversed);
   }
   [[nodiscard]] double loss(double k) const { return (k - 0.5 * shift) * slope; }
+  [[nodiscard]] double loss_above(double k) const { return loss(k + 1); }
   [[nodiscard]] double zero() const { return std::floor(0.5 * shift); }
   [[nodiscard]] double error(double largest_loss, double) const { return 64 * unit * (1 + largest_loss + 2 * shift * slope); }
 
@@ -242,6 +246,7 @@ struct DiscreteLaplaceShape {
     return lattice_coordinate(position, 32 * unit * (std::abs(position) + shift + scale), reversed);
   }
   [[nodiscard]] double loss(double k) const { return (2 * k - shift) / scale; }
+  [[nodiscard]] double loss_above(double k) const { return loss(k + 1); }
   [[nodiscard]] double zero() const { return std::floor(0.5 * shift); }
   [[nodiscard]] double error(double, double) const { return 160 * unit * (1 + shift / scale); }
   /// A geometric sum around its middle: Q(k) = tanh(1 / (2 scale)) e^(-k / scale), P(k) that times e^loss(k).
@@ -282,7 +287,7 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
                     double x_high) {
   if (!(x_low < x_high)) return;
   const auto point = [&](std::int64_t i) { return anchor + static_cast<double>(i) * step; };
-  const double low = mix.loss(shape.loss(x_low));
+  const double low = mix.loss(shape.loss_above(x_low));
   const double high = mix.loss(shape.loss(x_high));
   const double least = reversed ? -high : low;
   const double most = reversed ? -low : high;
@@ -410,7 +415,7 @@ Coordinates kept(const GaussianShape& shape, const LossLaw& law, const Cut& cut)
 Coordinates kept(const ExponentialShape& shape, const LossLaw&, const Cut&) { return {-shape.largest, shape.largest}; }
 Coordinates kept(const DiscreteGaussianShape& shape, const LossLaw& law, const Cut& cut) {
   const auto at = normal_cut(shape.shift / shape.sigma, law.mixing, law.rate, cut);
-  return {std::floor(at.low * shape.sigma * (1 + 4 * unit)) - 1, std::ceil(at.high * shape.sigma) + 1};
+  return {std::floor(at.low * shape.sigma), std::max(std::ceil(at.high * shape.sigma) - 1, std::floor(at.low * shape.sigma) + 1)};
 }
 Coordinates kept(const DiscreteLaplaceShape& shape, const LossLaw&, const Cut&) { return {0, shape.shift - 1}; }
 
@@ -435,7 +440,10 @@ LossRange base_range(const LossLaw& law, const Cut& cut) {
   LossRange found{0, 0};
   with_shape(law.base, [&](const auto& shape) {
     const auto at = kept(shape, law, cut);
-    found = {shape.loss(at.low), shape.loss(at.high)};
+    found = {shape.loss_above(at.low), shape.loss(at.high)};
+    // A law that is nearly one atom still needs a few cells.
+    if (std::is_same_v<decltype(shape), const DiscreteGaussianShape&>)
+      found.least -= std::min(1.0, found.largest - shape.loss(at.high - 1));
   });
   return found;
 }

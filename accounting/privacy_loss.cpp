@@ -920,6 +920,18 @@ double count_of(const Parts& parts) {
   return total;
 }
 
+/// Gives each bounded range the concrete pair that is best at tilt s. Returns whether there is one.
+bool choose_two_points(Parts& parts, double s) {
+  bool any = false;
+  for (auto& part : parts) {
+    const auto* bounded = std::get_if<BoundedRangeBase>(&part.upper.base);
+    if (!bounded || !part.lower) continue;
+    part.lower->base = best_two_point(bounded->epsilon, *part.lower, s);
+    any = true;
+  }
+  return any;
+}
+
 Task prepare(const Parts& parts, const Question& question, double width) {
   Task task;
   task.parts = parts;
@@ -963,10 +975,7 @@ Task prepare(const Parts& parts, const Question& question, double width) {
     task.support_largest = k.largest();
     break;
   }
-  for (auto& part : task.parts) {
-    const auto* bounded = std::get_if<BoundedRangeBase>(&part.upper.base);
-    if (bounded && part.lower) part.lower->base = best_two_point(bounded->epsilon, *part.lower, task.saddle.s);
-  }
+  choose_two_points(task.parts, task.saddle.s);
   double isolated = 0;
   for (const auto& part : parts) {
     const auto bounds = range(part.upper, task.cut);
@@ -1030,6 +1039,20 @@ class Run {
   const Question& question_;
 };
 
+/// Raises the lower end by other two-point pairs below the bounded ranges: those that are best at other tilts, while it rises.
+void try_two_points(const Run& run, Task& task) {
+  double best = task.saddle.s;
+  for (const double factor : {4.0, 0.25, 2.0, 0.5, 1.4, 0.7}) {
+    for (int i = 0; i < 4; ++i) {
+      if (!choose_two_points(task.parts, best * factor)) return;
+      const double found = run(task, task.step).lower;
+      if (!(found > task.answer.lower)) break;
+      task.answer.lower = std::min(found, task.answer.upper);
+      best *= factor;
+    }
+  }
+}
+
 Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Question& question) {
   Directions directions;
   PartsOf{directions}.visit(event, 1);
@@ -1085,6 +1108,7 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
         settled = std::isfinite(moved) && moved < 3 * accountant.width;
       }
     }
+    try_two_points(run, task);
   }
   return combined();
 }
