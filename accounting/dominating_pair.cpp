@@ -11,6 +11,10 @@ namespace {
 /// Where a loss has no grid index, also because the losses of other parts have put the anchor beyond double.
 [[noreturn]] void refuse_range() { throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"}; }
 
+[[noreturn]] void refuse_lattice() {
+  throw Error{ErrorCode::unsupported, "privacy-loss: discrete noise of this size is on more than 2^52 integers"};
+}
+
 constexpr double unit = 0x1p-53;  // the relative error of one operation
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double inverse_sqrt_two_pi = 0.39894228040143267794;
@@ -148,6 +152,7 @@ constexpr double largest_index = 0x1p52;
 
 /// Where a grid point of loss falls exactly on the loss of an integer, rounding must not put that integer into the cell below it.
 double lattice_coordinate(double position, double slack, bool reversed) {
+  if (!std::isfinite(position)) return position;
   return reversed ? std::floor(position + slack) : std::ceil(position - slack) - 1;
 }
 
@@ -164,7 +169,8 @@ struct DiscreteGaussianShape {
         slope{base.sensitivity / base.sigma / base.sigma},
         half_inverse{0.5 / base.sigma / base.sigma},
         norm{theta(base.sigma)} {
-    if (!(slope * shift < 1e300 && slope > 1e-300 && sigma * 300 + shift < largest_index)) refuse_range();
+    if (!(slope * shift < 1e300 && slope > 1e-300)) refuse_range();
+    if (!(sigma * 300 + shift < largest_index)) refuse_lattice();
   }
 
   /// Below 1 the sum itself, whose terms beyond 14 are below e^-98; else its Poisson dual, whose terms beyond 2 are below e^-177.
@@ -239,7 +245,7 @@ struct DiscreteLaplaceShape {
   double shift;
 
   explicit DiscreteLaplaceShape(const DiscreteLaplaceBase& base) : scale{base.scale}, shift{base.sensitivity} {
-    if (!(shift < largest_index)) refuse_range();
+    if (!(shift < largest_index)) refuse_lattice();
   }
   [[nodiscard]] double coordinate(double loss, bool reversed) const {
     const double position = 0.5 * (loss * scale + shift);
