@@ -1010,7 +1010,9 @@ class Run {
     const double cells = task.cell_range / window.step + 8;
     if (!(points < 0x1p40 && cells < 0x1p40)) refuse_memory(std::max(points, cells) * 88);
     // Chernoff's bounds at the ends have room: a window slightly too long for a power of two is cut instead.
-    window.size = std::bit_ceil(static_cast<std::size_t>(0.86 * points) + 16);
+    // Where the support ends first there is no such room: an atom may lie there.
+    const bool ends_with_support = window.least > task.least || window.largest < task.largest;
+    window.size = std::bit_ceil(static_cast<std::size_t>((ends_with_support ? 1.0 : 0.86) * points) + 16);
     const double bytes = static_cast<double>(CircularProduct::bytes(window.size)) + cells * 120;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     task.step = window.step;
