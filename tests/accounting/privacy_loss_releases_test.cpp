@@ -264,7 +264,7 @@ TEST(Refusals, NameAnAccountantThatAnswers) {
 }
 
 TEST(Refusals, AreNotBests) {
-  for (const auto* text : {"repeat(10, discrete_gaussian(10, 3))", "repeat(10, discrete_laplace(10, 3))", "repeat(10, exponential(0.5))",
+  for (const auto* text : {"repeat(10, discrete_gaussian(10, 3))", "repeat(100, discrete_laplace(10, 3))", "repeat(10, exponential(0.5))",
                            "repeat(10, poisson(0.1, discrete_gaussian(10, 3)))"}) {
     const auto best = best_epsilon(parse_event(text, add_remove), Delta{1e-6}, Effort{});
     EXPECT_GT(best.value.lower, 0) << text;
