@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+
+#include <surety/accounting/maximum_profile.h>
 
 namespace surety::accounting {
 namespace {
 
 /// Where a loss has no grid index, also because the losses of other parts have put the anchor beyond double.
 [[noreturn]] void refuse_range() { throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"}; }
+
+[[noreturn]] void refuse_lattice() {
+  throw Error{ErrorCode::unsupported, "privacy-loss: discrete noise of this size is on more than 2^52 integers"};
+}
 
 constexpr double unit = 0x1p-53;  // the relative error of one operation
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -75,8 +82,10 @@ struct GaussianShape {
 
   explicit GaussianShape(const GaussianBase& base) : multiplier{base.multiplier}, inverse{1 / base.multiplier} {}
 
-  [[nodiscard]] double coordinate(double loss) const { return multiplier * loss + 0.5 * inverse; }
+  [[nodiscard]] double coordinate(double loss, bool) const { return multiplier * loss + 0.5 * inverse; }
   [[nodiscard]] double loss(double t) const { return (t - 0.5 * inverse) * inverse; }
+  /// The least loss of outcomes above a coordinate.
+  [[nodiscard]] double loss_above(double t) const { return loss(t); }
   /// Bound on |loss(coordinate(l)) - l| and on the rounding of loss(t), for losses and coordinates up to these.
   [[nodiscard]] double error(double largest_loss, double largest_t) const {
     return 6 * unit * (largest_loss + inverse * inverse + largest_t * inverse);
@@ -119,18 +128,142 @@ struct GaussianShape {
   }
 };
 
-struct LaplaceShape {
-  double inverse;  // fl(1 / scale): the loss lies between -1 / scale and 1 / scale
+/// Losses between -largest and largest, where Q has density factor / 4 e^(-(l + largest) / 2) at loss l and P that times e^l: Laplace
+/// noise between its two atoms, and bounded range, which has none.
+struct ExponentialShape {
+  double largest;
+  double factor;
 
-  explicit LaplaceShape(const LaplaceBase& base) : inverse{1 / base.scale} {}
-  [[nodiscard]] double coordinate(double loss) const { return std::clamp(loss, -inverse, inverse); }
+  explicit ExponentialShape(const LaplaceBase& base) : largest{1 / base.scale}, factor{1} {}
+  explicit ExponentialShape(const BoundedRangeBase& base) : largest{base.epsilon}, factor{-2 / std::expm1(-base.epsilon)} {}
+  [[nodiscard]] double coordinate(double loss, bool) const { return std::clamp(loss, -largest, largest); }
   [[nodiscard]] double loss(double x) const { return x; }
-  [[nodiscard]] double error(double, double) const { return 4 * unit * inverse; }
-  /// Q has density e^(-(l + 1 / scale) / 2) / 4 at loss l between the two atoms, P that times e^l.
+  [[nodiscard]] double loss_above(double x) const { return x; }
+  [[nodiscard]] static double zero() { return 0; }
+  [[nodiscard]] double error(double, double) const { return 4 * unit * largest; }
   [[nodiscard]] Piece piece(double l0, double l1) const {
     const double half = 0.25 * (l1 - l0);
     const double mid = 0.5 * (l0 + l1);
-    return {-0.5 * (mid + inverse), std::sinh(half), unit * (12 + 4 * inverse), mid, 1, unit * (4 + 4 * inverse)};
+    return {-0.5 * (mid + largest), factor * std::sinh(half), unit * (20 + 4 * largest), mid, 1, unit * (4 + 4 * largest)};
+  }
+};
+
+// ---- bases on the integers: the coordinate is k, and the outcomes between x0 and x1 are x0 < k <= x1 ----
+
+constexpr double largest_index = 0x1p52;
+
+/// Where a grid point of loss falls exactly on the loss of an integer, rounding must not put that integer into the cell below it.
+double lattice_coordinate(double position, double slack, bool reversed) {
+  if (!std::isfinite(position)) return position;
+  return reversed ? std::floor(position + slack) : std::ceil(position - slack) - 1;
+}
+
+struct DiscreteGaussianShape {
+  double sigma;
+  double shift;
+  double slope;         // of the loss (k - shift / 2) slope
+  double half_inverse;  // 1 / (2 sigma^2)
+  double norm;          // sum of e^(-k^2 / (2 sigma^2)), within a relative 16 u
+
+  explicit DiscreteGaussianShape(const DiscreteGaussianBase& base)
+      : sigma{base.sigma},
+        shift{base.sensitivity},
+        slope{base.sensitivity / base.sigma / base.sigma},
+        half_inverse{0.5 / base.sigma / base.sigma},
+        norm{theta(base.sigma)} {
+    if (!(slope * shift < 1e300 && slope > 1e-300)) refuse_range();
+    if (!(sigma * 300 + shift < largest_index)) refuse_lattice();
+  }
+
+  /// Below 1 the sum itself, whose terms beyond 14 are below e^-98; else its Poisson dual, whose terms beyond 2 are below e^-177.
+  static double theta(double sigma) {
+    double sum = 1;
+    if (sigma < 1) {
+      for (int k = 14; k >= 1; --k) sum += 2 * std::exp(-0.5 * (k / sigma) * (k / sigma));
+      return sum;
+    }
+    constexpr double two_pi_squared = 19.739208802178717238;
+    for (int k = 2; k >= 1; --k) sum += 2 * std::exp(-two_pi_squared * (k * sigma) * (k * sigma));
+    return sum * sigma / inverse_sqrt_two_pi;
+  }
+
+  [[nodiscard]] double slack(double position) const { return 32 * unit * (std::abs(position) + shift + 1 + 1 / slope); }
+  [[nodiscard]] double coordinate(double loss, bool reversed) const {
+    const double position = loss / slope + 0.5 * shift;
+    return lattice_coordinate(position, slack(position), reversed);
+  }
+  [[nodiscard]] double loss(double k) const { return (k - 0.5 * shift) * slope; }
+  [[nodiscard]] double loss_above(double k) const { return loss(k + 1); }
+  [[nodiscard]] double zero() const { return std::floor(0.5 * shift); }
+  [[nodiscard]] double error(double largest_loss, double) const { return 64 * unit * (1 + largest_loss + 2 * shift * slope); }
+
+  struct Sum {
+    double value;
+    double error;  // relative
+  };
+  /// Sum of e^((r^2 - j^2) / (2 sigma^2)) over j = first, first + 1, ..., last, where |r| is the least |j|. A term e^-x errs by
+  /// x e^-x (3 u) + 2 u e^-x, at most 4 u, and one term is 1.
+  [[nodiscard]] Sum sum(double first, double last, double r) const {
+    const double count = last - first + 1;
+    const double far = 1 + std::max(std::abs(first), std::abs(last)) / sigma;
+    const double block = count <= 8 ? 1 : std::max(1.0, std::floor(narrow * sigma / far));
+    double total = 0;
+    double blocks = 0;
+    for (double j = first; j <= last; j += block, ++blocks) {
+      const double n = std::min(block, last - j + 1);
+      const double mid = j + 0.5 * (n - 1);
+      total += std::exp(-(mid - r) * (mid + r) * half_inverse) * (n > 1 ? n * shape(mid / sigma, n) : 1);
+    }
+    return {total, unit * (60 + 6 * blocks)};
+  }
+  /// Mean of e^((m^2 - t^2) / 2) over n points t around m at distances 1 / sigma: as interval_shape, with the moments of the points.
+  [[nodiscard]] double shape(double m, double n) const {
+    const double s = m * m;
+    const double squared = n * n;
+    const double g = 0.25 / sigma / sigma;
+    const double second = (s - 1) * (squared - 1) / 6;
+    const double fourth = (s * (s - 6) + 3) * (squared - 1) * (3 * squared - 7) / 360;
+    const double sixth = (s * (s * (s - 15) + 45) - 15) * (squared - 1) * (3 * squared * squared - 18 * squared + 31) / 15120;
+    return 1 + g * (second + g * (fourth + g * sixth));
+  }
+
+  [[nodiscard]] Piece piece(double k0, double k1) const {
+    const double first = k0 + 1;
+    // The likeliest integers under either law; their differences and sums are exact.
+    const double rq = std::clamp(0.0, first, k1);
+    const double rp = std::clamp(shift, first, k1);
+    const auto q = sum(first, k1, rq);
+    const auto p = sum(first - shift, k1 - shift, rp - shift);
+    const double log_scale = -rq * rq * half_inverse;
+    const double loss = (rq - rp + shift) * (rq + rp - shift) * half_inverse;
+    return {log_scale, q.value / norm,    q.error + unit * (20 - 6 * log_scale),
+            loss,      p.value / q.value, q.error + p.error + unit * (8 + 6 * std::abs(loss))};
+  }
+};
+
+/// The integers strictly between 0 and the shift; those beyond are two atoms.
+struct DiscreteLaplaceShape {
+  double scale;
+  double shift;
+
+  explicit DiscreteLaplaceShape(const DiscreteLaplaceBase& base) : scale{base.scale}, shift{base.sensitivity} {
+    if (!(shift < largest_index)) refuse_lattice();
+  }
+  [[nodiscard]] double coordinate(double loss, bool reversed) const {
+    const double position = 0.5 * (loss * scale + shift);
+    return lattice_coordinate(position, 32 * unit * (std::abs(position) + shift + scale), reversed);
+  }
+  [[nodiscard]] double loss(double k) const { return (2 * k - shift) / scale; }
+  [[nodiscard]] double loss_above(double k) const { return loss(k + 1); }
+  [[nodiscard]] double zero() const { return std::floor(0.5 * shift); }
+  [[nodiscard]] double error(double, double) const { return 160 * unit * (1 + shift / scale); }
+  /// A geometric sum around its middle: Q(k) = tanh(1 / (2 scale)) e^(-k / scale), P(k) that times e^loss(k).
+  [[nodiscard]] Piece piece(double k0, double k1) const {
+    const double half = 0.5 * (k1 - k0) / scale;
+    const double log_scale = -0.5 * (k0 + 1 + k1) / scale;
+    const double loss = (k0 + 1 + k1 - shift) / scale;
+    return {log_scale, std::sinh(half) / std::cosh(0.5 / scale), unit * (20 + 4 * half + 4 / scale - 4 * log_scale), loss,
+            1,         unit * (4 + 4 * std::abs(loss))};
   }
 };
 
@@ -156,15 +289,13 @@ struct Mix {
   }
 };
 
-constexpr double largest_index = 0x1p52;
-
 /// Appends the cells of one monotone continuous part. `reversed`: the loss of the pair is minus the mixed loss.
 template <class Shape>
 void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& mix, bool reversed, double anchor, double step, double x_low,
                     double x_high) {
   if (!(x_low < x_high)) return;
   const auto point = [&](std::int64_t i) { return anchor + static_cast<double>(i) * step; };
-  const double low = mix.loss(shape.loss(x_low));
+  const double low = mix.loss(shape.loss_above(x_low));
   const double high = mix.loss(shape.loss(x_high));
   const double least = reversed ? -high : low;
   const double most = reversed ? -low : high;
@@ -175,7 +306,7 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
   // Coordinates of the cell ends, from the least loss up; the outermost cells take all that is left.
   const auto end_of = [&](std::int64_t i) {
     const double l = point(i);
-    const double x = shape.coordinate(mix.inverse(reversed ? -l : l));
+    const double x = shape.coordinate(mix.inverse(reversed ? -l : l), reversed);
     return std::clamp(x, x_low, x_high);
   };
   double from = reversed ? x_high : x_low;
@@ -203,42 +334,32 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
   }
 }
 
-/// Appends one outcome of known loss under the pair.
-void add_atom(std::vector<LossCell>& out, double loss, double loss_error, double mass, double mass_error, double anchor, double step) {
-  if (!(mass > 0)) return;
-  const double position = std::floor((loss - anchor) / step);
-  if (!(std::abs(position) < largest_index)) refuse_range();
-  auto index = static_cast<std::int64_t>(position);
-  // An atom a rounding error below a grid point is on it: its excess is then 0 within the error.
-  double above = loss - (anchor + static_cast<double>(index) * step);
-  if (step - above <= 16 * (loss_error + unit * (std::abs(loss) + std::abs(anchor)))) {
-    ++index;
-    above = 0;
-  } else if (above < 0) {
-    above = 0;
-  }
-  const double error = 20 * (loss_error + unit * (std::abs(loss) + std::abs(anchor)));
-  out.push_back({index, 0, mass, mass_error + 4 * unit, -std::expm1(-above), error + 4 * unit});
-}
-
 struct AtomOfBase {
   double loss;
   double loss_error;
-  double mass_p;
-  double mass_q;
+  double log_p;  // P-mass = mass e^log_p, and likewise Q
+  double log_q;
+  double mass;
   double mass_error;
 };
 
 std::vector<AtomOfBase> atoms_of(const BaseLaw& base) {
+  // Both sides of a law with exponential tails: its atom of loss l and the mirrored one.
+  const auto ends = [](double l, double mass, double error) {
+    return std::vector<AtomOfBase>{{-l, 2 * unit * l, -l, 0, mass, error}, {l, 2 * unit * l, 0, -l, mass, error}};
+  };
   if (const auto* laplace = std::get_if<LaplaceBase>(&base)) {
     const double l = 1 / laplace->scale;
-    const double small = 0.5 * std::exp(-l);
-    return {{-l, 2 * unit * l, small, 0.5, unit * (4 + 2 * l)}, {l, 2 * unit * l, 0.5, small, unit * (4 + 2 * l)}};
+    return ends(l, 0.5, unit * (4 + 2 * l));
+  }
+  if (const auto* laplace = std::get_if<DiscreteLaplaceBase>(&base)) {
+    const double l = laplace->sensitivity / laplace->scale;
+    return ends(l, 1 / (1 + std::exp(-1 / laplace->scale)), unit * (12 + 2 * l));
   }
   std::vector<AtomOfBase> found;
   if (const auto* atoms = std::get_if<AtomsBase>(&base)) {
     for (const auto& atom : atoms->atoms) {
-      found.push_back({atom.loss, atoms->loss_error, atom.mass, atom.mass * std::exp(-atom.loss),
+      found.push_back({atom.loss, atoms->loss_error, 0, -atom.loss, atom.mass,
                        atoms->mass_error + 2 * atoms->loss_error + unit * (4 + 2 * std::abs(atom.loss))});
     }
   }
@@ -249,6 +370,7 @@ std::vector<AtomOfBase> atoms_of(const BaseLaw& base) {
 struct MixedAtom {
   double loss;
   double loss_error;
+  double log_scale;
   double mass;
   double mass_error;
 };
@@ -256,28 +378,144 @@ MixedAtom mixed(const AtomOfBase& atom, const Mix& mix, bool reversed) {
   const double loss = mix.loss(atom.loss);
   const double loss_error = atom.loss_error + unit * (8 + 4 * std::abs(loss) + 4 * std::abs(atom.loss));
   const double exact_error = mix.rest == 0 ? atom.loss_error : loss_error;
-  if (reversed) return {-loss, exact_error, atom.mass_q, atom.mass_error};
-  return {loss, exact_error, mix.rest * atom.mass_q + mix.rate * atom.mass_p, atom.mass_error + 8 * unit};
+  if (reversed) return {-loss, exact_error, atom.log_q, atom.mass, atom.mass_error};
+  if (mix.rest == 0) return {loss, exact_error, atom.log_p, atom.mass, atom.mass_error};
+  const double top = std::max(atom.log_q, atom.log_p);
+  const double weight = mix.rest * std::exp(atom.log_q - top) + mix.rate * std::exp(atom.log_p - top);
+  return {loss, exact_error, top, weight * atom.mass, atom.mass_error + unit * (12 + 2 * std::abs(atom.loss))};
+}
+
+/// Appends one outcome of known loss under the pair.
+void add_atom(std::vector<LossCell>& out, const MixedAtom& atom, double anchor, double step) {
+  if (!(atom.mass > 0)) return;
+  const double position = std::floor((atom.loss - anchor) / step);
+  if (!(std::abs(position) < largest_index)) refuse_range();
+  auto index = static_cast<std::int64_t>(position);
+  // An atom a rounding error below a grid point is on it: its excess is then 0 within the error.
+  double above = atom.loss - (anchor + static_cast<double>(index) * step);
+  const double rounding = atom.loss_error + unit * (std::abs(atom.loss) + std::abs(anchor));
+  if (step - above <= 16 * rounding) {
+    ++index;
+    above = 0;
+  } else if (above < 0) {
+    above = 0;
+  }
+  out.push_back({index, atom.log_scale, atom.mass, atom.mass_error + 4 * unit, -std::expm1(-above), 20 * rounding + 4 * unit});
 }
 
 /// t such that a standard normal exceeds it with probability at most e^log_mass.
 double tail_point(double log_mass) { return std::sqrt(2 * std::max(-log_mass, 0.5)); }
 
+/// The part of the coordinate that is kept.
 struct Coordinates {
   double low;
   double high;
 };
-Coordinates gaussian_cut(const GaussianBase& base, Mixing mixing, double rate, const Cut& cut) {
-  const double shift = 1 / base.multiplier;
+Coordinates normal_cut(double shift, Mixing mixing, double rate, const Cut& cut) {
   const double above = tail_point(cut.log_above);
   const double below = tail_point(cut.log_below);
   if (mixing == Mixing::added) return {-above, below};
   return {rate == 1 ? shift - below : std::min(-below, shift - below), shift + above};
 }
+Coordinates kept(const GaussianShape& shape, const LossLaw& law, const Cut& cut) {
+  return normal_cut(shape.inverse, law.mixing, law.rate, cut);
+}
+Coordinates kept(const ExponentialShape& shape, const LossLaw&, const Cut&) { return {-shape.largest, shape.largest}; }
+Coordinates kept(const DiscreteGaussianShape& shape, const LossLaw& law, const Cut& cut) {
+  const auto at = normal_cut(shape.shift / shape.sigma, law.mixing, law.rate, cut);
+  return {std::floor(at.low * shape.sigma), std::max(std::ceil(at.high * shape.sigma) - 1, std::floor(at.low * shape.sigma) + 1)};
+}
+Coordinates kept(const DiscreteLaplaceShape& shape, const LossLaw&, const Cut&) { return {0, shape.shift - 1}; }
+
+/// Calls use(shape) for the part of the base that is not finitely many atoms, if there is one.
+template <class Use>
+void with_shape(const BaseLaw& base, Use use) {
+  if (const auto* gaussian = std::get_if<GaussianBase>(&base)) use(GaussianShape{*gaussian});
+  if (const auto* laplace = std::get_if<LaplaceBase>(&base)) use(ExponentialShape{*laplace});
+  if (const auto* bounded = std::get_if<BoundedRangeBase>(&base)) use(ExponentialShape{*bounded});
+  if (const auto* gaussian = std::get_if<DiscreteGaussianBase>(&base)) use(DiscreteGaussianShape{*gaussian});
+  if (const auto* laplace = std::get_if<DiscreteLaplaceBase>(&base)) use(DiscreteLaplaceShape{*laplace});
+}
+
+bool is_unbounded(const BaseLaw& base) {
+  return std::holds_alternative<GaussianBase>(base) || std::holds_alternative<DiscreteGaussianBase>(base);
+}
+
+/// The least and largest loss of the base.
+LossRange base_range(const LossLaw& law, const Cut& cut) {
+  const auto atoms = atoms_of(law.base);
+  if (!atoms.empty()) return {atoms.front().loss, atoms.back().loss};
+  LossRange found{0, 0};
+  with_shape(law.base, [&](const auto& shape) {
+    const auto at = kept(shape, law, cut);
+    found = {shape.loss_above(at.low), shape.loss(at.high)};
+    // A law that is nearly one atom still needs a few cells.
+    if (std::is_same_v<decltype(shape), const DiscreteGaussianShape&>)
+      found.least -= std::min(1.0, found.largest - shape.loss(at.high - 1));
+  });
+  return found;
+}
+
+/// The cells of a law whose base is not Gaussian.
+LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, double largest, double mixing_error) {
+  LossCells found{{}, 0, step, 0, 0, 0};
+  const Mix mix{law.rate};
+  const bool reversed = law.mixing == Mixing::added;
+  const bool symmetric = law.mixing == Mixing::symmetric;
+  const auto atoms = atoms_of(law.base);
+  // A grid point lies on an outcome: on the likeliest one of the discrete Gaussian law under Q, else at the largest loss.
+  found.anchor = range(law, cut).largest;
+  with_shape(law.base, [&]<class Shape>(const Shape& shape) {
+    found.loss_error = 2 * shape.error(largest - std::log(law.rate), 0);
+    if constexpr (std::is_same_v<Shape, DiscreteGaussianShape>) {
+      const double likeliest = mix.loss(shape.loss(0));
+      found.anchor = reversed ? -likeliest : likeliest;
+      // P(k >= c) <= e^(-c^2 / (2 sigma^2)): each term is at most that times the one at k - c, and half the sum is at least 1.
+      found.cut_above = std::exp(static_cast<long double>(cut.log_above)) * 1.0000001L;
+      found.cut_below = std::exp(static_cast<long double>(cut.log_below)) * 1.0000001L;
+      if (symmetric) found.cut_below += found.cut_above;
+    }
+  });
+  double atom_error = 0;
+  for (const auto& atom : atoms) atom_error = std::max(atom_error, mixed(atom, mix, reversed).loss_error);
+  found.loss_error += 32 * (atom_error + unit * largest) + mixing_error;
+
+  for (const bool side : {true, false}) {
+    if (side != reversed && !symmetric) continue;
+    for (const auto& atom : atoms) {
+      if (symmetric && !(atom.loss > 0)) continue;
+      add_atom(found.cells, mixed(atom, mix, side), found.anchor, step);
+    }
+    with_shape(law.base, [&]<class Shape>(const Shape& shape) {
+      if constexpr (!std::is_same_v<Shape, GaussianShape>) {
+        const auto at = kept(shape, law, cut);
+        add_continuous(found.cells, shape, mix, side, found.anchor, step, symmetric ? std::max(at.low, shape.zero()) : at.low, at.high);
+      }
+    });
+  }
+  if (symmetric) {
+    // What is neither above nor below is at loss 0.
+    long double rest = 1;
+    long double error = 2 * (found.cut_above + found.cut_below) + 0x1p-52L;
+    for (const auto& cell : found.cells) {
+      const long double mass = static_cast<long double>(cell.mass) * std::exp(static_cast<long double>(cell.log_scale));
+      rest -= mass;
+      error += mass * (static_cast<long double>(cell.mass_error) + unit);
+    }
+    const auto mass = static_cast<double>(std::max(rest, error));
+    add_atom(found.cells, {0, 0, 0, mass, 2 * static_cast<double>(error) / mass}, found.anchor, step);
+  }
+  const auto before = [](const LossCell& a, const LossCell& b) { return a.index != b.index ? a.index < b.index : a.excess < b.excess; };
+  if (!std::is_sorted(found.cells.begin(), found.cells.end(), before)) std::stable_sort(found.cells.begin(), found.cells.end(), before);
+  return found;
+}
 
 }  // namespace
 
 bool is_symmetric(const LossLaw& law) {
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    return std::all_of(maximum->laws->begin(), maximum->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
+  }
   if (law.mixing == Mixing::symmetric) return true;
   if (law.rate != 1) return false;
   if (const auto* atoms = std::get_if<AtomsBase>(&law.base)) {
@@ -291,15 +529,28 @@ bool is_symmetric(const LossLaw& law) {
 
 std::optional<Enclosure> largest_loss(const LossLaw& law) {
   if (law.infinite_mass > 0) return std::nullopt;
-  if (std::holds_alternative<GaussianBase>(law.base)) {
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    Enclosure largest{0, 0};
+    for (const auto& one : *maximum->laws) {
+      const auto found = largest_loss(one);
+      if (!found) return std::nullopt;
+      largest = {std::max(largest.lower, found->lower), std::max(largest.upper, found->upper)};
+    }
+    return largest;
+  }
+  if (is_unbounded(law.base)) {
     if (law.mixing != Mixing::added || law.rate == 1) return std::nullopt;
     const double bound = -std::log1p(-law.rate);
     return Enclosure{bound * (1 - 8 * unit), bound * (1 + 8 * unit)};
   }
   const Mix mix{law.rate};
+  auto atoms = atoms_of(law.base);
+  if (const auto* bounded = std::get_if<BoundedRangeBase>(&law.base)) {
+    for (const double end : {-bounded->epsilon, bounded->epsilon}) atoms.push_back({end, 0, 0, 0, 1, 0});
+  }
   double most = 0;
   double error = 0;
-  for (const auto& atom : atoms_of(law.base)) {
+  for (const auto& atom : atoms) {
     const auto found = mixed(atom, mix, law.mixing == Mixing::added);
     if (found.loss >= most) {
       most = found.loss;
@@ -310,9 +561,26 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
 }
 
 std::optional<double> atom_distance(const LossLaw& law) {
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    for (const auto& one : *maximum->laws) {
+      if (const auto distance = atom_distance(one)) return distance;
+    }
+    return std::nullopt;
+  }
+  const Mix mix{law.rate};
+  if (const auto* gaussian = std::get_if<DiscreteGaussianBase>(&law.base)) {
+    const DiscreteGaussianShape shape{*gaussian};
+    return mix.loss(shape.loss(1)) - mix.loss(shape.loss(0));
+  }
+  if (const auto* laplace = std::get_if<DiscreteLaplaceBase>(&law.base)) {
+    const DiscreteLaplaceShape shape{*laplace};
+    return mix.loss(shape.loss(1)) - mix.loss(shape.loss(0));
+  }
+  // The two-point pairs below a bounded range have this distance.
+  if (const auto* bounded = std::get_if<BoundedRangeBase>(&law.base))
+    return mix.loss(bounded->epsilon / 2) - mix.loss(-bounded->epsilon / 2);
   const auto atoms = atoms_of(law.base);
   if (atoms.size() < 2) return std::nullopt;
-  const Mix mix{law.rate};
   const double first = mix.loss(atoms.front().loss);
   const double last = mix.loss(atoms.back().loss);
   if (atoms.size() == 3) return mix.loss(atoms[1].loss) - first;
@@ -321,22 +589,24 @@ std::optional<double> atom_distance(const LossLaw& law) {
 }
 
 LossRange range(const LossLaw& law, const Cut& cut) {
-  const Mix mix{law.rate};
-  if (const auto* gaussian = std::get_if<GaussianBase>(&law.base)) {
-    const GaussianShape shape{*gaussian};
-    const auto at = gaussian_cut(*gaussian, law.mixing, law.rate, cut);
-    const double low = mix.loss(shape.loss(at.low));
-    const double high = mix.loss(shape.loss(at.high));
-    if (law.mixing == Mixing::symmetric) return {-high, high};
-    return law.mixing == Mixing::added ? LossRange{-high, -low} : LossRange{low, high};
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    LossRange all{infinity, -infinity};
+    for (const auto& one : *maximum->laws) {
+      const auto found = range(one, cut);
+      all = {std::min(all.least, found.least), std::max(all.largest, found.largest)};
+    }
+    return all;
   }
-  const auto atoms = atoms_of(law.base);
-  const double low = mix.loss(atoms.front().loss);
-  const double high = mix.loss(atoms.back().loss);
+  const Mix mix{law.rate};
+  const auto base = base_range(law, cut);
+  const double low = mix.loss(base.least);
+  const double high = mix.loss(base.largest);
+  if (law.mixing == Mixing::symmetric) return {-high, high};
   return law.mixing == Mixing::added ? LossRange{-high, -low} : LossRange{low, high};
 }
 
 LossCells cells(const LossLaw& law, double step, const Cut& cut) {
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) return maximum_cells(*maximum->laws, step, cut);
   LossCells found{{}, 0, step, 0, 0, 0};
   const Mix mix{law.rate};
   const auto bounds = range(law, cut);
@@ -345,7 +615,7 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   const double mixing_error = law.rate == 1 ? 0 : 16 * unit * (2 + largest - std::log(law.rate));
   if (const auto* gaussian = std::get_if<GaussianBase>(&law.base)) {
     const GaussianShape shape{*gaussian};
-    const auto at = gaussian_cut(*gaussian, law.mixing, law.rate, cut);
+    const auto at = kept(shape, law, cut);
     found.loss_error =
         shape.error(largest - std::log(law.rate), std::max(std::abs(at.low), std::abs(at.high))) + mixing_error + 4 * unit * largest;
     // Each component leaves at most e^(-t^2 / 2) beyond t; the margin covers the rounding of the ends.
@@ -370,23 +640,7 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
       add_continuous(found.cells, shape, mix, reversed, 0, step, at.low, at.high);
     }
   } else {
-    const auto atoms = atoms_of(law.base);
-    std::vector<LossCell> pieces;
-    found.anchor = mixed(reversed ? atoms.front() : atoms.back(), mix, reversed).loss;
-    for (const auto& atom : atoms) found.loss_error = std::max(found.loss_error, mixed(atom, mix, reversed).loss_error);
-    found.loss_error = 32 * (found.loss_error + unit * largest) + mixing_error;
-    for (const auto& atom : atoms) {
-      const auto at = mixed(atom, mix, reversed);
-      add_atom(pieces, at.loss, at.loss_error, at.mass, at.mass_error, found.anchor, step);
-    }
-    if (const auto* laplace = std::get_if<LaplaceBase>(&law.base)) {
-      const LaplaceShape shape{*laplace};
-      found.loss_error += 2 * shape.error(0, 0);
-      add_continuous(pieces, shape, mix, reversed, found.anchor, step, -shape.inverse, shape.inverse);
-    }
-    std::stable_sort(pieces.begin(), pieces.end(),
-                     [](const LossCell& a, const LossCell& b) { return a.index != b.index ? a.index < b.index : a.excess < b.excess; });
-    found.cells = std::move(pieces);
+    found = cells_of_others(law, step, cut, largest, mixing_error);
   }
   if (law.infinite_mass > 0) {
     const double finite = 1 - law.infinite_mass;

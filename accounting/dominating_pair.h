@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -27,6 +28,22 @@ struct GaussianBase {
 struct LaplaceBase {
   double scale;
 };
+/// The envelope of all choices of loss range epsilon: Q has density e^(-(l + epsilon) / 2) / (2 (1 - e^-epsilon)) at loss l between
+/// -epsilon and epsilon. \pre epsilon > 0.
+struct BoundedRangeBase {
+  double epsilon;
+};
+/// An integer k with probability proportional to exp(-(k - sensitivity)^2 / (2 sigma^2)) against exp(-k^2 / (2 sigma^2)).
+/// \pre sensitivity is a whole number, at least 1.
+struct DiscreteGaussianBase {
+  double sigma;
+  double sensitivity;
+};
+/// The same for exp(-|k - sensitivity| / scale) against exp(-|k| / scale).
+struct DiscreteLaplaceBase {
+  double scale;
+  double sensitivity;
+};
 /// Finitely many outcomes. `loss` is within `loss_error` of the logarithm of the exact ratio of their probabilities, of which
 /// `mass` is the one under P, within a relative `mass_error`.
 struct AtomsBase {
@@ -38,12 +55,18 @@ struct AtomsBase {
   double loss_error;
   double mass_error;
 };
-using BaseLaw = std::variant<GaussianBase, LaplaceBase, AtomsBase>;
+struct LossLaw;
+/// The pair whose curve is at every epsilon the largest of those of `laws`. Not to be mixed.
+struct MaximumBase {
+  std::shared_ptr<const std::vector<LossLaw>> laws;
+};
+using BaseLaw =
+    std::variant<GaussianBase, LaplaceBase, BoundedRangeBase, DiscreteGaussianBase, DiscreteLaplaceBase, AtomsBase, MaximumBase>;
 
 /// How the pair of one release follows from its base pair (P, Q).
 ///   removed    (1 - rate) Q + rate P against Q. With rate = 1 this is the base pair itself.
 ///   added      Q against (1 - rate) Q + rate P.
-///   symmetric  the pair whose curve is that of `removed` at every epsilon >= 0 and which equals its own reverse; Gaussian only
+///   symmetric  the pair whose curve is that of `removed` at every epsilon >= 0 and which equals its own reverse
 enum class Mixing { removed, added, symmetric };
 
 struct LossLaw {
@@ -88,7 +111,8 @@ struct LossRange {
 [[nodiscard]] LossRange range(const LossLaw& law, const Cut& cut);
 
 /// \pre step > 0, and range / step is a number of cells that fits into memory.
-/// \complexity O(range / step), about 50 ns per cell.
+/// \complexity O(range / step), about 50 ns per cell; memory O(cells), however many integers the outcomes are.
+/// \throws Error{unsupported} where there is too little noise for digits, or a lattice has more than 2^52 points within the cut.
 [[nodiscard]] LossCells cells(const LossLaw& law, double step, const Cut& cut);
 
 /// The supremum of the loss; nothing where that is infinite.

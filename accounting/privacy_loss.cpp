@@ -13,9 +13,13 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/composition.h>
 #include <surety/accounting/convolution.h>
 #include <surety/accounting/dominating_pair.h>
+#include <surety/accounting/parallel_parts.h>
 #include <surety/accounting/releases.h>
+#include <surety/accounting/renyi.h>
+#include <surety/accounting/shuffled_epoch.h>
 
 namespace surety::accounting {
 namespace {
@@ -40,16 +44,73 @@ struct Directions {
   Parts removed;
   Parts added;
   bool symmetric = true;
+  bool has_choice = false;  // which lower laws are best depends on the question
 };
 
 [[noreturn]] void refuse(const Event& event, std::string_view why) {
   throw Error{ErrorCode::unsupported, fmt::format("privacy-loss: {} {}", describe(event), why)};
 }
 
+/// Whether the accountant has a theorem for the event.
+template <class A>
+bool understands(const A& accountant, const Event& event) {
+  try {
+    (void)epsilon(accountant, event, Delta{1e-6});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+[[noreturn]] void refuse_with_hint(const Event& event, std::string_view why) {
+  std::string_view hint;
+  if (understands(Renyi{}, event)) {
+    hint = "; try renyi";
+  } else if (understands(Composition::Optimal{}, event)) {
+    hint = "; try optimal";
+  }
+  refuse(event, fmt::format("{}{}", why, hint));
+}
+
 /// An (epsilon, 0)-differentially private release at its worst: truth with probability e^epsilon / (1 + e^epsilon).
 AtomsBase two_atoms(double epsilon) {
   const double miss = std::exp(-epsilon) / (1 + std::exp(-epsilon));
   return {{{-epsilon, miss}, {epsilon, 1 / (1 + std::exp(-epsilon))}}, 0, unit * (8 + 2 * epsilon)};
+}
+
+/// Two outcomes of losses t and t - epsilon, 0 < t < epsilon: what a choice of loss range epsilon can do.
+AtomsBase two_point(double epsilon, double t) {
+  const double hit = std::expm1(t - epsilon) / std::expm1(-epsilon);
+  const double miss = std::exp(t - epsilon) * std::expm1(-t) / std::expm1(-epsilon);
+  return {{{t - epsilon, miss}, {t, hit}}, 2 * unit * epsilon, unit * (24 + 4 * epsilon)};
+}
+
+/// The same at a t that makes the moment E[e^(s loss)] under the law's mixing large: at tilt s that lower bound is the best one, roughly.
+AtomsBase best_two_point(double epsilon, const LossLaw& law, double s) {
+  const auto log_moment = [&](double t) {
+    const auto atoms = two_point(epsilon, t).atoms;
+    double terms[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double u = atoms[i].loss;
+      const double mixed = u < 0 ? std::log1p(law.rate * std::expm1(u)) : u + std::log(law.rate + (1 - law.rate) * std::exp(-u));
+      const double q_mass = std::log(atoms[i].mass) - u;
+      terms[i] = law.mixing == Mixing::added ? q_mass - s * mixed : q_mass + (s + 1) * mixed;
+    }
+    return std::max(terms[0], terms[1]) + std::log1p(std::exp(-std::abs(terms[0] - terms[1])));
+  };
+  constexpr int points = 64;
+  int best = 1;
+  for (int i = 2; i < points; ++i) {
+    if (log_moment(epsilon * i / points) > log_moment(epsilon * best / points)) best = i;
+  }
+  double low = epsilon * (best - 1 + 1e-6) / points;
+  double high = epsilon * (best + 1 - 1e-6) / points;
+  for (int i = 0; i < 60; ++i) {
+    const double a = low + (high - low) / 3;
+    const double b = high - (high - low) / 3;
+    (log_moment(a) < log_moment(b) ? low : high) = log_moment(a) < log_moment(b) ? a : b;
+  }
+  return two_point(epsilon, 0.5 * (low + high));
 }
 
 AtomsBase randomized_response(double truth, double categories) {
@@ -62,9 +123,13 @@ AtomsBase randomized_response(double truth, double categories) {
   return {{{-loss, less}, {0, other * (categories - 2)}, {loss, more}}, error, 16 * unit};
 }
 
+/// A release that shows nothing, which anybody can attain.
+LossLaw nothing() { return LossLaw{AtomsBase{{{0, 1}}, 0, 0}}; }
+
 class PartsOf {
  public:
-  explicit PartsOf(Directions& out) : out_{out} {}
+  /// \param tilt s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
+  explicit PartsOf(Directions& out, double tilt = 1) : out_{out}, tilt_{tilt} {}
 
   void visit(const Event& event, std::uint64_t times) {
     for (const auto& [leaf, count] : Releases::of(event).entries()) {
@@ -86,12 +151,20 @@ class PartsOf {
     law.infinite_mass = e.delta.value();
     both(law);
   }
-  /// Every bounded-range release is epsilon-differentially private; two outcomes of losses epsilon / 2 and -epsilon / 2 attain range
-  /// epsilon.
+  void operator()(const Event::DiscreteGaussian& e) {
+    both(LossLaw{DiscreteGaussianBase{e.sigma.value(), static_cast<double>(e.sensitivity.value())}});
+  }
+  void operator()(const Event::DiscreteLaplace& e) {
+    both(LossLaw{DiscreteLaplaceBase{e.scale.value(), static_cast<double>(e.sensitivity.value())}});
+  }
+  /// The envelope of all two-point pairs bounds every choice; each of those pairs is attained.
   void operator()(const Event::Exponential& e) {
-    const LossLaw upper{two_atoms(e.epsilon.value())};
-    add({upper, LossLaw{two_atoms(e.epsilon.value() / 2)}, false, count_},
-        {upper, LossLaw{two_atoms(e.epsilon.value() / 2)}, false, count_});
+    const double range = e.epsilon.value();
+    if (range == 0) return both(LossLaw{two_atoms(0)});
+    const LossLaw upper{BoundedRangeBase{range}};
+    const LossLaw lower{two_point(range, range / 2)};
+    out_.has_choice = true;
+    add({upper, lower, false, count_}, {upper, lower, false, count_});
   }
   void operator()(const Event::KNorm& e) {
     if (e.dimension.value() == 1) return both(LossLaw{LaplaceBase{e.scale.value()}});
@@ -105,20 +178,138 @@ class PartsOf {
     sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
   }
   /// One epoch of public batches: a record takes part in one of them, known in advance.
-  void operator()(const Event::Deterministic& e) { PartsOf{out_}.visit(e.event, count_); }
+  void operator()(const Event::Deterministic& e) { PartsOf{out_, tilt_}.visit(e.event, count_); }
+  /// Whoever knows the permutation sees public batches: no amplification is counted.
+  void operator()(const Event::Shuffled& e) {
+    const std::uint64_t records = e.batches.records().value();
+    const std::uint64_t size = e.batches.size().value();
+    if (records == size) return PartsOf{out_, tilt_}.visit(e.event, count_);
+    out_.symmetric = false;
+    if (const auto multiplier = gaussian_multiplier(e.event)) {
+      const std::uint64_t batches = (records + size - 1) / size;
+      const LossLaw upper{GaussianBase{multiplier->lower}};
+      // Two statistics of the epoch: the largest of all batches, and their sum, one Gaussian release of sqrt(batches) times the noise.
+      const AtomsBase seen = largest_coordinate(multiplier->upper, batches);
+      const LossLaw sum{GaussianBase{multiplier->upper * std::sqrt(static_cast<double>(batches)) * (1 + 4 * unit)}};
+      LossLaw removed{seen};
+      LossLaw added{seen, Mixing::added};
+      out_.has_choice = true;
+      if (tilted_mean({{sum, sum, true, 1}}) > tilted_mean({{removed, removed, true, 1}})) removed = added = sum;
+      return add({upper, removed, false, count_}, {upper, added, false, count_});
+    }
+    // Who looks at the first batch only has a record in it with probability size / records.
+    const double rate = std::nextafter(static_cast<double>(size) / static_cast<double>(records), 0.0);
+    const Directions inner = directions_of(e.event);
+    const bool single = inner.removed.size() == 1 && inner.removed.front().count == 1;
+    const auto of = [&](const Part& part, Mixing mixing) {
+      Part found{part.upper, nothing(), false, product(part.count, count_)};
+      if (single && part.lower && part.lower->rate == 1 && part.lower->infinite_mass == 0 && is_symmetric(*part.lower)) {
+        found.lower = part.lower;
+        found.lower->rate = rate;
+        found.lower->mixing = mixing;
+      }
+      return found;
+    };
+    for (std::size_t i = 0; i < inner.removed.size(); ++i) add(of(inner.removed[i], Mixing::removed), of(inner.added[i], Mixing::added));
+  }
+  /// A record takes part in one of the parts: release by release the pair whose curve is the largest of theirs, and from below the part
+  /// that is worst at the tilt.
+  void operator()(const Event::Parallel& e) {
+    const auto parts = undominated(e);
+    if (parts.size() == 1) return PartsOf{out_, tilt_}.visit(parts.front(), count_);
+    std::vector<Directions> all;
+    std::size_t chosen = 0;
+    for (const auto& part : parts) {
+      all.push_back(directions_of(part));
+      out_.symmetric = out_.symmetric && all.back().symmetric;
+      if (tilted_mean(all.back().removed) > tilted_mean(all[chosen].removed)) chosen = all.size() - 1;
+    }
+    out_.has_choice = true;
+    // The k-th releases of all parts side by side, as often as the one that occurs least often; parts may run out of releases.
+    std::vector<std::size_t> place(all.size(), 0);
+    std::vector<std::uint64_t> used(all.size(), 0);
+    for (;;) {
+      std::uint64_t count = 0;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (place[i] == all[i].removed.size()) continue;
+        const std::uint64_t left = all[i].removed[place[i]].count - used[i];
+        count = count == 0 ? left : std::min(count, left);
+      }
+      if (count == 0) return;
+      std::vector<LossLaw> removed;
+      std::vector<LossLaw> added;
+      std::optional<LossLaw> removed_lower = nothing();
+      std::optional<LossLaw> added_lower = nothing();
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (place[i] == all[i].removed.size()) continue;
+        const Part& one = all[i].removed[place[i]];
+        const Part& other = all[i].added[place[i]];
+        removed.push_back(one.upper);
+        added.push_back(other.upper);
+        if (i == chosen && one.lower && other.lower) {
+          removed_lower = one.lower;
+          added_lower = other.lower;
+        }
+        used[i] += count;
+        if (used[i] == one.count) {
+          ++place[i];
+          used[i] = 0;
+        }
+      }
+      add({largest_of_curves(std::move(removed)), removed_lower, false, product(count, count_)},
+          {largest_of_curves(std::move(added)), added_lower, false, product(count, count_)});
+    }
+  }
   template <class Other>
   void operator()(const Other&) {
-    refuse(*leaf_, "has no dominating pair here; try renyi");
+    refuse_with_hint(*leaf_, "has no dominating pair here");
   }
 
  private:
+  [[nodiscard]] Directions directions_of(const Event& event) {
+    Directions found;
+    PartsOf{found, tilt_}.visit(event, 1);
+    out_.has_choice = out_.has_choice || found.has_choice;
+    return found;
+  }
+  [[nodiscard]] std::uint64_t product(std::uint64_t inner, std::uint64_t outer) const {
+    if (inner > Releases::max_count / outer) refuse(*leaf_, "has more than 2^53 releases");
+    return inner * outer;
+  }
+  static LossLaw largest_of_curves(std::vector<LossLaw> laws) {
+    if (laws.size() == 1) return laws.front();
+    return LossLaw{MaximumBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws))}};
+  }
+  /// log of the mean of e^(tilt loss), roughly; it only chooses among lower bounds.
+  [[nodiscard]] double tilted_mean(const Parts& parts) const {
+    double total = 0;
+    for (const auto& part : parts) {
+      const LossLaw law = part.lower.value_or(nothing());
+      const Cut cut{-60 - 40 * tilt_, -60};
+      const auto bounds = range(law, cut);
+      const double step = std::max((bounds.largest - bounds.least) / 1000, 1e-12);
+      const auto found = cells(law, step, cut);
+      std::vector<double> exponents;
+      for (const auto& cell : found.cells) {
+        const double loss = found.anchor + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999));
+        exponents.push_back(std::log(cell.mass) + cell.log_scale + tilt_ * loss);
+      }
+      if (law.infinite_mass > 0) exponents.push_back(std::log(law.infinite_mass) + tilt_ * bounds.largest + 20);
+      const double top = *std::max_element(exponents.begin(), exponents.end());
+      double sum = 0;
+      for (const double exponent : exponents) sum += std::exp(exponent - top);
+      total += static_cast<double>(part.count) * (top + std::log(sum));
+    }
+    return total;
+  }
+
   void add(Part removed, Part added) {
     for (const auto* part : {&removed, &added}) {
       // Cells of a grid are no smaller than 1e-12 of anything; a loss so small has no digits there.
       const auto bounds = range(part->upper, {-60, -60});
       const double width = bounds.largest - bounds.least;
       if (!(width > 1e-14) && !(width == 0 && std::holds_alternative<AtomsBase>(part->upper.base))) {
-        refuse(*leaf_, "has losses too small for a grid; try renyi");
+        refuse_with_hint(*leaf_, "has losses too small for a grid");
       }
     }
     out_.removed.push_back(std::move(removed));
@@ -141,20 +332,15 @@ class PartsOf {
   void sampled(const Event& inner, double rate, bool fixed_size) {
     const auto entries = Releases::of(inner).entries();
     // One batch, shared by everything inside. A Gaussian composition is one Gaussian release.
-    bool is_gaussian = true;
-    for (const auto& entry : entries) is_gaussian = is_gaussian && std::holds_alternative<Event::Gaussian>(entry.leaf.node());
-    if (is_gaussian) {
-      const bool single = entries.size() == 1 && entries.front().count.value() == 1;
-      double least = 0;
-      double most = 0;
-      if (single) {
-        least = most = std::get<Event::Gaussian>(entries.front().leaf.node()).multiplier.value();
-      } else {
-        const auto mu = sqrt(gaussian_mu_squared(inner, 128));
-        const auto found = (Interval{1, 128} / mu).enclosure();
-        least = found.lower;
-        most = found.upper;
-      }
+    const bool has_parallel = std::any_of(entries.begin(), entries.end(),
+                                          [](const auto& entry) { return std::holds_alternative<Event::Parallel>(entry.leaf.node()); });
+    if (fixed_size && rate < 1 && has_parallel) {
+      // How many of the batch fall into one part tells how many are left for another.
+      refuse(*leaf_, "shares one batch of fixed size among parallel parts, for which no theorem is known");
+    }
+    if (const auto multiplier = gaussian_multiplier(inner)) {
+      const double least = multiplier->lower;
+      const double most = multiplier->upper;
       if (!fixed_size || rate == 1) return gaussian(least, most, rate);
       // rate = m / n is rounded: the law is that of a rate within a relative u, which `widened` covers.
       const double more = std::nextafter(rate, 1.0);
@@ -165,19 +351,37 @@ class PartsOf {
           {upper, LossLaw{GaussianBase{most}, Mixing::added, less}, false, count_});
       return;
     }
-    if (fixed_size) refuse(*leaf_, "has a known pair for gaussian releases only");
+    if (rate == 1) return PartsOf{out_, tilt_}.visit(inner, count_);
+    const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
+    if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
+      // A record takes part in one of them, and joins the batch whatever the others do.
+      std::vector<Event> parts;
+      for (const auto& part : parallel->events) parts.push_back(poisson_sampled(SamplingRate{rate}, part));
+      return PartsOf{out_, tilt_}.visit(surety::parallel(std::move(parts)), count_);
+    }
     if (entries.size() != 1 || entries.front().count.value() != 1) {
-      refuse(*leaf_, "shares one batch among releases that are not all gaussian, whose pair is not known here; try renyi");
+      refuse_with_hint(*leaf_, "shares one batch among releases that are not all gaussian, whose pair is not known here");
     }
     Directions one;
     PartsOf{one}.visit(inner, 1);
     if (one.removed.size() != 1) refuse(*leaf_, "shares one batch among several releases");
     Part removed = one.removed.front();
-    if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper)) {
-      refuse(*leaf_, "has no dominating pair here; try renyi");
+    if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper) ||
+        std::holds_alternative<MaximumBase>(removed.upper.base)) {
+      refuse_with_hint(*leaf_, "has no dominating pair here");
     }
     out_.symmetric = out_.symmetric && rate == 1;
     removed.count = count_;
+    if (fixed_size && rate != 1) {
+      // As for gaussian releases.
+      removed.upper.mixing = Mixing::symmetric;
+      removed.upper.rate = std::nextafter(rate, 1.0);
+      if (removed.lower) removed.lower->rate = std::nextafter(rate, 0.0);
+      removed.same = false;
+      Part added = removed;
+      if (added.lower) added.lower->mixing = Mixing::added;
+      return add(std::move(removed), std::move(added));
+    }
     removed.upper.rate = rate;
     if (removed.lower) removed.lower->rate = rate;
     Part added = removed;
@@ -187,6 +391,7 @@ class PartsOf {
   }
 
   Directions& out_;
+  double tilt_;
   const Event* leaf_ = nullptr;
   std::uint64_t count_ = 1;
 };
@@ -211,8 +416,9 @@ class ApproximateCumulants {
       if (std::holds_alternative<GaussianBase>(part.upper.base)) {
         add_gaussian(law, part.upper, cut);
       } else if (step > 1e-300) {
-        for (const auto& cell : cells(part.upper, step, cut).cells) {
-          law.add(bounds.largest + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999)),
+        const auto found = cells(part.upper, step, cut);
+        for (const auto& cell : found.cells) {
+          law.add(found.anchor + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999)),
                   cell.log_scale + std::log(cell.mass));
         }
       } else {
@@ -930,6 +1136,7 @@ struct Task {
   double width = infinity;
   double step = 0;
   bool whole_window = false;
+  bool follows_step = false;  // a law is itself a bound that the grid makes
 };
 
 double count_of(const Parts& parts) {
@@ -941,7 +1148,18 @@ double count_of(const Parts& parts) {
 /// The share of a law's mass that is not in atoms, and so spread and merged.
 double continuous_share(const LossLaw& law) {
   if (const auto* laplace = std::get_if<LaplaceBase>(&law.base)) return -0.5 * std::expm1(-1 / laplace->scale);
-  return std::holds_alternative<GaussianBase>(law.base) ? 1 : 0;
+  if (const auto* atoms = std::get_if<AtomsBase>(&law.base)) return atoms->atoms.size() > 3 ? 1 : 0;
+  return 1;
+}
+
+/// The distance that the grid step should divide; nothing where the atoms fit no grid, or lie so close that they are merged like a density.
+std::optional<double> distance_for_grid(const LossLaw& law, double needed) {
+  if (std::holds_alternative<BoundedRangeBase>(law.base) || std::holds_alternative<MaximumBase>(law.base)) return std::nullopt;
+  if (const auto* atoms = std::get_if<AtomsBase>(&law.base); atoms != nullptr && atoms->atoms.size() > 3) return std::nullopt;
+  const auto distance = atom_distance(law);
+  const bool lattice = std::holds_alternative<DiscreteGaussianBase>(law.base) || std::holds_alternative<DiscreteLaplaceBase>(law.base);
+  if (lattice && distance && (law.rate != 1 || *distance < 0.25 * needed)) return std::nullopt;
+  return distance;
 }
 
 /// Chooses the tilt, and the window: the shortest for which Chernoff's bounds leave a small share of delta outside.
@@ -1013,21 +1231,31 @@ Task prepare(Task task, const Question& question) {
     task.saddle.epsilon = std::min(task.saddle.epsilon, k.largest());
     task.support_least = k.least();
     task.support_largest = k.largest();
+    const auto needed_step = [&](double continuous) {
+      task.second_order = std::max(continuous, 1e-9) * (task.saddle.s + 1) / (task.gives_upper && task.gives_lower ? 6 : 12);
+      return std::sqrt(0.85 * task.wanted / task.second_order);
+    };
     double continuous = 0;
+    for (const auto& part : parts) {
+      const auto bounds = range(part.upper, task.cut);
+      task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
+      task.follows_step = task.follows_step || std::holds_alternative<MaximumBase>(part.upper.base);
+      continuous += static_cast<double>(part.count) * continuous_share(part.upper);
+    }
+    task.needed = needed_step(continuous);
     double isolated = 0;
     for (const auto& part : parts) {
       const double count = static_cast<double>(part.count);
-      const auto bounds = range(part.upper, task.cut);
-      task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
-      continuous += count * continuous_share(part.upper);
-      const auto distance = atom_distance(part.upper);
-      if (distance && count * *distance > isolated) {
+      const auto distance = distance_for_grid(part.upper, task.needed);
+      if (!distance) continue;
+      // Atoms on grid points are exact.
+      if (!std::holds_alternative<LaplaceBase>(part.upper.base)) continuous -= count * continuous_share(part.upper);
+      if (count * *distance > isolated) {
         isolated = count * *distance;
         task.distance = *distance;
       }
     }
-    task.second_order = std::max(continuous, 1e-9) * (task.saddle.s + 1) / (task.gives_upper && task.gives_lower ? 6 : 12);
-    task.needed = std::sqrt(0.85 * task.wanted / task.second_order);
+    task.needed = needed_step(continuous);
     // At least 50 cells for a law, unless its atoms are all that counts.
     task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
     choose_window(task, k, std::min(task.needed, task.coarse));
@@ -1093,8 +1321,9 @@ class Run {
     const double points = (window.largest - window.least) / window.step + 8;
     const double cells = task.cell_range / window.step + 8;
     if (!(points < 0x1p40 && cells < 0x1p40)) refuse_memory(std::max(points, cells) * 88);
-    // Chernoff's bounds at the ends have room: a window slightly too long for a power of two is cut instead.
-    const double room = std::min(0.1 * points, 1 / (window.right_tilt * window.step));
+    // Chernoff's bound at the end has room: a window slightly too long for a power of two is cut instead. The end of the support has none.
+    const bool has_room = window.largest < task.support_largest + reach;
+    const double room = has_room ? std::min(0.1 * points, 1 / (window.right_tilt * window.step)) : 0;
     window.size = std::bit_ceil(static_cast<std::size_t>(points - room) + 16);
     // The cells of the only law are gone when it is transformed; of several, the product waits while the next one is made.
     const bool one = task.parts.size() == 1;
@@ -1120,51 +1349,99 @@ class Run {
   const Question& question_;
 };
 
-/// Where the upper and the lower bound come from different laws, they are two tasks: each has its own tilt, window and step.
-std::vector<Task> tasks_of(const Directions& directions, const Question& question, double width) {
-  std::vector<Task> tasks;
-  std::vector<Parts> uppers;
-  const auto add = [&](Parts parts, bool gives_upper, bool gives_lower, double wanted) {
+/// Gives each bounded range the concrete pair that is best at tilt s.
+void choose_two_points(Parts& parts, double s) {
+  for (auto& part : parts) {
+    const auto* bounded = std::get_if<BoundedRangeBase>(&part.upper.base);
+    if (bounded == nullptr || !part.lower) continue;
+    // One outcome shows nothing, and has to stay so.
+    const auto* atoms = std::get_if<AtomsBase>(&part.lower->base);
+    if (atoms != nullptr && atoms->atoms.size() == 2) part.lower->base = best_two_point(bounded->epsilon, *part.lower, s);
+  }
+}
+
+/// The compositions to be computed. Where the upper and the lower bound come from different laws, they are two tasks: each has its own
+/// tilt, window and step.
+class Tasks {
+ public:
+  Tasks(const Event& event, const Question& question, double width) : event_{event}, question_{question}, width_{width} {
+    PartsOf{directions_}.visit(event, 1);
+    for_each_direction(directions_, [&](const Parts& parts) {
+      if (one_limit(parts)) return add(all_, parts, true, true, width);
+      Parts upper;
+      for (const auto& part : parts) upper.push_back({part.upper, std::nullopt, false, part.count});
+      const bool known = std::any_of(uppers_.begin(), uppers_.end(), [&](const Parts& other) {
+        return std::equal(other.begin(), other.end(), upper.begin(), upper.end(),
+                          [](const Part& x, const Part& y) { return x.count == y.count && alike(x.upper, y.upper, 0); });
+      });
+      if (known) return;
+      uppers_.push_back(upper);
+      add(all_, std::move(upper), true, false, width / 4);
+    });
+    sort(all_);
+    if (!all_.empty()) tilt_ = all_.front().slope;
+    for (auto& task : lower(tilt_)) all_.push_back(std::move(task));
+    sort(all_);
+  }
+
+  [[nodiscard]] std::vector<Task>& all() { return all_; }
+  /// The tilt at which the lower laws were chosen, and whether there was a choice.
+  [[nodiscard]] double tilt() const { return tilt_; }
+  [[nodiscard]] bool has_choice() const { return directions_.has_choice; }
+
+  /// The tasks that bound the answer from below alone, with the lower laws that are best at `tilt`, roughly. Any choice is sound.
+  [[nodiscard]] std::vector<Task> lower(double tilt) const {
+    Directions found;
+    if (directions_.has_choice) PartsOf{found, tilt}.visit(event_, 1);
+    std::vector<Task> tasks;
+    for_each_direction(directions_.has_choice ? found : directions_, [&](Parts parts) {
+      if (one_limit(parts)) return;
+      choose_two_points(parts, tilt);
+      Parts concrete;
+      for (const auto& part : parts) {
+        const LossLaw law = part.lower.value_or(nothing());
+        concrete.push_back({law, law, true, part.count});
+      }
+      add(tasks, std::move(concrete), false, true, width_ / 10);
+    });
+    return tasks;
+  }
+
+ private:
+  template <class Do>
+  static void for_each_direction(const Directions& directions, Do act) {
+    act(directions.removed);
+    if (!directions.symmetric) act(directions.added);
+  }
+  static bool one_limit(const Parts& parts) {
+    return std::all_of(parts.begin(), parts.end(),
+                       [](const Part& part) { return part.same || (part.lower && alike(part.upper, *part.lower, 1e-12)); });
+  }
+  void add(std::vector<Task>& tasks, Parts parts, bool gives_upper, bool gives_lower, double wanted) const {
     // No finite loss exceeds epsilon: that direction costs nothing.
     const double most = largest_of(parts).upper;
-    if (question.epsilon && *question.epsilon >= most) return;
+    if (most == 0 || (question_.epsilon && *question_.epsilon >= most)) return;
     Task task;
     task.most = most;
     task.parts = std::move(parts);
     task.gives_upper = gives_upper;
     task.gives_lower = gives_lower;
     task.wanted = wanted;
-    tasks.push_back(prepare(std::move(task), question));
-  };
-  const auto one_limit = [](const Part& part) { return part.same || (part.lower && alike(part.upper, *part.lower, 1e-12)); };
-  for (const auto* parts : {&directions.removed, &directions.added}) {
-    if (parts == &directions.added && directions.symmetric) continue;
-    if (std::all_of(parts->begin(), parts->end(), one_limit)) {
-      add(*parts, true, true, width);
-      continue;
-    }
-    Parts upper;
-    Parts lower;
-    bool has_lower = true;
-    for (const auto& part : *parts) {
-      upper.push_back({part.upper, std::nullopt, false, part.count});
-      has_lower = has_lower && part.lower;
-      if (has_lower) lower.push_back({*part.lower, part.lower, true, part.count});
-    }
-    const bool known = std::any_of(uppers.begin(), uppers.end(), [&](const Parts& other) {
-      return std::equal(other.begin(), other.end(), upper.begin(), upper.end(),
-                        [](const Part& x, const Part& y) { return x.count == y.count && alike(x.upper, y.upper, 0); });
-    });
-    if (!known) {
-      uppers.push_back(upper);
-      add(std::move(upper), true, false, width / 4);
-    }
-    if (has_lower) add(std::move(lower), false, true, width / 10);
+    tasks.push_back(prepare(std::move(task), question_));
   }
-  const auto cost = [&](const Task& task) { return question.delta ? task.saddle.epsilon : task.saddle.log_delta; };
-  std::stable_sort(tasks.begin(), tasks.end(), [&](const Task& x, const Task& y) { return cost(x) > cost(y); });
-  return tasks;
-}
+  void sort(std::vector<Task>& tasks) const {
+    const auto cost = [&](const Task& task) { return question_.delta ? task.saddle.epsilon : task.saddle.log_delta; };
+    std::stable_sort(tasks.begin(), tasks.end(), [&](const Task& x, const Task& y) { return cost(x) > cost(y); });
+  }
+
+  const Event& event_;
+  const Question& question_;
+  double width_;
+  Directions directions_;
+  std::vector<Parts> uppers_;
+  std::vector<Task> all_;
+  double tilt_ = 1;
+};
 
 /// The larger of both directions, at either end.
 struct Largest {
@@ -1188,6 +1465,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Question& 
   const double needed = task.needed;
   int last_gain = 0;
   bool hopeless = false;
+  bool still = false;
   const auto& other = task.gives_upper ? largest.upper : largest.lower;
   double first = 10 * needed;
   if (question.delta && other.lower > task.saddle.epsilon) {
@@ -1198,10 +1476,11 @@ void refine(Task& task, const Run& run, const Largest& largest, const Question& 
   for (int attempt = 0; attempt < 12 && !largest.outweighs(task); ++attempt) {
     // At a step that should do, one that does not help meets rounding.
     const double before = task.width;
-    if (before <= task.wanted || (attempt > 3 && attempt > last_gain + 1) || (hopeless && task.step < std::min(needed, 1 / task.slope)))
+    if ((before <= task.wanted && (!task.follows_step || still)) || (attempt > 3 && attempt > last_gain + 1) || (hopeless && task.step < std::min(needed, 1 / task.slope)))
       break;
     double factor = std::isfinite(before) ? std::sqrt(0.85 * task.wanted / before) : 0.25;
     if (task.gives_upper != task.gives_lower && attempt == 0) factor = std::min(0.5, needed / task.step);
+    if (task.follows_step) factor = 0.5;
     // Where the width does not follow its square the step is already fine enough for a good guess to be impossible.
     const double least = task.step < needed ? 0.4 : std::min(0.9, std::max(0.05, 0.95 * needed / task.step));
     const double old_step = task.step;
@@ -1215,34 +1494,81 @@ void refine(Task& task, const Run& run, const Largest& largest, const Question& 
           task.gives_upper ? run.width(task, {task.answer.upper, old.upper}) : run.width(task, {old.lower, task.answer.lower});
       task.width = moved / std::max(old_step * old_step / (task.step * task.step) - 1, 0.2);
     }
-    hopeless = !(task.width < 0.9 * before);
+    // One step may by chance suit the kinks of a curve that the grid makes, two hardly do.
+    still = before <= task.wanted && task.width <= task.wanted;
+    hopeless = !(task.width < 0.9 * before) && !task.follows_step;
     if (!hopeless) last_gain = attempt;
+  }
+}
+
+/// Raises the lower end by the lower laws that are best at other tilts, while it rises.
+void try_other_choices(const Tasks& tasks, const Run& run, Largest& largest) {
+  double best = tasks.tilt();
+  for (const double factor : {4.0, 0.25, 2.0, 0.5, 1.4, 0.7}) {
+    for (int i = 0; i < 4; ++i) {
+      double found = 0;
+      for (auto& task : tasks.lower(best * factor)) {
+        try {
+          found = std::max(found, run(task, std::min(task.needed, task.coarse)).lower);
+        } catch (const Error& error) {
+          if (error.code() != ErrorCode::memory) throw;
+        }
+      }
+      if (!(found > largest.lower.lower)) break;
+      largest.lower = {found, std::max(found, largest.lower.upper)};
+      best *= factor;
+    }
   }
 }
 
 Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Question& question) {
   if (!(accountant.width > 0))
     throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
-  Directions directions;
-  PartsOf{directions}.visit(event, 1);
-  auto tasks = tasks_of(directions, question, accountant.width);
+  Tasks tasks{event, question, accountant.width};
   const Run run{accountant, question};
   Largest largest;
-  for (auto& task : tasks) {
-    if (accountant.step > 0) {
-      task.answer = run(task, accountant.step);
-      if (task.whole_window) task.answer = run(task, accountant.step);
-    } else {
-      refine(task, run, largest, question);
+  for (auto& task : tasks.all()) {
+    try {
+      if (accountant.step > 0) {
+        task.answer = run(task, accountant.step);
+        if (task.whole_window) task.answer = run(task, accountant.step);
+      } else {
+        refine(task, run, largest, question);
+      }
+    } catch (const Error& error) {
+      // Without a narrower bound from below there is still an answer.
+      if (error.code() != ErrorCode::memory || task.gives_upper) throw;
     }
     largest.take(task);
   }
+  if (tasks.has_choice() && accountant.step == 0) try_other_choices(tasks, run, largest);
   return largest.answer();
+}
+
+/// The parts of which one meets the record once and nothing else does; empty for any other event. Each is then accounted for by itself.
+std::vector<Event> lone_parts(const Event& event) {
+  const auto entries = Releases::of(event).entries();
+  if (entries.size() != 1 || entries.front().count.value() != 1) return {};
+  const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
+  return parallel != nullptr ? undominated(*parallel) : std::vector<Event>{};
+}
+
+template <class Ask>
+Enclosure largest_among(const std::vector<Event>& parts, Ask ask) {
+  Enclosure all{0, 0};
+  for (const auto& part : parts) {
+    const Enclosure one = ask(part);
+    all = {std::max(all.lower, one.lower), std::max(all.upper, one.upper)};
+  }
+  return all;
 }
 
 }  // namespace
 
 Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon) {
+  if (const auto parts = lone_parts(event); !parts.empty()) {
+    return largest_among(parts, [&](const Event& part) { return delta(accountant, part, epsilon); });
+  }
   return answer(accountant, event, {epsilon.value(), std::nullopt});
 }
 
@@ -1267,6 +1593,9 @@ GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape
 }
 
 Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta) {
+  if (const auto parts = lone_parts(event); !parts.empty()) {
+    return largest_among(parts, [&](const Event& part) { return epsilon(accountant, part, delta); });
+  }
   if (delta.value() == 0) {
     Directions directions;
     PartsOf{directions}.visit(event, 1);

@@ -64,6 +64,15 @@ class Notes {
         "gaussian(z): z is the standard deviation over the l2 sensitivity under {}; for a sum of vectors clipped to norm C that is {}.",
         name(adjacency), adjacency == Adjacency::replace_one ? "2C" : "C"));
   }
+  void visit(const Event::DiscreteGaussian& /*node*/, Adjacency /*adjacency*/) { integers(); }
+  void visit(const Event::DiscreteLaplace& /*node*/, Adjacency /*adjacency*/) { integers(); }
+  void integers() {
+    add("discrete noise: the query is one integer; its worst neighbours differ by the sensitivity s (log-concave noise).");
+  }
+  void visit(const Event::Exponential& /*node*/, Adjacency /*adjacency*/) {
+    add("exponential(eps): any choice whose privacy loss has range at most eps; the upper bound is the envelope of all of them, the lower "
+        "one a choice between two candidates (Dong, Durfee, Rogers 2020).");
+  }
   void visit(const Event::Repeated& node, Adjacency /*adjacency*/) {
     add("repeat and compose: every release may be chosen with knowledge of the earlier results.");
     visit(node.event);
