@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <surety/accounting/maximum_profile.h>
+
 namespace surety::accounting {
 namespace {
 
@@ -278,6 +280,9 @@ Coordinates gaussian_cut(const GaussianBase& base, Mixing mixing, double rate, c
 }  // namespace
 
 bool is_symmetric(const LossLaw& law) {
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    return std::all_of(maximum->laws->begin(), maximum->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
+  }
   if (law.mixing == Mixing::symmetric) return true;
   if (law.rate != 1) return false;
   if (const auto* atoms = std::get_if<AtomsBase>(&law.base)) {
@@ -291,6 +296,15 @@ bool is_symmetric(const LossLaw& law) {
 
 std::optional<Enclosure> largest_loss(const LossLaw& law) {
   if (law.infinite_mass > 0) return std::nullopt;
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    Enclosure largest{0, 0};
+    for (const auto& one : *maximum->laws) {
+      const auto found = largest_loss(one);
+      if (!found) return std::nullopt;
+      largest = {std::max(largest.lower, found->lower), std::max(largest.upper, found->upper)};
+    }
+    return largest;
+  }
   if (std::holds_alternative<GaussianBase>(law.base)) {
     if (law.mixing != Mixing::added || law.rate == 1) return std::nullopt;
     const double bound = -std::log1p(-law.rate);
@@ -310,6 +324,12 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
 }
 
 std::optional<double> atom_distance(const LossLaw& law) {
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    for (const auto& one : *maximum->laws) {
+      if (const auto distance = atom_distance(one)) return distance;
+    }
+    return std::nullopt;
+  }
   const auto atoms = atoms_of(law.base);
   if (atoms.size() < 2) return std::nullopt;
   const Mix mix{law.rate};
@@ -321,6 +341,14 @@ std::optional<double> atom_distance(const LossLaw& law) {
 }
 
 LossRange range(const LossLaw& law, const Cut& cut) {
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    LossRange all{infinity, -infinity};
+    for (const auto& one : *maximum->laws) {
+      const auto found = range(one, cut);
+      all = {std::min(all.least, found.least), std::max(all.largest, found.largest)};
+    }
+    return all;
+  }
   const Mix mix{law.rate};
   if (const auto* gaussian = std::get_if<GaussianBase>(&law.base)) {
     const GaussianShape shape{*gaussian};
@@ -337,6 +365,7 @@ LossRange range(const LossLaw& law, const Cut& cut) {
 }
 
 LossCells cells(const LossLaw& law, double step, const Cut& cut) {
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) return maximum_cells(*maximum->laws, step, cut);
   LossCells found{{}, 0, step, 0, 0, 0};
   const Mix mix{law.rate};
   const auto bounds = range(law, cut);

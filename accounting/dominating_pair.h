@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -38,7 +39,12 @@ struct AtomsBase {
   double loss_error;
   double mass_error;
 };
-using BaseLaw = std::variant<GaussianBase, LaplaceBase, AtomsBase>;
+struct LossLaw;
+/// The pair whose curve is at every epsilon the largest of those of `laws`. Not to be mixed.
+struct MaximumBase {
+  std::shared_ptr<const std::vector<LossLaw>> laws;
+};
+using BaseLaw = std::variant<GaussianBase, LaplaceBase, AtomsBase, MaximumBase>;
 
 /// How the pair of one release follows from its base pair (P, Q).
 ///   removed    (1 - rate) Q + rate P against Q. With rate = 1 this is the base pair itself.

@@ -15,7 +15,9 @@
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/convolution.h>
 #include <surety/accounting/dominating_pair.h>
+#include <surety/accounting/parallel_parts.h>
 #include <surety/accounting/releases.h>
+#include <surety/accounting/shuffled_epoch.h>
 
 namespace surety::accounting {
 namespace {
@@ -40,6 +42,7 @@ struct Directions {
   Parts removed;
   Parts added;
   bool symmetric = true;
+  bool has_choice = false;  // which lower laws are best depends on the question
 };
 
 [[noreturn]] void refuse(const Event& event, std::string_view why) {
@@ -62,9 +65,13 @@ AtomsBase randomized_response(double truth, double categories) {
   return {{{-loss, less}, {0, other * (categories - 2)}, {loss, more}}, error, 16 * unit};
 }
 
+/// A release that shows nothing, which anybody can attain.
+LossLaw nothing() { return LossLaw{AtomsBase{{{0, 1}}, 0, 0}}; }
+
 class PartsOf {
  public:
-  explicit PartsOf(Directions& out) : out_{out} {}
+  /// \param tilt s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
+  explicit PartsOf(Directions& out, double tilt = 1) : out_{out}, tilt_{tilt} {}
 
   void visit(const Event& event, std::uint64_t times) {
     for (const auto& [leaf, count] : Releases::of(event).entries()) {
@@ -105,13 +112,131 @@ class PartsOf {
     sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
   }
   /// One epoch of public batches: a record takes part in one of them, known in advance.
-  void operator()(const Event::Deterministic& e) { PartsOf{out_}.visit(e.event, count_); }
+  void operator()(const Event::Deterministic& e) { PartsOf{out_, tilt_}.visit(e.event, count_); }
+  /// Whoever knows the permutation sees public batches: no amplification is counted.
+  void operator()(const Event::Shuffled& e) {
+    const std::uint64_t records = e.batches.records().value();
+    const std::uint64_t size = e.batches.size().value();
+    if (records == size) return PartsOf{out_, tilt_}.visit(e.event, count_);
+    out_.symmetric = false;
+    if (const auto multiplier = gaussian_multiplier(e.event)) {
+      const std::uint64_t batches = (records + size - 1) / size;
+      const LossLaw upper{GaussianBase{multiplier->lower}};
+      // Two statistics of the epoch: the largest of all batches, and their sum, one Gaussian release of sqrt(batches) times the noise.
+      const AtomsBase seen = largest_coordinate(multiplier->upper, batches);
+      const LossLaw sum{GaussianBase{multiplier->upper * std::sqrt(static_cast<double>(batches)) * (1 + 4 * unit)}};
+      LossLaw removed{seen};
+      LossLaw added{seen, Mixing::added};
+      out_.has_choice = true;
+      if (tilted_mean({{sum, sum, true, 1}}) > tilted_mean({{removed, removed, true, 1}})) removed = added = sum;
+      return add({upper, removed, false, count_}, {upper, added, false, count_});
+    }
+    // Who looks at the first batch only has a record in it with probability size / records.
+    const double rate = std::nextafter(static_cast<double>(size) / static_cast<double>(records), 0.0);
+    const Directions inner = directions_of(e.event);
+    const bool single = inner.removed.size() == 1 && inner.removed.front().count == 1;
+    const auto of = [&](const Part& part, Mixing mixing) {
+      Part found{part.upper, nothing(), false, product(part.count, count_)};
+      if (single && part.lower && part.lower->rate == 1 && part.lower->infinite_mass == 0 && is_symmetric(*part.lower)) {
+        found.lower = part.lower;
+        found.lower->rate = rate;
+        found.lower->mixing = mixing;
+      }
+      return found;
+    };
+    for (std::size_t i = 0; i < inner.removed.size(); ++i) add(of(inner.removed[i], Mixing::removed), of(inner.added[i], Mixing::added));
+  }
+  /// A record takes part in one of the parts: release by release the pair whose curve is the largest of theirs, and from below the part
+  /// that is worst at the tilt.
+  void operator()(const Event::Parallel& e) {
+    const auto parts = undominated(e);
+    if (parts.size() == 1) return PartsOf{out_, tilt_}.visit(parts.front(), count_);
+    std::vector<Directions> all;
+    std::size_t chosen = 0;
+    for (const auto& part : parts) {
+      all.push_back(directions_of(part));
+      out_.symmetric = out_.symmetric && all.back().symmetric;
+      if (tilted_mean(all.back().removed) > tilted_mean(all[chosen].removed)) chosen = all.size() - 1;
+    }
+    out_.has_choice = true;
+    // The k-th releases of all parts side by side, as often as the one that occurs least often; parts may run out of releases.
+    std::vector<std::size_t> place(all.size(), 0);
+    std::vector<std::uint64_t> used(all.size(), 0);
+    for (;;) {
+      std::uint64_t count = 0;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (place[i] == all[i].removed.size()) continue;
+        const std::uint64_t left = all[i].removed[place[i]].count - used[i];
+        count = count == 0 ? left : std::min(count, left);
+      }
+      if (count == 0) return;
+      std::vector<LossLaw> removed;
+      std::vector<LossLaw> added;
+      std::optional<LossLaw> removed_lower = nothing();
+      std::optional<LossLaw> added_lower = nothing();
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (place[i] == all[i].removed.size()) continue;
+        const Part& one = all[i].removed[place[i]];
+        const Part& other = all[i].added[place[i]];
+        removed.push_back(one.upper);
+        added.push_back(other.upper);
+        if (i == chosen && one.lower && other.lower) {
+          removed_lower = one.lower;
+          added_lower = other.lower;
+        }
+        used[i] += count;
+        if (used[i] == one.count) {
+          ++place[i];
+          used[i] = 0;
+        }
+      }
+      add({largest_of_curves(std::move(removed)), removed_lower, false, product(count, count_)},
+          {largest_of_curves(std::move(added)), added_lower, false, product(count, count_)});
+    }
+  }
   template <class Other>
   void operator()(const Other&) {
     refuse(*leaf_, "has no dominating pair here; try renyi");
   }
 
  private:
+  [[nodiscard]] Directions directions_of(const Event& event) {
+    Directions found;
+    PartsOf{found, tilt_}.visit(event, 1);
+    out_.has_choice = out_.has_choice || found.has_choice;
+    return found;
+  }
+  [[nodiscard]] std::uint64_t product(std::uint64_t inner, std::uint64_t outer) const {
+    if (inner > Releases::max_count / outer) refuse(*leaf_, "has more than 2^53 releases");
+    return inner * outer;
+  }
+  static LossLaw largest_of_curves(std::vector<LossLaw> laws) {
+    if (laws.size() == 1) return laws.front();
+    return LossLaw{MaximumBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws))}};
+  }
+  /// log of the mean of e^(tilt loss), roughly; it only chooses among lower bounds.
+  [[nodiscard]] double tilted_mean(const Parts& parts) const {
+    double total = 0;
+    for (const auto& part : parts) {
+      const LossLaw law = part.lower.value_or(nothing());
+      const Cut cut{-60 - 40 * tilt_, -60};
+      const auto bounds = range(law, cut);
+      const double step = std::max((bounds.largest - bounds.least) / 1000, 1e-12);
+      const auto found = cells(law, step, cut);
+      std::vector<double> exponents;
+      for (const auto& cell : found.cells) {
+        const double loss = found.anchor + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999));
+        exponents.push_back(std::log(cell.mass) + cell.log_scale + tilt_ * loss);
+      }
+      if (law.infinite_mass > 0) exponents.push_back(std::log(law.infinite_mass) + tilt_ * bounds.largest + 20);
+      const double top = *std::max_element(exponents.begin(), exponents.end());
+      double sum = 0;
+      for (const double exponent : exponents) sum += std::exp(exponent - top);
+      total += static_cast<double>(part.count) * (top + std::log(sum));
+    }
+    return total;
+  }
+
   void add(Part removed, Part added) {
     for (const auto* part : {&removed, &added}) {
       // Cells of a grid are no smaller than 1e-12 of anything; a loss so small has no digits there.
@@ -141,20 +266,15 @@ class PartsOf {
   void sampled(const Event& inner, double rate, bool fixed_size) {
     const auto entries = Releases::of(inner).entries();
     // One batch, shared by everything inside. A Gaussian composition is one Gaussian release.
-    bool is_gaussian = true;
-    for (const auto& entry : entries) is_gaussian = is_gaussian && std::holds_alternative<Event::Gaussian>(entry.leaf.node());
-    if (is_gaussian) {
-      const bool single = entries.size() == 1 && entries.front().count.value() == 1;
-      double least = 0;
-      double most = 0;
-      if (single) {
-        least = most = std::get<Event::Gaussian>(entries.front().leaf.node()).multiplier.value();
-      } else {
-        const auto mu = sqrt(gaussian_mu_squared(inner, 128));
-        const auto found = (Interval{1, 128} / mu).enclosure();
-        least = found.lower;
-        most = found.upper;
-      }
+    const bool has_parallel = std::any_of(entries.begin(), entries.end(),
+                                          [](const auto& entry) { return std::holds_alternative<Event::Parallel>(entry.leaf.node()); });
+    if (fixed_size && rate < 1 && has_parallel) {
+      // How many of the batch fall into one part tells how many are left for another.
+      refuse(*leaf_, "shares one batch of fixed size among parallel parts, for which no theorem is known");
+    }
+    if (const auto multiplier = gaussian_multiplier(inner)) {
+      const double least = multiplier->lower;
+      const double most = multiplier->upper;
       if (!fixed_size || rate == 1) return gaussian(least, most, rate);
       // rate = m / n is rounded: the law is that of a rate within a relative u, which `widened` covers.
       const double more = std::nextafter(rate, 1.0);
@@ -166,6 +286,14 @@ class PartsOf {
       return;
     }
     if (fixed_size) refuse(*leaf_, "has a known pair for gaussian releases only");
+    if (rate == 1) return PartsOf{out_, tilt_}.visit(inner, count_);
+    const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
+    if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
+      // A record takes part in one of them, and joins the batch whatever the others do.
+      std::vector<Event> parts;
+      for (const auto& part : parallel->events) parts.push_back(poisson_sampled(SamplingRate{rate}, part));
+      return PartsOf{out_, tilt_}.visit(surety::parallel(std::move(parts)), count_);
+    }
     if (entries.size() != 1 || entries.front().count.value() != 1) {
       refuse(*leaf_, "shares one batch among releases that are not all gaussian, whose pair is not known here; try renyi");
     }
@@ -187,6 +315,7 @@ class PartsOf {
   }
 
   Directions& out_;
+  double tilt_;
   const Event* leaf_ = nullptr;
   std::uint64_t count_ = 1;
 };
@@ -209,9 +338,9 @@ class ApproximateCumulants {
       const double step = std::max((bounds.largest - bounds.least) / points, 1e-300);
       Law law{{}, {}, static_cast<double>(part.count)};
       if (step > 1e-300) {
-        for (const auto& cell : cells(part.upper, step, cut).cells) {
-          law.losses.push_back(anchor_of(part.upper, bounds) + static_cast<double>(cell.index) * step -
-                               std::log1p(-std::min(cell.excess, 0.999)));
+        const auto found = cells(part.upper, step, cut);
+        for (const auto& cell : found.cells) {
+          law.losses.push_back(found.anchor + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999)));
           law.log_masses.push_back(cell.log_scale + std::log(cell.mass));
         }
       } else {
@@ -244,9 +373,6 @@ class ApproximateCumulants {
     std::vector<double> log_masses;
     double count;
   };
-  static double anchor_of(const LossLaw& law, const LossRange& bounds) {
-    return std::holds_alternative<GaussianBase>(law.base) ? 0 : bounds.largest;
-  }
   static Cumulants at(const Law& law, double s) {
     double top = -infinity;
     for (std::size_t i = 0; i < law.losses.size(); ++i) top = std::max(top, law.log_masses[i] + s * law.losses[i]);
@@ -839,8 +965,11 @@ struct Task {
   Enclosure answer{0, infinity};
   double width = infinity;
   double step = 0;
-  bool has_lower = true;
-  bool same = true;  // upper and lower meet as the step falls
+  bool gives_upper = true;  // which ends of its enclosure bound the answer
+  bool gives_lower = true;
+  double found_upper = infinity;  // of the last run
+  int still = 0;                  // halvings of the step in turn that moved little
+  bool follows_step = false;      // a law is itself a bound that the grid makes, so that the two ends do not show its error
 };
 
 double count_of(const Parts& parts) {
@@ -896,8 +1025,7 @@ Task prepare(const Parts& parts, const Question& question, double width) {
   for (const auto& part : parts) {
     const auto bounds = range(part.upper, task.cut);
     task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
-    task.has_lower = task.has_lower && part.lower.has_value();
-    task.same = task.same && part.same;
+    task.follows_step = task.follows_step || std::holds_alternative<MaximumBase>(part.upper.base);
     const auto distance = atom_distance(part.upper);
     if (distance && static_cast<double>(part.count) * *distance > isolated) {
       isolated = static_cast<double>(part.count) * *distance;
@@ -924,8 +1052,10 @@ class Run {
     const double points = (window.largest - window.least) / window.step + 8;
     const double cells = task.cell_range / window.step + 8;
     if (!(points < 0x1p40 && cells < 0x1p40)) refuse_memory(std::max(points, cells) * 88);
-    // Chernoff's bounds at the ends have room: a window slightly too long for a power of two is cut instead.
-    window.size = std::bit_ceil(static_cast<std::size_t>(0.86 * points) + 16);
+    // Chernoff's bounds at the ends have room: a window slightly too long for a power of two is cut instead. The ends of the support
+    // have none, and may hold much of the mass.
+    const bool has_room = window.least == task.least && window.largest == task.largest;
+    window.size = std::bit_ceil(static_cast<std::size_t>((has_room ? 0.86 : 1.0) * points) + 16);
     const double bytes = static_cast<double>(CircularProduct::bytes(window.size)) + cells * 120;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     task.step = window.step;
@@ -954,72 +1084,146 @@ class Run {
   const Question& question_;
 };
 
-Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Question& question) {
+/// The laws above, or those below, as both bounds of themselves.
+Parts only(const Parts& parts, bool upper) {
+  Parts found;
+  for (const auto& part : parts) {
+    const LossLaw law = upper ? part.upper : part.lower.value_or(nothing());
+    found.push_back({law, law, true, part.count});
+  }
+  return found;
+}
+
+/// One task where the laws above and below are the same, one for each where they differ: each has its own tilt and window.
+std::vector<Task> tasks_for(const PrivacyLoss& accountant, const Event& event, const Question& question) {
   Directions directions;
   PartsOf{directions}.visit(event, 1);
   std::vector<Task> tasks;
+  const auto add = [&](const Parts& parts, bool gives_upper, bool gives_lower) {
+    // No finite loss exceeds epsilon: that direction costs nothing.
+    const double most = largest_of(parts).upper;
+    if (most == 0 || (question.epsilon && *question.epsilon >= most)) return;
+    tasks.push_back(prepare(parts, question, accountant.width));
+    tasks.back().gives_upper = gives_upper;
+    tasks.back().gives_lower = gives_lower;
+  };
+  const auto same = [](const Parts& parts) { return std::all_of(parts.begin(), parts.end(), [](const Part& part) { return part.same; }); };
   for (const auto* parts : {&directions.removed, &directions.added}) {
     if (parts == &directions.added && directions.symmetric) continue;
-    // No finite loss exceeds epsilon: that direction costs nothing.
-    if (question.epsilon && *question.epsilon >= largest_of(*parts).upper) continue;
-    tasks.push_back(prepare(*parts, question, accountant.width));
-  }
-  if (tasks.empty()) return {0, 0};
-  const Run run{accountant, question};
-  if (accountant.step > 0) {
-    Enclosure all{0, 0};
-    for (auto& task : tasks) {
-      const auto found = run(task, accountant.step);
-      all = {std::max(all.lower, found.lower), std::max(all.upper, found.upper)};
+    if (same(*parts)) {
+      add(*parts, true, true);
+    } else {
+      add(only(*parts, true), true, false);
     }
+  }
+  if (directions.has_choice && !tasks.empty()) {
+    Directions better;
+    PartsOf{better, tasks.front().saddle.s}.visit(event, 1);
+    directions = std::move(better);
+  }
+  for (const auto* parts : {&directions.removed, &directions.added}) {
+    if (parts == &directions.added && directions.symmetric) continue;
+    if (!same(*parts)) add(only(*parts, false), false, true);
+  }
+  return tasks;
+}
+
+Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Question& question) {
+  auto tasks = tasks_for(accountant, event, question);
+  const Run run{accountant, question};
+  const auto combined = [&] {
+    Enclosure all{0, 0};
+    for (const auto& task : tasks) {
+      if (task.gives_lower) all.lower = std::max(all.lower, task.answer.lower);
+      if (task.gives_upper) all.upper = std::max(all.upper, task.answer.upper);
+    }
+    all.lower = std::min(all.lower, all.upper);
     return all;
+  };
+  if (accountant.step > 0) {
+    for (auto& task : tasks) task.answer = run(task, accountant.step);
+    return combined();
   }
   if (!(accountant.width > 0))
     throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
-  const auto combined = [&] {
-    Enclosure all{0, 0};
-    for (const auto& task : tasks) all = {std::max(all.lower, task.answer.lower), std::max(all.upper, task.answer.upper)};
-    return all;
+  const auto refine = [&](Task& task) {
+    try {
+      const auto found = run(task, task.step);
+      task.found_upper = found.upper;
+      const double upper = std::min(task.answer.upper, found.upper);
+      task.answer = {task.follows_step ? std::min(found.lower, upper) : std::max(task.answer.lower, found.lower), upper};
+      return true;
+    } catch (const Error& error) {
+      // Without a bound from below there is still an answer.
+      if (error.code() != ErrorCode::memory || task.gives_upper) throw;
+      return false;
+    }
   };
   // A coarse look at every direction tells which of them matters, and the step that the width needs: the width grows with its square.
   for (auto& task : tasks) {
     task.step = std::min(8 * std::sqrt(0.85 * accountant.width / task.second_order), std::max(task.cell_range / 50, 1e-12));
-    task.answer = run(task, task.step);
+    refine(task);
   }
   for (auto& task : tasks) {
-    bool settled = false;
-    for (int attempt = 0; attempt < 12 && !settled; ++attempt) {
-      if (tasks.size() > 1 && task.answer.upper <= combined().lower) break;
+    for (int attempt = 0; attempt < 12; ++attempt) {
+      const bool matters = std::none_of(tasks.begin(), tasks.end(), [&](const Task& other) {
+        return &other != &task && other.gives_upper == task.gives_upper && task.answer.upper <= other.answer.lower;
+      });
+      if (!matters) break;
       const auto before = task.answer;
-      if (task.same) {
-        const double width = run.width(task, before);
-        // From the first guess on, a step that does not help is one that meets rounding.
-        if (width <= accountant.width || (attempt > 3 && !(width < 0.9 * task.width))) break;
-        task.width = width;
-        task.step *= std::clamp(std::isfinite(width) ? std::sqrt(0.9 * accountant.width / width) : 0.25, 0.05, 0.9);
-      } else {
+      const double width = run.width(task, before);
+      if (task.follows_step) {
+        // Halving the step divides the error by 4: what is left is a third of how far the end moved.
+        // One step may by chance suit the kinks of a curve, two hardly do.
+        const double earlier = task.found_upper;
         task.step *= 0.5;
+        if (!refine(task)) break;
+        const Enclosure moved{std::min(earlier, task.found_upper), std::max(earlier, task.found_upper)};
+        task.still = run.width(task, moved) <= accountant.width ? task.still + 1 : 0;
+        if (task.still == 2) break;
+        continue;
       }
-      const auto found = run(task, task.step);
-      task.answer = {std::max(before.lower, found.lower), std::min(before.upper, found.upper)};
-      if (!task.same) {
-        // The two ends have different limits: each is near its own when halving the step, which divides its error by 4, moves it little.
-        const double moved = run.width(task, {std::min(before.lower, found.lower), std::max(before.lower, found.lower)}) +
-                             run.width(task, {std::min(found.upper, before.upper), std::max(found.upper, before.upper)});
-        settled = std::isfinite(moved) && moved < 3 * accountant.width;
-      }
+      // From the first guess on, a step that does not help is one that meets rounding.
+      if (width <= accountant.width || (attempt > 3 && !(width < 0.9 * task.width))) break;
+      task.width = width;
+      task.step *= std::clamp(std::isfinite(width) ? std::sqrt(0.9 * accountant.width / width) : 0.25, 0.05, 0.9);
+      if (!refine(task)) break;
     }
   }
   return combined();
 }
 
+/// The parts of which one meets the record once and nothing else does; empty for any other event. Each is then accounted for by itself.
+std::vector<Event> lone_parts(const Event& event) {
+  const auto entries = Releases::of(event).entries();
+  if (entries.size() != 1 || entries.front().count.value() != 1) return {};
+  const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
+  return parallel != nullptr ? undominated(*parallel) : std::vector<Event>{};
+}
+
+template <class Ask>
+Enclosure largest_among(const std::vector<Event>& parts, Ask ask) {
+  Enclosure all{0, 0};
+  for (const auto& part : parts) {
+    const Enclosure one = ask(part);
+    all = {std::max(all.lower, one.lower), std::max(all.upper, one.upper)};
+  }
+  return all;
+}
+
 }  // namespace
 
 Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon) {
+  if (const auto parts = lone_parts(event); !parts.empty()) {
+    return largest_among(parts, [&](const Event& part) { return delta(accountant, part, epsilon); });
+  }
   return answer(accountant, event, {epsilon.value(), std::nullopt});
 }
 
 Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta) {
+  if (const auto parts = lone_parts(event); !parts.empty()) {
+    return largest_among(parts, [&](const Event& part) { return epsilon(accountant, part, delta); });
+  }
   if (delta.value() == 0) {
     Directions directions;
     PartsOf{directions}.visit(event, 1);
