@@ -84,7 +84,7 @@ class Notes {
   void visit(const Event::Parallel& node, Adjacency adjacency) {
     add(adjacency == Adjacency::replace_one
             ? "parallel: the parts of the data are fixed by the public index of a record, not by its values."
-            : "parallel: a record takes part in one of the parts.");
+            : "parallel: a record takes part in one of the parts; what is composed is the largest of their curves.");
     for (const auto& part : node.events) visit(part);
   }
   void visit(const Event::PoissonSampled& node, Adjacency /*adjacency*/) {
@@ -97,7 +97,7 @@ class Notes {
     visit(node.event);
   }
   void visit(const Event::Shuffled& node, Adjacency /*adjacency*/) {
-    add("shuffled(n, m, e): no amplification by shuffling is claimed; the bound is that of a record whose batch is known.");
+    add("shuffled(n, m, e): no amplification by shuffling is counted; the upper bound is that of a record whose batch is known.");
     visit(node.event);
   }
   void visit(const Event::Deterministic& node, Adjacency /*adjacency*/) {
