@@ -63,7 +63,7 @@ struct Loss {
 
 [[noreturn]] void refuse(const Event& event, std::string_view reason) {
   throw Error{ErrorCode::unsupported,
-              fmt::format("contour has no answer for {}: {}; privacy-loss answers", one_line(describe(event)), reason)};
+              fmt::format("contour has no answer for {}: {}; privacy-loss may", one_line(describe(event)), reason)};
 }
 
 constexpr mpfr_prec_t precision = 128;

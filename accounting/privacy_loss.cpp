@@ -1137,6 +1137,7 @@ struct Task {
   double step = 0;
   bool whole_window = false;
   bool follows_step = false;  // a law is itself a bound that the grid makes
+  bool first_order = false;   // a law has atoms that fit no grid
 };
 
 double count_of(const Parts& parts) {
@@ -1152,24 +1153,30 @@ double continuous_share(const LossLaw& law) {
   return 1;
 }
 
+bool is_lattice(const LossLaw& law) {
+  return std::holds_alternative<DiscreteGaussianBase>(law.base) || std::holds_alternative<DiscreteLaplaceBase>(law.base);
+}
+
 /// The distance that the grid step should divide; nothing where the atoms fit no grid, or lie so close that they are merged like a density.
 std::optional<double> distance_for_grid(const LossLaw& law, double needed) {
   if (std::holds_alternative<BoundedRangeBase>(law.base) || std::holds_alternative<MaximumBase>(law.base)) return std::nullopt;
   if (const auto* atoms = std::get_if<AtomsBase>(&law.base); atoms != nullptr && atoms->atoms.size() > 3) return std::nullopt;
   const auto distance = atom_distance(law);
-  const bool lattice = std::holds_alternative<DiscreteGaussianBase>(law.base) || std::holds_alternative<DiscreteLaplaceBase>(law.base);
-  if (lattice && distance && (law.rate != 1 || *distance < 0.25 * needed)) return std::nullopt;
+  if (is_lattice(law) && distance && (law.rate != 1 || *distance < 0.25 * needed)) return std::nullopt;
   return distance;
 }
 
 /// Chooses the tilt, and the window: the shortest for which Chernoff's bounds leave a small share of delta outside.
-void choose_window(Task& task, const ApproximateCumulants& k, double step) {
+void choose_window(Task& task, const ApproximateCumulants& k, double step, const Question& question) {
   const double s_best = task.saddle.s;
   task.slope = s_best;
   const double epsilon = task.saddle.epsilon;
   const double log_delta = task.saddle.log_delta;
-  const double log_tolerance = std::log(0.03 * std::min(1.0, s_best * task.wanted));
-  task.cut.log_above = std::max(task.cut.log_above, log_delta - std::log(count_of(task.parts)) + log_tolerance - 3);
+  // Whoever asks for delta wants its digits, also where they make little of epsilon.
+  const double log_tolerance = std::log(0.03 * std::min(1.0, s_best * task.wanted)) - (question.epsilon ? 5 : 0);
+  // Between two atoms Chernoff's bound may be far above delta.
+  const double gap = std::min(s_best * task.distance, 60.0);
+  task.cut.log_above = std::max(task.cut.log_above, log_delta - std::log(count_of(task.parts)) + log_tolerance - gap - 3);
   // How far the tilted mass may be above the smallest possible, so that its rounding is still small.
   const auto allowed = [&](double s) { return log_tolerance + 25 - std::log1p(1 / (s * step)); };
   const auto waste = [&](double s, const Cumulants& here) { return here.value + log_alias(s) - s * epsilon - log_delta; };
@@ -1186,7 +1193,7 @@ void choose_window(Task& task, const ApproximateCumulants& k, double step) {
   }
   const auto here = k.at(s);
   const double deviation = std::sqrt(here.variance) + 4 * std::min(task.wanted, 1.0);
-  const double quiet = std::max(waste(s, here), 1.0) - log_tolerance + 1;
+  const double quiet = std::max(waste(s, here), 1.0) - log_tolerance + gap + 1;
   task.saddle.s = s;
   task.largest = infinity;
   task.least = -infinity;
@@ -1247,7 +1254,10 @@ Task prepare(Task task, const Question& question) {
     for (const auto& part : parts) {
       const double count = static_cast<double>(part.count);
       const auto distance = distance_for_grid(part.upper, task.needed);
-      if (!distance) continue;
+      if (!distance) {
+        task.first_order = task.first_order || is_lattice(part.upper);
+        continue;
+      }
       // Atoms on grid points are exact.
       if (!std::holds_alternative<LaplaceBase>(part.upper.base)) continuous -= count * continuous_share(part.upper);
       if (count * *distance > isolated) {
@@ -1258,7 +1268,7 @@ Task prepare(Task task, const Question& question) {
     task.needed = needed_step(continuous);
     // At least 50 cells for a law, unless its atoms are all that counts.
     task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
-    choose_window(task, k, std::min(task.needed, task.coarse));
+    choose_window(task, k, std::min(task.needed, task.coarse), question);
     task.cell_range = 0;
     for (const auto& part : parts) {
       const auto bounds = range(part.upper, task.cut);
@@ -1287,7 +1297,8 @@ class Run {
   [[nodiscard]] double width(const Task& task, const Enclosure& found) const {
     if (question_.delta) return found.width();
     if (found.upper <= found.lower || found.upper < 1e-300) return 0;
-    return std::log(found.upper / found.lower) / task.slope;
+    // Next to a largest loss delta may be far from known where epsilon is known well.
+    return std::log(found.upper / found.lower) * std::max(1 / task.slope, 1e3 * task.wanted);
   }
 
  private:
@@ -1349,8 +1360,9 @@ class Run {
   const Question& question_;
 };
 
-/// Gives each bounded range the concrete pair that is best at tilt s.
+/// Gives each bounded range the concrete pair that is best at tilt s; at s = 0 it keeps the symmetric one.
 void choose_two_points(Parts& parts, double s) {
+  if (s == 0) return;
   for (auto& part : parts) {
     const auto* bounded = std::get_if<BoundedRangeBase>(&part.upper.base);
     if (bounded == nullptr || !part.lower) continue;
@@ -1476,7 +1488,8 @@ void refine(Task& task, const Run& run, const Largest& largest, const Question& 
   for (int attempt = 0; attempt < 12 && !largest.outweighs(task); ++attempt) {
     // At a step that should do, one that does not help meets rounding.
     const double before = task.width;
-    if ((before <= task.wanted && (!task.follows_step || still)) || (attempt > 3 && attempt > last_gain + 1) || (hopeless && task.step < std::min(needed, 1 / task.slope)))
+    if ((before <= task.wanted && (!task.follows_step || still)) || (attempt > 3 && attempt > last_gain + 1) ||
+        (hopeless && task.step < std::min(needed, 1 / task.slope)))
       break;
     double factor = std::isfinite(before) ? std::sqrt(0.85 * task.wanted / before) : 0.25;
     if (task.gives_upper != task.gives_lower && attempt == 0) factor = std::min(0.5, needed / task.step);
@@ -1485,7 +1498,14 @@ void refine(Task& task, const Run& run, const Largest& largest, const Question& 
     const double least = task.step < needed ? 0.4 : std::min(0.9, std::max(0.05, 0.95 * needed / task.step));
     const double old_step = task.step;
     const auto old = task.answer;
-    const auto found = run(task, task.step * std::clamp(factor, least, 0.9));
+    Enclosure found{0, 0};
+    try {
+      found = run(task, task.step * std::clamp(factor, least, 0.9));
+    } catch (const Error& error) {
+      // Of delta more digits were wanted than there is memory for.
+      if (error.code() != ErrorCode::memory || !question.epsilon || !(std::log(old.upper / old.lower) <= task.wanted * task.slope)) throw;
+      break;
+    }
     task.answer = {std::max(old.lower, found.lower), std::min(old.upper, found.upper)};
     task.width = run.width(task, task.answer);
     if (task.gives_upper != task.gives_lower) {
@@ -1496,7 +1516,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Question& 
     }
     // One step may by chance suit the kinks of a curve that the grid makes, two hardly do.
     still = before <= task.wanted && task.width <= task.wanted;
-    hopeless = !(task.width < 0.9 * before) && !task.follows_step;
+    hopeless = !(task.width < 0.9 * before) && !task.follows_step && !task.first_order;
     if (!hopeless) last_gain = attempt;
   }
 }
@@ -1504,7 +1524,7 @@ void refine(Task& task, const Run& run, const Largest& largest, const Question& 
 /// Raises the lower end by the lower laws that are best at other tilts, while it rises.
 void try_other_choices(const Tasks& tasks, const Run& run, Largest& largest) {
   double best = tasks.tilt();
-  for (const double factor : {4.0, 0.25, 2.0, 0.5, 1.4, 0.7}) {
+  for (const double factor : {0.0, 4.0, 0.25, 2.0, 0.5, 1.4, 0.7}) {
     for (int i = 0; i < 4; ++i) {
       double found = 0;
       for (auto& task : tasks.lower(best * factor)) {
@@ -1516,6 +1536,7 @@ void try_other_choices(const Tasks& tasks, const Run& run, Largest& largest) {
       }
       if (!(found > largest.lower.lower)) break;
       largest.lower = {found, std::max(found, largest.lower.upper)};
+      if (factor == 0) break;
       best *= factor;
     }
   }

@@ -628,10 +628,9 @@ Curve poisson_curve(double q, const Event& inner, const Event& whole) {
 
 Curve fixed_size_curve(double q, const Event& inner, const Event& whole) {
   if (q == 1) return curve_of(inner);
-  if (const auto* e = std::get_if<Event::Parallel>(&inner.node())) {
-    std::vector<Curve> parts;
-    for (const auto& part : e->events) parts.push_back(fixed_size_curve(q, part, whole));
-    return largest_of(std::move(parts));
+  if (std::holds_alternative<Event::Parallel>(inner.node())) {
+    // How many of the batch fall into one part tells how many are left for another.
+    refuse(whole, "nor is one known for parallel parts that share a batch of fixed size");
   }
   if (const auto mu = gaussian_mu(inner)) {
     return [q, mu = *mu](At at) { return fixed_gaussian(q, mu, at); };

@@ -43,7 +43,9 @@ TEST(OneLine, LeavesShortTextAlone) {
 }
 
 TEST(OneLine, CutsLongTextAndSaysSo) {
-  EXPECT_EQ(one_line(std::string(201, 'x')), std::string(200, 'x') + "...");
+  const std::string cut = one_line(std::string(201, 'x'));
+  EXPECT_EQ(cut.substr(0, 200), std::string(200, 'x'));
+  EXPECT_EQ(cut.substr(200), "...");
   EXPECT_EQ(one_line(std::string(1'000'000, 'x')).size(), 203U);
 }
 

@@ -410,6 +410,8 @@ TEST(RenyiRefusal, NamesTheEvent) {
   EXPECT_TRUE(cost("poisson(0.1, compose(generalized_gaussian(3, 2, 1), gaussian(1)))", add_or_remove).refused);
   EXPECT_TRUE(cost("without_replacement(10, 2, discrete_gaussian(1, 1))", replace_one)
                   .says(unsupported, "no theorem for without_replacement(10, 2, discrete_gaussian(1, 1)); fixed-size batches"));
+  EXPECT_TRUE(cost("without_replacement(10, 2, parallel(gaussian(2), gaussian(3)))", replace_one)
+                  .says(unsupported, "nor is one known for parallel parts that share a batch of fixed size"));
 }
 
 TEST(RenyiOrder, OutOfRangeIsRefused) {
