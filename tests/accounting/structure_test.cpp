@@ -123,6 +123,7 @@ TEST(Shuffled, OtherReleasesAreSeenInOneBatch) {
   EXPECT_NEAR(found.upper, 1, 1e-9);
   const auto mixed = epsilon_of("shuffled(1000, 100, compose(laplace(2), gaussian(2)))", 1e-5, 1e-3);
   EXPECT_EQ(mixed.lower, 0);
+  EXPECT_EQ(epsilon_of("shuffled(1000, 100, repeat(2, exponential(1)))", 1e-5, 1e-3).lower, 0);
   EXPECT_TRUE(overlap(mixed, {epsilon_of("compose(laplace(2), gaussian(2))", 1e-5, 1e-3).lower, infinity}));
 }
 
