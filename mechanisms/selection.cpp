@@ -16,8 +16,6 @@ using accounting::Interval;
 
 constexpr double largest = std::numeric_limits<double>::max();
 
-double completed(double score) { return std::isnan(score) ? -largest : std::clamp(score, -largest, largest); }
-
 /// Scores in units of b = range / epsilon, relative to the best one: (s_i - max s) epsilon / range, never positive.
 class RelativeScores {
  public:
@@ -27,12 +25,12 @@ class RelativeScores {
         sensitivity_{options.sensitivity.value()},
         range_factor_{options.change == ScoreChange::either_way ? 2.0 : 1.0},
         rate_{epsilon_ / range_factor_ / sensitivity_} {
-    for (const double score : scores) best_ = std::max(best_, completed(score));
+    for (const double score : scores) best_ = std::max(best_, completed_score(score));
   }
 
   [[nodiscard]] Interval enclose(std::size_t i, mpfr_prec_t precision) const {
     const auto point = [precision](double value) { return Interval{value, precision}; };
-    return (point(completed(scores_[i])) - point(best_)) * point(epsilon_) / (point(range_factor_) * point(sensitivity_));
+    return (point(completed_score(scores_[i])) - point(best_)) * point(epsilon_) / (point(range_factor_) * point(sensitivity_));
   }
 
   /// An enclosure before any margin.
@@ -40,7 +38,7 @@ class RelativeScores {
     // With a rate of another order, and unless it is exactly 0, products might underflow or overflow and lose their relative accuracy.
     const bool is_moderate = (rate_ >= 0x1p-900 && rate_ <= 0x1p900) || epsilon_ == 0;
     if (!is_moderate) return {-std::numeric_limits<double>::infinity(), 0};
-    const double difference = completed(scores_[i]) - best_;
+    const double difference = completed_score(scores_[i]) - best_;
     // A difference beyond the range of double is at most -largest.
     return {std::isinf(difference) ? difference : difference * rate_, std::max(difference, -largest) * rate_};
   }
@@ -95,6 +93,8 @@ std::size_t largest_of(std::vector<Contender> contenders, const RelativeScores& 
 }
 
 }  // namespace
+
+double completed_score(double score) noexcept { return std::isnan(score) ? -largest : std::clamp(score, -largest, largest); }
 
 Event ReportNoisyMax::event() const {
   if (noise_ == NoiseShape::gumbel) return surety::release(Event::Exponential{options_.epsilon}, options_.adjacency);

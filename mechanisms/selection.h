@@ -43,6 +43,9 @@ enum class ScoreChange { either_way, one_way, range };
 
 namespace mechanisms {
 
+/// A score that can be compared: NaN becomes the lowest double, infinities the largest and the lowest.
+[[nodiscard]] double completed_score(double score) noexcept;
+
 struct SelectionOptions {
   Epsilon epsilon;
   ScoreSensitivity sensitivity;  ///< under `adjacency`
