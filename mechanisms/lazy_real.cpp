@@ -11,23 +11,28 @@ using accounting::Interval;
 constexpr std::uint64_t top_bit = std::uint64_t{1} << 63;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-Interval word_at(std::uint64_t word, mpfr_prec_t precision) {
-  const Interval high{static_cast<double>(word >> 32), precision};
-  const Interval low{static_cast<double>(word & 0xffffffff), precision};
-  return high * Interval{0x1p32, precision} + low;
+/// word 2^-64, exactly: both halves are doubles.
+Interval fraction(std::uint64_t word, mpfr_prec_t precision) {
+  return Interval{static_cast<double>(word >> 32) * 0x1p-32, precision} +
+         Interval{static_cast<double>(word & 0xffffffff) * 0x1p-64, precision};
 }
 
 }  // namespace
 
 Interval LazyUniform::cell(mpfr_prec_t precision) const {
-  const Interval word_size{0x1p64, precision};
-  Interval low = word_at(first_, precision);
-  Interval units = word_size;
-  for (const auto word : more_) {
-    low = low * word_size + word_at(word, precision);
-    units = units * word_size;
+  const Interval next_place{0x1p-64, precision};
+  if (more_.empty()) {
+    const Interval low = fraction(first_, precision);
+    return hull(low, low + next_place);
   }
-  return hull(low / units, (low + Interval{1.0, precision}) / units);
+  Interval low = fraction(more_.back(), precision);
+  Interval length = next_place * next_place;
+  for (std::size_t i = more_.size() - 1; i-- > 0;) {
+    low = fraction(more_[i], precision) + low * next_place;
+    length = length * next_place;
+  }
+  low = fraction(first_, precision) + low * next_place;
+  return hull(low, low + length);
 }
 
 Interval noise(NoiseShape shape, const LazyUniform& uniform, mpfr_prec_t precision) {

@@ -18,6 +18,22 @@ using Shape = RoundedVector::Shape;
 
 constexpr double unit = 0x1p-53;
 
+/// A sum of nonnegative doubles up to a relative 2^-51, however many: Kahan's, whose error is 2 units and n unit^2. NaN from infinity on.
+class CompensatedSum {
+ public:
+  void operator+=(double term) {
+    const double corrected = term - excess_;
+    const double sum = sum_ + corrected;
+    excess_ = (sum - sum_) - corrected;
+    sum_ = sum;
+  }
+  [[nodiscard]] double value() const { return sum_; }
+
+ private:
+  double sum_ = 0;
+  double excess_ = 0;
+};
+
 /// A nonnegative real variable that one uniform V gives.
 struct Magnitude {
   enum class Kind { uniform, exponential, tail };  ///< V, -log V, 1 - log V / r
@@ -130,14 +146,14 @@ class LazyVector {
   /// Rounds what doubles decide. \return the coordinates that they do not.
   [[nodiscard]] std::vector<std::size_t> round_by_doubles(std::vector<std::int64_t>& result) const {
     const auto [low, high] = factor_bounds();
-    // Each coordinate is a sum of d terms, powers of exponent r and some twenty more operations: four times what they can err.
-    const double margin = unit * 4 * (2 * static_cast<double>(law_.dimension) + 16 * law_.r + 128);
+    // Four times what all operations can err (docs/guarantees-vector-noise.md#lp-noise); a ball's radius has an exponential more.
+    const double margin = (law_.radial == Radial::ball ? 2048 : 256) * unit;
     std::vector<std::size_t> in_doubt;
     for (std::size_t i = 0; i < law_.dimension; ++i) {
       const auto magnitude = magnitudes_[i].bounds();
       const double from = std::round(low * magnitude.low * (1 - margin));
       const double to = std::round(high * magnitude.high * (1 + margin));
-      if (margin < 0x1p-10 && from == to && to < 0x1p51) {
+      if (from == to && to < 0x1p51) {
         result[i] = with_sign(i, static_cast<std::int64_t>(to));
       } else {
         in_doubt.push_back(i);
@@ -152,29 +168,31 @@ class LazyVector {
     double norm_low = 1;
     double norm_high = 1;
     if (law_.shape == Shape::cone) {
-      double sum_low = 0;
-      double sum_high = 0;
+      CompensatedSum sum_low;
+      CompensatedSum sum_high;
       for (const auto& magnitude : magnitudes_) {
         const auto [low, high] = magnitude.bounds();
         sum_low += std::pow(low, law_.r);
         sum_high += std::pow(high, law_.r);
       }
       // Powers that underflow have no relative accuracy: leave it to intervals.
-      if (!(sum_low > 0x1p-900)) return {0, std::numeric_limits<double>::infinity()};
-      norm_low = std::pow(sum_low, 1 / law_.r);
-      norm_high = std::pow(sum_high, 1 / law_.r);
+      if (!(sum_low.value() > 0x1p-900)) return {0, std::numeric_limits<double>::infinity()};
+      norm_low = std::pow(sum_low.value(), 1 / law_.r);
+      norm_high = std::pow(sum_high.value(), 1 / law_.r);
     }
     return {scale * radius.low / norm_high, scale * radius.high / norm_low};
   }
 
   [[nodiscard]] DoubleBounds radius_bounds() const {
     if (law_.shape == Shape::laplace_coordinates || law_.radial == Radial::sphere) return {1, 1};
-    DoubleBounds gamma{0, 0};
+    CompensatedSum sum_low;
+    CompensatedSum sum_high;
     for (const auto& uniform : radius_) {
       const auto [low, high] = minus_log_of_cell(uniform.first_word(), 64);
-      gamma.low += low;
-      gamma.high += high;
+      sum_low += low;
+      sum_high += high;
     }
+    DoubleBounds gamma{sum_low.value(), sum_high.value()};
     if (law_.radial == Radial::ball) {
       const auto d = static_cast<double>(law_.dimension);
       return {std::exp(-gamma.high / d), std::exp(-gamma.low / d)};

@@ -45,8 +45,9 @@ class AboveThreshold {
 
   /// Whether `query` is above `threshold`, with noise. The query is completed as scores are (selection.h): NaN counts as the lowest double.
   ///
-  /// Draws one word, at the start and after each "above" two; more with probability about 2^-60. About 0.1 microseconds; some 20 more
-  /// where doubles do not decide, with probability about 2^-40. Time depends on what is drawn only through that.
+  /// Draws one word, at the start and after each "above" two; more with probability about 2^-60. About 0.07 microseconds; some 20 more
+  /// where doubles do not decide, with probability below 2^-35 where noise and distance are below 16 b_T. Time depends on what is drawn
+  /// through that and the branches of log and log1p.
   /// \throws Error{budget_exceeded} when no answer is left; Error{invalid_argument} when the threshold, which is public, is not finite;
   ///         Error{environment} when the bits fail.
   template <ReleaseBits Bits>

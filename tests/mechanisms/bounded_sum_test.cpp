@@ -23,7 +23,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 const std::vector<double> hard_values{-infinity, -1e308, -7.3, -2.5, -1, -0.3, -5e-324, -0.0,     0,           5e-324,
                                       0.124,     0.126,  1,    3.99, 4,  4.01, 1e300,   infinity, std::nan("")};
 
-const std::vector<Bounds> all_bounds{{-2.5, 4}, {1, 4}, {-4, -1}, {0, 0.3}, {-0.3, 1e-300}, {-1e-300, 2.2}};
+const std::vector<Bounds> all_bounds{{-2.5, 4}, {1, 4}, {-4, -1}, {0, 0.3}, {-0.45, 0.95}, {-0.3, 1e-300}, {-1e-300, 2.2}};
 
 std::int64_t steps_of(const BoundedSum& sum) { return sum.sum().steps.at(0); }
 
