@@ -28,7 +28,7 @@ Bounds::Bounds(double lower, double upper) : lower_{lower}, upper_{upper} {
   }
 }
 
-BoundedSteps::BoundedSteps(Bounds bounds, Grid grid) : grid_{grid}, lowest_{0}, highest_{0} {
+BoundedSteps::BoundedSteps(Bounds bounds, Grid grid) : grid_{grid} {
   const double lower = bounds.lower() * grid.steps_per_unit();
   const double upper = bounds.upper() * grid.steps_per_unit();
   if (!(std::abs(lower) <= largest_ratio && std::abs(upper) <= largest_ratio)) {

@@ -49,8 +49,8 @@ class BoundedSteps {
 
  private:
   Grid grid_;
-  std::int64_t lowest_;
-  std::int64_t highest_;
+  std::int64_t lowest_ = 0;
+  std::int64_t highest_ = 0;
 };
 
 /// The sum of bounded values.

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,7 +42,7 @@ struct Magnitude {
 
   [[nodiscard]] Interval enclose(mpfr_prec_t precision) const {
     if (kind == Kind::uniform) return uniform.cell(precision);
-    const Interval exponential = noise(NoiseShape::exponential, uniform, precision);
+    Interval exponential = noise(NoiseShape::exponential, uniform, precision);
     if (kind == Kind::exponential) return exponential;
     return Interval{1.0, precision} + exponential / Interval{r, precision};
   }
@@ -130,7 +129,7 @@ class LazyVector {
   }
 
  private:
-  Magnitude draw_magnitude() const {
+  [[nodiscard]] Magnitude draw_magnitude() const {
     switch (law_.shape) {
       case Shape::laplace_coordinates: return {Magnitude::Kind::exponential, 1, LazyUniform{next_word_}};
       case Shape::cube: return {Magnitude::Kind::uniform, 1, LazyUniform{next_word_}};
@@ -331,7 +330,7 @@ RoundedVector::RoundedVector(const Law& law) : law_{law} {
 
 std::vector<std::int64_t> RoundedVector::draw(const NextWord& next_word) const { return LazyVector{law_, next_word}.rounded(); }
 
-KNorm::KNorm(Options options) : options_{std::move(options)}, noise_{law_of(options_)} {}
+KNorm::KNorm(Options options) : options_{options}, noise_{law_of(options_)} {}
 
 Event KNorm::event() const { return surety::release(Event::KNorm{norm(), options_.dimension, options_.scale}, options_.adjacency); }
 

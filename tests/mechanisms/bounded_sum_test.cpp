@@ -71,7 +71,7 @@ RC_GTEST_PROP(BoundedSum, DoesNotDependOnTheOrder, ()) {
   RC_ASSERT(mean.centred_sum() == other_mean.centred_sum());
 }
 
-// What the integers are for: a sum in double moves by 2 when one record of [0, 1] moves by 1, that is 2^53 + 1/2 records' worth apart.
+// What the integers are for: near 2^53 a sum in double moves by 2 when one record of [0, 1] moves by 1.
 TEST(BoundedSum, KeepsTheSensitivityThatFloatingPointLoses) {
   const auto floating = [](double first, double last) {
     double sum = 0x1p53 + first;  // as if so many records had been summed

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <surety/accounting/privacy_loss.h>
+#include <surety/accounting/zcdp.h>
 
 #include "mechanisms/exact_counts.h"
 #include "mechanisms/scripted_bits.h"
@@ -357,6 +358,41 @@ TEST(KNorm, LosesWhatItsEventSays) {
   }
   // A sensitivity in one norm is not one in another: the same v with the noise of l-infinity breaks the promise of l1.
   EXPECT_GT(log_mass(1, b, 0, 0) - log_mass(1, b, 6, 6), 1.3 / scale);
+}
+
+/// delta(epsilon) between density exp(-||x||_r^2 / (2 sigma^2)) and its shift by v, in two dimensions, by a sum of step sigma / 40.
+double delta_of_shift(double r, double sigma, double vx, double vy, double epsilon) {
+  const double step = sigma / 40;
+  double excess = 0;
+  double mass = 0;
+  for (int i = -320; i <= 320; ++i) {
+    for (int j = -320; j <= 320; ++j) {
+      const double x = i * step;
+      const double y = j * step;
+      const double p = std::exp(-std::pow(norm({x - vx, y - vy}, r) / sigma, 2) / 2);
+      const double q = std::exp(-std::pow(norm({x, y}, r) / sigma, 2) / 2);
+      mass += q;
+      excess += std::max(0.0, p - std::exp(epsilon) * q);
+    }
+  }
+  return excess / mass;
+}
+
+// Neighbouring queries 0 and v, ||v||_r = 1: delta is at most what an accountant makes of event(), which is an upper bound alone. With the
+// misprinted radial law, that is with sqrt(sigma) for sigma, it would be more.
+TEST(GeneralizedGaussian, LosesNoMoreThanItsEventSays) {
+  const double sigma = 3;
+  for (const double r : {2.0, 3.0, 8.0}) {
+    const double diagonal = std::pow(0.5, 1 / r);
+    for (const double epsilon : {0.2, 0.5}) {
+      const auto claimed = accounting::delta(accounting::Zcdp{}, generalized_gaussian(r, sigma, 1, 2).event(), Epsilon{epsilon});
+      EXPECT_LE(delta_of_shift(r, sigma, 1, 0, epsilon), claimed.upper) << r;
+      EXPECT_LE(delta_of_shift(r, sigma, diagonal, diagonal, epsilon), claimed.upper) << r;
+      if (r == 2) {
+        EXPECT_GT(delta_of_shift(r, std::sqrt(sigma), 1, 0, epsilon), claimed.upper);
+      }
+    }
+  }
 }
 
 TEST(LpNoise, SaysItsEvent) {
