@@ -252,6 +252,7 @@ int release(const ReleaseOptions& options) {
   const auto planned = options.run.plan(chosen.cost.event, describe(statistic));
   options.run.check(planned);
   RunBits bits{options.run.replay_seed};
+  const double reach = chosen.sum.reach(chosen.noise, options.confidence);
 
   const auto records = read_statistic(options.data, chosen.sum);
   auto reservation = options.run.reserve(planned);
@@ -260,7 +261,7 @@ int release(const ReleaseOptions& options) {
   const auto released = bits.with([&](auto& source) { return optimizers::release(chosen.sum, chosen.noise, reservation, source); });
   reservation.settle(accounting::Stopping::data_independent);
 
-  auto estimates = chosen.sum.estimates(released, chosen.noise, options.confidence, records);
+  auto estimates = chosen.sum.estimates(released, reach, records);
   const Report report{.chosen = std::move(chosen), .run = reservation.id().value, .records = records, .estimates = std::move(estimates)};
   options.json ? print_json(options, report) : print_report(options, report);
   return exit_code::fine;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -248,12 +249,12 @@ double StatisticSum::norm(bool squared) const {
 L1Sensitivity StatisticSum::l1_sensitivity() const { return L1Sensitivity{norm(false)}; }
 L2Sensitivity StatisticSum::l2_sensitivity() const { return L2Sensitivity{norm(true)}; }
 
-std::vector<Estimate> StatisticSum::estimates(const std::vector<double>& released, const Noise& noise, double confidence,
-                                              std::uint64_t records) const {
-  // Each of the coordinates that a number needs may be missed with an equal share of 1 - confidence.
+double StatisticSum::reach(const Noise& noise, double confidence) const {
   const double parts = weight_ != 0 ? 2 : 1;
-  const double missed = ((point(1.0) - point(confidence)) / point(parts)).enclosure().lower;
-  const double reach = quantile(noise, missed);
+  return quantile(noise, ((point(1.0) - point(confidence)) / point(parts)).enclosure().lower);
+}
+
+std::vector<Estimate> StatisticSum::estimates(const std::vector<double>& released, double reach, std::uint64_t records) const {
   const auto around = [&](double value) {
     // Beyond 2^53 steps a released number was rounded when it became a double.
     const double rounding = std::abs(value) > 0x1p53 * grid_.step() ? std::abs(value) * 0x1p-53 : 0;
@@ -277,13 +278,14 @@ std::vector<Estimate> StatisticSum::estimates(const std::vector<double>& release
     return Estimate{std::clamp(raw.value, lower, upper), std::clamp(raw.lower, lower, upper), std::clamp(raw.upper, lower, upper)};
   };
   const double sum = released.front();
+  constexpr double largest_double = std::numeric_limits<double>::max();
   if (weight_ != 0) {
     const Interval unit = point(weight_) * step;
     const double count = released[1] / (static_cast<double>(weight_) * grid_.step());
     const double value = origin_ + sum / std::max(count, 1.0);
     // A mean is one of at least one record. Where even the upper end of the count is below that, nothing is known.
     const Interval counted = around(released[1]) / unit;
-    if (counted.compare(1) < 0) return {clamped({value, bounds_.lower, bounds_.upper})};
+    if (counted.compare(1) < 0) return {clamped({value, -largest_double, largest_double})};
     return {clamped(estimate(value, point(origin_) + around(sum) / maximum(counted, point(1.0))))};
   }
   const Interval number = point(static_cast<double>(records));

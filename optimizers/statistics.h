@@ -120,11 +120,14 @@ class StatisticSum {
   [[nodiscard]] L1Sensitivity l1_sensitivity() const;
   [[nodiscard]] L2Sensitivity l2_sensitivity() const;
 
+  /// How far the noise on each coordinate reaches with the probability that `confidence` leaves to it: a share of 1 - confidence for each
+  /// coordinate that a number needs. \pre 0 < confidence < 1.
+  [[nodiscard]] double reach(const Noise& noise, double confidence) const;
+
   /// What the released vector says about each number asked for: one, or one per cell. Each interval alone holds the exact statistic of the
-  /// clamped and rounded records with at least the probability `confidence`. `records` is the number of records where it is public, and is
-  /// not read elsewhere. Means are clamped to their bounds. \pre 0 < confidence < 1, `released` is as long as `sum()`.
-  [[nodiscard]] std::vector<Estimate> estimates(const std::vector<double>& released, const Noise& noise, double confidence,
-                                                std::uint64_t records) const;
+  /// clamped and rounded records with at least the probability `confidence`, for `reach` of that. `records` is the number of records where
+  /// it is public, and is not read elsewhere. Means are clamped to their bounds. \pre `released` is as long as `sum()`.
+  [[nodiscard]] std::vector<Estimate> estimates(const std::vector<double>& released, double reach, std::uint64_t records) const;
 
   /// The name of each number asked for: of the statistic, or of the cell.
   [[nodiscard]] std::vector<std::string> names() const;
