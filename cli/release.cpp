@@ -58,6 +58,14 @@ Bounds parse_bounds(const std::string& text) {
   return {parse_double(ends[0], "--bounds"), parse_double(ends[1], "--bounds")};
 }
 
+LabelRule parse_condition(const std::string& text) {
+  try {
+    if (auto rule = parse_label_rule(text); rule.test) return rule;
+  } catch (const Error&) {  // which speaks of a label
+  }
+  throw usage(fmt::format("--where is '{}', must be a comparison with a number such as 'visits>0'", one_line(text)));
+}
+
 /// What is asked, as far as options say it. \throws Error{invalid_argument} for an option that is missing or out of place.
 Statistic parse_statistic(const ReleaseOptions& options) {
   const auto [function, column] = parse_query(options.query);
@@ -68,6 +76,9 @@ Statistic parse_statistic(const ReleaseOptions& options) {
     if (!options.bounds) throw usage(fmt::format("--bounds is missing: {}() needs public bounds lower,upper", function));
     return parse_bounds(*options.bounds);
   };
+  if (function != "count" && function != "sum" && function != "mean" && function != "histogram") {
+    throw usage(fmt::format("--query has '{}', must be count, sum, mean or histogram there", one_line(function)));
+  }
   const bool is_histogram = function == "histogram";
   if (function == "count") {
     if (!column.empty()) throw usage(fmt::format("--query is '{}', must be count(): a condition goes to --where", one_line(options.query)));
@@ -80,11 +91,7 @@ Statistic parse_statistic(const ReleaseOptions& options) {
     refuse_option(options.categories.has_value(), "--categories");
   }
   Statistic statistic{.of = CountOf{}, .adjacency = parse_adjacency(options.run.adjacency)};
-  if (options.where) {
-    statistic.where = parse_label_rule(*options.where);
-    if (!statistic.where->test)
-      throw usage(fmt::format("--where is '{}', must be a comparison such as 'visits>0'", one_line(*options.where)));
-  }
+  if (options.where) statistic.where = parse_condition(*options.where);
   if (function == "sum") {
     statistic.of = SumOf{column, bounds()};
   } else if (function == "mean") {
@@ -96,8 +103,6 @@ Statistic parse_statistic(const ReleaseOptions& options) {
   } else if (is_histogram) {
     if (!options.bins) throw usage("--bins or --categories is missing: the cells of a histogram are public");
     statistic.of = HistogramOf{column, Bins{bounds(), *options.bins}};
-  } else if (function != "count") {
-    throw usage(fmt::format("--query has '{}', must be count, sum, mean or histogram there", one_line(function)));
   }
   statistic.validate();
   return statistic;
