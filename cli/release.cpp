@@ -120,13 +120,11 @@ using EventOf = std::function<Event(double)>;
 /// The cost of `event(value)` where its certified bounds meet the target.
 std::optional<Solution> meeting(const EventOf& event, double value, const Target& target, const CostFunctions& cost) {
   const Event made = event(value);
-  Solution found{.value = value,
-                 .event = made,
-                 .epsilon = cost.epsilon(made, target.delta),
-                 .delta = cost.delta(made, target.epsilon),
-                 .failing = std::nullopt};
-  if (found.epsilon.upper <= target.epsilon.value() && found.delta.upper <= target.delta.value()) return found;
-  return std::nullopt;
+  const Enclosure epsilon = cost.epsilon(made, target.delta);
+  if (epsilon.upper > target.epsilon.value()) return std::nullopt;
+  const Enclosure delta = cost.delta(made, target.epsilon);
+  if (delta.upper > target.delta.value()) return std::nullopt;
+  return Solution{.value = value, .event = made, .epsilon = epsilon, .delta = delta, .failing = std::nullopt};
 }
 
 /// The scale b of laplace(b) that meets the target. Its curve 1 - exp((epsilon - 1 / b) / 2) proposes, and the accountant decides, which
