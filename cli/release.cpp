@@ -300,7 +300,8 @@ void add_release(CLI::App& app, Action& chosen) {
   command.footer(
       "The number of records is public under replace-one and zero-out, unless --where selects some: a mean is then the noisy sum over\n"
       "that number. Elsewhere a mean is the ratio of a sum and a count that share one release, half of the noise's reach each.\n"
-      "Under replace-one one record moves a sum by upper - lower; under the others, by the larger magnitude of the bounds.\n"
+      "Under replace-one a record moves a sum by upper - lower, and where it may cease to meet --where by the larger magnitude of the\n"
+      "bounds, too; under add-or-remove-one and zero-out, whose records come and go, by that magnitude alone.\n"
       "The interval is about the noise: it knows nothing of sampling, nor of numbers beyond the bounds.\n"
       "Examples:\n"
       "  surety release examples/data/randhie.csv --query 'mean(mdvis)' --bounds 0,20 --epsilon 0.5 --ledger run.db\n"
