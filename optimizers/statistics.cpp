@@ -263,7 +263,7 @@ std::vector<Estimate> StatisticSum::estimates(const std::vector<double>& release
   };
   const auto estimate = [](double value, const Interval& interval) {
     const auto ends = interval.enclosure();
-    return Estimate{value, ends.lower, ends.upper};
+    return Estimate{value, ends.lower + 0.0, ends.upper + 0.0};  // a lower end of -0 becomes 0
   };
   std::vector<Estimate> result;
   if (bounds_of(statistic_) == nullptr) {

@@ -332,6 +332,15 @@ TEST(Estimates, OfACountThatMayBeNoneAreTheBounds) {
   EXPECT_TRUE(none.value >= 0 && none.value <= 8);
 }
 
+TEST(Estimates, ReachAsFarAsTheNoise) {
+  const auto sum = example({.of = CountOf{}, .adjacency = Adjacency::add_or_remove_one});
+  const auto estimate = sum.estimates({5}, 5, 0).front();
+  EXPECT_EQ(estimate.value, 5);
+  EXPECT_EQ(estimate.upper, 10);
+  EXPECT_EQ(estimate.lower, 0);
+  EXPECT_FALSE(std::signbit(estimate.lower));
+}
+
 TEST(Estimates, StayFiniteAtTheEnds) {
   for (const auto& statistic : statistics()) {
     auto sum = example(statistic);
