@@ -37,7 +37,7 @@ class Laplace {
 
   /// One release of `query`, in the form of `Gaussian::release`: coordinate i is (query.steps[i] + round(b L_i / g)) g for independent
   /// ideal L_i, within +-(2^62 - 1) steps. Never throws on a value of the query. Draws one word for each coordinate, and with probability
-  /// about 2^-60 max(1, b / g) a second one. Some 10 microseconds a coordinate. \throws Error{invalid_argument} when the query lives on
+  /// about 2^-60 max(1, b / g) a second one. Some 20 microseconds a coordinate. \throws Error{invalid_argument} when the query lives on
   /// another grid; Error{environment} when the bits fail.
   template <ReleaseBits Bits>
   [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
