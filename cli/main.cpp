@@ -1,4 +1,4 @@
-// surety: calibrate, account, curve, train, predict, audit, ledger.
+// surety: calibrate, account, curve, release, train, predict, audit, ledger.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -71,8 +71,10 @@ void claim_standard_descriptors() {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, train private models.",
-               "surety"};
+  CLI::App app{
+      "Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, release private statistics, train "
+      "private models.",
+      "surety"};
   app.set_version_flag("--version", "surety " SURETY_VERSION);
   app.require_subcommand(1);
   app.footer(
@@ -83,6 +85,7 @@ int run(int argc, char** argv) {
   add_calibrate(app, chosen);
   add_account(app, chosen);
   add_curve(app, chosen);
+  add_release(app, chosen);
   add_train(app, chosen);
   add_predict(app, chosen);
   add_audit(app, chosen);

@@ -2,10 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -24,13 +22,13 @@
 
 #include "command.h"
 #include "output.h"
+#include "private_run.h"
 #include "validators.h"
 
 namespace surety::cli {
 namespace {
 
 using namespace optimizers;
-using accounting::Ledger;
 
 struct TrainOptions {
   std::string data;
@@ -50,17 +48,12 @@ struct TrainOptions {
   std::optional<double> clip;
   std::optional<double> radius;
 
-  double epsilon = 0;
-  double delta = 0;
-  std::string adjacency = "replace-one";
+  PrivateRunOptions run;
   std::optional<std::uint64_t> public_count;
 
-  std::string ledger;
   std::string model;
-  std::string note;
   double held_out = 0.2;
   std::uint64_t split_seed = 0;
-  std::optional<std::uint64_t> replay_seed;
   bool json = false;
 };
 
@@ -69,29 +62,11 @@ constexpr std::uint64_t max_count = std::uint64_t{1} << 53;
 /// The most features that a feature map may have.
 constexpr std::uint64_t max_features = std::uint64_t{1} << 24;
 
-Error usage(const std::string& message) { return {ErrorCode::invalid_argument, message}; }
-
-double parse_double(std::string_view text, std::string_view option) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size())
-    throw usage(fmt::format("{} has '{}', must be a number there", option, text));
-  return value;
-}
-
 /// "name=value,value,..." as a name and its values.
 std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view option) {
   const auto equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) throw usage(fmt::format("{} is '{}', must be column=value,value,...", option, text));
-  std::vector<std::string> values{""};
-  for (const char c : text.substr(equals + 1)) {
-    if (c == ',') {
-      values.emplace_back();
-    } else {
-      values.back() += c;
-    }
-  }
-  return {text.substr(0, equals), std::move(values)};
+  return {text.substr(0, equals), split_at_commas(text.substr(equals + 1))};
 }
 
 CsvOptions csv_options(const TrainOptions& options) {
@@ -147,25 +122,12 @@ Dataset encode(const O& objective, const Dataset& data, const TrainOptions& opti
   }
 }
 
-/// Refuses outputs that would overwrite each other or the data. What SQLite keeps beside a database is its own to overwrite and
-/// to delete.
+/// Refuses outputs that would overwrite each other or the data.
 void require_distinct_files(const TrainOptions& options) {
-  const auto same = [](const std::string& a, const std::string& b) {
-    std::error_code ignored;
-    return std::filesystem::equivalent(a, b, ignored) ||
-           std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
-  };
-  if (same(options.model, options.data)) throw usage(fmt::format("--model is '{}', must be another file than the data", options.model));
-  std::error_code ignored;
-  const std::string ledger = std::filesystem::weakly_canonical(options.ledger, ignored).string();
-  for (const char* suffix : {"", "-journal", "-wal", "-shm"}) {
-    for (const auto& [name, path] : {std::pair{"--model", &options.model}, std::pair{"the data file", &options.data}}) {
-      if (same(*path, ledger + suffix)) {
-        throw usage(fmt::format("{} is '{}', must be another file than the ledger{}", name, *path,
-                                *suffix == 0 ? "" : " and what SQLite keeps beside it"));
-      }
-    }
+  if (is_same_file(options.model, options.data)) {
+    throw usage(fmt::format("--model is '{}', must be another file than the data", options.model));
   }
+  require_not_the_ledger(options.run.ledger, {{"--model", options.model}, {"the data file", options.data}});
 }
 
 /// Shows public progress on a terminal, and nothing elsewhere.
@@ -219,14 +181,14 @@ struct Report {
 void print_report(const TrainOptions& options, const Report& report) {
   const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
   line("trained", fmt::format("{} loss by {}, {} steps", options.loss, options.algorithm, options.steps));
-  line("adjacency", options.adjacency);
-  line("promise", fmt::format("epsilon = {} at delta = {}", options.epsilon, options.delta));
+  line("adjacency", options.run.adjacency);
+  line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
   line("released", describe(report.noise.event));
-  line("epsilon", fmt::format("in {} at delta = {}", text(report.noise.epsilon), options.delta));
+  line("epsilon", fmt::format("in {} at delta = {}", text(report.noise.epsilon), options.run.delta));
   line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", report.sigma));
-  line("ledger", fmt::format("{}, run {}", options.ledger, report.run));
+  line("ledger", fmt::format("{}, run {}", options.run.ledger, report.run));
   line("model", options.model);
-  if (options.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
+  if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
   if (report.scores.empty()) {
     line("held out", "nothing");
     return;
@@ -247,17 +209,17 @@ void print_report(const TrainOptions& options, const Report& report) {
 void print_json(const TrainOptions& options, const Report& report) {
   print({{"algorithm", options.algorithm},
          {"loss", options.loss},
-         {"adjacency", options.adjacency},
-         {"promise", {{"epsilon", options.epsilon}, {"delta", options.delta}}},
+         {"adjacency", options.run.adjacency},
+         {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
          {"event", describe(report.noise.event)},
          {"epsilon", json(report.noise.epsilon)},
-         {"delta", options.delta},
+         {"delta", options.run.delta},
          {"noise_multiplier", report.noise.value.value()},
          {"sigma", report.sigma},
-         {"ledger", options.ledger},
+         {"ledger", options.run.ledger},
          {"run", report.run},
          {"model", options.model},
-         {"not_private", options.replay_seed.has_value()},
+         {"not_private", options.run.replay_seed.has_value()},
          {"training_records", report.training_records},
          {"held_out_records", report.held_out_records},
          {"held_out_scores_not_private", report.scores}});
@@ -266,7 +228,7 @@ void print_json(const TrainOptions& options, const Report& report) {
 template <class O>
 int train_objective(const TrainOptions& options, const O& objective) {
   // Parameters, budget and entropy fail here, before private data is read.
-  const Target target{.epsilon = Epsilon{options.epsilon}, .delta = Delta{options.delta}, .adjacency = parse_adjacency(options.adjacency)};
+  const Target target = options.run.target();
   GradientDescentOptions settings{.noise_multiplier = NoiseMultiplier{1},
                                   .adjacency = target.adjacency,
                                   .steps = Count{options.steps},
@@ -293,13 +255,9 @@ int train_objective(const TrainOptions& options, const O& objective) {
       },
       target);
   settings.noise_multiplier = noise.value;
-  const accounting::Plan planned{.event = noise.event,
-                                 .promise = target,
-                                 .note = options.note.empty() ? fmt::format("{}, {} loss", options.algorithm, options.loss) : options.note,
-                                 .not_private = options.replay_seed.has_value()};
-  if (std::filesystem::exists(options.ledger)) Ledger::open_or_create(options.ledger, target.adjacency).check(planned);
-  std::optional<mechanisms::SystemBits> system_bits;
-  if (!options.replay_seed) system_bits.emplace();
+  const auto planned = options.run.plan(noise.event, fmt::format("{}, {} loss", options.algorithm, options.loss));
+  options.run.check(planned);
+  RunBits bits{options.run.replay_seed};
 
   auto [data, features] = read(options, source);
   const auto parts = split(encode(objective, data, options),
@@ -308,19 +266,16 @@ int train_objective(const TrainOptions& options, const O& objective) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", options.data)};
   }
   ModelFile model_file{options.model, features};
-  auto reservation = Ledger::open_or_create(options.ledger, target.adjacency).reserve(planned);
+  auto reservation = options.run.reserve(planned);
 
-  auto weights = [&] {
-    if (system_bits) return descend(parts.training, objective, options, settings, reservation, *system_bits);
-    mechanisms::ReplayBits bits{*options.replay_seed};
-    return descend(parts.training, objective, options, settings, reservation, bits);
-  }();
+  auto weights =
+      bits.with([&](auto& source_of_bits) { return descend(parts.training, objective, options, settings, reservation, source_of_bits); });
 
   const Model model{.loss = std::string{O::name},
                     .label = source.label,
                     .features = features,
                     .weights = std::move(weights),
-                    .guarantee = {.target = target, .event = noise.event, .not_private = options.replay_seed.has_value()}};
+                    .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value()}};
   model_file.commit(model);
   reservation.settle(accounting::Stopping::data_independent);
 
@@ -387,17 +342,12 @@ void add_train(CLI::App& app, Action& chosen) {
   problem->add_option("--radius", options->radius, "Keep the weights in the l2 ball of this radius; default: everywhere")->check(number());
 
   const auto privacy = command.add_option_group("Privacy");
-  privacy->add_option("--epsilon", options->epsilon, "The promise's epsilon")->required()->check(number());
-  privacy->add_option("--delta", options->delta, "The promise's delta")->required()->check(number());
-  privacy->add_option("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out")->capture_default_str();
+  options->run.add_promise_to(*privacy, true);
   privacy
       ->add_option("--public-count", options->public_count,
                    "The number that divides summed gradients; default: that of records, which add-or-remove-one keeps private")
       ->check(whole_number(1, max_count));
-  privacy->add_option("--ledger", options->ledger, "The ledger's file, made when missing")->required();
-  privacy->add_option("--note", options->note, "A word about this run for the ledger");
-  privacy->add_option("--replay-seed", options->replay_seed, "Replay noise from this seed: NOT PRIVATE, for experiments")
-      ->check(whole_number());
+  options->run.add_ledger_to(*privacy);
 
   command.add_option("--model", options->model, "Where to write the model")->required();
   command.add_flag("--json", options->json, "Print one JSON object");

@@ -1,4 +1,4 @@
-// SIGKILL at random moments of surety train: the ledger still opens, and never reports less than was released.
+// SIGKILL at random moments of surety train and surety release: the ledger still opens, and never reports less than was released.
 //
 // What can be seen of a release from outside is progress on the terminal, which is shown after the step's release, and the model.
 // So: whoever saw a step or a model finds its run charged. Under sanitizers 40 moments take the place of 200, because everything
@@ -107,6 +107,41 @@ TEST_F(Kill, AtAnyMomentLeavesALedgerThatChargesWhatWasReleased) {
   // The moments reached every part of a run, or the test shows less than it says.
   for (const char* part : {"killed", "model", "step", "no ledger", "charged without a model"}) EXPECT_GT(seen[part], 0) << part;
   EXPECT_GT(seen["killed"], kills / 2);
+}
+
+// A statistic is printed after its run is settled, so whoever saw one finds it charged, and settled.
+TEST_F(Kill, OfAReleaseLeavesALedgerThatChargesIt) {
+  using Clock = std::chrono::steady_clock;
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  const Words words{"release", small_data(400), "--query", "sum(x)", "--bounds", "-3,3", "--epsilon", "1", "--ledger", path("run.db")};
+  const auto begin = Clock::now();
+  ASSERT_EQ(surety(words).code, 0);
+  Milliseconds whole{Clock::now() - begin};
+
+  std::mt19937_64 random{20240301};
+  std::map<std::string, int> seen;
+  std::size_t charged = 1;
+  for (int i = 0; i < kills / 2; ++i) {
+    Process process{words};
+    std::this_thread::sleep_for(whole * std::uniform_real_distribution<double>{0, 1}(random));
+    process.kill();
+    const auto outcome = process.finish();
+    const bool killed = outcome.signal == SIGKILL;
+    whole *= killed ? 1.02 : 0.9;
+    EXPECT_TRUE(killed || outcome.code == 0) << outcome.err;
+    const bool released = !outcome.out.empty();
+    const auto runs = surety({"ledger", "list", path("run.db"), "--json"}).json()["runs"];
+    EXPECT_GE(runs.size(), charged + (released ? 1 : 0)) << i;
+    EXPECT_LE(runs.size(), charged + 1) << i;
+    const bool is_new = runs.size() > charged;
+    if (released) {
+      EXPECT_EQ(runs.back()["state"], "settled");
+    }
+    ++seen[released ? "released" : is_new ? "charged without a result" : "not charged"];
+    charged = runs.size();
+  }
+  EXPECT_EQ(surety({"audit", path("run.db"), "--delta", "1e-5"}).code, 0);
+  for (const char* part : {"released", "charged without a result", "not charged"}) EXPECT_GT(seen[part], 0) << part;
 }
 
 }  // namespace

@@ -1,0 +1,284 @@
+// surety release: a private statistic of real data, its charge, its interval, and what bad input gets.
+#include <zlib.h>
+
+#include "surety_process.h"
+
+namespace surety_test {
+namespace {
+
+class Release : public CommandTest {
+ protected:
+  /// release of `query` at epsilon 1, into run.db.
+  [[nodiscard]] Words release(const std::string& data, const std::string& query, const Words& more = {}) const {
+    return Words{"release", data, "--query", query, "--epsilon", "1", "--ledger", path("run.db")} + more;
+  }
+};
+
+const Words as_json{"--json"};
+const Words private_count{"--adjacency", "add-or-remove-one"};
+
+nlohmann::json report_of(const Words& words) {
+  const auto outcome = surety(words + as_json);
+  EXPECT_EQ(outcome.code, 0) << joined(words) << outcome.err;
+  return outcome.code == 0 ? outcome.json() : nlohmann::json::object();
+}
+
+/// The interval is around the value, and neither is further from the truth than `far`.
+void expect_near_truth(const nlohmann::json& estimate, double truth, double far) {
+  EXPECT_NEAR(estimate["value"].get<double>(), truth, far);
+  EXPECT_LE(estimate["interval"][0], estimate["value"]);
+  EXPECT_LE(estimate["value"], estimate["interval"][1]);
+  EXPECT_GE(estimate["interval"][0].get<double>(), truth - far);
+  EXPECT_LE(estimate["interval"][1].get<double>(), truth + far);
+}
+
+// The exact numbers of randhie.csv, from the file itself.
+struct Truth {
+  double records = 0;
+  double visited = 0;
+  double clamped_visits = 0;
+  double clamped_visits_in_good_health = 0;
+  double in_good_health = 0;
+};
+
+Truth truth_of_randhie() {
+  std::ifstream file{randhie};
+  std::string line;
+  std::getline(file, line);
+  Truth truth;
+  while (std::getline(file, line)) {
+    const double visits = std::stod(line);
+    auto cell = line.begin();
+    for (int k = 0; k < 7; ++k) cell = std::find(cell, line.end(), ',') + 1;
+    const bool good = *cell == '1';
+    truth.records += 1;
+    truth.visited += visits > 0 ? 1 : 0;
+    truth.clamped_visits += std::min(visits, 20.0);
+    truth.clamped_visits_in_good_health += good ? std::min(visits, 20.0) : 0;
+    truth.in_good_health += good ? 1 : 0;
+  }
+  return truth;
+}
+
+// Noise of scale b exceeds 40 b with probability 4e-18.
+TEST_F(Release, AnswersEachQueryOnRealDataAndChargesIt) {
+  const auto truth = truth_of_randhie();
+  ASSERT_EQ(truth.records, 20190);
+  const auto count = report_of(release(randhie, "count()", {"--where", "mdvis>0"}));
+  expect_near_truth(count, truth.visited, 44);
+  EXPECT_TRUE(count["value"].is_number_integer());
+  EXPECT_EQ(count["noise"], "laplace");
+  EXPECT_FALSE(count.contains("records"));
+
+  const auto sum = report_of(release(randhie, "sum(mdvis)", {"--bounds", "0,20"}));
+  expect_near_truth(sum, truth.clamped_visits, 44 * 20);
+  EXPECT_EQ(sum["l1_sensitivity"], 20);
+  EXPECT_EQ(sum["records"], 20190);
+
+  const auto mean = report_of(release(randhie, "mean(mdvis)", {"--bounds", "0,20", "--delta", "1e-6"}));
+  expect_near_truth(mean, truth.clamped_visits / truth.records, 44 * 20 / truth.records);
+
+  const auto ratio = report_of(release(randhie, "mean(mdvis)", {"--bounds", "0,20", "--where", "hlthg==1"}));
+  expect_near_truth(ratio, truth.clamped_visits_in_good_health / truth.in_good_health, 2 * 44 * 20 / truth.in_good_health);
+
+  const auto histogram = report_of(release(randhie, "histogram(hlthg)", {"--categories", "0,1,7"}));
+  ASSERT_EQ(histogram["cells"].size(), 3U);
+  expect_near_truth(histogram["cells"][0], truth.records - truth.in_good_health, 88);
+  expect_near_truth(histogram["cells"][1], truth.in_good_health, 88);
+  expect_near_truth(histogram["cells"][2], 0, 88);
+  EXPECT_EQ(histogram["cells"][1]["cell"], "1");
+
+  const auto bins =
+      report_of(release(randhie, "histogram(mdvis)", {"--bounds", "0,1", "--bins", "2", "--noise", "gaussian", "--delta", "1e-6"}));
+  EXPECT_EQ(bins["noise"], "gaussian");
+  expect_near_truth(bins["cells"][0], truth.records - truth.visited, 100);
+  expect_near_truth(bins["cells"][1], truth.visited, 100);
+
+  const auto audited = surety({"audit", path("run.db"), "--delta", "1e-6", "--json"});
+  ASSERT_EQ(audited.code, 0) << audited.err << audited.out;
+  const auto audit = audited.json();
+  EXPECT_EQ(audit["kept"], true);
+  ASSERT_EQ(audit["runs"].size(), 6U);
+  for (const auto& run : audit["runs"]) EXPECT_LE(run["epsilon"]["upper"].get<double>(), 1);
+  EXPECT_NE(surety({"audit", path("run.db"), "--delta", "1e-6"}).out.find("every promise is kept"), std::string::npos);
+
+  const auto run = surety({"ledger", "show", path("run.db"), "1", "--json"}).json();
+  EXPECT_EQ(run["state"], "settled");
+  EXPECT_EQ(run["charged"], run["planned"]);
+  EXPECT_EQ(run["note"], "count() where mdvis>0");
+  EXPECT_EQ(run["promise"], (nlohmann::json{{"epsilon", 1.0}, {"delta", 0.0}}));
+}
+
+TEST_F(Release, SaysWhatItReleasedAndWhatTheIntervalIs) {
+  const auto outcome = surety(release(small_data(), "mean(x)", {"--bounds", "-3,3", "--note", "first look"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* words : {"query        mean(x)", "value", "interval", "confidence 0.95", "replace-one", "epsilon = 1 at delta = 0",
+                            "laplace(1.0", "standard deviation", "run 1"}) {
+    EXPECT_NE(outcome.out.find(words), std::string::npos) << words << " is not in\n" << outcome.out;
+  }
+  EXPECT_EQ(outcome.out.find("NOT PRIVATE"), std::string::npos);
+  EXPECT_NE(surety({"ledger", "list", path("run.db")}).out.find("first look"), std::string::npos);
+}
+
+TEST_F(Release, RepeatsItselfFromASeedAndSaysNotPrivate) {
+  const auto words = release(small_data(), "sum(x)", {"--bounds", "0,3", "--replay-seed", "5"});
+  const auto first = surety(words);
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.out.find("NOT PRIVATE"), std::string::npos);
+  EXPECT_EQ(report_of(words)["value"], report_of(words)["value"]);
+  EXPECT_EQ(report_of(words)["not_private"], true);
+  EXPECT_EQ(surety({"audit", path("run.db"), "--delta", "1e-6"}).code, 1);
+  const auto fresh = release(path("small.csv"), "sum(x)", {"--bounds", "0,3"});
+  EXPECT_NE(report_of(fresh)["value"], report_of(fresh)["value"]);
+}
+
+TEST_F(Release, TakesTheNoiseOfTheSmallerDeviation) {
+  const auto data = small_data();
+  const auto histogram = [&](const std::string& epsilon, const Words& more) {
+    return report_of(
+        Words{"release", data, "--query", "histogram(y)", "--categories", "0,1", "--epsilon", epsilon, "--ledger", path("run.db")} + more);
+  };
+  // Two cells move together: Laplace pays 2 of l1, the Gaussian sqrt(2) of l2.
+  for (const Words& delta : {Words{"--delta", "1e-9"}, Words{"--delta", "0.1"}}) {
+    const auto best = histogram("0.1", delta);
+    const auto laplace = histogram("0.1", delta + Words{"--noise", "laplace"});
+    const auto gaussian = histogram("0.1", delta + Words{"--noise", "gaussian"});
+    EXPECT_EQ(best["standard_deviation"].get<double>(),
+              std::min(laplace["standard_deviation"].get<double>(), gaussian["standard_deviation"].get<double>()));
+    EXPECT_EQ(best["noise"], delta.back() == "0.1" ? "gaussian" : "laplace");
+  }
+  expect_refused(release(data, "count()", {"--where", "x>0", "--noise", "gaussian"}), 6, {"delta = 0"});
+}
+
+TEST_F(Release, KeepsTheBudgetOfALedger) {
+  const auto data = small_data();
+  const Words create{"ledger", "create", path("run.db"), "--adjacency", "replace-one", "--epsilon", "15", "--delta", "1e-6"};
+  ASSERT_EQ(surety(create + Words{"--filter", "zcdp"}).code, 0);
+  const auto words = release(data, "count()", {"--where", "x>0"});
+  int admitted = 0;
+  while (admitted < 10 && surety(words).code == 0) ++admitted;
+  EXPECT_EQ(admitted, 6);  // epsilon 15 at delta 1e-6 is rho = 3.017, and laplace(1) costs 0.5
+  expect_refused_untouched(words, 1, {"budget"});
+}
+
+TEST_F(Release, TreatsAnEmptyFileAsANeighbourWhereTheCountIsPrivate) {
+  write(path("empty.csv"), "x,label\n");
+  for (const Words& query : {Words{"count()"}, Words{"sum(x)", "--bounds", "0,1"}, Words{"mean(x)", "--bounds", "-1,1"},
+                             Words{"histogram(x)", "--bounds", "0,1", "--bins", "2"}}) {
+    const auto report = report_of(release(path("empty.csv"), query.front(), Words{query.begin() + 1, query.end()} + private_count));
+    EXPECT_FALSE(report.contains("records"));
+  }
+  expect_refused_untouched(
+      {"release", path("empty.csv"), "--query", "sum(x)", "--bounds", "0,1", "--epsilon", "1", "--ledger", path("other.db")}, 3,
+      {"no rows"});
+  // Nothing is left by the condition: a result like any other.
+  const auto data = small_data();
+  const Words none{"--where", "x>100", "--bounds", "0,1", "--ledger", path("none.db")};
+  const Words mean = Words{"release", data, "--query", "mean(x)", "--epsilon", "1"} + none;
+  const auto report = report_of(mean);
+  EXPECT_GE(report["value"].get<double>(), 0);
+  EXPECT_LE(report["value"].get<double>(), 1);
+}
+
+TEST_F(Release, WorksAtTheEndsOfWhatItTakes) {
+  write(path("one.csv"), "x\n1e300\n");
+  for (const std::string epsilon : {"1e-12", "1e-6", "40", "3000"}) {
+    for (const Words& query : {Words{"sum(x)", "--bounds", "-1e200,1e250"}, Words{"mean(x)", "--bounds", "0,1e-200"},
+                               Words{"count()", "--where", "x>1e299"}, Words{"histogram(x)", "--bounds", "0,1e250", "--bins", "3"}}) {
+      const auto outcome = surety(Words{"release", path("one.csv"), "--epsilon", epsilon, "--ledger", path("run.db"), "--query"} + query);
+      EXPECT_EQ(outcome.code, 0) << outcome.err;
+    }
+  }
+  for (const std::string cell : {"-0", "5e-324", "1.7976931348623157e308"}) {
+    write(path("one.csv"), "x\n" + cell + "\n");
+    EXPECT_EQ(surety(release(path("one.csv"), "sum(x)", {"--bounds", "-1,1"})).code, 0);
+  }
+}
+
+class ReleaseRefusal : public Release {
+ protected:
+  ReleaseRefusal() { EXPECT_EQ(surety(release(small_data(), "sum(x)", {"--bounds", "0,1"})).code, 0); }
+  void expect_usage(const std::string& query, const Words& more, const Words& words) const {
+    expect_refused_untouched(release(path("small.csv"), query, more), 2, words);
+  }
+};
+
+TEST_F(ReleaseRefusal, OfQueries) {
+  for (const char* query : {"", "count", "sum(x", "sum x)", ")(", "median(x)", "sum(x)+1", "COUNT()"}) {
+    expect_usage(query, {"--where", "x>0", "--bounds", "0,1"}, {"must be"});
+  }
+  expect_usage("count()", {}, {"public under replace-one", "add-or-remove-one"});
+  expect_usage("count()", {"--adjacency", "zero-out"}, {"public under zero-out"});
+  expect_usage("count(x)", {}, {"count()", "--where"});
+  expect_usage("sum()", {"--bounds", "0,1"}, {"must name a column"});
+  expect_usage("sum(x)", {}, {"--bounds is missing"});
+  expect_usage("mean(x)", {}, {"--bounds is missing"});
+  expect_usage("histogram(x)", {}, {"--bins or --categories is missing"});
+  expect_usage("histogram(x)", {"--bins", "3"}, {"--bounds is missing"});
+  expect_usage("count()", {"--where", "x>0", "--bounds", "0,1"}, {"--bounds", "count()"});
+  expect_usage("sum(x)", {"--bounds", "0,1", "--bins", "3"}, {"--bins", "sum()"});
+  expect_usage("sum(x)", {"--bounds", "0,1", "--categories", "a"}, {"--categories", "sum()"});
+  expect_usage("histogram(x)", {"--categories", "a", "--bounds", "0,1"}, {"--bounds beside --categories"});
+  expect_usage("histogram(x)", {"--categories", "a", "--bins", "3"}, {"--bins beside --categories"});
+}
+
+TEST_F(ReleaseRefusal, OfOptionsOutOfRange) {
+  for (const char* bad : {"", "1", "1,2,3", "2,1", "1,1", "nan,1", "0,inf", "a,b", "-1e308,1e308", "0,1e-320"}) {
+    expect_usage("sum(x)", {"--bounds", bad}, {"bounds", "must"});
+  }
+  for (const char* bad : {"0", "1", "-2", "x", "", "1048577"}) {
+    expect_usage("histogram(x)", {"--bounds", "0,1", "--bins", bad}, {"--bins is '" + std::string{bad} + "'", "whole number from 2"});
+  }
+  for (const char* bad : {"", "a,,b", "a,a"}) expect_usage("histogram(x)", {"--categories", bad}, {"categor"});
+  for (const char* bad : {"x", "x>", "x>one", ">1", ""}) {
+    expect_usage("count()", {"--where", bad}, {"--where is '" + std::string{bad} + "', must be"});
+  }
+  for (const char* bad : {"0", "1", "-1", "nan", "2", "", "x"}) {
+    expect_usage("sum(x)", {"--bounds", "0,1", "--confidence", bad}, {"confidence", "must be"});
+  }
+  for (const char* bad : {"1", "-1", "nan", ""}) expect_usage("sum(x)", {"--bounds", "0,1", "--delta", bad}, {"delta", "must be"});
+  expect_usage("sum(x)", {"--bounds", "0,1", "--noise", "uniform"}, {"--noise is 'uniform'"});
+  expect_usage("sum(x)", {"--bounds", "0,1", "--adjacency", "zero-in"}, {"adjacency is 'zero-in'"});
+  expect_usage("sum(x)", {"--bounds", "0,1", "--adjacency", "zero-out"}, {"must be the ledger's, replace-one"});
+  auto words = release(path("small.csv"), "sum(x)", {"--bounds", "0,1"});
+  for (const std::string bad : {"nan", "inf", "-1", "0", "1e400", ""}) {
+    *(std::find(words.begin(), words.end(), "--epsilon") + 1) = bad;
+    expect_refused_untouched(words, 2, {"epsilon", "must be"});
+  }
+}
+
+TEST_F(ReleaseRefusal, OfFiles) {
+  const Words sum{"--bounds", "0,1"};
+  const auto expect_bad = [&](const std::string& text, const Words& words) {
+    write(path("bad.csv"), text);
+    expect_refused_untouched(release(path("bad.csv"), "sum(x)", sum), 3, Words{"bad.csv"} + words);
+  };
+  expect_bad("", {"is empty"});
+  expect_bad("x\n", {"no rows"});
+  expect_bad("y\n1\n", {"'x' is missing"});
+  expect_bad("x,y\n1,2\n3\n", {"row 2", "1 cells"});
+  for (const std::string cell : {"nan", "inf", "-inf", "1e999", "red", "1e-400"})
+    expect_bad("x\n1\n" + cell + "\n", {"row 2", "'x'", cell});
+  expect_bad("x,y\n1,2\n,2\n", {"row 2", "'x'", "empty"});
+  expect_refused_untouched(release(path("small.csv"), "count()", {"--where", "z>0"}), 3, {"'z' is missing"});
+  expect_refused_untouched(release(path("missing.csv"), "sum(x)", sum), 3, {"No such file"});
+  auto words = release(path("small.csv"), "sum(x)", sum);
+  const auto ledger = std::find(words.begin(), words.end(), "--ledger") + 1;
+  *ledger = path("small.csv");
+  expect_refused_untouched(words, 2, {"another file than the ledger"});
+  *ledger = path("missing/run.db");
+  expect_refused_untouched(words, 5, {"No such file"});
+}
+
+TEST_F(ReleaseRefusal, OfWhatIsMissing) {
+  for (const char* option : {"--query", "--epsilon", "--ledger"}) {
+    auto words = release(path("small.csv"), "count()", {"--where", "x>0"});
+    const auto position = std::find(words.begin(), words.end(), option);
+    words.erase(position, position + 2);
+    expect_refused_untouched(words, 2, {option});
+  }
+  expect_refused_untouched({"release"}, 2, {"data is required"});
+}
+
+}  // namespace
+}  // namespace surety_test
