@@ -46,6 +46,10 @@ class Notes {
         "gaussian(z): z is the standard deviation over the l2 sensitivity under {}; for a sum of vectors clipped to norm C that is {}.",
         name(adjacency), adjacency == Adjacency::replace_one ? "2C" : "C"));
   }
+  void visit(const Event::RecordSum& /*node*/, Adjacency adjacency) {
+    add(fmt::format("record_sum(z): z is the standard deviation over C, the most that one record can contribute in l2 norm{}.",
+                    adjacency == Adjacency::replace_one ? "; under replace-one two sums lie up to 2C apart" : ""));
+  }
   void visit(const Event::Repeated& node, Adjacency /*adjacency*/) {
     add("repeat and compose: every release may be chosen with knowledge of the earlier results.");
     visit(node.event);
@@ -60,7 +64,10 @@ class Notes {
             : "parallel: a record takes part in one of the parts; what is composed is the largest of their curves.");
     for (const auto& part : node.events) visit(part);
   }
-  void visit(const Event::PoissonSampled& node, Adjacency /*adjacency*/) {
+  void visit(const Event::PoissonSampled& node, Adjacency adjacency) {
+    if (adjacency == Adjacency::replace_one) {
+      add("poisson under replace-one: the worst two records lie opposite each other at the full bound; either is in the batch or not.");
+    }
     add("poisson(q, e): each record joins a batch independently with probability q, afresh for every batch, and nobody sees who did. A "
         "shuffled data set is not that.");
     visit(node.event);
