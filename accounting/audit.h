@@ -30,9 +30,9 @@ struct Audit {
   std::string_view accountant;       ///< whose bound that is
   Enclosure independent;             ///< a second bound, by another accountant
   std::string_view independent_accountant;
-  bool not_private;                  ///< some run drew noise that is not secret
-  std::optional<Balance> balance;    ///< of the budget, where the ledger has one
-  bool kept;                         ///< every promise and the budget are kept, and all noise was secret
+  bool not_private;                ///< some run drew noise that is not secret
+  std::optional<Balance> balance;  ///< of the budget, where the ledger has one
+  bool kept;                       ///< every promise and the budget are kept, and all noise was secret
 };
 
 /// Reads `ledger` and accounts for it: every run against its own promise, and all runs together at `delta`.

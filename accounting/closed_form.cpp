@@ -441,8 +441,8 @@ bool is_known_alone(const Event& part) {
 }  // namespace
 
 Interval gaussian_mu_squared(const Event& event, mpfr_prec_t precision) {
-  if (const auto* gaussian = std::get_if<Event::Gaussian>(&event.node())) {
-    const Interval multiplier{gaussian->multiplier.value(), precision};
+  if (const auto gaussian = pairwise_multiplier(event)) {
+    const Interval multiplier{gaussian->value(), precision};
     return Interval{1, precision} / (multiplier * multiplier);
   }
   if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) {

@@ -62,8 +62,7 @@ struct Loss {
 };
 
 [[noreturn]] void refuse(const Event& event, std::string_view reason) {
-  throw Error{ErrorCode::unsupported,
-              fmt::format("contour has no answer for {}: {}; privacy-loss may", one_line(describe(event)), reason)};
+  throw Error{ErrorCode::unsupported, fmt::format("contour has no answer for {}: {}; privacy-loss may", one_line(describe(event)), reason)};
 }
 
 constexpr mpfr_prec_t precision = 128;
@@ -71,8 +70,8 @@ constexpr mpfr_prec_t precision = 128;
 /// mu^2 of an event without sampling. A record is in one part of a parallel event and in one batch of a deterministic epoch; the
 /// other releases are post-processing of what was known before.
 Interval mu_squared_of(const Event& event) {
-  if (const auto* gaussian = std::get_if<Event::Gaussian>(&event.node())) {
-    const Interval multiplier{gaussian->multiplier.value(), precision};
+  if (const auto gaussian = pairwise_multiplier(event)) {
+    const Interval multiplier{gaussian->value(), precision};
     return Interval{1, precision} / (multiplier * multiplier);
   }
   if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) {
@@ -112,6 +111,7 @@ struct Collector {
     } else if (const auto* composed = std::get_if<Event::Composed>(&event.node())) {
       for (const auto& part : composed->events) add(part, count);
     } else if (const auto* sampled = std::get_if<Event::PoissonSampled>(&event.node()); sampled && sampled->rate.value() < 1) {
+      if (event.adjacency() == Adjacency::replace_one) refuse(event, "under replace-one both data sets are mixtures");
       const double mu = middle(sqrt(mu_squared_of(sampled->event)));
       counts[{sampled->rate.value(), mu}] += count;
       releases += count;

@@ -289,37 +289,43 @@ struct Mix {
   }
 };
 
+/// Digits that a cell cannot do without.
+void require_digits(const Piece& piece) {
+  if (piece.mass > 0 && piece.mass_error < 0.5 && piece.ratio > 0 && piece.ratio_error < 0.5) return;
+  throw Error{ErrorCode::unsupported, "a release has too little noise for the privacy-loss accountant: its losses have no accurate digits"};
+}
+
+/// The cells of losses from `least` to `most`, a monotone function of coordinates from `start` to `end`: `add_cell` appends each to
+/// `out`, given its index, its grid point and its two coordinates; `coordinate` is the inverse of the loss.
+template <class Coordinate, class AddCell>
+void sweep(std::vector<LossCell>& out, double anchor, double step, double least, double most, double start, double end,
+           const Coordinate& coordinate, const AddCell& add_cell) {
+  const auto point = [&](std::int64_t i) { return anchor + static_cast<double>(i) * step; };
+  if (!(std::abs(least - anchor) / step < largest_index && std::abs(most - anchor) / step < largest_index)) refuse_range();
+  const auto first = static_cast<std::int64_t>(std::floor((least - anchor) / step)) - 1;
+  const auto last = static_cast<std::int64_t>(std::ceil((most - anchor) / step)) + 1;
+  out.reserve(out.size() + static_cast<std::size_t>(last - first));
+  // From the least loss up; the outermost cells take all that is left.
+  double from = start;
+  for (std::int64_t i = first; i < last; ++i) {
+    const double to = i + 1 == last ? end : std::clamp(coordinate(point(i + 1)), std::min(start, end), std::max(start, end));
+    if (end > start ? !(to > from) : !(to < from)) continue;
+    add_cell(i, point(i), from, to);
+    from = to;
+  }
+}
+
 /// Appends the cells of one monotone continuous part. `reversed`: the loss of the pair is minus the mixed loss.
 template <class Shape>
 void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& mix, bool reversed, double anchor, double step, double x_low,
                     double x_high) {
   if (!(x_low < x_high)) return;
-  const auto point = [&](std::int64_t i) { return anchor + static_cast<double>(i) * step; };
   const double low = mix.loss(shape.loss_above(x_low));
   const double high = mix.loss(shape.loss(x_high));
-  const double least = reversed ? -high : low;
-  const double most = reversed ? -low : high;
-  if (!(std::abs(least - anchor) / step < largest_index && std::abs(most - anchor) / step < largest_index)) refuse_range();
-  const auto first = static_cast<std::int64_t>(std::floor((least - anchor) / step)) - 1;
-  const auto last = static_cast<std::int64_t>(std::ceil((most - anchor) / step)) + 1;
-  out.reserve(out.size() + static_cast<std::size_t>(last - first));
-  // Coordinates of the cell ends, from the least loss up; the outermost cells take all that is left.
-  const auto end_of = [&](std::int64_t i) {
-    const double l = point(i);
-    const double x = shape.coordinate(mix.inverse(reversed ? -l : l), reversed);
-    return std::clamp(x, x_low, x_high);
-  };
-  double from = reversed ? x_high : x_low;
-  for (std::int64_t i = first; i < last; ++i) {
-    double to = i + 1 == last ? (reversed ? x_low : x_high) : end_of(i + 1);
-    if (reversed ? !(to < from) : !(to > from)) continue;
+  const auto coordinate = [&](double l) { return shape.coordinate(mix.inverse(reversed ? -l : l), reversed); };
+  const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
     const Piece piece = reversed ? shape.piece(to, from) : shape.piece(from, to);
-    from = to;
-    const double l = point(i);
-    if (!(piece.mass > 0 && piece.mass_error < 0.5 && piece.ratio > 0 && piece.ratio_error < 0.5)) {
-      throw Error{ErrorCode::unsupported,
-                  "a release has too little noise for the privacy-loss accountant: its losses have no accurate digits"};
-    }
+    require_digits(piece);
     const double rounding = unit * (16 + 4 * std::abs(l));
     if (reversed) {
       const double w = mix.rest * std::exp(l) + mix.rate * piece.ratio * std::exp(piece.loss + l);
@@ -331,7 +337,73 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
       out.push_back({i, piece.log_scale + l, piece.mass * w,
                      piece.mass_error + error + unit * (8 + std::abs(piece.log_scale) + std::abs(l)), 1 - 1 / w, 2 * error / w});
     }
+  };
+  if (reversed) {
+    sweep(out, anchor, step, -high, -low, x_high, x_low, coordinate, add_cell);
+  } else {
+    sweep(out, anchor, step, low, high, x_low, x_high, coordinate, add_cell);
   }
+}
+
+/// The pair of opposite shifts: its loss L(t) = log(rest + rate e^b(t)) - log(rest + rate e^b(-t)), b the loss of the base pair, is odd
+/// and rises.
+struct OppositeShape {
+  const GaussianShape& shape;
+  const Mix& mix;
+
+  [[nodiscard]] double loss(double t) const { return mix.loss(shape.loss(t)) - mix.loss(shape.loss(-t)); }
+
+  /// With y = e^(t / multiplier) and E = e^(-1 / (2 multiplier^2)), rest + rate E y = e^l (rest + rate E / y) is quadratic in y, and its
+  /// solution is log y = l / 2 + asinh(v), v = sinh(l / 2) rest / (rate E).
+  [[nodiscard]] double coordinate(double l) const {
+    const double half = 0.5 * std::abs(l);
+    const double exponent = 0.5 * shape.inverse * shape.inverse;
+    const double odds = mix.rest / mix.rate;
+    double rise = 0;
+    if (exponent + half < 300) {
+      rise = std::asinh(std::exp(exponent) * odds * std::sinh(half));
+    } else if (half > 0) {
+      // log v, without its overflow; asinh(v) is log(2 v) within 1 / v^2.
+      const double log_v = exponent + std::log(odds) + half + std::log(-0.5 * std::expm1(-2 * half));
+      rise = log_v < 300 ? std::asinh(std::exp(log_v)) : log_v + std::log(2.0);
+    }
+    return std::copysign((half + rise) * shape.multiplier, l);
+  }
+
+  /// Bound on |loss(coordinate(l)) - l| and on the rounding of loss(t), for losses and coordinates up to these.
+  [[nodiscard]] double error(double largest_loss, double largest_t) const {
+    return 64 * unit * (2 + largest_loss + largest_t * shape.inverse + shape.inverse * shape.inverse - std::log(mix.rate));
+  }
+
+  /// e^scale value, within a relative error: what one of the two mixtures has where Q has 1.
+  struct Share {
+    double scale;
+    double value;
+    double error;
+  };
+  [[nodiscard]] Share share(const Piece& piece) const {
+    const double scale = std::max(0.0, piece.loss);
+    const double value = mix.rest * std::exp(-scale) + mix.rate * piece.ratio * std::exp(piece.loss - scale);
+    return {scale, value, piece.ratio_error + unit * (16 + 4 * std::abs(piece.loss))};
+  }
+};
+
+void add_opposite(std::vector<LossCell>& out, const OppositeShape& pair, double step, double t_low, double t_high) {
+  const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
+    const Piece piece = pair.shape.piece(from, to);
+    const Piece mirrored = pair.shape.piece(-to, -from);
+    require_digits(piece);
+    require_digits(mirrored);
+    const auto p = pair.share(piece);
+    const auto q = pair.share(mirrored);
+    const double exponent = l + q.scale - p.scale;
+    const double y = q.value / p.value * std::exp(exponent);
+    const double error = p.error + q.error + unit * (16 + 4 * (std::abs(l) + q.scale + p.scale));
+    out.push_back({i, piece.log_scale + p.scale, piece.mass * p.value,
+                   piece.mass_error + p.error + unit * (8 + std::abs(piece.log_scale) + p.scale), 1 - y, error * y});
+  };
+  sweep(
+      out, 0, step, pair.loss(t_low), pair.loss(t_high), t_low, t_high, [&](double l) { return pair.coordinate(l); }, add_cell);
 }
 
 struct AtomOfBase {
@@ -516,7 +588,7 @@ bool is_symmetric(const LossLaw& law) {
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
     return std::all_of(maximum->laws->begin(), maximum->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
   }
-  if (law.mixing == Mixing::symmetric) return true;
+  if (law.mixing == Mixing::symmetric || law.mixing == Mixing::opposite) return true;
   if (law.rate != 1) return false;
   if (const auto* atoms = std::get_if<AtomsBase>(&law.base)) {
     // (P, Q) and (Q, P) have equal laws when the atoms mirror each other.
@@ -598,6 +670,12 @@ LossRange range(const LossLaw& law, const Cut& cut) {
     return all;
   }
   const Mix mix{law.rate};
+  if (law.mixing == Mixing::opposite) {
+    const GaussianShape shape{std::get<GaussianBase>(law.base)};
+    const auto at = kept(shape, law, cut);
+    const OppositeShape pair{shape, mix};
+    return {pair.loss(at.low), pair.loss(at.high)};
+  }
   const auto base = base_range(law, cut);
   const double low = mix.loss(base.least);
   const double high = mix.loss(base.largest);
@@ -636,6 +714,10 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
       if (rest > 0) found.cells.push_back({0, 0, rest, 0, 0, 4 * unit});
       if (rest > 0) found.cells.back().mass_error = 16 * unit * (1 + shape.inverse * shape.inverse) / std::max(1 - 2 * tail, unit);
       found.cells.insert(found.cells.end(), right.begin(), right.end());
+    } else if (law.mixing == Mixing::opposite) {
+      const OppositeShape pair{shape, mix};
+      found.loss_error = pair.error(largest, std::max(std::abs(at.low), std::abs(at.high)));
+      add_opposite(found.cells, pair, step, at.low, at.high);
     } else {
       add_continuous(found.cells, shape, mix, reversed, 0, step, at.low, at.high);
     }

@@ -67,7 +67,8 @@ using BaseLaw =
 ///   removed    (1 - rate) Q + rate P against Q. With rate = 1 this is the base pair itself.
 ///   added      Q against (1 - rate) Q + rate P.
 ///   symmetric  the pair whose curve is that of `removed` at every epsilon >= 0 and which equals its own reverse
-enum class Mixing { removed, added, symmetric };
+///   opposite   (1 - rate) Q + rate P against (1 - rate) Q + rate P', P' the mirror image of P about Q; Gaussian only
+enum class Mixing { removed, added, symmetric, opposite };
 
 struct LossLaw {
   BaseLaw base;

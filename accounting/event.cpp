@@ -102,6 +102,14 @@ Batches::Batches(Count records, Count size) : records_{records}, size_{size} {
 }
 
 Event release(const Event::Gaussian& gaussian, Adjacency adjacency) { return Event::Factory::leaf(gaussian, adjacency); }
+Event release(const Event::RecordSum& sum, Adjacency adjacency) {
+  const double multiplier = sum.multiplier.value();
+  if (2 * (0.5 * multiplier) != multiplier) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("noise multiplier is {}, must be such that its half is a double", multiplier)};
+  }
+  return Event::Factory::leaf(sum, adjacency);
+}
+
 Event release(const Event::Laplace& laplace, Adjacency adjacency) { return Event::Factory::leaf(laplace, adjacency); }
 Event release(const Event::DiscreteGaussian& gaussian, Adjacency adjacency) { return Event::Factory::leaf(gaussian, adjacency); }
 Event release(const Event::DiscreteLaplace& laplace, Adjacency adjacency) { return Event::Factory::leaf(laplace, adjacency); }
@@ -121,14 +129,45 @@ Event release(const Event::Concentrated& concentrated, Adjacency adjacency) { re
 Event release(const Event::GeneralizedGaussian& gaussian, Adjacency adjacency) { return Event::Factory::leaf(gaussian, adjacency); }
 Event release(const Event::KNorm& noise, Adjacency adjacency) { return Event::Factory::leaf(noise, adjacency); }
 
+std::optional<NoiseMultiplier> pairwise_multiplier(const Event& event) {
+  if (const auto* gaussian = std::get_if<Event::Gaussian>(&event.node())) return gaussian->multiplier;
+  const auto* sum = std::get_if<Event::RecordSum>(&event.node());
+  if (sum == nullptr) return std::nullopt;
+  return event.adjacency() == Adjacency::replace_one ? NoiseMultiplier{0.5 * sum->multiplier.value()} : sum->multiplier;
+}
+
 Event repeated(Count count, Event event) { return Event::Factory::repeated(count, std::move(event)); }
 
 Event composed(std::vector<Event> events) { return Event::Factory::around<Event::Composed>(std::move(events), "a composition"); }
 Event parallel(std::vector<Event> events) { return Event::Factory::around<Event::Parallel>(std::move(events), "a parallel composition"); }
 
+namespace {
+
+/// The first release that does not say what one record can contribute to it; none in a tree of record sums.
+const Event* without_bound_per_record(const Event& event) {
+  if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) return without_bound_per_record(repeated->event);
+  const auto* composed = std::get_if<Event::Composed>(&event.node());
+  const auto* parallel = std::get_if<Event::Parallel>(&event.node());
+  if (composed == nullptr && parallel == nullptr) return std::holds_alternative<Event::RecordSum>(event.node()) ? nullptr : &event;
+  for (const auto& part : composed != nullptr ? composed->events : parallel->events) {
+    if (const auto* found = without_bound_per_record(part)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 Event poisson_sampled(SamplingRate rate, Event event) {
+  if (const auto* unbounded = without_bound_per_record(event);
+      unbounded != nullptr && event.adjacency() == Adjacency::replace_one && !event.has_sampling()) {
+    throw Error{
+        ErrorCode::invalid_argument,
+        fmt::format("adjacency is replace-one, must be add-or-remove-one or zero-out for poisson of {}, which does not say what one "
+                    "record can contribute; record_sum(z), with z the noise over the bound C on one record, does",
+                    describe(*unbounded))};
+  }
   return Event::Factory::batch<Event::PoissonSampled>(rate, std::move(event), "poisson",
-                                                      {Adjacency::add_or_remove_one, Adjacency::zero_out});
+                                                      {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out});
 }
 Event sampled_without_replacement(Batches batches, Event event) {
   return Event::Factory::batch<Event::SampledWithoutReplacement>(batches, std::move(event), "without_replacement",

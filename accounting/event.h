@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -71,12 +72,18 @@ class Batches {
 class Event {
  public:
   // ---- Releases ----
-  // In each of them "sensitivity" is that of the released query under the event's adjacency.
+  // In each of them but RecordSum "sensitivity" is that of the released query under the event's adjacency.
 
   /// A vector plus N(0, (multiplier x l2 sensitivity)^2 I).
   struct Gaussian {
     NoiseMultiplier multiplier;
     friend bool operator==(const Gaussian&, const Gaussian&) = default;
+  };
+  /// A sum of vectors, of which each record contributes one of l2 norm at most C, plus N(0, (multiplier x C)^2 I): C is the
+  /// sensitivity under add-or-remove-one and zero-out, and half of it under replace-one.
+  struct RecordSum {
+    NoiseMultiplier multiplier;
+    friend bool operator==(const RecordSum&, const RecordSum&) = default;
   };
   /// A vector plus independent Laplace noise of scale `scale` x l1 sensitivity in each coordinate.
   struct Laplace {
@@ -150,7 +157,8 @@ class Event {
   // ---- Batches ----
   // One batch is shared by everything inside `event`, which holds no further sampling.
 
-  /// `event` on a batch that each record joins independently with probability `rate`. Not under replace-one.
+  /// `event` on a batch that each record joins independently with probability `rate`. Under replace-one every release in it says
+  /// what one record can contribute (RecordSum).
   struct PoissonSampled;
   /// `event` on a batch of fixed size drawn uniformly without replacement. Under replace-one only.
   struct SampledWithoutReplacement;
@@ -159,8 +167,8 @@ class Event {
   struct Shuffled;
   struct Deterministic;
 
-  using Node = std::variant<Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure, Approximate,
-                            Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
+  using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
+                            Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
                             SampledWithoutReplacement, Shuffled, Deterministic>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
@@ -223,8 +231,10 @@ struct Event::Deterministic {
 
 /// An event of one release. Every alternative above but the structures and batches: release(Event::Laplace{NoiseScale{2}}, adjacency).
 /// \throws Error{invalid_argument} when the adjacency has no meaning for it (randomized response under add-or-remove-one: the
-///         number of answers shows the number of records) or there are fewer than two categories.
+///         number of answers shows the number of records), there are fewer than two categories, or half of the multiplier of a
+///         RecordSum is not a double.
 [[nodiscard]] Event release(const Event::Gaussian& gaussian, Adjacency adjacency);
+[[nodiscard]] Event release(const Event::RecordSum& sum, Adjacency adjacency);
 [[nodiscard]] Event release(const Event::Laplace& laplace, Adjacency adjacency);
 [[nodiscard]] Event release(const Event::DiscreteGaussian& gaussian, Adjacency adjacency);
 [[nodiscard]] Event release(const Event::DiscreteLaplace& laplace, Adjacency adjacency);
@@ -240,14 +250,18 @@ struct Event::Deterministic {
   return release(Event::Gaussian{multiplier}, adjacency);
 }
 
+/// The noise multiplier over the sensitivity under the event's adjacency, exactly, of a Gaussian and of a RecordSum (half of its own
+/// under replace-one, where two records of opposite vectors lie 2C apart); nothing for any other kind.
+[[nodiscard]] std::optional<NoiseMultiplier> pairwise_multiplier(const Event& event);
+
 /// All of these \throw Error{invalid_argument} when the nesting exceeds Event::max_depth or the parts Event::max_nodes.
 [[nodiscard]] Event repeated(Count count, Event event);
 /// \throws Error{invalid_argument} when `events` is empty or mixes adjacencies.
 [[nodiscard]] Event composed(std::vector<Event> events);
 [[nodiscard]] Event parallel(std::vector<Event> events);
 /// \throws Error{invalid_argument} for a batch within a batch, and under an adjacency that the sampler has no theorem for:
-///         poisson_sampled under replace-one, sampled_without_replacement under any other, shuffled and deterministic under
-///         add-or-remove-one.
+///         poisson_sampled under replace-one of anything but RecordSum releases, sampled_without_replacement under any other, shuffled and
+///         deterministic under add-or-remove-one.
 [[nodiscard]] Event poisson_sampled(SamplingRate rate, Event event);
 [[nodiscard]] Event sampled_without_replacement(Batches batches, Event event);
 [[nodiscard]] Event shuffled(Batches batches, Event event);

@@ -74,6 +74,9 @@ constexpr std::array kinds{
     Kind{"gaussian",
          {"noise_multiplier"},
          [](FieldReader& in) { return release(Event::Gaussian{NoiseMultiplier{in.real("noise_multiplier")}}, in.adjacency()); }},
+    Kind{"record_sum",
+         {"noise_multiplier"},
+         [](FieldReader& in) { return release(Event::RecordSum{NoiseMultiplier{in.real("noise_multiplier")}}, in.adjacency()); }},
     Kind{"laplace", {"scale"}, [](FieldReader& in) { return release(Event::Laplace{NoiseScale{in.real("scale")}}, in.adjacency()); }},
     Kind{"discrete_gaussian",
          {"sigma", "sensitivity"},
@@ -160,6 +163,10 @@ struct Write {
   std::string_view operator()(const Event::Gaussian& e) const {
     out.real("noise_multiplier", e.multiplier.value());
     return "gaussian";
+  }
+  std::string_view operator()(const Event::RecordSum& e) const {
+    out.real("noise_multiplier", e.multiplier.value());
+    return "record_sum";
   }
   std::string_view operator()(const Event::Laplace& e) const {
     out.real("scale", e.scale.value());

@@ -20,6 +20,7 @@ struct HasRule {
   FilterKind kind;
 
   bool operator()(const Event::Gaussian&) const { return kind == FilterKind::gaussian || kind == FilterKind::zcdp; }
+  bool operator()(const Event::RecordSum&) const { return kind == FilterKind::gaussian || kind == FilterKind::zcdp; }
   bool operator()(const Event::Laplace&) const { return pure(); }
   bool operator()(const Event::DiscreteGaussian&) const { return concentrated(); }
   bool operator()(const Event::DiscreteLaplace&) const { return pure(); }

@@ -31,7 +31,7 @@ double chain_delta(double epsilon, double delta, double steps) {
 
 /// Releases whose costs are ordered by one number that a split group cannot exceed.
 bool is_gaussian(const Event& event) {
-  if (std::holds_alternative<Event::Gaussian>(event.node())) return true;
+  if (pairwise_multiplier(event)) return true;
   if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) return is_gaussian(repeated->event);
   if (const auto* composed = std::get_if<Event::Composed>(&event.node())) {
     return std::all_of(composed->events.begin(), composed->events.end(), is_gaussian);
@@ -79,6 +79,10 @@ struct GroupOf {
 
   Event operator()(const Event::Gaussian& e) const {
     return release(Event::Gaussian{NoiseMultiplier{per_record(e.multiplier.value())}}, adjacency());
+  }
+  /// The group is the record, and contributes at most k C.
+  Event operator()(const Event::RecordSum& e) const {
+    return release(Event::RecordSum{NoiseMultiplier{per_record(e.multiplier.value())}}, adjacency());
   }
   Event operator()(const Event::GeneralizedGaussian& e) const {
     return release(Event::GeneralizedGaussian{e.r, e.dimension, NoiseMultiplier{per_record(e.multiplier.value())}}, adjacency());

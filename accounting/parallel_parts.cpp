@@ -17,8 +17,8 @@ constexpr mpfr_prec_t precision = 128;
 
 std::optional<Interval> mu_squared(const Event& event) {
   const auto& node = event.node();
-  if (const auto* e = std::get_if<Event::Gaussian>(&node)) {
-    const Interval multiplier{e->multiplier.value(), precision};
+  if (const auto gaussian = pairwise_multiplier(event)) {
+    const Interval multiplier{gaussian->value(), precision};
     return Interval{1, precision} / (multiplier * multiplier);
   }
   if (const auto* e = std::get_if<Event::Repeated>(&node)) {
@@ -104,9 +104,7 @@ bool costs_at_most(const Event& a, const Event& b) {
 }  // namespace
 
 std::optional<Enclosure> gaussian_multiplier(const Event& event) {
-  if (const auto* gaussian = std::get_if<Event::Gaussian>(&event.node())) {
-    return Enclosure{gaussian->multiplier.value(), gaussian->multiplier.value()};
-  }
+  if (const auto gaussian = pairwise_multiplier(event)) return Enclosure{gaussian->value(), gaussian->value()};
   const auto found = mu_squared(event);
   if (!found) return std::nullopt;
   return (Interval{1, precision} / sqrt(*found)).enclosure();

@@ -141,6 +141,7 @@ class PartsOf {
   }
 
   void operator()(const Event::Gaussian& e) { gaussian(e.multiplier.value(), e.multiplier.value(), 1); }
+  void operator()(const Event::RecordSum&) { (*this)(Event::Gaussian{*pairwise_multiplier(*leaf_)}); }
   void operator()(const Event::Laplace& e) { both(LossLaw{LaplaceBase{e.scale.value()}}); }
   void operator()(const Event::RandomizedResponse& e) {
     both(LossLaw{randomized_response(e.truth.value(), static_cast<double>(e.categories.value()))});
@@ -341,6 +342,15 @@ class PartsOf {
     if (const auto multiplier = gaussian_multiplier(inner)) {
       const double least = multiplier->lower;
       const double most = multiplier->upper;
+      if (!fixed_size && rate < 1 && inner.adjacency() == Adjacency::replace_one) {
+        // Two bounded records may be opposite; each of the two data sets has one of them in the batch or not. The bound on one record is
+        // half of the sensitivity.
+        const Part part{{GaussianBase{2 * least}, Mixing::opposite, rate},
+                        LossLaw{GaussianBase{2 * most}, Mixing::opposite, rate},
+                        least == most,
+                        count_};
+        return add(part, part);
+      }
       if (!fixed_size || rate == 1) return gaussian(least, most, rate);
       // rate = m / n is rounded: the law is that of a rate within a relative u, which `widened` covers.
       const double more = std::nextafter(rate, 1.0);
@@ -413,7 +423,7 @@ class ApproximateCumulants {
       const auto bounds = range(part.upper, cut);
       Law law{{}, {}, static_cast<double>(part.count)};
       const double step = std::max((bounds.largest - bounds.least) / points, 1e-300);
-      if (std::holds_alternative<GaussianBase>(part.upper.base)) {
+      if (std::holds_alternative<GaussianBase>(part.upper.base) && part.upper.mixing != Mixing::opposite) {
         add_gaussian(law, part.upper, cut);
       } else if (step > 1e-300) {
         const auto found = cells(part.upper, step, cut);

@@ -533,7 +533,7 @@ Curve curve_of(const Event& event);
 /// mu of a tree of Gaussian releases, rounded up: together they are one Gaussian release.
 std::optional<double> gaussian_mu(const Event& event) {
   const auto& node = event.node();
-  if (std::holds_alternative<Event::Gaussian>(node)) return sqrt(gaussian_mu_squared(event, precision)).enclosure().upper;
+  if (pairwise_multiplier(event)) return sqrt(gaussian_mu_squared(event, precision)).enclosure().upper;
   const auto is_gaussian = [](const Event& part) { return gaussian_mu(part).has_value(); };
   if (const auto* e = std::get_if<Event::Repeated>(&node)) {
     if (!is_gaussian(e->event)) return std::nullopt;
@@ -550,7 +550,7 @@ bool has_symmetric_pair(const Event& event) {
   const auto& node = event.node();
   if (const auto* e = std::get_if<Event::Repeated>(&node)) return has_symmetric_pair(e->event);
   if (const auto* e = std::get_if<Event::Composed>(&node)) return std::all_of(e->events.begin(), e->events.end(), has_symmetric_pair);
-  return pure_epsilon(event) || std::holds_alternative<Event::Gaussian>(node) || std::holds_alternative<Event::DiscreteGaussian>(node);
+  return pure_epsilon(event) || pairwise_multiplier(event) || std::holds_alternative<Event::DiscreteGaussian>(node);
 }
 
 /// The curve of that symmetric pair: that of the event, except where the pair is only that of pure privacy.
@@ -660,6 +660,7 @@ struct CurveOf {
     const double rho = upper(number(1) / (number(2) * square(number(e.multiplier.value()))));
     return [rho](At at) { return Point{inflated(at.order * rho, ulp), true}; };
   }
+  Curve operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
   Curve operator()(const Event::Approximate&) const { refuse(event, "privacy-loss and composition may"); }
   Curve operator()(const Event::Repeated& e) const { return sum({{static_cast<double>(e.count.value()), curve_of(e.event)}}); }
   Curve operator()(const Event::Composed& e) const {
@@ -673,7 +674,10 @@ struct CurveOf {
     for (const auto& part : e.events) parts.push_back(curve_of(part));
     return largest_of(std::move(parts));
   }
-  Curve operator()(const Event::PoissonSampled& e) const { return poisson_curve(e.rate.value(), e.event, event); }
+  Curve operator()(const Event::PoissonSampled& e) const {
+    if (event.adjacency() == Adjacency::replace_one && e.rate.value() < 1) refuse(event, "privacy-loss answers");
+    return poisson_curve(e.rate.value(), e.event, event);
+  }
   Curve operator()(const Event::SampledWithoutReplacement& e) const {
     const auto records = static_cast<double>(e.batches.records().value());
     const auto size = static_cast<double>(e.batches.size().value());

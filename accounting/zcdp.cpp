@@ -37,6 +37,7 @@ struct RhoOf {
   Interval pure(const Interval& epsilon) const { return square(epsilon) / number(2); }
 
   Interval operator()(const Event::Gaussian& e) const { return number(1) / (number(2) * square(number(e.multiplier.value()))); }
+  Interval operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
   Interval operator()(const Event::DiscreteGaussian& e) const {  // [CKS20] Theorem 4
     return square(number(static_cast<double>(e.sensitivity.value())) / number(e.sigma.value())) / number(2);
   }

@@ -73,6 +73,10 @@ class Notes {
     add("exponential(eps): any choice whose privacy loss has range at most eps; the upper bound is the envelope of all of them, the lower "
         "one a choice between two candidates (Dong, Durfee, Rogers 2020).");
   }
+  void visit(const Event::RecordSum& /*node*/, Adjacency adjacency) {
+    add(fmt::format("record_sum(z): z is the standard deviation over C, the most that one record can contribute in l2 norm{}.",
+                    adjacency == Adjacency::replace_one ? "; under replace-one two sums lie up to 2C apart" : ""));
+  }
   void visit(const Event::Repeated& node, Adjacency /*adjacency*/) {
     add("repeat and compose: every release may be chosen with knowledge of the earlier results.");
     visit(node.event);
@@ -87,7 +91,10 @@ class Notes {
             : "parallel: a record takes part in one of the parts; what is composed is the largest of their curves.");
     for (const auto& part : node.events) visit(part);
   }
-  void visit(const Event::PoissonSampled& node, Adjacency /*adjacency*/) {
+  void visit(const Event::PoissonSampled& node, Adjacency adjacency) {
+    if (adjacency == Adjacency::replace_one) {
+      add("poisson under replace-one: the worst two records lie opposite each other at the full bound; either is in the batch or not.");
+    }
     add("poisson(q, e): each record joins a batch independently with probability q, afresh for every batch, and nobody sees who did. A "
         "shuffled data set is not that.");
     visit(node.event);

@@ -61,9 +61,12 @@ Batches draw_batches() {
   return {std::max(first, second), std::min(first, second)};
 }
 
-/// One of the eleven releases.
+/// A positive double of which half is one too.
+double draw_halvable() { return std::max(draw_multiplier(), 0x1p-1000); }
+
+/// One of the twelve releases.
 Event draw_release(Adjacency adjacency) {
-  switch (*rc::gen::inRange(0, adjacency == Adjacency::add_or_remove_one ? 10 : 11)) {
+  switch (*rc::gen::inRange(0, adjacency == Adjacency::add_or_remove_one ? 11 : 12)) {
     case 0: return noise(draw_multiplier(), adjacency);
     case 1: return release(Event::Laplace{NoiseScale{draw_multiplier()}}, adjacency);
     case 2: return release(Event::DiscreteGaussian{NoiseScale{draw_multiplier()}, draw_count()}, adjacency);
@@ -80,6 +83,7 @@ Event draw_release(Adjacency adjacency) {
       const auto norm = *rc::gen::element(NormName::l1, NormName::l2, NormName::linf);
       return release(Event::KNorm{norm, draw_count(), NoiseScale{draw_multiplier()}}, adjacency);
     }
+    case 10: return release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
     default: {
       const Count categories = std::max(draw_count(), Count{2});
       return release(Event::RandomizedResponse{Probability{draw_fraction()}, categories}, adjacency);
@@ -100,6 +104,10 @@ Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
   }
   if (adjacency == Adjacency::add_or_remove_one || (adjacency == Adjacency::zero_out && kind == 4)) {
     return poisson_sampled(SamplingRate{draw_fraction()}, inner(true));
+  }
+  if (adjacency == replace_one && kind == 4 && *rc::gen::inRange(0, 2) == 0) {
+    const Event sum = release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
+    return poisson_sampled(SamplingRate{draw_fraction()}, composed({sum, repeated(draw_count(), parallel({sum, sum}))}));
   }
   if (adjacency == replace_one && kind == 4) return sampled_without_replacement(draw_batches(), inner(true));
   return *rc::gen::inRange(0, 2) == 0 ? shuffled(draw_batches(), inner(true)) : deterministic(draw_batches(), inner(true));
@@ -151,6 +159,12 @@ TEST(EventAdjacency, IsKeptByRepetitionAndComposition) {
     EXPECT_EQ(event_from_json(to_json(event).dump()).adjacency(), adjacency);
     EXPECT_EQ(parse_event(describe(event), adjacency).adjacency(), adjacency);
   }
+}
+
+TEST(EventAdjacency, OfARecordSumNeedsAHalf) {
+  const auto refusal = refusal_of_text("record_sum(5e-324)");
+  EXPECT_TRUE(refusal.says(invalid, "noise multiplier is 5e-324, must be such that its half is a double")) << refusal;
+  EXPECT_EQ(describe(parse_event("record_sum(1e-323)", replace_one)), "record_sum(1e-323)");
 }
 
 TEST(EventAdjacency, MixingIsRefused) {
@@ -299,6 +313,7 @@ std::vector<Kind> every_kind() {
   const std::string inner = R"({"gaussian": {"noise_multiplier": 3.5}})";
   return {
       {"gaussian(2.5)", R"({"gaussian": {"noise_multiplier": 2.5}})", everywhere},
+      {"record_sum(2.5)", R"({"record_sum": {"noise_multiplier": 2.5}})", everywhere},
       {"laplace(2.5)", R"({"laplace": {"scale": 2.5}})", everywhere},
       {"discrete_gaussian(2.5, 7)", R"({"discrete_gaussian": {"sigma": 2.5, "sensitivity": 7}})", everywhere},
       {"discrete_laplace(2.5, 7)", R"({"discrete_laplace": {"scale": 2.5, "sensitivity": 7}})", everywhere},

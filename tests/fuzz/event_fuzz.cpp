@@ -99,7 +99,7 @@ class Source {
   }
 
   std::string text(int depth) {
-    const auto kind = below(depth > 0 ? 18 : 11);
+    const auto kind = below(depth > 0 ? 19 : 12);
     switch (kind) {
       case 0: return "gaussian(" + number() + ")";
       case 1: return "laplace(" + number() + ")";
@@ -112,19 +112,20 @@ class Source {
       case 8: return "zcdp(" + number() + ")";
       case 9: return "generalized_gaussian(" + number() + ", " + whole() + ", " + number() + ")";
       case 10: return "k_norm(" + pick(norms_) + ", " + whole() + ", " + number() + ")";
-      case 11: return "repeat(" + whole() + ", " + text(depth - 1) + ")";
-      case 12: return "compose(" + list(depth) + ")";
-      case 13: return "parallel(" + list(depth) + ")";
-      case 14: return "poisson(" + (one_in(2) ? fmt::format("{}", unit()) : number()) + ", " + text(depth - 1) + ")";
-      case 15: return "without_replacement(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
-      case 16: return "shuffled(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
+      case 11: return "record_sum(" + number() + ")";
+      case 12: return "repeat(" + whole() + ", " + text(depth - 1) + ")";
+      case 13: return "compose(" + list(depth) + ")";
+      case 14: return "parallel(" + list(depth) + ")";
+      case 15: return "poisson(" + (one_in(2) ? fmt::format("{}", unit()) : number()) + ", " + text(depth - 1) + ")";
+      case 16: return "without_replacement(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
+      case 17: return "shuffled(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
       default: return "deterministic(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
     }
   }
 
   /// Some bytes changed, removed, doubled or replaced by a word of the language.
   std::string damaged(std::string input) {
-    static const std::vector<std::string> words{"gaussian", "repeat(", "(", ")", ",", "{", "}", "[", "]", ":", "\"", "\\u0000", "1e", "-", "null", "true", "version",
+    static const std::vector<std::string> words{"gaussian", "record_sum", "repeat(", "(", ")", ",", "{", "}", "[", "]", ":", "\"", "\\u0000", "1e", "-", "null", "true", "version",
                                                 "\"event\"", "\n", "\t", "\xff", "\xc3\x28", "poisson(", "compose(", "\"count\": 1", "99999999999999999999", "//", "/*"};
     for (std::uint64_t edits = 1 + below(4); edits > 0; --edits) {
       const auto at = static_cast<std::size_t>(below(input.size() + 1));
