@@ -358,13 +358,13 @@ struct OppositeShape {
   [[nodiscard]] double coordinate(double l) const {
     const double half = 0.5 * std::abs(l);
     const double exponent = 0.5 * shape.inverse * shape.inverse;
-    const double odds = mix.rest / mix.rate;
+    const double log_rate = std::log(mix.rate);
     double rise = 0;
-    if (exponent + half < 300) {
-      rise = std::asinh(std::exp(exponent) * odds * std::sinh(half));
+    if (exponent + half - log_rate < 300) {
+      rise = std::asinh(std::exp(exponent) * (mix.rest / mix.rate) * std::sinh(half));
     } else if (half > 0) {
       // log v, without its overflow; asinh(v) is log(2 v) within 1 / v^2.
-      const double log_v = exponent + std::log(odds) + half + std::log(-0.5 * std::expm1(-2 * half));
+      const double log_v = exponent + std::log(mix.rest) - log_rate + half + std::log(-0.5 * std::expm1(-2 * half));
       rise = log_v < 300 ? std::asinh(std::exp(log_v)) : log_v + std::log(2.0);
     }
     return std::copysign((half + rise) * shape.multiplier, l);

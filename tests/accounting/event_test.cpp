@@ -483,7 +483,7 @@ TEST(EventRange, HasItsEnds) {
 
 TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"", "an event is expected (gaussian, laplace, discrete_gaussian, "},
+      {"", "an event is expected (gaussian, record_sum, laplace, discrete_gaussian, "},
       {"", "deterministic) at position 1"},
       {"exponentiel(2)", "deterministic) at position 1"},
       {"gaussian(2) laplace(2)", "the end of the event is expected at position 13"},
