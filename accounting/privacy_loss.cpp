@@ -1145,6 +1145,7 @@ struct Task {
   Enclosure answer{0, infinity};
   double width = infinity;
   double step = 0;
+  bool cheap = true;  // the last run was so short that more of them cost little
   bool whole_window = false;
   bool follows_step = false;  // a law is itself a bound that the grid makes
   bool first_order = false;   // a law has atoms that fit no grid
@@ -1352,6 +1353,7 @@ class Run {
     const double bytes = one ? std::max(transformed + cells * 16, cells * 120) : transformed + cells * 120;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     task.step = window.step;
+    task.cheap = window.size < (std::size_t{1} << 16);
     auto pair = compose(task.parts, window, task.cut);
     for (const auto* curve : {&pair.upper, &pair.lower}) {
       const long double all =
@@ -1498,9 +1500,8 @@ void refine(Task& task, const Run& run, const Largest& largest, const Question& 
   for (int attempt = 0; attempt < 12 && !largest.outweighs(task); ++attempt) {
     // At a step that should do, one that does not help meets rounding.
     const double before = task.width;
-    if ((before <= task.wanted && (!task.follows_step || still)) || (attempt > 3 && attempt > last_gain + 1) ||
-        (hopeless && task.step < std::min(needed, 1 / task.slope)))
-      break;
+    if (before <= task.wanted && (!task.follows_step || still)) break;
+    if (!task.cheap && ((attempt > 3 && attempt > last_gain + 1) || (hopeless && task.step < std::min(needed, 1 / task.slope)))) break;
     double factor = std::isfinite(before) ? std::sqrt(0.85 * task.wanted / before) : 0.25;
     if (task.gives_upper != task.gives_lower && attempt == 0) factor = std::min(0.5, needed / task.step);
     if (task.follows_step) factor = 0.5;
