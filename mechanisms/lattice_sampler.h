@@ -16,6 +16,7 @@
 // property of the law, not of the machine.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>

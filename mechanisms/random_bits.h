@@ -168,6 +168,15 @@ template <BitSource Bits>
   return word;
 }
 
+/// As many words as `words` has, the same as from `draw_word` one after the other.
+template <BitSource Bits>
+void draw_words(Bits& bits, std::span<std::uint64_t> words) {
+  bits.fill(std::as_writable_bytes(words));
+  if constexpr (std::endian::native == std::endian::big) {
+    for (auto& word : words) word = __builtin_bswap64(word);
+  }
+}
+
 }  // namespace mechanisms
 
 template <>
