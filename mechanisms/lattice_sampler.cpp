@@ -5,6 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <surety/accounting/error.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::mechanisms {
@@ -14,6 +17,11 @@ using accounting::Interval;
 using NextWord = LatticeSampler::NextWord;
 
 __extension__ using Wide = __int128;
+__extension__ using UnsignedWide = unsigned __int128;
+
+/// So that a place in the first piece of the tail fits a word.
+constexpr int log2_largest_gaussian = 60;
+constexpr int log2_largest_exponential = 58;
 
 constexpr mpfr_prec_t first_precision = 128;
 
@@ -91,6 +99,18 @@ double exp_of_minus(double x) {
 
 std::int64_t clamp_to_saturation(Wide magnitude) {
   return static_cast<std::int64_t>(std::min<Wide>(magnitude, LatticeSampler::saturation));
+}
+
+void require_scale(const char* name, double value, int log2_limit) {
+  if (value > 0 && value <= std::ldexp(1.0, log2_limit)) return;
+  throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be greater than 0 and at most 2^{}", name, value, log2_limit)};
+}
+
+void require_scale(const char* name, Rational value) {
+  const bool is_positive = value.num != 0 && value.den != 0;
+  if (is_positive && static_cast<UnsignedWide>(value.num) <= static_cast<UnsignedWide>(value.den) << log2_largest_exponential) return;
+  throw Error{ErrorCode::invalid_argument,
+              fmt::format("{} is {}/{}, must be greater than 0 and at most 2^{}", name, value.num, value.den, log2_largest_exponential)};
 }
 
 }  // namespace
@@ -358,13 +378,12 @@ struct LatticeSampler::Tables {
 
   /// Whether U < 2^halvings exp(-loss) for the place y = start + 2^log2_scale V in blocks after block i. Draws a word for U, and then one
   /// for each of V (of a rounded law) and U as long as what is known of them does not decide.
-  [[nodiscard]] bool accepts(std::uint64_t i, std::uint64_t start, int log2_scale, LazyReal& v, LazyReal& u, double halvings,
+  [[nodiscard]] bool accepts(std::uint64_t i, std::uint64_t start, int log2_scale, LazyReal& v, LazyReal& u, std::uint64_t halvings,
                              const NextWord& next) const {
     for (mpfr_prec_t precision = std::max(u.precision(), v.precision()) + 64;;) {
       const auto ratio = [&](const Interval& place) {
         const Interval y = exactly(start, precision) + Interval{std::ldexp(1.0, log2_scale), precision} * place;
-        const Interval gain = Interval{std::ldexp(1.0, static_cast<int>(halvings)), precision};
-        return exp(-loss(i, y)) * gain;
+        return exp(exactly(halvings, precision) * log(Interval{2, precision}) - loss(i, y));
       };
       const Interval largest = ratio(v.low(precision));
       const Interval least = law.is_rounded() ? ratio(v.high(precision)) : largest;
@@ -446,7 +465,7 @@ struct LatticeSampler::Tables {
     LazyReal v = place(words[1], log2_piece);
     LazyReal u{words[0] >> 1 & ((1U << acceptance_digits) - 1), acceptance_digits};
     u.extend(next());
-    if (accepts(tail, start, log2_piece, v, u, static_cast<double>(piece), next)) return clamp_to_saturation(magnitude);
+    if (accepts(tail, start, log2_piece, v, u, piece, next)) return clamp_to_saturation(magnitude);
     return std::nullopt;
   }
 
@@ -466,6 +485,7 @@ LatticeSampler::LatticeSampler(Law law) : tables_{std::make_shared<const Tables>
 }
 
 LatticeSampler LatticeSampler::rounded_gaussian(double sigma) {
+  require_scale("sigma in grid steps", sigma, log2_largest_gaussian);
   return LatticeSampler{
       {.weight = Law::Weight::gaussian, .points = Law::Points::rounded, .two_sided = true, .parameter = [=](auto precision) {
          const Interval exact{sigma, precision};
@@ -474,6 +494,7 @@ LatticeSampler LatticeSampler::rounded_gaussian(double sigma) {
 }
 
 LatticeSampler LatticeSampler::rounded_laplace(double scale) {
+  require_scale("scale in grid steps", scale, log2_largest_exponential);
   return LatticeSampler{
       {.weight = Law::Weight::exponential, .points = Law::Points::rounded, .two_sided = true, .parameter = [=](auto precision) {
          return Interval{scale, precision};
@@ -481,6 +502,9 @@ LatticeSampler LatticeSampler::rounded_laplace(double scale) {
 }
 
 LatticeSampler LatticeSampler::discrete_gaussian(Rational variance) {
+  if (variance.num == 0 || variance.den == 0) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("variance is {}/{}, must be greater than 0", variance.num, variance.den)};
+  }
   return LatticeSampler{
       {.weight = Law::Weight::gaussian, .points = Law::Points::discrete, .two_sided = true, .parameter = [=](auto precision) {
          return exactly(variance, precision);
@@ -488,6 +512,7 @@ LatticeSampler LatticeSampler::discrete_gaussian(Rational variance) {
 }
 
 LatticeSampler LatticeSampler::discrete_laplace(Rational scale) {
+  require_scale("scale", scale);
   return LatticeSampler{
       {.weight = Law::Weight::exponential, .points = Law::Points::discrete, .two_sided = true, .parameter = [=](auto precision) {
          return exactly(scale, precision);
@@ -495,6 +520,7 @@ LatticeSampler LatticeSampler::discrete_laplace(Rational scale) {
 }
 
 LatticeSampler LatticeSampler::geometric(Rational scale) {
+  require_scale("scale", scale);
   return LatticeSampler{
       {.weight = Law::Weight::exponential, .points = Law::Points::discrete, .two_sided = false, .parameter = [=](auto precision) {
          return exactly(scale, precision);

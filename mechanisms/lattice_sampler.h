@@ -44,6 +44,8 @@ class LatticeSampler {
   /// Samples whose words are drawn together; what the undecided ones among them need further is drawn after that, in their order.
   static constexpr std::size_t block = 256;
 
+  // Every law throws Error{invalid_argument} naming the parameter that is out of its range.
+
   /// round(sigma N), N ~ N(0, 1). \pre 0 < sigma <= 2^60.
   [[nodiscard]] static LatticeSampler rounded_gaussian(double sigma);
   /// round(scale L), L of density exp(-|x|) / 2. \pre 0 < scale <= 2^58.
