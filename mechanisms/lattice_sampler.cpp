@@ -27,6 +27,9 @@ constexpr mpfr_prec_t first_precision = 128;
 
 /// Largest scale whose every integer has its own threshold.
 constexpr double narrow_limit = 128;
+/// The same of the rounded Gaussian, whose thresholds take some 50 microseconds each to certify. Below 2^log2_blocks_per_scale a block
+/// would be narrower than a step.
+constexpr double narrow_limit_of_erfc = 32;
 /// Blocks per scale of a wide law: from 2^5 to 2^6.
 constexpr int log2_blocks_per_scale = 5;
 /// The tail begins where the density has fallen to about e^-17 of its largest, so that what handles it may be slow.
@@ -137,7 +140,7 @@ struct LatticeSampler::Law {
 struct LatticeSampler::Tables {
   explicit Tables(Law&& of) : law{std::move(of)} {
     const double scale = law.approximate_scale();
-    is_wide = scale > narrow_limit;
+    is_wide = scale > (law.is_gaussian() && law.is_rounded() ? narrow_limit_of_erfc : narrow_limit);
     if (is_wide) {
       log2_width = std::ilogb(scale) - log2_blocks_per_scale;
       const double blocks_per_scale = std::ldexp(scale, -log2_width);
@@ -317,10 +320,9 @@ struct LatticeSampler::Tables {
     }
   }
 
-  /// What holds for both indices. Magnitude 0 of a discrete law has one sign, which the table does not know.
+  /// What holds for both indices.
   [[nodiscard]] std::uint64_t acceptance_of(std::size_t first, std::size_t second) const {
     if (!is_wide) return 1;
-    if (first == 0 && has_halved_zero()) return 0;
     return std::min(acceptances[first], acceptances[second]);
   }
 
@@ -543,6 +545,8 @@ void LatticeSampler::decode(const std::uint64_t* words, std::span<std::int64_t> 
   if (tables.is_wide) {
     const int width = tables.log2_width;
     const std::uint64_t half = tables.law.is_rounded() ? 1 : 0;
+    // Magnitude 0 of a discrete law has one sign.
+    const std::uint64_t least = tables.has_halved_zero() ? 1 : 0;
     for (std::size_t k = 0; k < size; ++k) {
       const std::uint64_t word = words[2 * k];
       const std::uint64_t slot = slots[word >> (64 - slot_bits)];
@@ -552,7 +556,7 @@ void LatticeSampler::decode(const std::uint64_t* words, std::span<std::int64_t> 
       const std::uint64_t magnitude = (index << width) + (((words[2 * k + 1] >> (63 - width)) + half) >> 1);
       const std::uint64_t sign = -(word & sign_bit);
       out[k] = static_cast<std::int64_t>((magnitude ^ sign) - sign);
-      const bool decided = (word >> 4 & 0xffff) < (slot & 0xffff) && rest != threshold;
+      const bool decided = (word >> 4 & 0xffff) < (slot & 0xffff) && rest != threshold && magnitude >= least;
       undecided[count] = static_cast<std::uint16_t>(k);
       count += decided ? 0 : 1;
     }

@@ -4,7 +4,8 @@
 // A law is a symmetric (or one-sided) law of integers k whose magnitude has decreasing weights, exp(-x^2 / (2 sigma^2)) or exp(-x / b),
 // taken at the integers themselves (discrete) or over the reals that round to an integer (rounded).
 //
-//   narrow, scale at most 128   one word per sample: bit 0 is the sign, the others are the first 63 binary digits of a uniform T, and the
+//   narrow, scale at most 128 (rounded Gaussian: 32)
+//                               one word per sample: bit 0 is the sign, the others are the first 63 binary digits of a uniform T, and the
 //                               magnitude is the largest j with T < P(|k| >= j).
 //   wide                        two words. From high to low the first has 44 digits of T, 19 digits of a uniform U, and the sign. T chooses
 //                               one of the blocks [i 2^b, (i+1) 2^b) by their weights under the envelope that is constant on each; the
