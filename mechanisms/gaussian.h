@@ -52,7 +52,9 @@ class Gaussian {
   [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
     require_same_grid(query.grid);
     GridVector noisy{.grid = query.grid, .steps = std::vector<std::int64_t>(query.steps.size())};
-    for (std::size_t i = 0; i < query.steps.size(); ++i) noisy.steps[i] = saturating_add(query.steps[i], noise_(bits));
+    noise_.for_each_block(query.steps.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
+      for (std::size_t i = 0; i < noise.size(); ++i) noisy.steps[first + i] = saturating_add(query.steps[first + i], noise[i]);
+    });
     return to_reals(noisy);
   }
 
