@@ -18,7 +18,7 @@
 
 namespace surety::mechanisms {
 
-/// A public grid for a Gaussian mechanism: the finest with sigma below 2^30 steps, where the sampler is fast, but one with 2^10 to 2^39
+/// A public grid for a Gaussian mechanism: the finest with sigma below 2^30 steps, but one with 2^10 to 2^39
 /// steps in `sensitivity`, so that `RecordSum` accepts clipping norms near it. Rounding a record toward zero then moves it per coordinate
 /// by less than the larger of 2^-29 sigma and 2^-38 sensitivity. Depends on public parameters alone. \throws Error{invalid_argument} where
 /// no grid has such a step.
