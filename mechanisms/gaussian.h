@@ -18,7 +18,7 @@
 
 namespace surety::mechanisms {
 
-/// A public grid for a Gaussian mechanism: the finest with sigma below 2^30 steps, where the sampler is fast, but one with 2^10 to 2^39
+/// A public grid for a Gaussian mechanism: the finest with sigma below 2^30 steps, but one with 2^10 to 2^39
 /// steps in `sensitivity`, so that `RecordSum` accepts clipping norms near it. Rounding a record toward zero then moves it per coordinate
 /// by less than the larger of 2^-29 sigma and 2^-38 sensitivity. Depends on public parameters alone. \throws Error{invalid_argument} where
 /// no grid has such a step.
@@ -52,7 +52,9 @@ class Gaussian {
   [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
     require_same_grid(query.grid);
     GridVector noisy{.grid = query.grid, .steps = std::vector<std::int64_t>(query.steps.size())};
-    for (std::size_t i = 0; i < query.steps.size(); ++i) noisy.steps[i] = saturating_add(query.steps[i], noise_(bits));
+    noise_.for_each_block(query.steps.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
+      for (std::size_t i = 0; i < noise.size(); ++i) noisy.steps[first + i] = saturating_add(query.steps[first + i], noise[i]);
+    });
     return to_reals(noisy);
   }
 

@@ -74,11 +74,11 @@ class AesStream {
 /// fork() or clone. What it cannot notice is a virtual machine that is restored twice from one snapshot.
 ///
 /// No lock: use one object per thread; separate objects are independent.
-/// Bytes: uniform and independent up to the advantage of distinguishing AES-256 from a random permutation, plus at most 2^-112 per
+/// Bytes: uniform and independent up to the advantage of distinguishing AES-256 from a random permutation, plus at most 2^-109 per
 /// refill since a keystream never repeats a block.
 class SystemBits {
  public:
-  static constexpr std::size_t buffer_size = 4096;
+  static constexpr std::size_t buffer_size = 16384;
   static constexpr std::uint64_t refills_per_seed = (std::uint64_t{1} << 30) / buffer_size;
 
   /// \throws Error{environment} when the operating system gives no entropy: before any data is touched.
@@ -166,6 +166,15 @@ template <BitSource Bits>
   auto word = std::bit_cast<std::uint64_t>(bytes);
   if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
   return word;
+}
+
+/// As many words as `words` has, the same as from `draw_word` one after the other.
+template <BitSource Bits>
+void draw_words(Bits& bits, std::span<std::uint64_t> words) {
+  bits.fill(std::as_writable_bytes(words));
+  if constexpr (std::endian::native == std::endian::big) {
+    for (auto& word : words) word = __builtin_bswap64(word);
+  }
 }
 
 }  // namespace mechanisms

@@ -237,8 +237,10 @@ TEST(DrawWord, ReadsTheFirstByteAsTheLeast) {
 }
 
 TEST(SystemBits, FillsEverySizeCompletely) {
+  constexpr std::size_t buffer = SystemBits::buffer_size;
   SystemBits bits;
-  for (const std::size_t size : {0U, 1U, 7U, 8U, 4063U, 4064U, 4065U, 4096U, 4097U, 100'000U}) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8}, buffer - 33, buffer - 32, buffer - 31,
+                                 buffer, buffer + 1, 10 * buffer + 7}) {
     // A byte is missed when it is zero in each of 16 draws, which happens by chance with probability 2^-128.
     std::vector<std::byte> seen(size);
     for (int repetition = 0; repetition < 16; ++repetition) {

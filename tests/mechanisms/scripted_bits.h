@@ -19,9 +19,9 @@ class ScriptedBits {
   explicit ScriptedBits(std::vector<std::uint64_t> words) : words_{std::move(words)} {}
 
   void fill(std::span<std::byte> bytes) {
-    if (bytes.size() != 8 || used_ == words_.size()) throw std::logic_error{"the script has no such word"};
-    for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(words_[used_] >> (8 * i) & 0xff);
-    ++used_;
+    if (bytes.size() % 8 != 0 || bytes.size() / 8 > words_.size() - used_) throw std::logic_error{"the script has no such word"};
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(words_[used_ + i / 8] >> (8 * (i % 8)) & 0xff);
+    used_ += bytes.size() / 8;
   }
   [[nodiscard]] std::size_t used() const { return used_; }
 
