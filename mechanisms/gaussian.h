@@ -32,6 +32,7 @@ class Gaussian {
     L2Sensitivity sensitivity;   ///< of the query on the grid, under `adjacency`
     Grid grid;
     Adjacency adjacency;
+    friend bool operator==(const Options&, const Options&) = default;
   };
 
   /// \throws Error{invalid_argument} when sigma is more than 2^56 grid steps: results, which saturate at 2^62, would show it.

@@ -10,6 +10,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -46,15 +47,17 @@ class NoisyReleaser {
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
     const auto* const leaf = std::get_if<Event::Gaussian>(&event.node());
     if (leaf == nullptr) throw Error{ErrorCode::unsupported, fmt::format("no mechanism releases the event '{}'", describe(event))};
-    const mechanisms::Gaussian noise{
-        {.multiplier = leaf->multiplier, .sensitivity = sensitivity, .grid = query.grid, .adjacency = event.adjacency()}};
+    const mechanisms::Gaussian::Options options{
+        .multiplier = leaf->multiplier, .sensitivity = sensitivity, .grid = query.grid, .adjacency = event.adjacency()};
+    if (!noise_ || noise_->options() != options) noise_.emplace(options);
     reservation_.spend(event);
-    return noise.release(query, bits_);
+    return noise_->release(query, bits_);
   }
 
  private:
   accounting::Reservation& reservation_;
   Bits& bits_;
+  std::optional<mechanisms::Gaussian> noise_;  ///< the last one: its tables take milliseconds to make
 };
 
 /// Returns the query itself: NOT private. The same algorithm without its noise, for tests and as a baseline.
