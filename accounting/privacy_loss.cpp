@@ -1308,8 +1308,8 @@ class Run {
   [[nodiscard]] double width(const Task& task, const Enclosure& found) const {
     if (question_.delta) return found.width();
     if (found.upper <= found.lower || found.upper < 1e-300) return 0;
-    // Next to a largest loss delta may be far from known where epsilon is known well.
-    return std::log(found.upper / found.lower) * std::max(1 / task.slope, 1e3 * task.wanted);
+    // Next to a largest loss delta may be far from known where epsilon is known well; where that costs little, it is looked at too.
+    return std::log(found.upper / found.lower) * (task.cheap ? std::max(1 / task.slope, 1e3 * task.wanted) : 1 / task.slope);
   }
 
  private:
