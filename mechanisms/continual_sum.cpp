@@ -1,0 +1,64 @@
+#include <surety/mechanisms/continual_sum.h>
+
+namespace surety::mechanisms {
+
+BinaryTree::BinaryTree(Count steps, Count dimension, Grid grid, TreeEstimate estimate)
+    : steps_{steps}, dimension_{dimension}, grid_{grid}, estimate_{estimate}, open_{.grid = grid, .steps = {}} {
+  if (dimension.value() > std::uint64_t{1} << 32) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("dimension is {}, must be at most 2^32", dimension.value())};
+  }
+  const auto levels = accounting::tree_levels(steps).value();
+  sums_.resize(levels);
+  estimates_.resize(levels);
+}
+
+void BinaryTree::begin(const GridVector& contribution) {
+  if (broken_) throw Error{ErrorCode::invalid_argument, "an earlier push failed half way, so this sum takes no more"};
+  if (pushed_ == steps_.value()) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("step is {}, must be at most the horizon {}", pushed_ + 1, steps_.value())};
+  }
+  if (contribution.grid != grid_) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("the contribution's grid has log2_step {}, must be the sum's {}",
+                                                         contribution.grid.log2_step.value(), grid_.log2_step.value())};
+  }
+  if (contribution.steps.size() != dimension_.value()) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("the contribution has {} coordinates, must have {}", contribution.steps.size(), dimension_.value())};
+  }
+  broken_ = true;  // until finish
+}
+
+void BinaryTree::add_left_half(std::size_t level) {
+  const auto& half = sums_[level];
+  for (std::size_t j = 0; j < half.size(); ++j) open_.steps[j] = saturating_add(open_.steps[j], half[j]);
+}
+
+void BinaryTree::average(Node& node, const Node& left, const Node& right) {
+  // Weights inverse to the variances: that of the node itself, and that of its halves together.
+  const double halves = left.variance + right.variance;
+  const double own_weight = halves / (node.variance + halves);
+  for (std::size_t j = 0; j < node.sum.size(); ++j) {
+    node.sum[j] = own_weight * node.sum[j] + (1 - own_weight) * (left.sum[j] + right.sum[j]);
+  }
+  node.variance *= own_weight;
+}
+
+std::vector<double> BinaryTree::finish(std::size_t top, Node node) {
+  // What the new node holds is no longer needed on its own.
+  for (std::size_t level = 0; level < top; ++level) {
+    sums_[level] = {};
+    estimates_[level] = {};
+  }
+  std::swap(sums_[top], open_.steps);
+  estimates_[top] = std::move(node);
+  ++pushed_;
+  broken_ = false;
+  std::vector<double> prefix(dimension_.value(), 0.0);
+  for (std::size_t level = top; level < estimates_.size(); ++level) {
+    if ((pushed_ >> level & 1U) == 0) continue;
+    for (std::size_t j = 0; j < prefix.size(); ++j) prefix[j] += estimates_[level].sum[j];
+  }
+  return prefix;
+}
+
+}  // namespace surety::mechanisms

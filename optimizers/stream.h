@@ -1,0 +1,125 @@
+// The door for data that arrive as a stream: a `StreamReleaser`.
+//
+// A streaming algorithm reads one record at each step, pushes one vector on a grid that depends on this record and on released values
+// alone, says how far the record can move that vector, and gets a noisy sum of all vectors pushed so far. What was said of `Releaser`
+// (run.h) holds here: everything computed from released values and public ones is post-processing, and nothing else that depends on a
+// record may leave the algorithm, not even into its own next step. In particular a record must reach no other push than its own except
+// through released values, since the noise is calibrated for a record that moves one push.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/error.h>
+#include <surety/accounting/event.h>
+#include <surety/accounting/ledger.h>
+#include <surety/mechanisms/continual_sum.h>
+#include <surety/mechanisms/grid.h>
+#include <surety/mechanisms/sensitivity.h>
+
+namespace surety::optimizers {
+
+/// push(contribution, sensitivity): the noisy sum of all contributions so far, one value per coordinate, in data units. `sensitivity`,
+/// whose type names its norm, bounds how far one record moves `contribution` under the adjacency of the stream's event, given everything
+/// that was released before.
+template <class S, class Sensitivity = L2Sensitivity>
+concept StreamReleaser = requires(S& stream, const GridVector& contribution, Sensitivity sensitivity) {
+  { stream.push(contribution, sensitivity) } -> std::same_as<std::vector<double>>;
+};
+
+/// What a streaming algorithm needs of a stream, all public: the caller makes a continual sum of this shape, calibrated for its target.
+template <class Sensitivity = L2Sensitivity>
+struct StreamShape {
+  Count steps;              ///< the most pushes
+  Count dimension;          ///< coordinates of a contribution
+  Sensitivity sensitivity;  ///< of one push, under `adjacency`
+  Grid grid;
+  Adjacency adjacency;
+};
+
+/// A continual sum that spends its event from a reservation before its first draw. What production uses; private when `Bits` is
+/// cryptographic.
+template <class Sum, class Bits, class Sensitivity = L2Sensitivity>
+requires mechanisms::ContinualSum<Sum, Bits>
+class NoisyStream {
+ public:
+  /// `sum` is calibrated for pushes of sensitivity at most `sensitivity`. Reservation and bits must outlive the stream.
+  NoisyStream(accounting::Reservation& reservation, Bits& bits, Sum sum, Sensitivity sensitivity)
+      : reservation_{reservation}, bits_{bits}, sum_{std::move(sum)}, sensitivity_{sensitivity} {}
+
+  /// \throws Error{internal} when the contribution is more sensitive than the noise is for, or the reservation does not hold the event;
+  ///         and as the sum's push.
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
+    if (!(sensitivity <= sensitivity_)) {
+      throw Error{ErrorCode::internal, fmt::format("sensitivity of a push is {}, must be at most {}, for which the noise was calibrated",
+                                                   sensitivity.value(), sensitivity_.value())};
+    }
+    if (!spent_) {
+      reservation_.spend(sum_.event());
+      spent_ = true;
+    }
+    return sum_.push(contribution, bits_);
+  }
+
+ private:
+  accounting::Reservation& reservation_;
+  Bits& bits_;
+  Sum sum_;
+  Sensitivity sensitivity_;
+  bool spent_ = false;
+};
+
+/// Returns the exact sums: NOT private. The same algorithm without its noise, for tests and as a baseline.
+class ExactStream {
+ public:
+  template <class Sensitivity>
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity /*sensitivity*/) {
+    const auto added = mechanisms::to_reals(contribution);
+    if (sum_.empty()) sum_.resize(added.size());
+    for (std::size_t j = 0; j < added.size(); ++j) sum_[j] += added[j];
+    return sum_;
+  }
+
+ private:
+  std::vector<double> sum_;
+};
+
+/// Replays released prefix sums and logs what was pushed: for tests. What it returns does not depend on the data at all.
+template <class Sensitivity = L2Sensitivity>
+class ScriptedStream {
+ public:
+  struct Request {
+    GridVector contribution;
+    Sensitivity sensitivity;
+  };
+
+  /// `released[t]` is the answer to push t.
+  explicit ScriptedStream(std::vector<std::vector<double>> released) : released_{std::move(released)} {}
+
+  /// \throws Error{invalid_argument} when the script is over, or its next vector is not as long as the contribution.
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
+    const std::size_t step = log_.size();
+    if (step == released_.size()) throw Error{ErrorCode::invalid_argument, fmt::format("the script ends after {} pushes", step)};
+    if (released_[step].size() != contribution.steps.size()) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("answer {} of the script has {} coordinates, the contribution has {}", step,
+                                                           released_[step].size(), contribution.steps.size())};
+    }
+    log_.push_back({contribution, sensitivity});
+    return released_[step];
+  }
+
+  [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }
+
+ private:
+  std::vector<std::vector<double>> released_;
+  std::vector<Request> log_;
+};
+
+static_assert(StreamReleaser<ExactStream> && StreamReleaser<ScriptedStream<>>);
+
+}  // namespace surety::optimizers
