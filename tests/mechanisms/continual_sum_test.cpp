@@ -290,7 +290,7 @@ TEST(TreeSum, TakesNodesOfEveryLaw) {
                              .grid = grid,
                              .dimension = dimension,
                              .adjacency = adjacency}},
-        "generalized_gaussian(2, 200, 3)", 1.5);
+        "gaussian(3)", 1.5);
 }
 
 TEST(TreeSum, EndsAtItsHorizon) {
