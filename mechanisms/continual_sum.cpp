@@ -46,20 +46,20 @@ void BinaryTree::average(Node& node, const Node& left, const Node& right) {
 
 std::vector<double> BinaryTree::finish(std::size_t top, Node node) {
   ++pushed_;
-  // This node begins where the node of the next one bit ends, and so does the prefix.
-  const std::uint64_t before = pushed_ & (pushed_ - 1);
-  auto& prefix = prefixes_[top];
-  prefix.resize(dimension_.value());
-  if (before == 0) {
-    std::copy(node.sum.begin(), node.sum.end(), prefix.begin());
-  } else {
-    const auto& earlier = prefixes_[static_cast<std::size_t>(std::countr_zero(before))];
-    for (std::size_t j = 0; j < prefix.size(); ++j) prefix[j] = earlier[j] + node.sum[j];
-  }
   std::swap(sums_[top], open_.steps);
-  if (estimate_ == TreeEstimate::streaming) estimates_[top] = std::move(node);
+  if (estimate_ == TreeEstimate::streaming) {
+    estimates_[top].variance = node.variance;
+    estimates_[top].sum.assign(node.sum.begin(), node.sum.end());
+  }
+  // This node begins where the node of the next one bit ends, and so does the prefix. The released vector becomes the answer: large ones
+  // are dear to allocate.
+  if (const std::uint64_t before = pushed_ & (pushed_ - 1); before != 0) {
+    const auto& earlier = prefixes_[static_cast<std::size_t>(std::countr_zero(before))];
+    for (std::size_t j = 0; j < earlier.size(); ++j) node.sum[j] += earlier[j];
+  }
+  prefixes_[top].assign(node.sum.begin(), node.sum.end());
   broken_ = false;
-  return prefix;
+  return std::move(node.sum);
 }
 
 Grid finest_grid(L2Sensitivity largest, NoiseMultiplier multiplier, Count steps) {

@@ -31,12 +31,16 @@ namespace surety::mechanisms {
 /// The nearest integers to sigma times independent ideal normals, for any sigma. For use by `ScaledGaussian`.
 class ScaledNormal {
  public:
-  /// Fills `noise` with samples for sigma = the exact product of `scale`, at most 2^56, saturating at the ends of int64.
-  template <ReleaseBits Bits>
-  void fill(std::span<std::int64_t> noise, const std::array<double, 3>& scale, Bits& bits) const {
+  /// Draws `count` samples for sigma = the exact product of `scale`, at most 2^56, saturating at the ends of int64, in blocks, and hands
+  /// each block and its place to `use(std::size_t first, std::span<const std::int64_t>)`.
+  template <ReleaseBits Bits, class Use>
+  void for_each_block(std::size_t count, const std::array<double, 3>& scale, Bits& bits, Use use) const {
     const NextWord next_word = [&bits] { return draw_word(bits); };
-    fine_.for_each_block(noise.size(), bits, [&](std::size_t first, std::span<const std::int64_t> cells) {
-      round(cells, scale, noise.subspan(first, cells.size()), next_word);
+    std::array<std::int64_t, LatticeSampler::block> samples;
+    fine_.for_each_block(count, bits, [&](std::size_t first, std::span<const std::int64_t> cells) {
+      const auto drawn = std::span{samples}.first(cells.size());
+      round(cells, scale, drawn, next_word);
+      use(first, std::span<const std::int64_t>{drawn});
     });
   }
 
@@ -74,9 +78,13 @@ class ScaledGaussian {
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, Bits& bits) const {
     detail::require_grid_and_dimension(query, options_.grid, query.steps.size());
     const auto scale = scale_of(sensitivity);
-    std::vector<std::int64_t> noise(query.steps.size());
-    normal_.fill(noise, scale, bits);
-    return detail::sum(query, noise);
+    std::vector<double> noisy(query.steps.size());
+    normal_.for_each_block(noisy.size(), scale, bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
+      for (std::size_t i = 0; i < noise.size(); ++i) {
+        noisy[first + i] = static_cast<double>(saturating_add(query.steps[first + i], noise[i])) * options_.grid.step();
+      }
+    });
+    return noisy;
   }
 
  private:
