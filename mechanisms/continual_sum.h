@@ -159,7 +159,7 @@ class TreeSum {
 ///
 /// Noise is rounded exactly at every scale, so the grid has no part in privacy; and rounding a record toward zero moves it per coordinate
 /// by less than 2^-38 of the largest sensitivity, as long as multiplier and steps are below 2^17 and 2^23, and more above.
-/// 	hrows Error{invalid_argument} where no grid has such a step.
+/// \throws Error{invalid_argument} where no grid has such a step.
 [[nodiscard]] Grid finest_grid(L2Sensitivity largest, NoiseMultiplier multiplier, Count steps);
 
 /// Prefix sums by a binary tree whose noise follows the stream: node (t - 2^l, t] is released with the largest sensitivity that was said of
@@ -172,7 +172,7 @@ class AdaptiveTreeSum {
  public:
   using Sensitivity = typename N::Sensitivity;
 
-  /// 	hrows as `TreeSum`.
+  /// \throws as `TreeSum`.
   AdaptiveTreeSum(N nodes, Count steps, Count dimension, TreeEstimate estimate = TreeEstimate::plain)
       : nodes_{std::move(nodes)},
         event_{accounting::tree(steps, nodes_.event())},
@@ -184,7 +184,7 @@ class AdaptiveTreeSum {
   [[nodiscard]] const N& nodes() const noexcept { return nodes_; }
 
   /// `sensitivity` bounds how far one record moves this contribution, and is public or a function of released values: never of the data.
-  /// 	hrows Error{invalid_argument} as `BinaryTree::push`, and when the noise is more than 2^56 grid steps, after which the sum refuses
+  /// \throws Error{invalid_argument} as `BinaryTree::push`, and when the noise is more than 2^56 grid steps, after which the sum refuses
   ///         every further push; Error{environment} when the bits fail.
   template <ReleaseBits Bits>
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity, Bits& bits) {
@@ -227,7 +227,7 @@ class RestartedSum {
  public:
   /// `make(Count epoch_steps) -> Sum` is called for every epoch up to `steps`, the largest number of pushes, at once.
   /// Memory: that of the sums before their first push.
-  /// 	hrows what `make` throws; Error{invalid_argument} when it makes a sum of another horizon or the adjacencies differ.
+  /// \throws what `make` throws; Error{invalid_argument} when it makes a sum of another horizon or the adjacencies differ.
   template <class Make>
   RestartedSum(Count steps, Make make) : steps_{steps}, epochs_{epochs_of(steps, make)}, event_{event_of(epochs_)} {}
 
@@ -235,7 +235,7 @@ class RestartedSum {
   [[nodiscard]] Event event() const { return event_; }
   [[nodiscard]] Count steps() const noexcept { return steps_; }
 
-  /// 	hrows as the push of the epochs' sums; Error{invalid_argument} when `steps` were pushed.
+  /// \throws as the push of the epochs' sums; Error{invalid_argument} when `steps` were pushed.
   template <ReleaseBits Bits>
   requires ContinualSum<Sum, Bits>
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Bits& bits) {
