@@ -70,7 +70,7 @@ PrefixError factorized_error(Count steps, double squared_norm, NextSquare next_s
 
 PrefixError toeplitz_error(Count steps) {
   double squared_norm = 0;
-  for (const std::int32_t coefficient : SquareRootCoefficients::fixed(steps)) {
+  for (const std::uint32_t coefficient : SquareRootCoefficients::fixed(steps)) {
     const double c = std::ldexp(static_cast<double>(coefficient), -SquareRootCoefficients::fraction_bits);
     squared_norm += c * c;
   }

@@ -26,29 +26,26 @@ Interval interval_of(Wide value) {
   return Interval{high, precision} * Interval{0x1p50, precision} + Interval{low, precision};
 }
 
-/// sum_i a[i] b[i]. The lanes let the compiler use vector instructions, which it may not when the order of additions is given.
+/// sum_i a[i] b[i], in four sums, since the compiler may not reorder one.
 template <class Sum, class A, class B>
 Sum dot(const A* a, const B* b, std::size_t size) {
-  constexpr std::size_t lanes = 8;
-  std::array<Sum, lanes> sums{};
+  std::array<Sum, 4> sums{};
   std::size_t i = 0;
-  for (; i + lanes <= size; i += lanes) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += static_cast<Sum>(a[i + lane]) * static_cast<Sum>(b[i + lane]);
+  for (; i + 4 <= size; i += 4) {
+    for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += static_cast<Sum>(a[i + lane]) * static_cast<Sum>(b[i + lane]);
   }
-  Sum sum{};
-  for (; i < size; ++i) sum += static_cast<Sum>(a[i]) * static_cast<Sum>(b[i]);
-  for (const Sum part : sums) sum += part;
-  return sum;
+  for (; i < size; ++i) sums[0] += static_cast<Sum>(a[i]) * static_cast<Sum>(b[i]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 }  // namespace
 
-std::vector<std::int32_t> SquareRootCoefficients::fixed(Count count) {
-  std::vector<std::int32_t> result;
+std::vector<std::uint32_t> SquareRootCoefficients::fixed(Count count) {
+  std::vector<std::uint32_t> result;
   result.reserve(count.value());
   double coefficient = 1;
   for (std::uint64_t k = 1; k <= count.value(); ++k) {
-    result.push_back(static_cast<std::int32_t>(std::lround(std::ldexp(coefficient, fraction_bits))));
+    result.push_back(static_cast<std::uint32_t>(std::lround(std::ldexp(coefficient, fraction_bits))));
     coefficient *= 1 - 1 / (2 * static_cast<double>(k));
   }
   return result;
@@ -85,10 +82,14 @@ ToeplitzCodec::ToeplitzCodec(const FactorizedSumOptions& options)
 }
 
 std::span<const std::int64_t> ToeplitzCodec::encode(std::span<const std::int64_t> steps) {
+  // Modulo 2^64: sum C x = sum C (x + 2^31) - 2^31 sum C, and the left side is at most 2^62. So the factors are unsigned, as vector
+  // instructions want them.
+  const std::size_t first = coefficients_.size() - input_.front().size() - 1;
+  shifted_sum_ += std::uint64_t{coefficients_[first]} << 31;
   for (std::size_t j = 0; j < steps.size(); ++j) {
     auto& input = input_[j];
-    input.push_back(static_cast<std::int32_t>(std::clamp(steps[j], -largest_, largest_)));
-    encoded_[j] = dot<std::int64_t>(input.data(), coefficients_.data() + coefficients_.size() - input.size(), input.size());
+    input.push_back(static_cast<std::uint32_t>(std::clamp(steps[j], -largest_, largest_) + (std::int64_t{1} << 31)));
+    encoded_[j] = static_cast<std::int64_t>(dot<std::uint64_t>(input.data(), coefficients_.data() + first, input.size()) - shifted_sum_);
   }
   return encoded_;
 }

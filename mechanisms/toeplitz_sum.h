@@ -17,7 +17,7 @@ class SquareRootCoefficients {
   static constexpr int fraction_bits = 30;
 
   /// O(count).
-  [[nodiscard]] static std::vector<std::int32_t> fixed(Count count);
+  [[nodiscard]] static std::vector<std::uint32_t> fixed(Count count);
 };
 
 /// Encodes and decodes a stream by the square-root factorization. See `FactorizedSum`.
@@ -44,11 +44,12 @@ class ToeplitzCodec {
   double unit_;
   double encoded_sensitivity_;
   // One factor of each convolution is stored backwards, so that both are read forwards.
-  std::vector<std::int32_t> coefficients_;        ///< C_(n-1), ..., C_0
-  std::vector<double> real_coefficients_;         ///< c_0, ..., c_(n-1)
-  std::vector<double> decoder_;                   ///< b_(n-1), ..., b_0, of which those up to the current step are known
-  std::vector<std::vector<std::int32_t>> input_;  ///< by coordinate: the clamped contributions
-  std::vector<std::vector<double>> released_;     ///< by coordinate
+  std::vector<std::uint32_t> coefficients_;        ///< C_(n-1), ..., C_0
+  std::vector<double> real_coefficients_;          ///< c_0, ..., c_(n-1)
+  std::vector<double> decoder_;                    ///< b_(n-1), ..., b_0, of which those up to the current step are known
+  std::uint64_t shifted_sum_ = 0;                  ///< 2^31 (C_0 + ... + C_t) modulo 2^64
+  std::vector<std::vector<std::uint32_t>> input_;  ///< by coordinate: the clamped contributions plus 2^31
+  std::vector<std::vector<double>> released_;      ///< by coordinate
   std::vector<std::int64_t> encoded_;
 };
 
