@@ -125,7 +125,7 @@ TEST(PrefixError, OfFewBuffersIsNearTheLeast) {
 // Real noise. The mean of squared errors over `dimension` independent coordinates, and over steps with any weights, relative to its
 // expectation, is the mean of `dimension` copies of sum_i l_i N_i^2 with l_i >= 0 and sum l_i = 1. It leaves 1 +- (2 sqrt(q x / dimension)
 // + 2 sqrt(q) x / dimension), q = sum l_i^2 <= 1, with probability at most 2 e^-x (Laurent, Massart 2000, Lemma 1; l_i <= sqrt(q)).
-constexpr double x = 17;  // 8e-8 for each figure, 8e-7 for all 7 together
+constexpr double x = 17;  // 8e-8 for each figure, 9e-7 for all 11 together
 double tolerance(double q, double dimension) { return 2 * std::sqrt(q * x / dimension) + 2 * std::sqrt(q) * x / dimension; }
 
 /// By step, the mean over coordinates of the squared errors.
@@ -181,6 +181,53 @@ TEST(GaussianContinualSum, HasTheErrorThatIsComputedWithToeplitz) {
   double mean = 0;
   for (std::size_t t = 0; t < n; ++t) mean += squares[t] / (max * max * variance[t] / variance[n - 1]) / n;
   EXPECT_NEAR(mean, 1, variance_tolerance);
+}
+
+TEST(GaussianContinualSum, LooksThroughTheBestTestLikeOneGaussianRelease) {
+  // A push that differs by its whole sensitivity at the first step: the likelihood ratio is a function of T = <c, y> / (||c|| sigma), with
+  // y the encoded stream again made of the results. T must be N(1 / multiplier, 1). Each coordinate is an experiment of its own.
+  constexpr std::uint64_t n = 64;
+  constexpr std::uint64_t dimension = 45'000;
+  constexpr double multiplier = 0.5;
+  for (const auto factorization : {Factorization::toeplitz, Factorization::buffered}) {
+    const auto shape = options(factorization, n, dimension, multiplier);
+    std::vector<double> c;
+    ToeplitzCodec toeplitz{factorized(Factorization::toeplitz, n)};
+    BufferedCodec buffered{factorized(Factorization::buffered, n)};
+    for (std::uint64_t t = 0; t < n; ++t) {
+      const std::vector<std::int64_t> impulse{t == 0 ? std::int64_t{1} << 20 : 0};
+      c.push_back(
+          static_cast<double>(factorization == Factorization::toeplitz ? toeplitz.encode(impulse)[0] : buffered.encode(impulse)[0]));
+    }
+    const double first = c[0];
+    for (double& value : c) value /= first;
+    const double norm = std::sqrt(std::inner_product(c.begin(), c.end(), c.begin(), 0.0));
+    GaussianContinualSum sum{shape};
+    ReplayBits bits{22};
+    std::vector<std::vector<double>> input;  // what the results say was pushed, by step
+    std::vector<double> last(dimension, 0.0);
+    for (std::uint64_t t = 0; t < n; ++t) {
+      const auto push = t == 0 ? static_cast<std::int64_t>(shape.grid.steps_per_unit()) : 0;
+      const auto prefix = sum.push({.grid = shape.grid, .steps = std::vector<std::int64_t>(dimension, push)}, bits);
+      input.emplace_back(dimension);
+      for (std::size_t j = 0; j < dimension; ++j) input.back()[j] = prefix[j] - last[j];
+      last = prefix;
+    }
+    double mean = 0;
+    double square = 0;
+    for (std::size_t j = 0; j < dimension; ++j) {
+      double statistic = 0;
+      for (std::size_t t = 0; t < n; ++t) {
+        double y = 0;
+        for (std::size_t k = 0; k <= t; ++k) y += c[k] * input[t - k][j];
+        statistic += c[t] * y / (norm * norm * multiplier);
+      }
+      mean += statistic / dimension;
+      square += (statistic - 1 / multiplier) * (statistic - 1 / multiplier) / dimension;
+    }
+    EXPECT_NEAR(mean, 1 / multiplier, std::sqrt(2 * x / dimension)) << name(factorization);
+    EXPECT_NEAR(square, 1, tolerance(1, dimension)) << name(factorization);
+  }
 }
 
 TEST(GaussianContinualSum, ReturnsPrefixSums) {
