@@ -1,5 +1,5 @@
 // Prefix sums by the square-root Toeplitz factorization of Fichtenberger, Henzinger, Upadhyay (2023): A = C C with c_0 = 1,
-// c_k = c_(k-1) (1 - 1/(2k)), the series of (1 - x)^(-1/2). Its error is within 0.4 sensitivities / mu of the least there is.
+// c_k = c_(k-1) (1 - 1/(2k)), the series of (1 - x)^(-1/2). Its rms error is within 0.25 sensitivities / mu of the least there is.
 #pragma once
 
 #include <cstddef>
