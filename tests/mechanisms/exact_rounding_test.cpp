@@ -197,20 +197,6 @@ TEST(RoundedLaplace, IsTheLatticeSamplersLaw) {
   EXPECT_THROW(StepScale{0x1p59}, Error);
 }
 
-TEST(DiscreteNoise, IsTheLatticeSamplersLaw) {
-  const auto agree = [](const LatticeNoise& noise, const LatticeSampler& sampler) {
-    ReplayBits one{9};
-    ReplayBits other{9};
-    for (int i = 0; i < 1000; ++i) {
-      if (noise(one) != sampler(other)) return false;
-    }
-    return true;
-  };
-  EXPECT_TRUE(agree(DiscreteGaussianNoise{{7, 2}}, LatticeSampler::discrete_gaussian({7, 2})));
-  EXPECT_TRUE(agree(DiscreteLaplaceNoise{{7, 2}}, LatticeSampler::discrete_laplace({7, 2})));
-  EXPECT_TRUE(agree(GeometricNoise{{7, 2}}, LatticeSampler::geometric({7, 2})));
-}
-
 TEST(StepSigma, IsPositiveAndAtMost2To60) {
   for (const double bad : {0.0, -1.0, std::nextafter(0x1p60, 1e300), std::numeric_limits<double>::infinity(), std::nan("")}) {
     EXPECT_THROW(StepSigma{bad}, Error) << bad;
