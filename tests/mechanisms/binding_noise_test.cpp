@@ -113,7 +113,7 @@ RC_GTEST_PROP(BindingGaussian, NeverCostsMoreThanItsEventSays, ()) {
   // The sensitivity need not be a multiple of the step; the query on the grid then moves by less.
   const double sensitivity = static_cast<double>(steps) + reference::draw_log_uniform(1e-6, 0.999);
   const auto mechanism = gaussian_on(multiplier, sensitivity, {0});
-  const auto found = quotients(mechanism.event(), shifted(rounded_gaussian_law(multiplier * sensitivity), steps), {{0.1, 1}, {1e-5}});
+  const auto found = quotients(mechanism.event(), shifted(rounded_gaussian_law(mechanism.sigma()), steps), {{0.1, 1}, {1e-5}});
   RC_ASSERT(found.least >= 1);
 }
 
@@ -207,11 +207,10 @@ RC_GTEST_PROP(BindingLaplace, NeverCostsMoreThanItsEventSays, ()) {
   const auto steps = *rc::gen::inRange<std::int64_t>(1, 40);
   const double sensitivity = static_cast<double>(steps) + *rc::gen::inRange(0, 100) / 100.0;
   const auto mechanism = laplace_on(scale, sensitivity, {0});
-  const auto found =
-      quotients(mechanism.event(), shifted(rounded_laplace_law(scale * sensitivity), steps), {{0.1, 0.5 / scale}, {0, 1e-5}});
+  const auto found = quotients(mechanism.event(), shifted(rounded_laplace_law(mechanism.scale()), steps), {{0.1, 0.5 / scale}, {0, 1e-5}});
   RC_ASSERT(found.least >= 1);
   if (sensitivity == static_cast<double>(steps)) {
-    const auto tight = quotients(mechanism.event(), shifted(rounded_laplace_law(scale * sensitivity), steps), {{}, {0}});
+    const auto tight = quotients(mechanism.event(), shifted(rounded_laplace_law(mechanism.scale()), steps), {{}, {0}});
     RC_ASSERT(tight.largest <= 1 + 1e-12);
   }
 }
