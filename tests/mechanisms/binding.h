@@ -126,13 +126,14 @@ inline ::testing::AssertionResult claims_too_little(const Event& event, const Ne
 
 // ---- What the sampler draws, from its outside -----------------------------------------------------------------------------------
 
-/// The word at which `is_above` turns from false to true, 2^64 for none, as a fraction of 2^64. \pre false comes before true.
+/// The word at which `is_above` turns from false to true, 2^64 for none, as a fraction of 2^64; to the last bit, or to so many bits of the
+/// smaller of it and its distance from 1, which is quicker. \pre false comes before true.
 template <class Predicate>
-Real turning_point(Predicate is_above) {
+Real turning_point(Predicate is_above, int bits = 64) {
   std::uint64_t low = 0;
   std::uint64_t high = ~std::uint64_t{0};
   if (!is_above(high)) return Real{1, law_bits};
-  while (low < high) {
+  while (low < high && (bits >= 64 || high - low > std::min(low, ~high) >> bits)) {
     const std::uint64_t middle = low + (high - low) / 2;
     if (is_above(middle))
       high = middle;
@@ -160,7 +161,7 @@ template <class Release>
 
 /// Words to go on with where one is not enough.
 inline ScriptedBits words(std::vector<std::uint64_t> first) {
-  for (int i = 0; i < 64; ++i) first.push_back(0x8123456789abcdef * (2 * static_cast<std::uint64_t>(i) + 1));
+  for (int i = 0; i < 8; ++i) first.push_back(0x8123456789abcdef * (2 * static_cast<std::uint64_t>(i) + 1));
   return ScriptedBits{std::move(first)};
 }
 

@@ -50,7 +50,7 @@ double over_words(const std::function<double(std::uint64_t)>& f) {
     return f(word) * u * distance;
   };
   double sum = 0;
-  for (double t = -40; t < 40; t += 4) sum += boost::math::quadrature::gauss_kronrod<double, 31>::integrate(integrand, t, t + 4, 3, 1e-10);
+  for (double t = -40; t < 40; t += 4) sum += boost::math::quadrature::gauss_kronrod<double, 15>::integrate(integrand, t, t + 4, 4, 1e-7);
   return sum;
 }
 
@@ -58,8 +58,9 @@ double over_words(const std::function<double(std::uint64_t)>& f) {
 Neighbours one_bit(double p, double q) {
   return {{Real{p, law_bits}, 1.0 - Real{p, law_bits}}, {Real{q, law_bits}, 1.0 - Real{q, law_bits}}};
 }
-/// Errors of quadrature allowed for.
-constexpr double quadrature_error = 1e-6;
+/// Errors of bisection and quadrature allowed for.
+constexpr int bits = 30;
+constexpr double quadrature_error = 1e-5;
 
 testing::Quotients widened(testing::Quotients found) {
   found.least *= 1 + quadrature_error;
@@ -70,13 +71,13 @@ testing::Quotients widened(testing::Quotients found) {
 double first_of_two(const ReportNoisyMax& mechanism, double first, double second) {
   const std::vector<double> scores{first, second};
   const auto chosen = [&](std::uint64_t word, std::uint64_t next) {
-    auto bits = testing::words({word, next});
-    return mechanism.release(scores, bits);
+    auto script = testing::words({word, next});
+    return mechanism.release(scores, script);
   };
   return over_words([&](std::uint64_t word) {
     // With exponential noise the second wins for small words, otherwise for large ones.
     const auto at_small = chosen(word, 0);
-    const double turn = turning_point([&](std::uint64_t next) { return chosen(word, next) != at_small; }).nearest_double();
+    const double turn = turning_point([&](std::uint64_t next) { return chosen(word, next) != at_small; }, bits).nearest_double();
     return at_small == 0 ? turn : 1 - turn;
   });
 }
@@ -165,16 +166,16 @@ TEST(BindingReportNoisyMax, CostsAtMostWhatItsEventSays) {
         // (2 + 16) / (2 + 16 - epsilon) of the odds are the polynomial's.
         EXPECT_LE(found.largest, is_laplace ? 1.07 : 1.01);
         EXPECT_TRUE(claims_too_little(release(Event::Pure{Epsilon{epsilon / 2}}, adjacency), far, {{}, {0}}));
-        if (move.change != ScoreChange::either_way) continue;
+        if (move.change != ScoreChange::either_way || epsilon < 1) continue;
         std::vector<Neighbours> pairs{far};
-        for (const double below : {0.0, 0.25 * epsilon, 0.5 * epsilon, epsilon, 2 * epsilon, 3.0}) {
+        for (const double below : {0.0, 0.5 * epsilon, epsilon, 2 * epsilon}) {
           pairs.push_back(neighbours(mechanism, move, sensitivity, below * b));
         }
         const Points points{{0, 0.5 * epsilon}, {1e-4, 1e-2}};
         const auto inside = widened(quotients(mechanism.event(), pairs, points));
         EXPECT_GE(inside.least, 1);
-        EXPECT_LE(inside.largest, 10);
-        std::cerr << epsilon << " " << static_cast<int>(noise) << inside << found << "\n";
+        // Measured at epsilon = 2: exponential noise 1.4, Laplace noise 4.2.
+        EXPECT_LE(inside.largest, is_laplace ? 4.3 : 1.5);
       }
     }
   }
@@ -187,8 +188,8 @@ double first_of_two(const PermuteAndFlip& mechanism, double first, double second
   for (const std::uint64_t place : {0, 1}) {
     const auto chosen = [&](std::uint64_t coin) {
       // Should the first coin fail, the other candidate, alone and best, passes whatever follows.
-      auto bits = testing::words({place, coin, 0, 0});
-      return mechanism.release(scores, bits);
+      auto script = testing::words({place, coin, 0, 0});
+      return mechanism.release(scores, script);
     };
     const auto at_small = chosen(0);
     const double turn = turning_point([&](std::uint64_t coin) { return chosen(coin) != at_small; }).nearest_double();
@@ -269,17 +270,18 @@ double stretch(const Stream& run, double sensitivity, double below, double count
   return over_words([&](std::uint64_t word) {
     const auto is_above = [&](double query, std::uint64_t next) {
       AboveThreshold mechanism{run.of(sensitivity)};
-      auto bits = testing::words({word, next});
-      return mechanism.release(query, 0, bits);
+      auto script = testing::words({word, next});
+      return mechanism.release(query, 0, script);
     };
-    const auto turn = [&](double query) { return turning_point([&](std::uint64_t next) { return is_above(query, next); }); };
+    const auto turn = [&](double query) { return turning_point([&](std::uint64_t next) { return is_above(query, next); }, bits); };
     return std::exp(count * log(turn(below)).nearest_double()) * (1.0 - turn(above)).nearest_double();
   });
 }
 
 TEST(BindingAboveThreshold, CostsWhatItsEventSays) {
   const double sensitivity = 1.5;
-  for (const auto& run : {Stream{1, ScoreChange::either_way, 1}, Stream{1, ScoreChange::one_way, 1}, Stream{2, ScoreChange::either_way, 2}}) {
+  for (const auto& run :
+       {Stream{1, ScoreChange::either_way, 1}, Stream{1, ScoreChange::one_way, 1}, Stream{2, ScoreChange::either_way, 2}}) {
     const double b = 2 * static_cast<double>(run.answers) * sensitivity / run.epsilon;
     const bool either = run.change == ScoreChange::either_way;
     // Many queries that a record raises are below, one that it lowers (or leaves) is above.
@@ -292,7 +294,6 @@ TEST(BindingAboveThreshold, CostsWhatItsEventSays) {
     const auto found = widened(quotients(mechanism.event(), truth, {{}, {0}}));
     EXPECT_GE(found.least, 1);
     EXPECT_LE(found.largest, 1.02);
-    std::cerr << found << "\n";
     const auto mutant = [&](double factor) { return release(Event::Pure{Epsilon{run.epsilon * factor}}, adjacency); };
     EXPECT_TRUE(claims_too_little(mutant(0.5), truth, {{}, {0}}));  // the sensitivity halved, or the threshold's budget forgotten
     // The scales swapped (4 c for the threshold, 2 c for a query) cost 5 / 4 epsilon: to say epsilon of that is to say 4 / 5 of this.
@@ -308,8 +309,8 @@ TEST(BindingAboveThreshold, CostsWhatItsEventSays) {
 /// The probabilities of all answers for a record, from the outside: the coin's word, and all remainders of the other one.
 std::vector<Real> answers(const RandomizedResponse& mechanism, std::uint64_t own, std::uint64_t k) {
   const auto answer = [&](std::uint64_t coin, std::uint64_t other) {
-    auto bits = testing::words({coin, other});
-    return mechanism.release(own, bits);
+    auto script = testing::words({coin, other});
+    return mechanism.release(own, script);
   };
   const Real truth = turning_point([&](std::uint64_t coin) { return answer(coin, 0) != own; });
   std::vector<Real> law(k, Real{0, law_bits});
