@@ -144,13 +144,13 @@ Real turning_point(Predicate is_above, int bits = 64) {
 }
 
 /// Whether a release of the query 0 on the grid of whole numbers draws the law: P(|noise| >= j) = 2 P(noise >= j) is where the word that it
-/// draws turns from one result to the next, to 2^-60. `release(word, bits)` is the release with that as its deciding word, which
-/// decreases in magnitude as the word grows.
+/// draws turns from one result to the next, to 2^-60, as long as it is above 2^-30. `release(word, bits)` is the release with that as its
+/// deciding word, which decreases in magnitude as the word grows.
 template <class Release>
 ::testing::AssertionResult draws(Release release, const SymmetricLaw& law) {
   for (std::int64_t j = 1;; ++j) {
     const Real expected = 2.0 * law.at_least(j);
-    if (expected < 0x1p-50) return ::testing::AssertionSuccess();
+    if (expected < 0x1p-30) return ::testing::AssertionSuccess();
     const Real found = turning_point([&](std::uint64_t word) { return std::abs(release(word)) < static_cast<double>(j); });
     const Real error = found - expected;
     if (error > 0x1p-60 || error < -0x1p-60) {
