@@ -98,7 +98,9 @@ TEST(Inputs, ARecordOfHardNumbersContributesWithinItsNorm) {
       sum.add(std::vector{one.value, other.value});
       const auto steps = sum.sum().steps;
       EXPECT_LE(steps[0] * steps[0] + steps[1] * steps[1], 64);
-      if (!std::isfinite(one.value) || !std::isfinite(other.value)) EXPECT_EQ(steps, (std::vector<std::int64_t>{0, 0}));
+      if (!std::isfinite(one.value) || !std::isfinite(other.value)) {
+        EXPECT_EQ(steps, (std::vector<std::int64_t>{0, 0}));
+      }
     }
   }
 }

@@ -293,7 +293,7 @@ TEST(BindingAboveThreshold, CostsWhatItsEventSays) {
     const AboveThreshold mechanism{run.of(sensitivity)};
     const auto found = widened(quotients(mechanism.event(), truth, {{}, {0}}));
     EXPECT_GE(found.least, 1);
-    EXPECT_LE(found.largest, 1.02);
+    EXPECT_LE(found.largest, 1.01);
     const auto mutant = [&](double factor) { return release(Event::Pure{Epsilon{run.epsilon * factor}}, adjacency); };
     EXPECT_TRUE(claims_too_little(mutant(0.5), truth, {{}, {0}}));  // the sensitivity halved, or the threshold's budget forgotten
     // The scales swapped (4 c for the threshold, 2 c for a query) cost 5 / 4 epsilon: to say epsilon of that is to say 4 / 5 of this.
