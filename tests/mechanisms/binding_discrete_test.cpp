@@ -173,7 +173,7 @@ std::vector<Real> law_in_range(const TruncatedGeometric& mechanism, std::int64_t
     return mechanism.release(query, bits);
   };
   std::vector<Real> law(static_cast<std::size_t>(range.highest() - range.lowest() + 1), Real{0, law_bits});
-  for (const std::uint64_t sign : {0, 1}) {
+  for (const std::uint64_t sign : {0U, 1U}) {
     // Along the other 63 bits the magnitude falls, so the result goes from an end of the range to the query.
     Real from{0, law_bits};
     std::int64_t result = release(sign);

@@ -185,7 +185,7 @@ TEST(BindingReportNoisyMax, CostsAtMostWhatItsEventSays) {
 double first_of_two(const PermuteAndFlip& mechanism, double first, double second) {
   const std::vector<double> scores{first, second};
   double sum = 0;
-  for (const std::uint64_t place : {0, 1}) {
+  for (const std::uint64_t place : {0U, 1U}) {
     const auto chosen = [&](std::uint64_t coin) {
       // Should the first coin fail, the other candidate, alone and best, passes whatever follows.
       auto script = testing::words({place, coin, 0, 0});
