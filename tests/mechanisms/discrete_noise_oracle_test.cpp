@@ -15,7 +15,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -102,8 +102,10 @@ struct Case {
 
   [[nodiscard]] double value() const { return static_cast<double>(parameter.num) / static_cast<double>(parameter.den); }
   [[nodiscard]] std::string name() const {
-    return std::to_string(static_cast<int>(kind)) + " " + std::to_string(parameter.num) + "/" + std::to_string(parameter.den);
+    const std::string law = kind == Kind::gaussian ? "Gaussian" : kind == Kind::laplace ? "Laplace" : "geometric";
+    return law + " " + std::to_string(parameter.num) + "/" + std::to_string(parameter.den);
   }
+  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name(); }
   [[nodiscard]] Bins bins() const {
     const Real exact = Real{static_cast<double>(parameter.num)} / Real{static_cast<double>(parameter.den)};
     const auto weight = [&](std::int64_t k) {

@@ -200,6 +200,31 @@ TEST(DrawAhead, ErasesWhatItHandsOutAndWhatItLeaves) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+// Else the erased slots of the parent's buffer would pass for noise: zeros.
+TEST(DrawAhead, AChildWhoseBitsFailTriesAgain) {
+  const auto fill_with = [](std::int64_t value) {
+    return [value](std::span<std::int64_t> samples) { std::fill(samples.begin(), samples.end(), value); };
+  };
+  detail::SampleBuffer buffer{8};
+  ASSERT_EQ(buffer.take(fill_with(77)), 77);
+  const pid_t child = fork();
+  if (child == 0) {
+    int failures = 0;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      try {
+        static_cast<void>(buffer.take([](std::span<std::int64_t>) { throw std::runtime_error{"no bits"}; }));
+      } catch (const std::runtime_error&) {
+        ++failures;
+      }
+    }
+    _exit(failures == 2 && buffer.take(fill_with(5)) == 5 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(buffer.take(fill_with(5)), 77);
+}
+
 TEST(DrawAhead, ErasesItsBufferBeforeItGivesItBack) {
   const auto refill = [](std::span<std::int64_t> samples) {
     watched = samples.data();
