@@ -207,11 +207,11 @@ TEST(BindingTruncatedGeometric, CostsWhatItsEventSays) {
     const auto wider = discrete_laplace(2 * b, s).event();
     EXPECT_TRUE(claims_too_little(wider, pairs, {{0.1}, {0}}));
     // Conditioned on the range instead of cut off at its ends, the same noise costs more than is said.
-    const auto conditioned = [&](std::int64_t query) {
+    const auto conditioned = [&mechanism, scale = b](std::int64_t query) {
       std::vector<Real> law;
       Real whole{0, law_bits};
       for (auto j = mechanism.options().range.lowest(); j <= mechanism.options().range.highest(); ++j) {
-        law.push_back(exp(-Real{std::abs(static_cast<double>(j - query)), law_bits} / b));
+        law.push_back(exp(-Real{std::abs(static_cast<double>(j - query)), law_bits} / scale));
         whole = whole + law.back();
       }
       for (auto& mass : law) mass = mass / whole;
