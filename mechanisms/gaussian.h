@@ -13,6 +13,7 @@
 #include <surety/accounting/event.h>
 #include <surety/mechanisms/exact_rounding.h>
 #include <surety/mechanisms/grid.h>
+#include <surety/mechanisms/grid_noise.h>
 #include <surety/mechanisms/random_bits.h>
 #include <surety/mechanisms/sensitivity.h>
 
@@ -24,8 +25,9 @@ namespace surety::mechanisms {
 /// no grid has such a step.
 [[nodiscard]] Grid grid_for(L2Sensitivity sensitivity, NoiseMultiplier multiplier);
 
-/// Gaussian noise for a query on a grid, as `RecordSum::sum` is.
-class Gaussian {
+/// Gaussian noise for a query on a grid, as `RecordSum::sum` is: `release` (grid_noise.h) adds round(sigma N_i / g) steps to coordinate i,
+/// for independent ideal N_i.
+class Gaussian : public GridNoise<RoundedGaussian> {
  public:
   struct Options {
     NoiseMultiplier multiplier;  ///< sigma over sensitivity
@@ -39,31 +41,15 @@ class Gaussian {
   explicit Gaussian(Options options);
 
   /// Standard deviation of the ideal noise in data units: at least multiplier * sensitivity, and at most one rounding above it.
-  [[nodiscard]] double sigma() const noexcept { return noise_.sigma().value() * options_.grid.step(); }
+  [[nodiscard]] double sigma() const noexcept { return noise().sigma().value() * options_.grid.step(); }
 
   /// What a release is, for the accountants: gaussian(multiplier) under the adjacency of the sensitivity.
   [[nodiscard]] Event event() const { return surety::gaussian(options_.multiplier, options_.adjacency); }
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
-  /// One release of `query`: coordinate i is (query.steps[i] + round(sigma N_i / g)) g for independent ideal N_i, within +-(2^62 - 1)
-  /// steps, as a double: exact up to 2^53 steps and the nearest double beyond. Never throws on a value of the query. O(dimension). \throws
-  /// Error{invalid_argument} when the query lives on another grid; Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
-    require_same_grid(query.grid);
-    GridVector noisy{.grid = query.grid, .steps = std::vector<std::int64_t>(query.steps.size())};
-    noise_.for_each_block(query.steps.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
-      for (std::size_t i = 0; i < noise.size(); ++i) noisy.steps[first + i] = saturating_add(query.steps[first + i], noise[i]);
-    });
-    return to_reals(noisy);
-  }
-
  private:
-  void require_same_grid(const Grid& grid) const;
-
   Options options_;
-  RoundedGaussian noise_;
 };
 
 /// Gaussian noise for a query that arrives as real numbers, already summed. Rounding it to the grid is charged to the sensitivity.
