@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include <surety/accounting/error.h>
 
 namespace surety::mechanisms {
@@ -23,16 +21,11 @@ Gaussian::Gaussian(Options options)
       options_{options} {}
 
 GaussianOnReals::GaussianOnReals(Options options)
-    : options_{options},
-      rounded_{{.multiplier = options.multiplier,
-                .sensitivity = after_rounding(options.sensitivity, options.grid, options.dimension),
-                .grid = options.grid,
-                .adjacency = options.adjacency}} {}
-
-void GaussianOnReals::require_dimension(std::size_t size) const {
-  if (size != options_.dimension) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("the query has {} coordinates, must have {}", size, options_.dimension)};
-  }
-}
+    : OnReals{Gaussian{{.multiplier = options.multiplier,
+                        .sensitivity = after_rounding(options.sensitivity, options.grid, options.dimension),
+                        .grid = options.grid,
+                        .adjacency = options.adjacency}},
+              options.dimension},
+      options_{options} {}
 
 }  // namespace surety::mechanisms

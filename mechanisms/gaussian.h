@@ -6,15 +6,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
 
 #include <surety/accounting/event.h>
 #include <surety/mechanisms/exact_rounding.h>
 #include <surety/mechanisms/grid.h>
 #include <surety/mechanisms/grid_noise.h>
-#include <surety/mechanisms/random_bits.h>
 #include <surety/mechanisms/sensitivity.h>
 
 namespace surety::mechanisms {
@@ -53,10 +49,8 @@ class Gaussian : public GridNoise<RoundedGaussian> {
 };
 
 /// Gaussian noise for a query that arrives as real numbers, already summed. Rounding it to the grid is charged to the sensitivity.
-///
-/// The guarantee is as good as the caller's bound on the sensitivity of what the machine computes: floating-point sums do not keep the
-/// sensitivity that their formula has, unlike `RecordSum`. A NaN coordinate counts as 0, and the bound must hold with that.
-class GaussianOnReals {
+/// `release` and `release_in_place`: grid_noise.h.
+class GaussianOnReals : public OnReals<Gaussian> {
  public:
   struct Options {
     NoiseMultiplier multiplier;  ///< sigma over the sensitivity after rounding
@@ -70,23 +64,11 @@ class GaussianOnReals {
   explicit GaussianOnReals(Options options);
 
   /// As of `Gaussian`, with the sensitivity after rounding: multiplier * (sensitivity + g sqrt(dimension)) or slightly more.
-  [[nodiscard]] double sigma() const noexcept { return rounded_.sigma(); }
-  [[nodiscard]] Event event() const { return rounded_.event(); }
+  [[nodiscard]] double sigma() const noexcept { return rounded().sigma(); }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
-  /// One release of `query`, rounded to nearest, as `Gaussian::release`. Never throws on a value of the query.
-  /// \throws Error{invalid_argument} when the query does not have `dimension` coordinates; Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(std::span<const double> query, Bits& bits) const {
-    require_dimension(query.size());
-    return rounded_.release(round_to_nearest(query, options_.grid), bits);
-  }
-
  private:
-  void require_dimension(std::size_t size) const;
-
   Options options_;
-  Gaussian rounded_;
 };
 
 }  // namespace surety::mechanisms

@@ -26,4 +26,18 @@ void require_same_grid(const Grid& query, const Grid& mechanism) {
                                                        query.log2_step.value(), mechanism.log2_step.value())};
 }
 
+void require_dimension(std::size_t query, std::size_t mechanism) {
+  if (query == mechanism) return;
+  throw Error{ErrorCode::invalid_argument, fmt::format("the query has {} coordinates, must have {}", query, mechanism)};
+}
+
+void round_and_add(std::span<double> values, std::span<const std::int64_t> noise, const Grid& grid) noexcept {
+  const double step = grid.step();
+  const double steps_per_unit = grid.steps_per_unit();
+  double* const value = values.data();
+  for (std::size_t i = 0; i < noise.size(); ++i) {
+    value[i] = static_cast<double>(saturating_add(nearest_integer(value[i] * steps_per_unit), noise[i])) * step;
+  }
+}
+
 }  // namespace surety::mechanisms

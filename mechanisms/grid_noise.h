@@ -22,6 +22,12 @@ namespace surety::mechanisms {
 /// \throws Error{invalid_argument} when the two differ.
 void require_same_grid(const Grid& query, const Grid& mechanism);
 
+/// \throws Error{invalid_argument} when the two differ.
+void require_dimension(std::size_t query, std::size_t mechanism);
+
+/// values[i] becomes (nearest_integer(values[i] / g) + noise[i]) g, within +-(2^62 - 1) steps. \pre As long as each other.
+void round_and_add(std::span<double> values, std::span<const std::int64_t> noise, const Grid& grid) noexcept;
+
 /// `Noise` (a `LatticeNoise`), added to a query on a grid.
 template <class Noise>
 class GridNoise {
@@ -39,6 +45,16 @@ class GridNoise {
     return to_reals(noisy);
   }
 
+  /// The release of `round_to_nearest(values, grid)` from the same bits, over `values`, which the rounding must not bring further apart
+  /// than the sensitivity says: `OnReals` below charges for it. Never throws on a value. What the bits have not reached when they fail
+  /// stays as it was. O(size), and no memory. \throws Error{environment} when the bits fail.
+  template <ReleaseBits Bits>
+  void round_and_release_in_place(std::span<double> values, Bits& bits) const {
+    noise_.for_each_block(values.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
+      round_and_add(values.subspan(first, noise.size()), noise, grid_);
+    });
+  }
+
  protected:
   GridNoise(Noise noise, Grid grid) : noise_{std::move(noise)}, grid_{grid} {}
   [[nodiscard]] const Noise& noise() const noexcept { return noise_; }
@@ -46,6 +62,42 @@ class GridNoise {
  private:
   Noise noise_;
   Grid grid_;
+};
+
+/// `Mechanism` (a `GridNoise` with the sensitivity after rounding) for a query that arrives as real numbers, already summed.
+///
+/// The guarantee is as good as the caller's bound on the sensitivity of what the machine computes: floating-point sums do not keep the
+/// sensitivity that their formula has, unlike `RecordSum`. Coordinates are rounded to the nearest grid point and clamped to +-2^62 steps, a
+/// NaN counts as 0, and the bound must hold with that.
+template <class Mechanism>
+class OnReals {
+ public:
+  [[nodiscard]] Event event() const { return rounded_.event(); }
+
+  /// One release of `query`, rounded to nearest, as of `Mechanism`. Never throws on a value of the query.
+  /// \throws Error{invalid_argument} when the query does not have the mechanism's dimension; Error{environment} when the bits fail.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::vector<double> release(std::span<const double> query, Bits& bits) const {
+    std::vector<double> result{query.begin(), query.end()};
+    release_in_place(result, bits);
+    return result;
+  }
+
+  /// The same values from the same bits, stored over the query. What the bits have not reached when they fail stays as it was: such a
+  /// query must not be published. O(dimension), and no memory. \throws as `release`.
+  template <ReleaseBits Bits>
+  void release_in_place(std::span<double> query, Bits& bits) const {
+    require_dimension(query.size(), dimension_);
+    rounded_.round_and_release_in_place(query, bits);
+  }
+
+ protected:
+  OnReals(Mechanism rounded, std::size_t dimension) : rounded_{std::move(rounded)}, dimension_{dimension} {}
+  [[nodiscard]] const Mechanism& rounded() const noexcept { return rounded_; }
+
+ private:
+  Mechanism rounded_;
+  std::size_t dimension_;
 };
 
 }  // namespace surety::mechanisms

@@ -8,4 +8,12 @@ Laplace::Laplace(Options options)
                 options.grid},
       options_{options} {}
 
+LaplaceOnReals::LaplaceOnReals(Options options)
+    : OnReals{Laplace{{.scale = options.scale,
+                       .sensitivity = after_rounding(options.sensitivity, options.grid, options.dimension),
+                       .grid = options.grid,
+                       .adjacency = options.adjacency}},
+              options.dimension},
+      options_{options} {}
+
 }  // namespace surety::mechanisms

@@ -2,6 +2,8 @@
 // variable of scale b >= scale * sensitivity. That is the grid point nearest to query + noise, so post-processing of the ideal mechanism.
 #pragma once
 
+#include <cstddef>
+
 #include <surety/accounting/event.h>
 #include <surety/mechanisms/exact_rounding.h>
 #include <surety/mechanisms/grid.h>
@@ -30,6 +32,29 @@ class Laplace : public GridNoise<RoundedLaplace> {
   /// What a release is, for the accountants: laplace(scale) under the adjacency of the sensitivity.
   [[nodiscard]] Event event() const { return surety::release(Event::Laplace{options_.scale}, options_.adjacency); }
 
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+
+ private:
+  Options options_;
+};
+
+/// Laplace noise for a query that arrives as real numbers, already summed. Rounding it to the grid is charged to the sensitivity.
+/// `release` and `release_in_place`: grid_noise.h.
+class LaplaceOnReals : public OnReals<Laplace> {
+ public:
+  struct Options {
+    NoiseScale scale;           ///< b over the sensitivity after rounding
+    L1Sensitivity sensitivity;  ///< of the query as computed, before rounding, under `adjacency`
+    Grid grid;
+    std::size_t dimension;  ///< coordinates of the query
+    Adjacency adjacency;
+  };
+
+  /// \throws Error{invalid_argument} as `after_rounding` and `Laplace` do.
+  explicit LaplaceOnReals(Options options);
+
+  /// As of `Laplace`, with the sensitivity after rounding: scale * (sensitivity + g dimension) or slightly more.
+  [[nodiscard]] double scale() const noexcept { return rounded().scale(); }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
  private:

@@ -176,8 +176,38 @@ TEST(GaussianOnReals, RoundsToNearestAndAddsTheNoise) {
   EXPECT_EQ(mechanism.release(query, bits), on_grid.release(rounded, same));
 }
 
+// More than a block, so that blocks meet their places.
+TEST(GaussianOnReals, ReleasesInPlaceWhatTheGridReleases) {
+  constexpr std::size_t dimension = 1000;
+  const GaussianOnReals mechanism{{.multiplier = NoiseMultiplier{2},
+                                   .sensitivity = L2Sensitivity{1000},
+                                   .grid = {-10},
+                                   .dimension = dimension,
+                                   .adjacency = Adjacency::zero_out}};
+  const Gaussian on_grid{{.multiplier = NoiseMultiplier{2},
+                          .sensitivity = after_rounding(L2Sensitivity{1000}, Grid{-10}, dimension),
+                          .grid = {-10},
+                          .adjacency = Adjacency::zero_out}};
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::array odd{std::nan(""), infinity,   -infinity,   1e308,        -1e308,       5e-324,
+                       -0.0,         0.5 / 1024, -0.5 / 1024, 0x1p52 + 0.5, 0x1p51 + 0.75};
+  std::vector<double> query(dimension);
+  for (std::size_t i = 0; i < dimension; ++i) query[i] = i % 3 == 0 ? odd[i / 3 % odd.size()] : std::sin(static_cast<double>(i)) * 1e4;
+  ReplayBits bits{7};
+  ReplayBits same{7};
+  ReplayBits also{7};
+  const auto expected = on_grid.release(round_to_nearest(query, Grid{-10}), same);
+  EXPECT_EQ(mechanism.release(query, also), expected);
+  mechanism.release_in_place(query, bits);
+  EXPECT_EQ(query, expected);
+  EXPECT_EQ(draw_word(bits), draw_word(same));
+}
+
 TEST(GaussianOnReals, RefusesAnotherDimension) {
   ReplayBits bits{1};
+  std::vector<double> two{1.5, 2.5};
+  EXPECT_EQ(refusal([&] { example_on_reals().release_in_place(two, bits); }), "the query has 2 coordinates, must have 9");
+  EXPECT_EQ(two, (std::vector{1.5, 2.5}));
   EXPECT_EQ(refusal([&] { return example_on_reals().release(std::array{1.0}, bits); }), "the query has 1 coordinates, must have 9");
 }
 

@@ -111,6 +111,30 @@ RC_GTEST_PROP(Laplace, ShiftingTheQueryShiftsTheRelease, (std::int32_t shift, st
   RC_ASSERT(shifted[1] - at_zero[1] == -shift / 16.0);
 }
 
+TEST(LaplaceOnReals, ChargesTheRoundingAndReleasesInPlaceWhatTheGridReleases) {
+  constexpr std::size_t dimension = 700;
+  const LaplaceOnReals mechanism{{.scale = NoiseScale{2},
+                                  .sensitivity = L1Sensitivity{3},
+                                  .grid = {-10},
+                                  .dimension = dimension,
+                                  .adjacency = Adjacency::replace_one}};
+  EXPECT_EQ(mechanism.scale(), 2 * (3 + 700.0 / 1024));
+  EXPECT_EQ(mechanism.event(), release(Event::Laplace{NoiseScale{2}}, Adjacency::replace_one));
+  const Laplace on_grid{{.scale = NoiseScale{2},
+                         .sensitivity = after_rounding(L1Sensitivity{3}, Grid{-10}, dimension),
+                         .grid = {-10},
+                         .adjacency = Adjacency::replace_one}};
+  std::vector<double> query(dimension);
+  for (std::size_t i = 0; i < dimension; ++i) query[i] = std::sin(static_cast<double>(i)) * 1e3;
+  query[300] = std::nan("");
+  ReplayBits bits{7};
+  ReplayBits same{7};
+  const auto expected = on_grid.release(round_to_nearest(query, Grid{-10}), same);
+  mechanism.release_in_place(query, bits);
+  EXPECT_EQ(query, expected);
+  EXPECT_EQ(draw_word(bits), draw_word(same));
+}
+
 TEST(Laplace, RefusesAnotherGridAndNoiseOutOfRange) {
   const auto refusal = [](auto&& action) -> std::string {
     try {
