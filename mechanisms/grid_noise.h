@@ -38,11 +38,14 @@ class GridNoise {
   template <ReleaseBits Bits>
   [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
     require_same_grid(query.grid, grid_);
-    GridVector noisy{.grid = query.grid, .steps = std::vector<std::int64_t>(query.steps.size())};
+    std::vector<double> noisy(query.steps.size());
+    const double step = grid_.step();
     noise_.for_each_block(query.steps.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
-      for (std::size_t i = 0; i < noise.size(); ++i) noisy.steps[first + i] = saturating_add(query.steps[first + i], noise[i]);
+      for (std::size_t i = 0; i < noise.size(); ++i) {
+        noisy[first + i] = static_cast<double>(saturating_add(query.steps[first + i], noise[i])) * step;
+      }
     });
-    return to_reals(noisy);
+    return noisy;
   }
 
   /// The release of `round_to_nearest(values, grid)` from the same bits, over `values`, which the rounding must not bring further apart

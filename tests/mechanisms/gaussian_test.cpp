@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -201,6 +202,38 @@ TEST(GaussianOnReals, ReleasesInPlaceWhatTheGridReleases) {
   mechanism.release_in_place(query, bits);
   EXPECT_EQ(query, expected);
   EXPECT_EQ(draw_word(bits), draw_word(same));
+}
+
+// Both ways of the addition: in doubles, and in integers for blocks that hold a number too large for that.
+TEST(RoundAndAdd, IsTheSumOfTheNearestIntegers) {
+  const std::array values{0.0,          -0.0,           0.5,     -0.5, 1.5, -1.5, 2.5, -2.5, 0x1.fffffffffffffp-2, 1e-300,
+                          0x1p51 - 0.5, -0x1p51 + 0.75, 3.25e15, 7.75};
+  const double nan = std::nan("");
+  const std::array<std::int64_t, 8> noises{0,
+                                           -1,
+                                           5,
+                                           (std::int64_t{1} << 51) - 1,
+                                           -(std::int64_t{1} << 51),
+                                           (std::int64_t{1} << 51) + 1,
+                                           std::numeric_limits<std::int64_t>::max(),
+                                           -std::numeric_limits<std::int64_t>::max()};
+  for (const double large : {0.0, 0x1p51, -0x1p51, 0x1p52 + 1, 1e300, nan}) {
+    for (const std::int64_t noise : noises) {
+      for (const Grid grid : {Grid{0}, Grid{-3}}) {
+        std::vector<double> query{values.begin(), values.end()};
+        query.push_back(large);
+        for (auto& value : query) value *= grid.step();
+        const std::vector<std::int64_t> added(query.size(), noise);
+        auto expected = round_to_nearest(query, grid);
+        for (auto& steps : expected.steps) steps = saturating_add(steps, noise);
+        round_and_add(query, added, grid);
+        for (std::size_t i = 0; i < query.size(); ++i) {
+          EXPECT_EQ(std::bit_cast<std::uint64_t>(query[i]), std::bit_cast<std::uint64_t>(to_reals(expected)[i]))
+              << i << " " << large << " " << noise;
+        }
+      }
+    }
+  }
 }
 
 TEST(GaussianOnReals, RefusesAnotherDimension) {
