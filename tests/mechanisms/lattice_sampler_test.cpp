@@ -23,7 +23,7 @@
 
 #include "mechanisms/scripted_bits.h"
 #include "reference/real.h"
-#include "statistical/suite.h"
+#include "statistical/lattice.h"
 
 namespace surety::mechanisms {
 namespace {
@@ -675,15 +675,13 @@ TEST(LatticeSampler, SaturatesAtTheEndsOfInt64) {
 
 // ---- Statistics, as a second line ----
 
-using statistical::sample_size;
-
 TEST(LatticeSampler, RoundedGaussianSamplesFitTheirLaw) {
   for (const double sigma : {8.0, 200.0, 0x1p20 + 0.3}) {
-    std::vector<std::int64_t> samples(sample_size);
+    std::vector<std::int64_t> samples(std::size_t{1} << 22);
     ReplayBits source{20261121};
     LatticeSampler::rounded_gaussian(sigma).fill(samples, source);
-    EXPECT_TRUE(statistical::fits(samples, {sigma})) << sigma;
-    EXPECT_FALSE(statistical::fits(samples, {sigma * 1.005})) << sigma;
+    EXPECT_TRUE(statistical::fits(statistical::judge(statistical::rounded_gaussian(sigma), samples))) << sigma;
+    EXPECT_TRUE(statistical::judge(statistical::rounded_gaussian(sigma * 1.005), samples).alarms()) << sigma;
   }
 }
 
