@@ -1,6 +1,9 @@
-// Samples per second, in bulk, on one core. sampler/<law>/<scale in steps>: exact samplers with SystemBits, results as int64.
-// release/gaussian: noise added to a query and converted to doubles. insecure/*: samplers without exactness or cryptographic bits, for
-// comparison. scalar/*: one sample per call.
+// Samples per second, in bulk. sampler/<law>/<scale in steps>: exact samplers with SystemBits on one thread, results as int64;
+// sampler/<law>_doubles: as doubles on a grid; sampler/two_threads/<law>: two threads, each with its own bits, against the wall clock.
+// release/<law>: noise for 10^6 coordinates of a query on the grid, as doubles; release/<law>_in_place: over 10^6 doubles, rounded to the
+// grid first. insecure/*: samplers without exactness or cryptographic bits, for comparison. scalar/*: one sample per call.
+//
+// asked_for is the least number of items per second that is asked for.
 #include <benchmark/benchmark.h>
 
 #include <boost/random/mersenne_twister.hpp>
@@ -13,6 +16,7 @@
 
 #include <surety/mechanisms/exact_rounding.h>
 #include <surety/mechanisms/gaussian.h>
+#include <surety/mechanisms/laplace.h>
 
 namespace surety::mechanisms {
 namespace {
@@ -22,6 +26,8 @@ constexpr std::size_t batch = 1 << 16;
 void count_items(benchmark::State& state, std::size_t items) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(items));
 }
+
+void ask_for(benchmark::State& state, double millions) { state.counters["asked_for"] = millions * 1e6; }
 
 void fill(benchmark::State& state, const LatticeNoise& noise) {
   SystemBits bits;
@@ -33,12 +39,40 @@ void fill(benchmark::State& state, const LatticeNoise& noise) {
   count_items(state, batch);
 }
 
-std::uint64_t argument(const benchmark::State& state) { return static_cast<std::uint64_t>(state.range(0)); }
+void fill_doubles(benchmark::State& state, const LatticeNoise& noise) {
+  SystemBits bits;
+  std::vector<double> samples(batch);
+  for (auto _ : state) {
+    noise.fill(samples, Grid{-10}, bits);
+    benchmark::DoNotOptimize(samples.data());
+  }
+  count_items(state, batch);
+  ask_for(state, 100);
+}
 
-void gaussian(benchmark::State& state) { fill(state, RoundedGaussian{StepSigma{static_cast<double>(state.range(0))}}); }
-void laplace(benchmark::State& state) { fill(state, RoundedLaplace{StepScale{static_cast<double>(state.range(0))}}); }
-void discrete_gaussian(benchmark::State& state) { fill(state, DiscreteGaussianNoise{{argument(state) * argument(state), 1}}); }
-void discrete_laplace(benchmark::State& state) { fill(state, DiscreteLaplaceNoise{{argument(state), 1}}); }
+std::uint64_t argument(const benchmark::State& state) { return static_cast<std::uint64_t>(state.range(0)); }
+RoundedGaussian gaussian_of(const benchmark::State& state) { return RoundedGaussian{StepSigma{static_cast<double>(state.range(0))}}; }
+RoundedLaplace laplace_of(const benchmark::State& state) { return RoundedLaplace{StepScale{static_cast<double>(state.range(0))}}; }
+
+void gaussian(benchmark::State& state) {
+  fill(state, gaussian_of(state));
+  ask_for(state, 100);
+}
+void laplace(benchmark::State& state) {
+  fill(state, laplace_of(state));
+  ask_for(state, 100);
+}
+void gaussian_doubles(benchmark::State& state) { fill_doubles(state, gaussian_of(state)); }
+void laplace_doubles(benchmark::State& state) { fill_doubles(state, laplace_of(state)); }
+void gaussian_on_threads(benchmark::State& state) { fill(state, gaussian_of(state)); }
+void discrete_gaussian(benchmark::State& state) {
+  fill(state, DiscreteGaussianNoise{{argument(state) * argument(state), 1}});
+  if (state.range(0) <= 100) ask_for(state, 200);
+}
+void discrete_laplace(benchmark::State& state) {
+  fill(state, DiscreteLaplaceNoise{{argument(state), 1}});
+  ask_for(state, 100);
+}
 void geometric(benchmark::State& state) { fill(state, GeometricNoise{{argument(state), 1}}); }
 
 void one_at_a_time(benchmark::State& state) {
@@ -48,13 +82,47 @@ void one_at_a_time(benchmark::State& state) {
   count_items(state, 1);
 }
 
-void release(benchmark::State& state) {
-  const Gaussian mechanism{
-      {.multiplier = NoiseMultiplier{1}, .sensitivity = L2Sensitivity{1024}, .grid = {0}, .adjacency = Adjacency::add_or_remove_one}};
+constexpr std::size_t dimension = 1'000'000;
+
+template <class Mechanism>
+void release(benchmark::State& state, const Mechanism& mechanism) {
   SystemBits bits;
-  const GridVector query{Grid{0}, std::vector<std::int64_t>(1'000'000, 7)};
+  const GridVector query{Grid{-10}, std::vector<std::int64_t>(dimension, 7)};
   for (auto _ : state) benchmark::DoNotOptimize(mechanism.release(query, bits));
-  count_items(state, query.steps.size());
+  count_items(state, dimension);
+}
+
+template <class Mechanism>
+void release_in_place(benchmark::State& state, const Mechanism& mechanism) {
+  SystemBits bits;
+  std::vector<double> gradients(dimension);
+  for (std::size_t i = 0; i < dimension; ++i) gradients[i] = static_cast<double>(i) / 3e4 - 10;
+  for (auto _ : state) {
+    mechanism.release_in_place(gradients, bits);
+    benchmark::DoNotOptimize(gradients.data());
+  }
+  count_items(state, dimension);
+}
+
+// A scale of 1024 steps, nearly.
+const Grid fine{-10};
+constexpr Adjacency any = Adjacency::add_or_remove_one;
+void release_gaussian(benchmark::State& state) {
+  release(state, Gaussian{{.multiplier = NoiseMultiplier{1}, .sensitivity = L2Sensitivity{1}, .grid = fine, .adjacency = any}});
+}
+void release_laplace(benchmark::State& state) {
+  release(state, Laplace{{.scale = NoiseScale{1}, .sensitivity = L1Sensitivity{1}, .grid = fine, .adjacency = any}});
+}
+void gaussian_in_place(benchmark::State& state) {
+  release_in_place(
+      state,
+      GaussianOnReals{
+          {.multiplier = NoiseMultiplier{1}, .sensitivity = L2Sensitivity{0.03}, .grid = fine, .dimension = dimension, .adjacency = any}});
+}
+void laplace_in_place(benchmark::State& state) {
+  release_in_place(
+      state, LaplaceOnReals{
+                 {.scale = NoiseScale{1e-3}, .sensitivity = L1Sensitivity{25}, .grid = fine, .dimension = dimension, .adjacency = any}});
 }
 
 template <class Distribution, class Engine>
@@ -74,7 +142,14 @@ BENCHMARK(laplace)->Name("sampler/laplace")->Arg(1)->Arg(1024)->Arg(1 << 20);
 BENCHMARK(discrete_gaussian)->Name("sampler/discrete_gaussian")->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
 BENCHMARK(discrete_laplace)->Name("sampler/discrete_laplace")->Arg(1)->Arg(10)->Arg(1024);
 BENCHMARK(geometric)->Name("sampler/geometric")->Arg(10)->Arg(1024);
-BENCHMARK(release)->Name("release/gaussian/1024");
+BENCHMARK(gaussian_doubles)->Name("sampler/gaussian_doubles")->Arg(1024)->Arg(1 << 20);
+BENCHMARK(laplace_doubles)->Name("sampler/laplace_doubles")->Arg(1024)->Arg(1 << 20);
+BENCHMARK(gaussian_on_threads)->Name("sampler/one_thread/gaussian")->Arg(1024)->Threads(1)->UseRealTime();
+BENCHMARK(gaussian_on_threads)->Name("sampler/two_threads/gaussian")->Arg(1024)->Threads(2)->UseRealTime();
+BENCHMARK(release_gaussian)->Name("release/gaussian/1024");
+BENCHMARK(release_laplace)->Name("release/laplace/1024");
+BENCHMARK(gaussian_in_place)->Name("release/gaussian_in_place/1024");
+BENCHMARK(laplace_in_place)->Name("release/laplace_in_place/1024");
 BENCHMARK(one_at_a_time)->Name("scalar/gaussian")->Arg(1)->Arg(1024);
 BENCHMARK(insecure<std::normal_distribution<double>, std::mt19937_64>)->Name("insecure/std_normal_mt19937_64");
 BENCHMARK(insecure<boost::random::normal_distribution<double>, boost::random::mt19937_64>)->Name("insecure/boost_ziggurat_mt19937_64");

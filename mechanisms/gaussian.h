@@ -6,14 +6,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
 
 #include <surety/accounting/event.h>
 #include <surety/mechanisms/exact_rounding.h>
 #include <surety/mechanisms/grid.h>
-#include <surety/mechanisms/random_bits.h>
+#include <surety/mechanisms/grid_noise.h>
 #include <surety/mechanisms/sensitivity.h>
 
 namespace surety::mechanisms {
@@ -24,8 +21,9 @@ namespace surety::mechanisms {
 /// no grid has such a step.
 [[nodiscard]] Grid grid_for(L2Sensitivity sensitivity, NoiseMultiplier multiplier);
 
-/// Gaussian noise for a query on a grid, as `RecordSum::sum` is.
-class Gaussian {
+/// Gaussian noise for a query on a grid, as `RecordSum::sum` is: `release` (grid_noise.h) adds round(sigma N_i / g) steps to coordinate i,
+/// for independent ideal N_i.
+class Gaussian : public GridNoise<RoundedGaussian> {
  public:
   struct Options {
     NoiseMultiplier multiplier;  ///< sigma over sensitivity
@@ -39,38 +37,20 @@ class Gaussian {
   explicit Gaussian(Options options);
 
   /// Standard deviation of the ideal noise in data units: at least multiplier * sensitivity, and at most one rounding above it.
-  [[nodiscard]] double sigma() const noexcept { return noise_.sigma().value() * options_.grid.step(); }
+  [[nodiscard]] double sigma() const noexcept { return noise().sigma().value() * options_.grid.step(); }
 
   /// What a release is, for the accountants: gaussian(multiplier) under the adjacency of the sensitivity.
   [[nodiscard]] Event event() const { return surety::gaussian(options_.multiplier, options_.adjacency); }
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
-  /// One release of `query`: coordinate i is (query.steps[i] + round(sigma N_i / g)) g for independent ideal N_i, within +-(2^62 - 1)
-  /// steps, as a double: exact up to 2^53 steps and the nearest double beyond. Never throws on a value of the query. O(dimension). \throws
-  /// Error{invalid_argument} when the query lives on another grid; Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
-    require_same_grid(query.grid);
-    GridVector noisy{.grid = query.grid, .steps = std::vector<std::int64_t>(query.steps.size())};
-    noise_.for_each_block(query.steps.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
-      for (std::size_t i = 0; i < noise.size(); ++i) noisy.steps[first + i] = saturating_add(query.steps[first + i], noise[i]);
-    });
-    return to_reals(noisy);
-  }
-
  private:
-  void require_same_grid(const Grid& grid) const;
-
   Options options_;
-  RoundedGaussian noise_;
 };
 
 /// Gaussian noise for a query that arrives as real numbers, already summed. Rounding it to the grid is charged to the sensitivity.
-///
-/// The guarantee is as good as the caller's bound on the sensitivity of what the machine computes: floating-point sums do not keep the
-/// sensitivity that their formula has, unlike `RecordSum`. A NaN coordinate counts as 0, and the bound must hold with that.
-class GaussianOnReals {
+/// `release` and `release_in_place`: grid_noise.h.
+class GaussianOnReals : public OnReals<Gaussian> {
  public:
   struct Options {
     NoiseMultiplier multiplier;  ///< sigma over the sensitivity after rounding
@@ -84,23 +64,11 @@ class GaussianOnReals {
   explicit GaussianOnReals(Options options);
 
   /// As of `Gaussian`, with the sensitivity after rounding: multiplier * (sensitivity + g sqrt(dimension)) or slightly more.
-  [[nodiscard]] double sigma() const noexcept { return rounded_.sigma(); }
-  [[nodiscard]] Event event() const { return rounded_.event(); }
+  [[nodiscard]] double sigma() const noexcept { return rounded().sigma(); }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
-  /// One release of `query`, rounded to nearest, as `Gaussian::release`. Never throws on a value of the query.
-  /// \throws Error{invalid_argument} when the query does not have `dimension` coordinates; Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(std::span<const double> query, Bits& bits) const {
-    require_dimension(query.size());
-    return rounded_.release(round_to_nearest(query, options_.grid), bits);
-  }
-
  private:
-  void require_dimension(std::size_t size) const;
-
   Options options_;
-  Gaussian rounded_;
 };
 
 }  // namespace surety::mechanisms

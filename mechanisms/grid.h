@@ -3,6 +3,7 @@
 // its low-order bits.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -44,7 +45,13 @@ inline constexpr std::int64_t largest_sum = std::int64_t{1} << 62;
 ///
 /// For noise that saturates at the ends of int64, this is the clamped value of exact + *unsaturated* noise: when the noise saturates, the
 /// sum is beyond +-(largest_sum - 1) in both cases. So the result is post-processing of the ideal sum.
-[[nodiscard]] std::int64_t saturating_add(std::int64_t exact, std::int64_t noise) noexcept;
+[[nodiscard]] inline std::int64_t saturating_add(std::int64_t exact, std::int64_t noise) noexcept {
+  constexpr std::int64_t largest_result = largest_sum - 1;
+  std::int64_t sum = 0;
+  // Only terms of one sign overflow, and then the noise alone is beyond the largest result.
+  if (__builtin_add_overflow(std::clamp(exact, -largest_sum, largest_sum), noise, &sum)) sum = noise;
+  return std::clamp(sum, -largest_result, largest_result);
+}
 
 /// A vector on a grid: coordinate i is steps[i] * grid.step().
 struct GridVector {
@@ -54,6 +61,16 @@ struct GridVector {
 };
 
 namespace mechanisms {
+
+/// The nearest integer, halves away from zero, saturating at +-largest_sum; 0 for a NaN. Without a branch that depends on the value.
+[[nodiscard]] inline std::int64_t nearest_integer(double value) noexcept {
+  constexpr auto largest = static_cast<double>(largest_sum);
+  const double number = value == value ? value : 0;
+  const double clamped = number > largest ? largest : number < -largest ? -largest : number;
+  const auto whole = static_cast<std::int64_t>(clamped);     // toward zero
+  const double rest = clamped - static_cast<double>(whole);  // exact: 0 from 2^53 on
+  return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);
+}
 
 /// The nearest grid point in every coordinate, halves away from zero, saturating at +-largest_sum steps. A NaN counts as 0, so the
 /// caller's sensitivity must hold for the query so completed. Never throws on a value. O(dimension).

@@ -2,19 +2,18 @@
 // variable of scale b >= scale * sensitivity. That is the grid point nearest to query + noise, so post-processing of the ideal mechanism.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <vector>
+#include <cstddef>
 
 #include <surety/accounting/event.h>
+#include <surety/mechanisms/exact_rounding.h>
 #include <surety/mechanisms/grid.h>
-#include <surety/mechanisms/random_bits.h>
+#include <surety/mechanisms/grid_noise.h>
 #include <surety/mechanisms/sensitivity.h>
 
 namespace surety::mechanisms {
 
-/// Laplace noise for a query on a grid.
-class Laplace {
+/// Laplace noise for a query on a grid: `release` (grid_noise.h) adds round(b L_i / g) steps to coordinate i, for independent ideal L_i.
+class Laplace : public GridNoise<RoundedLaplace> {
  public:
   struct Options {
     NoiseScale scale;           ///< b over sensitivity
@@ -28,33 +27,38 @@ class Laplace {
 
   /// b of the ideal noise, of density exp(-|x| / b) / 2b, in data units: at least scale * sensitivity, and at most one rounding above it.
   /// The standard deviation is sqrt(2) times that.
-  [[nodiscard]] double scale() const noexcept { return steps_ * options_.grid.step(); }
+  [[nodiscard]] double scale() const noexcept { return noise().scale().value() * options_.grid.step(); }
 
   /// What a release is, for the accountants: laplace(scale) under the adjacency of the sensitivity.
   [[nodiscard]] Event event() const { return surety::release(Event::Laplace{options_.scale}, options_.adjacency); }
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
-  /// One release of `query`, in the form of `Gaussian::release`: coordinate i is (query.steps[i] + round(b L_i / g)) g for independent
-  /// ideal L_i, within +-(2^62 - 1) steps. Never throws on a value of the query. Draws one word for each coordinate, and with probability
-  /// about 2^-60 max(1, b / g) a second one. Some 20 microseconds a coordinate. \throws Error{invalid_argument} when the query lives on
-  /// another grid; Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
-    require_same_grid(query.grid);
-    GridVector noisy{.grid = query.grid, .steps = {}};
-    noisy.steps.reserve(query.steps.size());
-    for (const std::int64_t steps : query.steps) noisy.steps.push_back(saturating_add(steps, draw([&bits] { return draw_word(bits); })));
-    return to_reals(noisy);
-  }
+ private:
+  Options options_;
+};
+
+/// Laplace noise for a query that arrives as real numbers, already summed. Rounding it to the grid is charged to the sensitivity.
+/// `release` and `release_in_place`: grid_noise.h.
+class LaplaceOnReals : public OnReals<Laplace> {
+ public:
+  struct Options {
+    NoiseScale scale;           ///< b over the sensitivity after rounding
+    L1Sensitivity sensitivity;  ///< of the query as computed, before rounding, under `adjacency`
+    Grid grid;
+    std::size_t dimension;  ///< coordinates of the query
+    Adjacency adjacency;
+  };
+
+  /// \throws Error{invalid_argument} as `after_rounding` and `Laplace` do.
+  explicit LaplaceOnReals(Options options);
+
+  /// As of `Laplace`, with the sensitivity after rounding: scale * (sensitivity + g dimension) or slightly more.
+  [[nodiscard]] double scale() const noexcept { return rounded().scale(); }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
 
  private:
-  void require_same_grid(const Grid& grid) const;
-  /// round(b L / g), saturating at the ends of int64: P(|k| >= j) = exp(-(j - 1/2) g / b) for j >= 1, exactly.
-  [[nodiscard]] std::int64_t draw(const std::function<std::uint64_t()>& next_word) const;
-
   Options options_;
-  double steps_;  ///< b in grid steps
 };
 
 }  // namespace surety::mechanisms

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include <surety/mechanisms/grid.h>
 #include <surety/mechanisms/lattice_sampler.h>
 #include <surety/mechanisms/random_bits.h>
 
@@ -26,6 +27,16 @@ class LatticeNoise {
   template <ReleaseBits Bits>
   void fill(std::span<std::int64_t> noise, Bits& bits) const {
     sampler_.fill(noise, bits);
+  }
+
+  /// The same samples in data units of `grid`: exact up to 2^53 steps and the nearest double beyond.
+  template <ReleaseBits Bits>
+  void fill(std::span<double> noise, const Grid& grid, Bits& bits) const {
+    const double step = grid.step();
+    sampler_.for_each_block(noise.size(), bits, [&](std::size_t first, std::span<const std::int64_t> steps) {
+      double* const out = noise.data() + first;
+      for (std::size_t i = 0; i < steps.size(); ++i) out[i] = static_cast<double>(steps[i]) * step;
+    });
   }
 
   /// The same samples as `fill`, handed out block by block: `use(std::size_t first, std::span<const std::int64_t>)`.

@@ -31,15 +31,24 @@ constexpr double narrow_limit = 128;
 /// would be narrower than a step.
 constexpr double narrow_limit_of_erfc = 32;
 /// Blocks per scale of a wide law: from 2^5 to 2^6.
-constexpr int log2_blocks_per_scale = 5;
+constexpr int log2_blocks_per_scale = 6;
 /// The tail begins where the density has fallen to about e^-17 of its largest, so that what handles it may be slow.
 constexpr double log_tail_start = 17;
 
-constexpr int slot_bits = 12;
-constexpr int rest_bits = 32;
-constexpr int narrow_digits = 63;                        // of T in the word of a narrow law
-constexpr int wide_digits = slot_bits + rest_bits;       // and in the first word of a wide one
-constexpr int acceptance_digits = 64 - 1 - wide_digits;  // of U, of which the table looks at 16
+constexpr int narrow_digits = 63;  // of T in the word of a narrow law; bit 0 is the sign
+// From high to low, the first word of a wide law has:
+constexpr int wide_digits = 28;        // of T, all that the table compares, also of a narrow law
+constexpr int place_digits = 19;       // of V, after one bit for the sign
+constexpr int acceptance_digits = 16;  // of U
+constexpr int sign_shift = place_digits + acceptance_digits;
+static_assert(wide_digits + 1 + sign_shift == 64);
+
+// A slot of the table has the digits of T where a word has them, then the index (12 bits), and in the lowest bits what U must be below.
+constexpr int slot_bits = 12;  // the digits of T that choose the slot
+constexpr int index_bits = 12;
+constexpr int index_shift = acceptance_digits;
+constexpr std::uint64_t below_table_digits = std::uint64_t{1} << (64 - wide_digits);
+static_assert(index_shift + index_bits <= 64 - wide_digits);
 
 /// `value` as a point: both halves and their sum are exact.
 Interval exactly(std::uint64_t value, mpfr_prec_t precision) {
@@ -69,6 +78,9 @@ class LazyReal {
   LazyReal(std::uint64_t digits, int count) : first_{digits}, count_{count} {}
 
   void extend(std::uint64_t word) { more_.push_back(word); }
+  [[nodiscard]] bool is_extended() const { return !more_.empty(); }
+  /// Its first 63 digits. \pre They are known, and not all from the start.
+  [[nodiscard]] std::uint64_t first_63() const { return first_ << (63 - count_) | more_.front() >> (count_ + 1); }
   /// Enough for `low` and `high` to be exact.
   [[nodiscard]] mpfr_prec_t precision() const { return first_precision + 64 * static_cast<mpfr_prec_t>(more_.size()); }
   [[nodiscard]] Interval low(mpfr_prec_t precision) const { return end(0, precision); }
@@ -142,9 +154,12 @@ struct LatticeSampler::Tables {
     const double scale = law.approximate_scale();
     is_wide = scale > (law.is_gaussian() && law.is_rounded() ? narrow_limit_of_erfc : narrow_limit);
     if (is_wide) {
-      log2_width = std::ilogb(scale) - log2_blocks_per_scale;
+      log2_width = std::max(0, std::ilogb(scale) - log2_blocks_per_scale);
+      // The nearest integer takes one digit more than the integer below.
+      has_second_word = log2_width + 1 > place_digits;
       const double blocks_per_scale = std::ldexp(scale, -log2_width);
       tail = static_cast<std::uint64_t>(blocks_per_scale * (law.is_gaussian() ? std::sqrt(2 * log_tail_start) : log_tail_start));
+      step_in_blocks = std::ldexp(1.0, -log2_width);
       rate = rate_at(first_precision).enclosure().upper;
       set_tail_piece();
       set_acceptances();
@@ -300,11 +315,12 @@ struct LatticeSampler::Tables {
 
   // ---- Slots ----
 
-  /// From high to low: 32 digits of the one threshold in the slot, the index below it (16 bits), what U's first 16 digits must be below
-  /// (16 bits; 0 where the table does not decide).
-  static constexpr std::uint64_t pack(std::uint64_t rest, std::uint64_t index, std::uint64_t acceptance) {
-    return rest << 32 | index << 16 | acceptance;
+  /// The first digits of the one threshold in the slot, or of the slot where there is none; the index of a T above it; what U's first
+  /// digits must be below, 0 where the table does not decide.
+  static constexpr std::uint64_t pack(std::uint64_t digits, std::uint64_t index, std::uint64_t acceptance) {
+    return digits << (64 - wide_digits) | index << index_shift | acceptance;
   }
+  static constexpr std::uint64_t index_of(std::uint64_t slot) { return slot >> index_shift & ((1U << index_bits) - 1); }
 
   void set_slots() {
     slots.resize(std::size_t{1} << slot_bits);
@@ -314,9 +330,10 @@ struct LatticeSampler::Tables {
     for (std::size_t slot = slots.size(); slot-- > 0;) {
       const std::size_t before = index;
       while (index < thresholds.size() && thresholds[index] >> below_slot == slot) ++index;
-      const std::uint64_t rest = index == before ? 0 : thresholds[before] >> (below_slot - rest_bits) & 0xffffffff;
+      const std::uint64_t digits =
+          index == before ? slot << (wide_digits - slot_bits) : thresholds[before] >> (narrow_digits - wide_digits);
       const bool decides = index - before <= 1 && index < tail;
-      slots[slot] = pack(rest, before, decides ? acceptance_of(before, index) : 0);
+      slots[slot] = pack(digits, before, decides ? acceptance_of(before, index) : 0);
     }
   }
 
@@ -371,15 +388,29 @@ struct LatticeSampler::Tables {
   /// The same with the help of the table.
   [[nodiscard]] std::uint64_t look_up(LazyReal& t, std::uint64_t digits, int count, const NextWord& next) const {
     const int shift = narrow_digits - count;
-    const auto undecided =
-        std::partition_point(thresholds.begin(), thresholds.end(), [&](std::uint64_t threshold) { return threshold >> shift > digits; });
+    // Between the indices that the slot starts and ends with.
+    const std::uint64_t slot = digits >> (count - slot_bits);
+    const std::uint64_t first = index_of(slots[slot]);
+    const std::uint64_t last = slot == 0 ? tail : index_of(slots[slot - 1]);
+    const auto undecided = std::partition_point(thresholds.begin() + static_cast<std::ptrdiff_t>(first),
+                                                thresholds.begin() + static_cast<std::ptrdiff_t>(last),
+                                                [&](std::uint64_t threshold) { return threshold >> shift > digits; });
     auto index = static_cast<std::uint64_t>(undecided - thresholds.begin());
-    while (index < tail && thresholds[index] >> shift == digits && reaches(t, index + 1, next)) ++index;
+    while (index < tail && thresholds[index] >> shift == digits && reaches_by_table(t, index + 1, count, next)) ++index;
     return index == tail && !is_wide ? search(t, tail, next) : index;
   }
 
-  /// Whether U < 2^halvings exp(-loss) for the place y = start + 2^log2_scale V in blocks after block i. Draws a word for U, and then one
-  /// for each of V (of a rounded law) and U as long as what is known of them does not decide.
+  /// Whether T < S(j), whose first digits are those of T. \pre 1 <= j <= tail.
+  [[nodiscard]] bool reaches_by_table(LazyReal& t, std::uint64_t j, int count, const NextWord& next) const {
+    if (count < narrow_digits) {
+      if (!t.is_extended()) t.extend(next());
+      if (t.first_63() != thresholds[j - 1]) return t.first_63() < thresholds[j - 1];
+    }
+    return reaches(t, j, next);
+  }
+
+  /// Whether U < 2^halvings exp(-loss) for the place y = start + 2^log2_scale V in blocks after block i. Draws a word for each of V (of a
+  /// rounded law) and U as long as what is known of them does not decide.
   [[nodiscard]] bool accepts(std::uint64_t i, std::uint64_t start, int log2_scale, LazyReal& v, LazyReal& u, std::uint64_t halvings,
                              const NextWord& next) const {
     for (mpfr_prec_t precision = std::max(u.precision(), v.precision()) + 64;;) {
@@ -408,82 +439,124 @@ struct LatticeSampler::Tables {
     return ((v >> (63 - log2_width - log2_pieces)) + (law.is_rounded() ? 1 : 0)) >> 1;
   }
 
-  [[nodiscard]] LazyReal place(std::uint64_t v, int log2_pieces) const {
-    if (law.is_rounded()) return {v, 64};
-    const int digits = log2_width + log2_pieces;
-    return {v >> (64 - digits), digits};
+  /// The digits of V that a sample's words have, from the highest bit on, and how many.
+  [[nodiscard]] std::uint64_t place_of(const std::uint64_t* words) const {
+    const std::uint64_t first = words[0] >> acceptance_digits << (64 - place_digits);
+    return has_second_word ? first | words[1] >> place_digits : first;
   }
+  [[nodiscard]] int known_place_digits() const { return has_second_word ? 64 : place_digits; }
+
+  /// V as acceptance knows it: of a discrete law, the digits of the integer below.
+  [[nodiscard]] LazyReal place(std::uint64_t v, int known, int log2_pieces) const {
+    const int digits = law.is_rounded() ? known : log2_width + log2_pieces;
+    return {digits == 0 ? 0 : v >> (64 - digits), digits};
+  }
+
+  [[nodiscard]] static std::uint64_t u_digits_of(std::uint64_t word) { return word & ((1U << acceptance_digits) - 1); }
 
   template <bool by_table>
   [[nodiscard]] std::int64_t settle(const std::uint64_t* words, const NextWord& next) const {
-    const bool negative = law.two_sided && (words[0] & 1) != 0;
-    const auto with_sign = [negative](std::int64_t magnitude) { return negative ? -magnitude : magnitude; };
     const int count = is_wide ? wide_digits : narrow_digits;
-    const std::uint64_t digits = words[0] >> (64 - count);
-    LazyReal t{digits, count};
-    const std::uint64_t index = by_table ? look_up(t, digits, count, next) : search(t, 0, next);
-    if (!is_wide) return with_sign(static_cast<std::int64_t>(std::min<std::uint64_t>(index, saturation)));
+    const int sign_at = is_wide ? sign_shift : 0;
+    std::array<std::uint64_t, 2> fresh;
+    for (;;) {
+      const bool negative = law.two_sided && (words[0] >> sign_at & 1) != 0;
+      const auto with_sign = [negative](std::int64_t magnitude) { return negative ? -magnitude : magnitude; };
+      const std::uint64_t digits = words[0] >> (64 - count);
+      LazyReal t{digits, count};
+      const std::uint64_t index = by_table ? look_up(t, digits, count, next) : search(t, 0, next);
+      if (!is_wide) return with_sign(static_cast<std::int64_t>(std::min<std::uint64_t>(index, saturation)));
 
-    const auto magnitude = index < tail ? settle_in_block<by_table>(index, words, negative, next) : settle_in_tail(words, next);
-    if (magnitude) return with_sign(*magnitude);
-    const std::array<std::uint64_t, 2> fresh{next(), next()};
-    return settle<by_table>(fresh.data(), next);
+      const auto magnitude = index < tail ? settle_in_block<by_table>(index, words, negative, next) : settle_in_tail(words, next);
+      if (magnitude) return with_sign(*magnitude);
+      fresh[0] = next();
+      if (has_second_word) fresh[1] = next();
+      words = fresh.data();
+    }
   }
 
   template <bool by_table>
   [[nodiscard]] std::optional<std::int64_t> settle_in_block(std::uint64_t i, const std::uint64_t* words, bool negative,
                                                             const NextWord& next) const {
-    const std::uint64_t place_in_block = offset(words[1], 0);
+    const std::uint64_t v_digits = place_of(words);
+    const std::uint64_t place_in_block = offset(v_digits, 0);
     const auto magnitude = static_cast<std::int64_t>((i << log2_width) + place_in_block);
     if (magnitude == 0 && negative && has_halved_zero()) return std::nullopt;
-    const std::uint64_t u_digits = words[0] >> 1 & ((1U << acceptance_digits) - 1);
-    if (u_digits >> (acceptance_digits - 16) < acceptances[i]) return magnitude;
-    const std::uint64_t more = next();
-    if constexpr (by_table) {
-      // The errors of both sides stay below 2^-46 together.
-      const double v =
-          law.is_rounded() ? std::ldexp(static_cast<double>(words[1]), -64) : std::ldexp(static_cast<double>(place_in_block), -log2_width);
-      const double lost = law.is_gaussian() ? (2 * static_cast<double>(i) + v) * v * rate : v * rate;
-      const double ratio = exp_of_minus(lost);
-      const double u = (static_cast<double>(u_digits) + static_cast<double>(more) * 0x1p-64) * (1.0 / (1U << acceptance_digits));
-      if (u < ratio - 0x1p-40) return magnitude;
-      if (u > ratio + 0x1p-40) return std::nullopt;
-    }
-    LazyReal v = place(words[1], 0);
+    const std::uint64_t u_digits = u_digits_of(words[0]);
+    if (u_digits < acceptances[i]) return magnitude;
+
+    LazyReal v = place(v_digits, known_place_digits(), 0);
     LazyReal u{u_digits, acceptance_digits};
-    u.extend(more);
+    if constexpr (by_table) {
+      constexpr double margin = 0x1p-40;  // the errors of both sides stay below 2^-46 together
+      constexpr double u_unit = 1.0 / (1U << acceptance_digits);
+      const auto block = static_cast<double>(i);
+      const auto lost = [&](double y) { return law.is_gaussian() ? (2 * block + y) * y * rate : y * rate; };
+      // The ratio is between those at v and at v + v_unit: within v_unit times the steepest slope of the loss.
+      const double v_unit = law.is_rounded() ? (has_second_word ? 0x1p-64 : 1.0 / (1U << place_digits)) : 0;
+      const double spread = v_unit * (law.is_gaussian() ? 2 * block + 2 : 1) * rate;
+      const double v_low =
+          law.is_rounded() ? static_cast<double>(v_digits) * 0x1p-64 : static_cast<double>(place_in_block) * step_in_blocks;
+      const double u_low = static_cast<double>(u_digits) * u_unit;
+      const double u_high = u_low + u_unit;
+      const double x = lost(v_low);
+      // 1 - x <= exp(-x) <= 1 - x + x^2 / 2 mostly tells.
+      if (u_high < 1 - x - spread - margin) return magnitude;
+      if (u_low > 1 - x + x * x / 2 + margin) return std::nullopt;
+      const double ratio = exp_of_minus(x);
+      if (u_high < ratio - spread - margin) return magnitude;
+      if (u_low > ratio + margin) return std::nullopt;
+      if (u_low < ratio - margin && u_high > ratio + margin) {  // in doubt for every ratio that V leaves open
+        double v_known = v_low;
+        if (law.is_rounded()) {
+          const std::uint64_t more = next();
+          v.extend(more);
+          v_known += static_cast<double>(more) * 0x1p-64 * v_unit;
+        }
+        const std::uint64_t more = next();
+        u.extend(more);
+        const double u_known = u_low + static_cast<double>(more) * 0x1p-64 * u_unit;
+        const double ratio_known = exp_of_minus(lost(v_known));
+        if (u_known < ratio_known - margin) return magnitude;
+        if (u_known > ratio_known + margin) return std::nullopt;
+      }
+    }
     if (accepts(i, 0, 0, v, u, 0, next)) return magnitude;
     return std::nullopt;
   }
 
   [[nodiscard]] std::optional<std::int64_t> settle_in_tail(const std::uint64_t* words, const NextWord& next) const {
+    // A place in a piece may take more digits than one word has.
+    std::uint64_t v_digits = place_of(words);
+    if (!has_second_word) v_digits |= next() >> place_digits;
     // The piece: as many as there are ones before the first zero.
     std::uint64_t piece = 0;
     std::uint64_t ones = next();
     for (; ones == ~std::uint64_t{0}; ones = next()) piece += 64;
     piece += static_cast<std::uint64_t>(std::countl_one(ones));
     const std::uint64_t start = piece << log2_piece;
-    const Wide magnitude = (static_cast<Wide>(tail + start) << log2_width) + static_cast<Wide>(offset(words[1], log2_piece));
-    LazyReal v = place(words[1], log2_piece);
-    LazyReal u{words[0] >> 1 & ((1U << acceptance_digits) - 1), acceptance_digits};
-    u.extend(next());
+    const Wide magnitude = (static_cast<Wide>(tail + start) << log2_width) + static_cast<Wide>(offset(v_digits, log2_piece));
+    LazyReal v = place(v_digits, 64, log2_piece);
+    LazyReal u{u_digits_of(words[0]), acceptance_digits};
     if (accepts(tail, start, log2_piece, v, u, piece, next)) return clamp_to_saturation(magnitude);
     return std::nullopt;
   }
 
   Law law;
   bool is_wide = false;
-  std::uint64_t tail = 0;  ///< the index of the tail, and the number of thresholds
-  int log2_width = 0;      ///< of a block
-  int log2_piece = 0;      ///< blocks in a piece of the tail
+  bool has_second_word = false;  ///< to each sample of a wide law
+  std::uint64_t tail = 0;        ///< the index of the tail, and the number of thresholds
+  int log2_width = 0;            ///< of a block
+  int log2_piece = 0;            ///< blocks in a piece of the tail
   double rate = 0;
+  double step_in_blocks = 0;
   std::vector<std::uint64_t> thresholds;
   std::vector<std::uint16_t> acceptances;
   std::vector<std::uint64_t> slots;
 };
 
 LatticeSampler::LatticeSampler(Law law) : tables_{std::make_shared<const Tables>(std::move(law))} {
-  words_per_sample_ = tables_->is_wide ? 2 : 1;
+  words_per_sample_ = tables_->has_second_word ? 2 : 1;
 }
 
 LatticeSampler LatticeSampler::rounded_gaussian(double sigma) {
@@ -529,53 +602,79 @@ LatticeSampler LatticeSampler::geometric(Rational scale) {
        }}};
 }
 
+bool LatticeSampler::is_wide() const noexcept { return tables_->is_wide; }
 int LatticeSampler::log2_block_width() const noexcept { return tables_->log2_width; }
 int LatticeSampler::log2_tail_piece() const noexcept { return tables_->log2_piece; }
 std::span<const std::uint64_t> LatticeSampler::thresholds() const noexcept { return tables_->thresholds; }
 std::span<const std::uint16_t> LatticeSampler::acceptances() const noexcept { return tables_->acceptances; }
 
-void LatticeSampler::decode(const std::uint64_t* words, std::span<std::int64_t> samples, const NextWord& next) const {
-  const Tables& tables = *tables_;
+// The loops below have no branch that depends on a sample. They write the places of undecided samples to `undecided` and return their
+// number.
+
+template <bool has_second_word>
+std::size_t LatticeSampler::decode_wide(const Tables& tables, const std::uint64_t* words, std::span<std::int64_t> samples,
+                                        std::uint16_t* undecided) {
   const std::uint64_t* const slots = tables.slots.data();
   const std::uint64_t sign_bit = tables.law.two_sided ? 1 : 0;
-  std::array<std::uint16_t, block> undecided;
-  std::size_t count = 0;
+  const int width = tables.log2_width;
+  // Half a step, in the digits of a word's end or of V.
+  const bool is_rounded = tables.law.is_rounded();
+  const std::uint64_t half_step = is_rounded ? std::uint64_t{1} << (has_second_word ? 0 : sign_shift - 1 - width) : 0;
+  // Magnitude 0 of a discrete law has one sign.
+  const std::uint64_t least = tables.has_halved_zero() ? 1 : 0;
   std::int64_t* const out = samples.data();
-  const std::size_t size = std::min(samples.size(), block);
-  if (tables.is_wide) {
-    const int width = tables.log2_width;
-    const std::uint64_t half = tables.law.is_rounded() ? 1 : 0;
-    // Magnitude 0 of a discrete law has one sign.
-    const std::uint64_t least = tables.has_halved_zero() ? 1 : 0;
-    for (std::size_t k = 0; k < size; ++k) {
-      const std::uint64_t word = words[2 * k];
-      const std::uint64_t slot = slots[word >> (64 - slot_bits)];
-      const auto rest = static_cast<std::uint32_t>(word >> (64 - wide_digits));
-      const auto threshold = static_cast<std::uint32_t>(slot >> 32);
-      const std::uint64_t index = (slot >> 16 & 0xffff) + (rest < threshold ? 1 : 0);
-      const std::uint64_t magnitude = (index << width) + (((words[2 * k + 1] >> (63 - width)) + half) >> 1);
-      const std::uint64_t sign = -(word & sign_bit);
-      out[k] = static_cast<std::int64_t>((magnitude ^ sign) - sign);
-      const bool decided = (word >> 4 & 0xffff) < (slot & 0xffff) && rest != threshold && magnitude >= least;
-      undecided[count] = static_cast<std::uint16_t>(k);
-      count += decided ? 0 : 1;
+  const std::size_t size = samples.size();
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < size; ++k) {
+    const std::uint64_t word = words[has_second_word ? 2 * k : k];
+    const std::uint64_t slot = slots[word >> (64 - slot_bits)];
+    // Both begin with digits of T: they decide unless these are the same.
+    const std::uint64_t index = Tables::index_of(slot) + (word < slot ? 1 : 0);
+    std::uint64_t magnitude = 0;
+    if constexpr (has_second_word) {
+      const std::uint64_t place = word >> acceptance_digits << (64 - place_digits) | words[2 * k + 1] >> place_digits;
+      magnitude = (index << width) + (((place >> (63 - width)) + half_step) >> 1);
+    } else {
+      // The block and the digits of V as one number; what is below them falls away.
+      constexpr std::uint64_t below_sign = (std::uint64_t{1} << sign_shift) - 1;
+      magnitude = ((index << sign_shift) + (word & below_sign) + half_step) >> (sign_shift - width);
     }
-    for (std::size_t i = 0; i < count; ++i) out[undecided[i]] = tables.settle<true>(words + 2 * undecided[i], next);
-  } else {
-    for (std::size_t k = 0; k < size; ++k) {
-      const std::uint64_t word = words[k];
-      const std::uint64_t slot = slots[word >> (64 - slot_bits)];
-      const auto rest = static_cast<std::uint32_t>(word >> (64 - wide_digits));
-      const auto threshold = static_cast<std::uint32_t>(slot >> 32);
-      const std::uint64_t magnitude = (slot >> 16 & 0xffff) + (rest < threshold ? 1 : 0);
-      const std::uint64_t sign = -(word & sign_bit);
-      out[k] = static_cast<std::int64_t>((magnitude ^ sign) - sign);
-      const bool decided = (slot & 0xffff) != 0 && rest != threshold;
-      undecided[count] = static_cast<std::uint16_t>(k);
-      count += decided ? 0 : 1;
-    }
-    for (std::size_t i = 0; i < count; ++i) out[undecided[i]] = tables.settle<true>(words + undecided[i], next);
+    const std::uint64_t sign = -(word >> sign_shift & sign_bit);
+    out[k] = static_cast<std::int64_t>((magnitude ^ sign) - sign);
+    const bool refused = static_cast<std::uint16_t>(word) >= static_cast<std::uint16_t>(slot);
+    const bool equal = (word ^ slot) < below_table_digits;
+    undecided[count] = static_cast<std::uint16_t>(k);
+    count += (refused ? 1U : 0U) | (equal ? 1U : 0U) | (magnitude < least ? 1U : 0U);
   }
+  return count;
+}
+
+std::size_t LatticeSampler::decode_narrow(const Tables& tables, const std::uint64_t* words, std::span<std::int64_t> samples,
+                                          std::uint16_t* undecided) {
+  const std::uint64_t* const slots = tables.slots.data();
+  const std::uint64_t sign_bit = tables.law.two_sided ? 1 : 0;
+  std::int64_t* const out = samples.data();
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < samples.size(); ++k) {
+    const std::uint64_t word = words[k];
+    const std::uint64_t slot = slots[word >> (64 - slot_bits)];
+    const std::uint64_t magnitude = Tables::index_of(slot) + (word < slot ? 1 : 0);
+    const std::uint64_t sign = -(word & sign_bit);
+    out[k] = static_cast<std::int64_t>((magnitude ^ sign) - sign);
+    const bool equal = (word ^ slot) < below_table_digits;
+    undecided[count] = static_cast<std::uint16_t>(k);
+    count += (static_cast<std::uint16_t>(slot) == 0 ? 1U : 0U) | (equal ? 1U : 0U);
+  }
+  return count;
+}
+
+void LatticeSampler::decode(const std::uint64_t* words, std::span<std::int64_t> samples, const NextWord& next) const {
+  const Tables& tables = *tables_;
+  std::array<std::uint16_t, block> undecided;
+  samples = samples.first(std::min(samples.size(), block));
+  const auto loop = !tables.is_wide ? decode_narrow : tables.has_second_word ? decode_wide<true> : decode_wide<false>;
+  const std::size_t count = loop(tables, words, samples, undecided.data());
+  for (std::size_t i = 0; i < count; ++i) samples[undecided[i]] = tables.settle<true>(words + words_per_sample_ * undecided[i], next);
 }
 
 std::int64_t LatticeSampler::decode_by_definition(const std::uint64_t* words, const NextWord& next) const {

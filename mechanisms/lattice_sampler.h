@@ -7,11 +7,11 @@
 //   narrow, scale at most 128 (rounded Gaussian: 32)
 //                               one word per sample: bit 0 is the sign, the others are the first 63 binary digits of a uniform T, and the
 //                               magnitude is the largest j with T < P(|k| >= j).
-//   wide                        two words. From high to low the first has 44 digits of T, 19 digits of a uniform U, and the sign. T chooses
-//                               one of the blocks [i 2^b, (i+1) 2^b) by their weights under the envelope that is constant on each; the
-//                               second word has the digits of a uniform V, the place in the block; the sample is accepted when U is below
-//                               density over envelope. The last block is the infinite tail, under an envelope that halves from piece to
-//                               piece.
+//   wide                        one word, or two where a block is wider than 2^18. From high to low the first has 28 digits of T, the
+//                               sign, 19 digits of a uniform V, and 16 digits of a uniform U; a second one continues V. T chooses one of
+//                               the blocks [i 2^b, (i+1) 2^b) by their weights under the envelope that is constant on each; V is the place
+//                               in the block; the sample is accepted when U is below density over envelope. The last block is the infinite
+//                               tail, under an envelope that halves from piece to piece.
 //
 // T, U and V are ideal reals: more digits are drawn where those drawn do not decide, never otherwise. Which words are drawn is thus a
 // property of the law, not of the machine.
@@ -67,24 +67,17 @@ class LatticeSampler {
   /// Fills `samples`, block by block. \throws what the bits throw.
   template <ReleaseBits Bits>
   void fill(std::span<std::int64_t> samples, Bits& bits) const {
-    for_each_block(samples.size(), bits, [&](std::size_t first, std::span<const std::int64_t> drawn) {
-      std::copy(drawn.begin(), drawn.end(), samples.begin() + static_cast<std::ptrdiff_t>(first));
-    });
+    decode_blocks(
+        samples.size(), bits, [&](std::size_t first, std::size_t size) { return samples.subspan(first, size); },
+        [](std::size_t, std::span<const std::int64_t>) {});
   }
 
   /// Draws `count` samples in blocks and hands each block and its place to `use(std::size_t first, std::span<const std::int64_t>)`.
   template <ReleaseBits Bits, class Use>
   void for_each_block(std::size_t count, Bits& bits, Use use) const {
     std::array<std::int64_t, block> samples;
-    std::array<std::uint64_t, 2 * block> words;
-    const NextWord next = [&bits] { return draw_word(bits); };
-    for (std::size_t first = 0; first < count; first += block) {
-      const std::size_t size = std::min(block, count - first);
-      const auto drawn = std::span{words}.first(size * words_per_sample());
-      draw_words(bits, drawn);
-      decode(drawn.data(), std::span{samples}.first(size), next);
-      use(first, std::span<const std::int64_t>{samples}.first(size));
-    }
+    decode_blocks(
+        count, bits, [&](std::size_t, std::size_t size) { return std::span{samples}.first(size); }, use);
   }
 
   /// The same as `operator()` from the same bits, by interval arithmetic alone, without the tables: slow, and an oracle for the fast way.
@@ -99,7 +92,7 @@ class LatticeSampler {
 
   /// What tests certify. Thresholds S(1) > S(2) > ...: T < S(j) chooses an index of at least j. Index j is the magnitude j (narrow) or
   /// block j (wide); the last index is the tail.
-  [[nodiscard]] bool is_wide() const noexcept { return words_per_sample() == 2; }
+  [[nodiscard]] bool is_wide() const noexcept;
   [[nodiscard]] int log2_block_width() const noexcept;
   /// floor(2^63 S(j)) for j = 1, 2, ...
   [[nodiscard]] std::span<const std::uint64_t> thresholds() const noexcept;
@@ -117,6 +110,27 @@ class LatticeSampler {
   struct Tables;
 
   explicit LatticeSampler(Law law);
+
+  /// Decodes each block into `place(first, size)` and hands it to `use`.
+  template <ReleaseBits Bits, class Place, class Use>
+  void decode_blocks(std::size_t count, Bits& bits, Place place, Use use) const {
+    std::array<std::uint64_t, 2 * block> words;
+    const NextWord next = [&bits] { return draw_word(bits); };
+    for (std::size_t first = 0; first < count; first += block) {
+      const std::size_t size = std::min(block, count - first);
+      const auto drawn = std::span{words}.first(size * words_per_sample());
+      const std::span<std::int64_t> samples = place(first, size);
+      draw_words(bits, drawn);
+      decode(drawn.data(), samples, next);
+      use(first, samples);
+    }
+  }
+
+  template <bool has_second_word>
+  [[nodiscard]] static std::size_t decode_wide(const Tables& tables, const std::uint64_t* words, std::span<std::int64_t> samples,
+                                               std::uint16_t* undecided);
+  [[nodiscard]] static std::size_t decode_narrow(const Tables& tables, const std::uint64_t* words, std::span<std::int64_t> samples,
+                                                 std::uint16_t* undecided);
   [[nodiscard]] std::int64_t decode_by_definition(const std::uint64_t* words, const NextWord& next) const;
 
   std::size_t words_per_sample_ = 1;

@@ -13,20 +13,12 @@
 #include <surety/accounting/error.h>
 #include <surety/accounting/json.h>
 #include <surety/mechanisms/record_sum.h>
+#include <surety/optimizers/options.h>
 #include <surety/optimizers/text_reader.h>
 
 namespace surety::optimizers {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& reason) { throw Error{ErrorCode::invalid_argument, reason}; }
-
-template <class... Cases>
-struct Overload : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overload(Cases...) -> Overload<Cases...>;
 
 using Comparison = LabelRule::Comparison;
 

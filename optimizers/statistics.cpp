@@ -11,6 +11,7 @@
 #include <surety/accounting/error.h>
 #include <surety/accounting/interval.h>
 #include <surety/optimizers/csv.h>
+#include <surety/optimizers/options.h>
 
 namespace surety::optimizers {
 namespace {
@@ -19,15 +20,6 @@ using accounting::Interval;
 
 // Exact for sums and products of two doubles that matter to each other.
 constexpr mpfr_prec_t precision = 256;
-
-[[noreturn]] void refuse(const std::string& reason) { throw Error{ErrorCode::invalid_argument, reason}; }
-
-template <class... Cases>
-struct Overload : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overload(Cases...) -> Overload<Cases...>;
 
 Interval point(double value) { return {value, precision}; }
 

@@ -155,8 +155,8 @@ TEST(RoundedGaussian, RefinesFromFarTails) {
 TEST(RoundedGaussian, SaturatesAtTheEndsOfInt64) {
   // The words choose the tail and a piece of it that begins beyond 8 sigma.
   const std::uint64_t piece = ~(all_ones >> 40);
-  EXPECT_EQ(sample(0x1p60, {0, 0, piece, 0}), (Outcome{RoundedGaussian::saturation, 4}));
-  EXPECT_EQ(sample(0x1p60, {1, 0, piece, 0}), (Outcome{-RoundedGaussian::saturation, 4}));
+  EXPECT_EQ(sample(0x1p60, {0, 0, piece, 0, 0}), (Outcome{RoundedGaussian::saturation, 5}));
+  EXPECT_EQ(sample(0x1p60, {std::uint64_t{1} << 35, 0, piece, 0, 0}), (Outcome{-RoundedGaussian::saturation, 5}));
 }
 
 TEST(RoundedGaussian, IsSymmetric) {
@@ -174,6 +174,18 @@ TEST(RoundedGaussian, FillsInOrder) {
   std::vector<std::int64_t> filled(100);
   noise.fill(filled, one);
   for (const auto sample : filled) EXPECT_EQ(sample, noise(other));
+}
+
+TEST(RoundedGaussian, FillsDoublesWithTheSameSamplesInDataUnits) {
+  ReplayBits one{6};
+  ReplayBits other{6};
+  const RoundedGaussian noise{StepSigma{1000}};
+  std::vector<std::int64_t> steps(700);
+  std::vector<double> values(700);
+  noise.fill(steps, one);
+  noise.fill(values, Grid{-4}, other);
+  for (std::size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(values[i], static_cast<double>(steps[i]) / 16);
+  EXPECT_EQ(draw_word(one), draw_word(other));
 }
 
 RC_GTEST_PROP(RoundedGaussian, GrowsWithSigma, (std::uint64_t drawn)) {
@@ -195,20 +207,6 @@ TEST(RoundedLaplace, IsTheLatticeSamplersLaw) {
     EXPECT_EQ(samples, expected);
   }
   EXPECT_THROW(StepScale{0x1p59}, Error);
-}
-
-TEST(DiscreteNoise, IsTheLatticeSamplersLaw) {
-  const auto agree = [](const LatticeNoise& noise, const LatticeSampler& sampler) {
-    ReplayBits one{9};
-    ReplayBits other{9};
-    for (int i = 0; i < 1000; ++i) {
-      if (noise(one) != sampler(other)) return false;
-    }
-    return true;
-  };
-  EXPECT_TRUE(agree(DiscreteGaussianNoise{{7, 2}}, LatticeSampler::discrete_gaussian({7, 2})));
-  EXPECT_TRUE(agree(DiscreteLaplaceNoise{{7, 2}}, LatticeSampler::discrete_laplace({7, 2})));
-  EXPECT_TRUE(agree(GeometricNoise{{7, 2}}, LatticeSampler::geometric({7, 2})));
 }
 
 TEST(StepSigma, IsPositiveAndAtMost2To60) {

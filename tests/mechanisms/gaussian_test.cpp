@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -176,8 +177,70 @@ TEST(GaussianOnReals, RoundsToNearestAndAddsTheNoise) {
   EXPECT_EQ(mechanism.release(query, bits), on_grid.release(rounded, same));
 }
 
+// More than a block, so that blocks meet their places.
+TEST(GaussianOnReals, ReleasesInPlaceWhatTheGridReleases) {
+  constexpr std::size_t dimension = 1000;
+  const GaussianOnReals mechanism{{.multiplier = NoiseMultiplier{2},
+                                   .sensitivity = L2Sensitivity{1000},
+                                   .grid = {-10},
+                                   .dimension = dimension,
+                                   .adjacency = Adjacency::zero_out}};
+  const Gaussian on_grid{{.multiplier = NoiseMultiplier{2},
+                          .sensitivity = after_rounding(L2Sensitivity{1000}, Grid{-10}, dimension),
+                          .grid = {-10},
+                          .adjacency = Adjacency::zero_out}};
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::array odd{std::nan(""), infinity,   -infinity,   1e308,        -1e308,       5e-324,
+                       -0.0,         0.5 / 1024, -0.5 / 1024, 0x1p52 + 0.5, 0x1p51 + 0.75};
+  std::vector<double> query(dimension);
+  for (std::size_t i = 0; i < dimension; ++i) query[i] = i % 3 == 0 ? odd[i / 3 % odd.size()] : std::sin(static_cast<double>(i)) * 1e4;
+  ReplayBits bits{7};
+  ReplayBits same{7};
+  ReplayBits also{7};
+  const auto expected = on_grid.release(round_to_nearest(query, Grid{-10}), same);
+  EXPECT_EQ(mechanism.release(query, also), expected);
+  mechanism.release_in_place(query, bits);
+  EXPECT_EQ(query, expected);
+  EXPECT_EQ(draw_word(bits), draw_word(same));
+}
+
+// Both ways of the addition: in doubles, and in integers for blocks that hold a number too large for that.
+TEST(RoundAndAdd, IsTheSumOfTheNearestIntegers) {
+  const std::array values{0.0,          -0.0,           0.5,     -0.5, 1.5, -1.5, 2.5, -2.5, 0x1.fffffffffffffp-2, 1e-300,
+                          0x1p51 - 0.5, -0x1p51 + 0.75, 3.25e15, 7.75};
+  const double nan = std::nan("");
+  const std::array<std::int64_t, 8> noises{0,
+                                           -1,
+                                           5,
+                                           (std::int64_t{1} << 51) - 1,
+                                           -(std::int64_t{1} << 51),
+                                           (std::int64_t{1} << 51) + 1,
+                                           std::numeric_limits<std::int64_t>::max(),
+                                           -std::numeric_limits<std::int64_t>::max()};
+  for (const double large : {0.0, 0x1p51, -0x1p51, 0x1p52 + 1, 1e300, nan}) {
+    for (const std::int64_t noise : noises) {
+      for (const Grid grid : {Grid{0}, Grid{-3}}) {
+        std::vector<double> query{values.begin(), values.end()};
+        query.push_back(large);
+        for (auto& value : query) value *= grid.step();
+        const std::vector<std::int64_t> added(query.size(), noise);
+        auto expected = round_to_nearest(query, grid);
+        for (auto& steps : expected.steps) steps = saturating_add(steps, noise);
+        round_and_add(query, added, grid);
+        for (std::size_t i = 0; i < query.size(); ++i) {
+          EXPECT_EQ(std::bit_cast<std::uint64_t>(query[i]), std::bit_cast<std::uint64_t>(to_reals(expected)[i]))
+              << i << " " << large << " " << noise;
+        }
+      }
+    }
+  }
+}
+
 TEST(GaussianOnReals, RefusesAnotherDimension) {
   ReplayBits bits{1};
+  std::vector<double> two{1.5, 2.5};
+  EXPECT_EQ(refusal([&] { example_on_reals().release_in_place(two, bits); }), "the query has 2 coordinates, must have 9");
+  EXPECT_EQ(two, (std::vector{1.5, 2.5}));
   EXPECT_EQ(refusal([&] { return example_on_reals().release(std::array{1.0}, bits); }), "the query has 1 coordinates, must have 9");
 }
 

@@ -418,7 +418,7 @@ TEST(GradientDescent, ComesCloseToTheOptimumOnAdult) {
 }
 
 Dataset visits() {
-  const auto path = std::filesystem::path{__FILE__}.parent_path() / "../../examples/data/randhie.csv";
+  const auto path = std::filesystem::path{SURETY_EXAMPLES "/randhie.csv"};
   return encode_labels(LogisticLoss{}, read_csv(path, parse_label_rule("mdvis>0"), CsvOptions{}).data);
 }
 

@@ -25,4 +25,17 @@ run(${CMAKE_COMMAND} --build ${folder}/consumer --parallel 1)
 run(${folder}/consumer/plan)
 run(${folder}/consumer/release)
 run(${folder}/consumer/train)
+
+# The example of an embedded sampler: a project of its own, whose program needs nothing of the ledger, of data sets or of files.
+run(${CMAKE_COMMAND} -G Ninja -S ${source}/examples/embed_sampler -B ${folder}/embed_sampler -D CMAKE_CXX_COMPILER=${compiler}
+    -D CMAKE_PREFIX_PATH=${folder}/installed -D "CMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror")
+run(${CMAKE_COMMAND} --build ${folder}/embed_sampler --parallel 1)
+execute_process(COMMAND ${folder}/embed_sampler/embed_sampler OUTPUT_VARIABLE noise COMMAND_ERROR_IS_FATAL ANY)
+if(NOT noise MATCHES "^(-?[0-9]+\n)+$")
+  message(FATAL_ERROR "embed_sampler printed no integers but: ${noise}")
+endif()
+execute_process(COMMAND readelf --dynamic ${folder}/embed_sampler/embed_sampler OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
+if(NOT needed MATCHES "libmpfr" OR needed MATCHES "libsqlite3|libz[.]")
+  message(FATAL_ERROR "embed_sampler needs other libraries than the sampler's: ${needed}")
+endif()
 run(${folder}/installed/bin/surety --version)
