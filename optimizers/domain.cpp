@@ -80,53 +80,52 @@ void project_l1(std::span<double> weights, double radius) {
   for (double& weight : weights) weight = std::copysign(std::min(shrunk(std::abs(weight)), std::abs(weight)), weight);
 }
 
-/// x >= 0 with x + multiplier x^(p-1) = y, for y > 0 and multiplier > 0.
-double stationary_point(double y, double multiplier, double p) {
+/// x >= 0 with slope x + multiplier x^(p-1) = y, for y > 0, slope >= 0 and multiplier > 0.
+double stationary_point(double y, double slope, double multiplier, double p) {
   // Two quadratics, in sqrt(x) and in x.
   if (p == 1.5) {
-    const double root = 2 * y / (multiplier + std::hypot(multiplier, 2 * std::sqrt(y)));
+    const double root = 2 * y / (multiplier + std::hypot(multiplier, 2 * std::sqrt(slope) * std::sqrt(y)));
     return root * root;
   }
-  if (p == 3) return 2 * y / (1 + std::hypot(1, 2 * std::sqrt(multiplier) * std::sqrt(y)));
+  if (p == 3) return 2 * y / (slope + std::hypot(slope, 2 * std::sqrt(multiplier) * std::sqrt(y)));
   // In s = log x the logarithm of the left side is convex and increasing, so Newton's method descends to the root from any point
-  // above it. Here each term alone is at most y and one of them is y: the start is at most log 2 over the slope too high.
-  double x = std::min(y, std::pow(y / multiplier, 1 / (p - 1)));
+  // above it. Here each term alone is at most y and one of them is y: the left side is at most 2 y.
+  const double highest = std::min(y / slope, std::pow(y / multiplier, 1 / (p - 1)));
+  double x = highest;
   for (int step = 0; step < 64 && x > 0; ++step) {
-    const double other = multiplier * std::pow(x, p - 1);
-    const double next = x * std::pow((x + other) / y, -(x + other) / (x + (p - 1) * other));
+    const double linear = slope * x;
+    const double other = multiplier * power(x, p - 1);
+    const double next = x * std::pow((linear + other) / y, -(linear + other) / (linear + (p - 1) * other));
     const bool done = !(next < x * (1 - 0x1p-52));
-    x = std::min(next, y);
+    x = std::min(next, highest);
     if (done) break;
   }
   return x;
 }
 
-/// The nearest point for 1 < p < infinity in units of the radius, for y outside the ball, y_i in [0, 2^1000].
+/// The nearest point in units of the radius, for 1 < p < infinity and y outside the ball, y >= 0 in units of its largest coordinate, which
+/// is 1/slope radii.
 ///
-/// Stationarity is x_i + lambda x_i^(p-1) = y_i with lambda = ||y - x||_q. Newton's method on ||x(lambda)||_p^(1-p) - 1, which is linear in
-/// lambda for p = 2 and for every p once lambda is large, inside a bracket. From lambda = max y - 1 on, no x_i exceeds 1.
-void project_general(std::span<double> y, double p) {
-  const double largest = largest_magnitude(y);
-  double low = std::max(0.0, largest - 1);
-  double high = std::min(lp_norm(y, dual(LpExponent{p})), std::numeric_limits<double>::max());
+/// Stationarity is slope x_i + multiplier x_i^(p-1) = y_i, where multiplier = ||y - slope x||_q <= ||y||_q. Newton's method on
+/// ||x(multiplier)||_p^(1-p) - 1, which is linear for p = 2 and for every p once the multiplier is large, inside a bracket. From multiplier
+/// 1 - slope on, no x_i exceeds 1.
+void project_general(std::span<double> y, double slope, double p) {
+  double low = std::max(0.0, 1 - slope);
+  double high = lp_norm(y, dual(LpExponent{p}));
   double multiplier = high;
   std::vector<double> x(y.size());
   for (int step = 0; step < 200; ++step) {
     double power_sum = 0;  // ||x||_p^p
-    double fall = 0;       // -d log ||x||_p / d log lambda, times power_sum
+    double fall = 0;       // -d log ||x||_p / d log multiplier, times power_sum
     for (std::size_t i = 0; i < y.size(); ++i) {
-      x[i] = y[i] > 0 ? stationary_point(y[i], multiplier, p) : 0;
+      x[i] = y[i] > 0 ? stationary_point(y[i], slope, multiplier, p) : 0;
       if (x[i] == 0) continue;
       const double other = multiplier * power(x[i], p - 1);
       const double term = x[i] * (other / multiplier);
       power_sum += term;
-      fall += term * (other / (x[i] + (p - 1) * other));
+      fall += term * (other / (slope * x[i] + (p - 1) * other));
     }
-    if (power_sum > 1) {
-      low = multiplier;
-    } else {
-      high = multiplier;
-    }
+    (power_sum > 1 ? low : high) = multiplier;
     const double log_norm = std::log(power_sum) / p;
     double next = multiplier * (1 + std::expm1((p - 1) * log_norm) / ((p - 1) * (fall / power_sum)));
     // What the rounding of each x_i may do to the norm, and to the multiplier.
@@ -135,7 +134,9 @@ void project_general(std::span<double> y, double p) {
     if (!(next > low && next < high)) break;
     multiplier = next;
   }
-  std::copy(x.begin(), x.end(), y.begin());
+  // Far away and for p near 1 the last digits of the multiplier are too coarse for the norm.
+  const double norm = lp_norm(x, LpExponent{p});
+  std::transform(x.begin(), x.end(), y.begin(), [&](double value) { return norm > 0 ? value / norm : value; });
 }
 
 }  // namespace
@@ -204,9 +205,10 @@ void LpBall::project(std::span<double> weights) const {
   } else if (p.value() == 1) {
     project_l1(weights, radius.value());
   } else {
+    const double largest = largest_magnitude(weights);
     std::vector<double> magnitudes(weights.size());
-    for (std::size_t i = 0; i < weights.size(); ++i) magnitudes[i] = std::min(std::abs(weights[i]) / radius.value(), 0x1p1000);
-    project_general(magnitudes, p.value());
+    for (std::size_t i = 0; i < weights.size(); ++i) magnitudes[i] = std::abs(weights[i]) / largest;
+    project_general(magnitudes, radius.value() / largest, p.value());
     for (std::size_t i = 0; i < weights.size(); ++i) {
       weights[i] = std::copysign(std::min(radius.value() * magnitudes[i], std::abs(weights[i])), weights[i]);
     }
@@ -235,8 +237,9 @@ std::vector<double> LpBall::minimize_linear(std::span<const double> costs) const
   const double q_minus_1 = 1 / (p.value() - 1);
   double power_sum = 0;  // ||vertex||_p^p
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    const double cost = std::abs(completed(costs[i])) / largest;
-    if (costs[i] == 0 || cost == 0) continue;
+    const double magnitude = std::abs(completed(costs[i]));
+    if (magnitude == 0) continue;
+    const double cost = std::max(magnitude / largest, std::numeric_limits<double>::denorm_min());
     vertex[i] = power(cost, q_minus_1);
     power_sum += cost * vertex[i];
   }

@@ -103,9 +103,9 @@ struct LpBall {
   LpExponent p;
   Radius radius;
 
-  /// The nearest point to weights that differ from the given ones by a relative 2^-48 in each coordinate, plus at most (size + 16) 2^-53
-  /// radius per coordinate. Coordinates beyond 2^1000 radii count as 2^1000 radii unless p is 1, 2 or infinite.
-  /// \complexity O(size) for p = 2 and infinity, O(size log size) for p = 1, else O(size) times about 10 steps of a root search.
+  /// Within (size + 16) 2^-53 (1 + min(||w|| / radius, 1 / (p - 1))) radius per coordinate for p < 2, without the factor in parentheses for
+  /// p = 1 and p >= 2. For p other than 1, 2 and infinity coordinates below 2^-1074 of the largest count as 0.
+  /// \complexity O(size) for p = 2 and infinity, O(size log size) for p = 1, else O(size) times the steps of a root search, 5 to 20.
   void project(std::span<double> weights) const;
 
   /// -radius sign(c_i) (|c_i| / ||c||_q)^(q - 1), q the dual exponent: <c, v> is within (size + 16) 2^-53 radius ||c||_q of the smallest.

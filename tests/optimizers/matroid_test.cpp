@@ -174,7 +174,7 @@ Sets components_by_exchange(const std::vector<Mask>& bases, std::size_t size) {
   std::vector<std::set<std::size_t>> classes(size);
   for (std::size_t e = 0; e < size; ++e) classes[label[e]].insert(e);
   Sets result(classes.begin(), classes.end());
-  result.erase({});
+  result.erase(std::set<std::size_t>{});
   return result;
 }
 
