@@ -352,7 +352,7 @@ void check_inner_ball(const D& domain, std::size_t dimension, const Contains& co
 
 TEST(LpBall, HasAnInnerBall) {
   for (const double p : {1.0, 1.3, 2.0, 5.0, infinity}) {
-    for (const std::size_t size : {1, 2, 7}) {
+    for (const std::size_t size : {1U, 2U, 7U}) {
       std::vector<double> axis(size, 0.0);
       axis[0] = 1;
       check_inner_ball(
@@ -442,7 +442,7 @@ TEST(Simplex, TakesAnyDoubles) {
 
 TEST(Simplex, HasAnInnerBall) {
   const Simplex simplex{Quantity<ScaleRule>{2.5}};
-  for (const std::size_t size : {1, 2, 3, 8}) {
+  for (const std::size_t size : {1U, 2U, 3U, 8U}) {
     std::vector<double> to_a_facet(size, 0.0);
     to_a_facet[0] = -1;
     const auto contains = [](const auto& x) { return *std::min_element(x.begin(), x.end()) >= -1e-9 && std::abs(sum(x) - 2.5) < 1e-9; };
