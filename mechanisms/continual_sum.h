@@ -32,12 +32,14 @@
 namespace surety::mechanisms {
 
 /// push(contribution, bits): adds one step's vector and returns a noisy sum of all vectors pushed so far, in data units.
-/// event(): what all pushes up to the horizon release together. steps(): the horizon, the largest number of pushes.
+/// event(): what all pushes up to the horizon release together. steps(): the horizon, the largest number of pushes. grid(): that of the
+/// contributions.
 template <class S, class Bits>
 concept ContinualSum = ReleaseBits<Bits> && requires(S& sum, const S& constant, const GridVector& contribution, Bits& bits) {
   { sum.push(contribution, bits) } -> std::same_as<std::vector<double>>;
   { constant.event() } -> std::same_as<Event>;
   { constant.steps() } -> std::same_as<Count>;
+  { constant.grid() } -> std::same_as<Grid>;
 };
 
 /// How prefix sums are made from the nodes of a tree.
@@ -119,6 +121,7 @@ class TreeSum {
   /// tree(steps, mechanism.event()): exact for Gaussian and Laplace nodes.
   [[nodiscard]] Event event() const { return event_; }
   [[nodiscard]] Count steps() const noexcept { return tree_.steps(); }
+  [[nodiscard]] Grid grid() const noexcept { return mechanism_.options().grid; }
   [[nodiscard]] const M& mechanism() const noexcept { return mechanism_; }
 
   /// \throws Error{invalid_argument} as `BinaryTree::push`; Error{environment} when the bits fail.

@@ -26,10 +26,11 @@ namespace surety::optimizers {
 
 /// push(contribution, sensitivity): the noisy sum of all contributions so far, one value per coordinate, in data units. `sensitivity`,
 /// whose type names its norm, bounds how far one record moves `contribution` under the adjacency of the stream's event, given everything
-/// that was released before.
+/// that was released before. grid(): the grid on which contributions must lie; public.
 template <class S, class Sensitivity = L2Sensitivity>
-concept StreamReleaser = requires(S& stream, const GridVector& contribution, Sensitivity sensitivity) {
+concept StreamReleaser = requires(S& stream, const S& constant, const GridVector& contribution, Sensitivity sensitivity) {
   { stream.push(contribution, sensitivity) } -> std::same_as<std::vector<double>>;
+  { constant.grid() } -> std::same_as<Grid>;
 };
 
 /// What a streaming algorithm needs of a stream, all public: the caller makes a continual sum of this shape, calibrated for its target.
@@ -38,7 +39,6 @@ struct StreamShape {
   Count steps;              ///< the most pushes
   Count dimension;          ///< coordinates of a contribution
   Sensitivity sensitivity;  ///< of one push, under `adjacency`
-  Grid grid;
   Adjacency adjacency;
 };
 
@@ -65,6 +65,7 @@ class NoisyStream {
     }
     return sum_.push(contribution, bits_);
   }
+  [[nodiscard]] Grid grid() const { return sum_.grid(); }
 
  private:
   accounting::Reservation& reservation_;
@@ -77,6 +78,8 @@ class NoisyStream {
 /// Returns the exact sums: NOT private. The same algorithm without its noise, for tests and as a baseline.
 class ExactStream {
  public:
+  explicit ExactStream(Grid grid) : grid_{grid} {}
+
   template <class Sensitivity>
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity /*sensitivity*/) {
     const auto added = mechanisms::to_reals(contribution);
@@ -84,8 +87,10 @@ class ExactStream {
     for (std::size_t j = 0; j < added.size(); ++j) sum_[j] += added[j];
     return sum_;
   }
+  [[nodiscard]] Grid grid() const { return grid_; }
 
  private:
+  Grid grid_;
   std::vector<double> sum_;
 };
 
@@ -99,7 +104,7 @@ class ScriptedStream {
   };
 
   /// `released[t]` is the answer to push t.
-  explicit ScriptedStream(std::vector<std::vector<double>> released) : released_{std::move(released)} {}
+  ScriptedStream(Grid grid, std::vector<std::vector<double>> released) : grid_{grid}, released_{std::move(released)} {}
 
   /// \throws Error{invalid_argument} when the script is over, or its next vector is not as long as the contribution.
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
@@ -113,9 +118,11 @@ class ScriptedStream {
     return released_[step];
   }
 
+  [[nodiscard]] Grid grid() const { return grid_; }
   [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }
 
  private:
+  Grid grid_;
   std::vector<std::vector<double>> released_;
   std::vector<Request> log_;
 };
