@@ -20,7 +20,9 @@
 #include <surety/accounting/ledger.h>
 #include <surety/mechanisms/continual_sum.h>
 #include <surety/mechanisms/grid.h>
+#include <surety/mechanisms/record_sum.h>
 #include <surety/mechanisms/sensitivity.h>
+#include <surety/optimizers/dataset.h>
 
 namespace surety::optimizers {
 
@@ -41,6 +43,28 @@ struct StreamShape {
   Sensitivity sensitivity;  ///< of one push, under `adjacency`
   Adjacency adjacency;
 };
+
+/// Which record comes at which step of a stream is public, so adding or removing one is not what neighbouring streams differ by.
+/// \throws Error{unsupported} under add-or-remove-one.
+inline void require_fixed_places(Adjacency adjacency) {
+  if (adjacency == Adjacency::add_or_remove_one) {
+    throw Error{ErrorCode::unsupported,
+                "adjacency is add-or-remove-one, must be replace-one or zero-out for a stream: records have public places in it"};
+  }
+}
+
+/// One record's vector factor x row on a grid, clipped to l2 norm `clip` exactly (mechanisms/record_sum.h). O(dimension).
+/// \throws Error{invalid_argument} when a dense row has not `dimension` coordinates, or the grid does not suit the clipping norm.
+[[nodiscard]] inline GridVector clipped_contribution(double factor, const RowView& row, ClippingNorm clip, Grid grid,
+                                                     std::size_t dimension) {
+  mechanisms::RecordSum sum{{.clip = clip, .grid = grid, .dimension = dimension}};
+  if (row.is_sparse()) {
+    sum.add_scaled(factor, row.indices, row.values, row.norm);
+  } else if (!row.values.empty()) {
+    sum.add_scaled(factor, row.values, row.norm);
+  }
+  return sum.sum();
+}
 
 /// A continual sum that spends its event from a reservation before its first draw. What production uses; private when `Bits` is
 /// cryptographic.
