@@ -38,12 +38,14 @@
 namespace surety::mechanisms {
 
 /// push(contribution, bits): adds one step's vector and returns a noisy sum of all vectors pushed so far, in data units.
-/// event(): what all pushes up to the horizon release together. steps(): the horizon, the largest number of pushes.
+/// event(): what all pushes up to the horizon release together. steps(): the horizon, the largest number of pushes. grid(): that of the
+/// contributions.
 template <class S, class Bits>
 concept ContinualSum = ReleaseBits<Bits> && requires(S& sum, const S& constant, const GridVector& contribution, Bits& bits) {
   { sum.push(contribution, bits) } -> std::same_as<std::vector<double>>;
   { constant.event() } -> std::same_as<Event>;
   { constant.steps() } -> std::same_as<Count>;
+  { constant.grid() } -> std::same_as<Grid>;
 };
 
 /// The same for sums whose noise follows the stream: push(contribution, sensitivity, bits), where `sensitivity`, whose type names its norm,
@@ -54,6 +56,7 @@ concept AdaptiveContinualSum = ReleaseBits<Bits> &&
   { sum.push(contribution, sensitivity, bits) } -> std::same_as<std::vector<double>>;
   { constant.event() } -> std::same_as<Event>;
   { constant.steps() } -> std::same_as<Count>;
+  { constant.grid() } -> std::same_as<Grid>;
 };
 
 /// How prefix sums are made from the nodes of a tree.
@@ -153,6 +156,7 @@ class TreeSum {
   /// tree(steps, mechanism.event()): exact for Gaussian and Laplace nodes.
   [[nodiscard]] Event event() const { return event_; }
   [[nodiscard]] Count steps() const noexcept { return tree_.steps(); }
+  [[nodiscard]] Grid grid() const noexcept { return mechanism().options().grid; }
   /// That of the leaves, where levels differ.
   [[nodiscard]] const M& mechanism() const noexcept { return mechanisms_.front(); }
 
@@ -221,6 +225,7 @@ class AdaptiveTreeSum {
 
   [[nodiscard]] Event event() const { return event_; }
   [[nodiscard]] Count steps() const noexcept { return tree_.steps(); }
+  [[nodiscard]] Grid grid() const noexcept { return nodes_.options().grid; }
   [[nodiscard]] const N& nodes() const noexcept { return nodes_; }
 
   /// `sensitivity` bounds how far one record moves this contribution, and is public or a function of released values: never of the data.
@@ -267,13 +272,15 @@ class RestartedSum {
  public:
   /// `make(Count epoch_steps) -> Sum` is called for every epoch up to `steps`, the largest number of pushes, at once.
   /// Memory: that of the sums before their first push.
-  /// \throws what `make` throws; Error{invalid_argument} when it makes a sum of another horizon or the adjacencies differ.
+  /// \throws what `make` throws; Error{invalid_argument} when it makes a sum of another horizon, or adjacencies or grids differ.
   template <class Make>
   RestartedSum(Count steps, Make make) : steps_{steps}, epochs_{epochs_of(steps, make)}, event_{event_of(epochs_)} {}
 
   /// The parallel composition of the epochs, the last one charged as if completed: `accounting::doubling_tree` for trees.
   [[nodiscard]] Event event() const { return event_; }
   [[nodiscard]] Count steps() const noexcept { return steps_; }
+  /// That of all epochs.
+  [[nodiscard]] Grid grid() const noexcept { return epochs_.front().grid(); }
 
   /// \throws as the push of the epochs' sums; Error{invalid_argument} when `steps` were pushed.
   template <ReleaseBits Bits>
@@ -297,6 +304,11 @@ class RestartedSum {
       if (epochs.back().steps() != Count{first}) {
         throw Error{ErrorCode::invalid_argument,
                     fmt::format("the sum of an epoch is for {} steps, must be for {}", epochs.back().steps().value(), first)};
+      }
+      if (epochs.back().grid() != epochs.front().grid()) {
+        throw Error{ErrorCode::invalid_argument,
+                    fmt::format("the grid of an epoch has log2_step {}, must be that of the first, {}",
+                                epochs.back().grid().log2_step.value(), epochs.front().grid().log2_step.value())};
       }
     }
     return epochs;

@@ -20,16 +20,19 @@
 #include <surety/accounting/ledger.h>
 #include <surety/mechanisms/continual_sum.h>
 #include <surety/mechanisms/grid.h>
+#include <surety/mechanisms/record_sum.h>
 #include <surety/mechanisms/sensitivity.h>
+#include <surety/optimizers/dataset.h>
 
 namespace surety::optimizers {
 
 /// push(contribution, sensitivity): the noisy sum of all contributions so far, one value per coordinate, in data units. `sensitivity`,
 /// whose type names its norm, bounds how far one record moves `contribution` under the adjacency of the stream's event, given everything
-/// that was released before.
+/// that was released before. grid(): the grid on which contributions must lie; public.
 template <class S, class Sensitivity = L2Sensitivity>
-concept StreamReleaser = requires(S& stream, const GridVector& contribution, Sensitivity sensitivity) {
+concept StreamReleaser = requires(S& stream, const S& constant, const GridVector& contribution, Sensitivity sensitivity) {
   { stream.push(contribution, sensitivity) } -> std::same_as<std::vector<double>>;
+  { constant.grid() } -> std::same_as<Grid>;
 };
 
 /// What a streaming algorithm needs of a stream, all public: the caller makes a continual sum of this shape, calibrated for its target.
@@ -38,9 +41,30 @@ struct StreamShape {
   Count steps;              ///< the most pushes
   Count dimension;          ///< coordinates of a contribution
   Sensitivity sensitivity;  ///< of one push, under `adjacency`
-  Grid grid;
   Adjacency adjacency;
 };
+
+/// Which record comes at which step of a stream is public, so adding or removing one is not what neighbouring streams differ by.
+/// \throws Error{unsupported} under add-or-remove-one.
+inline void require_fixed_places(Adjacency adjacency) {
+  if (adjacency == Adjacency::add_or_remove_one) {
+    throw Error{ErrorCode::unsupported,
+                "adjacency is add-or-remove-one, must be replace-one or zero-out for a stream: records have public places in it"};
+  }
+}
+
+/// One record's vector factor x row on a grid, clipped to l2 norm `clip` exactly (mechanisms/record_sum.h). O(dimension).
+/// \throws Error{invalid_argument} when a dense row has not `dimension` coordinates, or the grid does not suit the clipping norm.
+[[nodiscard]] inline GridVector clipped_contribution(double factor, const RowView& row, ClippingNorm clip, Grid grid,
+                                                     std::size_t dimension) {
+  mechanisms::RecordSum sum{{.clip = clip, .grid = grid, .dimension = dimension}};
+  if (row.is_sparse()) {
+    sum.add_scaled(factor, row.indices, row.values, row.norm);
+  } else if (!row.values.empty()) {
+    sum.add_scaled(factor, row.values, row.norm);
+  }
+  return sum.sum();
+}
 
 /// A continual sum that spends its event from a reservation before its first draw. What production uses; private when `Bits` is
 /// cryptographic. A sum whose noise follows the sensitivities of the pushes is told them.
@@ -70,6 +94,7 @@ class NoisyStream {
       return sum_.push(contribution, bits_);
     }
   }
+  [[nodiscard]] Grid grid() const { return sum_.grid(); }
 
  private:
   accounting::Reservation& reservation_;
@@ -82,6 +107,8 @@ class NoisyStream {
 /// Returns the exact sums: NOT private. The same algorithm without its noise, for tests and as a baseline.
 class ExactStream {
  public:
+  explicit ExactStream(Grid grid) : grid_{grid} {}
+
   template <class Sensitivity>
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity /*sensitivity*/) {
     const auto added = mechanisms::to_reals(contribution);
@@ -89,8 +116,10 @@ class ExactStream {
     for (std::size_t j = 0; j < added.size(); ++j) sum_[j] += added[j];
     return sum_;
   }
+  [[nodiscard]] Grid grid() const { return grid_; }
 
  private:
+  Grid grid_;
   std::vector<double> sum_;
 };
 
@@ -104,7 +133,7 @@ class ScriptedStream {
   };
 
   /// `released[t]` is the answer to push t.
-  explicit ScriptedStream(std::vector<std::vector<double>> released) : released_{std::move(released)} {}
+  ScriptedStream(Grid grid, std::vector<std::vector<double>> released) : grid_{grid}, released_{std::move(released)} {}
 
   /// \throws Error{invalid_argument} when the script is over, or its next vector is not as long as the contribution.
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
@@ -118,9 +147,11 @@ class ScriptedStream {
     return released_[step];
   }
 
+  [[nodiscard]] Grid grid() const { return grid_; }
   [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }
 
  private:
+  Grid grid_;
   std::vector<std::vector<double>> released_;
   std::vector<Request> log_;
 };

@@ -1,0 +1,62 @@
+#include "report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include <surety/accounting/audit.h>
+#include <surety/accounting/error.h>
+
+namespace surety::experiments {
+namespace {
+
+std::filesystem::path make_folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "surety-experiment-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw Error{ErrorCode::environment, fmt::format("cannot make the folder {}", name)};
+  return name;
+}
+
+}  // namespace
+
+MeanAndDeviation mean_and_deviation(std::span<const double> values) {
+  const auto count = static_cast<double>(values.size());
+  double mean = 0;
+  for (const double value : values) mean += value / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {.mean = mean, .deviation = values.size() < 2 ? 0 : std::sqrt(squares / (count - 1))};
+}
+
+std::string text(const MeanAndDeviation& value) { return fmt::format("{:.3g} ({:.1g})", value.mean, value.deviation); }
+
+TemporaryLedger::TemporaryLedger(Adjacency adjacency)
+    : folder_{make_folder()}, ledger_{accounting::Ledger::create(folder_ / "run.db", adjacency)} {}
+
+TemporaryLedger::~TemporaryLedger() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+double TemporaryLedger::audited_epsilon(Delta delta) const { return accounting::audit(ledger_, delta).epsilon_of_fresh_noise.upper; }
+
+std::string Table::markdown() const {
+  std::string lines;
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    lines += "|";
+    for (const auto& cell : rows_[row]) lines += fmt::format(" {} |", cell);
+    lines += "\n";
+    if (row > 0) continue;
+    lines += "|";
+    for (std::size_t column = 0; column < rows_[0].size(); ++column) lines += "---|";
+    lines += "\n";
+  }
+  return lines;
+}
+
+std::string heading(std::string_view title, std::string_view command) {
+  return fmt::format("# {}\n\nMade by\n\n    {}\n\nwith Surety {}, {}.\n\n", title, command, SURETY_VERSION, __VERSION__);
+}
+
+}  // namespace surety::experiments

@@ -1,0 +1,72 @@
+// What every experiment needs: runs that are charged to a ledger and audited, means over seeds, tables.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/ledger.h>
+#include <surety/accounting/units.h>
+#include <surety/mechanisms/random_bits.h>
+
+namespace surety::experiments {
+
+struct MeanAndDeviation {
+  double mean;
+  double deviation;  ///< of the sample, with size - 1; 0 for one value
+};
+
+/// \pre values is not empty.
+[[nodiscard]] MeanAndDeviation mean_and_deviation(std::span<const double> values);
+/// "0.0123 (0.0004)".
+[[nodiscard]] std::string text(const MeanAndDeviation& value);
+
+/// A ledger of its own in a folder of its own, both removed at the end.
+class TemporaryLedger {
+ public:
+  explicit TemporaryLedger(Adjacency adjacency);
+  TemporaryLedger(const TemporaryLedger&) = delete;
+  TemporaryLedger& operator=(const TemporaryLedger&) = delete;
+  ~TemporaryLedger();
+
+  [[nodiscard]] accounting::Ledger& ledger() noexcept { return ledger_; }
+  /// The upper bound on epsilon at `delta` that an audit of everything charged gives, as if the replayed noise had been fresh.
+  [[nodiscard]] double audited_epsilon(Delta delta) const;
+
+ private:
+  std::filesystem::path folder_;
+  accounting::Ledger ledger_;
+};
+
+/// A run of its own ledger with noise replayed from `seed`: reserves `event`, calls algorithm(reservation, bits), settles, audits.
+/// \return what `algorithm` returned, and the audited epsilon at target.delta.
+template <class Algorithm>
+auto charged(const Event& event, const Target& target, std::uint64_t seed, Algorithm algorithm) {
+  TemporaryLedger ledger{event.adjacency()};
+  auto reservation = ledger.ledger().reserve({.event = event, .promise = target, .not_private = true});
+  mechanisms::ReplayBits bits{seed};
+  auto result = algorithm(reservation, bits);
+  reservation.settle(accounting::Stopping::data_independent);
+  return std::pair{std::move(result), ledger.audited_epsilon(target.delta)};
+}
+
+/// A table in Markdown.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
+  /// \pre as many cells as the header has.
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  [[nodiscard]] std::string markdown() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// The first lines of a page: its title, the command that made it, the version, the compiler.
+[[nodiscard]] std::string heading(std::string_view title, std::string_view command);
+
+}  // namespace surety::experiments
