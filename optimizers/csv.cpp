@@ -59,6 +59,7 @@ void CsvReader::refuse(const std::string& reason) const {
 
 bool CsvReader::read_record(std::vector<std::string>& cells) {
   line_ = text_.line();
+  at_line_start_ = false;
   // Empty lines count as such only at the end of the file; before other rows they are ragged.
   while (text_.peek() == '\n' || text_.peek() == '\r') {
     text_.get();
@@ -76,7 +77,14 @@ bool CsvReader::read_record(std::vector<std::string>& cells) {
     if (text_.peek() != '\n') refuse(" has a carriage return that does not end the line");
   }
   text_.get();
+  at_line_start_ = true;
   return true;
+}
+
+void CsvReader::skip_line() {
+  if (at_line_start_) return;
+  for (int byte = text_.get(); byte != '\n' && byte != TextReader::end;) byte = text_.get();
+  at_line_start_ = true;
 }
 
 void CsvReader::read_cell(std::string& cell) {
@@ -160,29 +168,37 @@ FeatureMap csv_features(const std::filesystem::path& path, const LabelRule& labe
   return map;
 }
 
-Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label) {
+CsvRecords::CsvRecords(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label)
+    : features_{features}, label_{label}, reader_{path}, label_position_{label ? reader_.position(label->column) : 0} {
   features.validate();
   const auto* const columns = std::get_if<NamedColumns>(&features.inputs);
   if (columns == nullptr) throw Error{ErrorCode::invalid_argument, "the features have no column names, so they cannot be read from CSV"};
-  CsvReader reader{path};
-  std::vector<std::size_t> positions;
-  for (const auto& column : *columns) positions.push_back(reader.position(column.name));
-  const std::size_t label_position = label ? reader.position(label->column) : 0;
+  for (const auto& column : *columns) positions_.push_back(reader_.position(column.name));
+}
 
+bool CsvRecords::next(std::vector<double>& row, double& label) {
+  if (!reader_.next(cells_)) return false;
+  const auto& columns = std::get<NamedColumns>(features_.inputs);
+  row.clear();
+  for (std::size_t k = 0; k < positions_.size(); ++k) append_features(reader_, cells_, positions_[k], columns[k].map, row);
+  if (features_.intercept) row.push_back(1);
+  if (features_.unit_norm) scale_to_unit_norm(row);
+  label = label_ ? (*label_)(reader_.number(cells_, label_position_)) : 0;
+  return true;
+}
+
+Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label) {
+  CsvRecords records{path, features, label};
   std::vector<double> values;
   std::vector<double> labels;
-  std::vector<std::string> cells;
   std::vector<double> row;
-  std::size_t size = 0;
-  for (; reader.next(cells); ++size) {
-    row.clear();
-    for (std::size_t k = 0; k < positions.size(); ++k) append_features(reader, cells, positions[k], (*columns)[k].map, row);
-    if (features.intercept) row.push_back(1);
-    if (features.unit_norm) scale_to_unit_norm(row);
+  double row_label = 0;
+  bool empty = true;
+  for (; records.next(row, row_label); empty = false) {
     values.insert(values.end(), row.begin(), row.end());
-    if (label) labels.push_back((*label)(reader.number(cells, label_position)));
+    if (label) labels.push_back(row_label);
   }
-  if (size == 0) throw Error{ErrorCode::bad_data, fmt::format("{}: has no rows after the header", path.string())};
+  if (empty) throw Error{ErrorCode::bad_data, fmt::format("{}: has no rows after the header", path.string())};
   return Dataset::dense(features.features(), std::move(values), std::move(labels));
 }
 

@@ -32,6 +32,9 @@ class CsvReader {
   /// \throws Error{bad_data} for a ragged row, a misplaced or unclosed quote, or a stray carriage return.
   [[nodiscard]] bool next(std::vector<std::string>& cells);
 
+  /// Goes on at the next line, after a row that was refused; at once when that row was read to its end.
+  void skip_line();
+
   /// The position of a column in the header. \throws Error{bad_data} listing the header's names when there is none.
   [[nodiscard]] std::size_t position(const std::string& column) const;
 
@@ -50,6 +53,28 @@ class CsvReader {
   std::vector<std::string> header_;
   std::size_t row_ = 0;
   std::size_t line_ = 1;
+  bool at_line_start_ = true;
+};
+
+/// The records of a CSV file, one at a time, as `features` makes them. Columns that the map does not name are not looked at.
+class CsvRecords {
+ public:
+  /// Reads the header. \throws Error{invalid_argument} when the map is not valid or not one of named columns; Error{bad_data} for a missing
+  /// column.
+  CsvRecords(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label);
+
+  /// Reads the next record: its dense row, and its label when there is a rule for it (otherwise 0); false at the end of the file.
+  /// \throws Error{bad_data} for a row that is no record. `skip_line` then goes on behind it.
+  [[nodiscard]] bool next(std::vector<double>& row, double& label);
+  void skip_line() { reader_.skip_line(); }
+
+ private:
+  FeatureMap features_;
+  std::optional<LabelRule> label_;
+  CsvReader reader_;
+  std::vector<std::size_t> positions_;
+  std::size_t label_position_;
+  std::vector<std::string> cells_;
 };
 
 /// What the user says about the columns. Every name must be a column of the file.
