@@ -12,7 +12,7 @@
 
 namespace surety::optimizers {
 
-CsvReader::CsvReader(const std::filesystem::path& path) : text_{path} {
+CsvReader::CsvReader(const std::filesystem::path& path, Lines lines) : text_{path}, lines_{lines} {
   if (!read_record(header_)) text_.refuse("is empty, must start with a header line");
   std::set<std::string_view> names;
   for (auto& name : header_) {
@@ -62,6 +62,7 @@ bool CsvReader::read_record(std::vector<std::string>& cells) {
   at_line_start_ = false;
   // Empty lines count as such only at the end of the file; before other rows they are ragged.
   while (text_.peek() == '\n' || text_.peek() == '\r') {
+    if (lines_ == Lines::each_a_record) refuse(" is empty");
     text_.get();
     if (text_.peek() != '\n' && text_.peek() != '\r' && text_.peek() != TextReader::end) refuse(" is empty");
   }
@@ -83,7 +84,7 @@ bool CsvReader::read_record(std::vector<std::string>& cells) {
 
 void CsvReader::skip_line() {
   if (at_line_start_) return;
-  for (int byte = text_.get(); byte != '\n' && byte != TextReader::end;) byte = text_.get();
+  text_.skip_line();
   at_line_start_ = true;
 }
 
@@ -104,6 +105,7 @@ void CsvReader::read_cell(std::string& cell) {
   }
   text_.get();
   for (;;) {
+    if (lines_ == Lines::each_a_record && text_.peek() == '\n') refuse(" has a quote that is not closed on its line");
     const int byte = text_.get();
     if (byte == TextReader::end) refuse(" has a quote that is never closed");
     if (byte != '"') {
@@ -138,8 +140,7 @@ void append_features(const CsvReader& reader, const std::vector<std::string>& ce
 
 }  // namespace
 
-FeatureMap csv_features(const std::filesystem::path& path, const LabelRule& label, const CsvOptions& options) {
-  const CsvReader reader{path};
+FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const CsvOptions& options) {
   std::set<std::string> named;
   const auto claim = [&](const std::string& column) {
     static_cast<void>(reader.position(column));
@@ -168,8 +169,8 @@ FeatureMap csv_features(const std::filesystem::path& path, const LabelRule& labe
   return map;
 }
 
-CsvRecords::CsvRecords(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label)
-    : features_{features}, label_{label}, reader_{path}, label_position_{label ? reader_.position(label->column) : 0} {
+CsvRecords::CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label)
+    : features_{features}, label_{label}, reader_{std::move(reader)}, label_position_{label ? reader_.position(label->column) : 0} {
   features.validate();
   const auto* const columns = std::get_if<NamedColumns>(&features.inputs);
   if (columns == nullptr) throw Error{ErrorCode::invalid_argument, "the features have no column names, so they cannot be read from CSV"};
@@ -187,8 +188,10 @@ bool CsvRecords::next(std::vector<double>& row, double& label) {
   return true;
 }
 
-Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label) {
-  CsvRecords records{path, features, label};
+namespace {
+
+Dataset read_all(CsvReader reader, const std::string& name, const FeatureMap& features, const std::optional<LabelRule>& label) {
+  CsvRecords records{std::move(reader), features, label};
   std::vector<double> values;
   std::vector<double> labels;
   std::vector<double> row;
@@ -198,13 +201,20 @@ Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, 
     values.insert(values.end(), row.begin(), row.end());
     if (label) labels.push_back(row_label);
   }
-  if (empty) throw Error{ErrorCode::bad_data, fmt::format("{}: has no rows after the header", path.string())};
+  if (empty) throw Error{ErrorCode::bad_data, fmt::format("{}: has no rows after the header", name)};
   return Dataset::dense(features.features(), std::move(values), std::move(labels));
 }
 
+}  // namespace
+
+Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label) {
+  return read_all(CsvReader{path}, path.string(), features, label);
+}
+
 CsvData read_csv(const std::filesystem::path& path, const LabelRule& label, const CsvOptions& options) {
-  FeatureMap features = csv_features(path, label, options);
-  Dataset data = read_csv(path, features, label);
+  CsvReader reader{path};
+  FeatureMap features = csv_features(reader, label, options);
+  Dataset data = read_all(std::move(reader), path.string(), features, label);
   return {std::move(data), std::move(features)};
 }
 

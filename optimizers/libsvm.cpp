@@ -55,7 +55,6 @@ class RecordParser {
  public:
   RecordParser(const TextReader& text, std::uint32_t features) : text_{text}, features_{features} {}
 
-  /// \pre `line` holds a word.
   void parse(std::string_view line, std::size_t number, Record& record) {
     line_ = number;
     record.indices.clear();
@@ -103,15 +102,18 @@ class RecordParser {
 
 }  // namespace
 
-LibsvmRecords::LibsvmRecords(const std::filesystem::path& path, const FeatureMap& features)
-    : features_{features}, count_{count_of(features)}, text_{path} {}
+LibsvmRecords::LibsvmRecords(const std::filesystem::path& path, const FeatureMap& features, Lines lines)
+    : features_{features}, count_{count_of(features)}, lines_{lines}, text_{path} {}
 
 bool LibsvmRecords::next(Record& record) {
+  if (!at_line_start_) text_.skip_line();
   std::size_t number = 0;
   do {
     number = text_.line();
+    at_line_start_ = false;
     if (!read_line(text_, line_)) return false;
-  } while (trimmed(line_).empty());
+    at_line_start_ = true;
+  } while (lines_ == Lines::free && trimmed(line_).empty());
   RecordParser{text_, count_}.parse(line_, number, record);
   if (features_.intercept) {
     record.indices.push_back(count_);

@@ -20,7 +20,7 @@ namespace surety::optimizers {
 class LibsvmRecords {
  public:
   /// \throws Error{invalid_argument} when the map is not valid or is one of named columns; Error{bad_data} when there is no such file.
-  LibsvmRecords(const std::filesystem::path& path, const FeatureMap& features);
+  LibsvmRecords(const std::filesystem::path& path, const FeatureMap& features, Lines lines = Lines::free);
 
   struct Record {
     double label;
@@ -30,6 +30,7 @@ class LibsvmRecords {
 
   /// False at the end of the file. \throws Error{bad_data} for a line that is no record; the next call goes on behind it.
   [[nodiscard]] bool next(Record& record);
+  [[nodiscard]] bool is_broken() const noexcept { return text_.is_broken(); }
 
   /// \throws Error{bad_data} "<file>: <reason>", always.
   [[noreturn]] void refuse(std::string_view reason) const { text_.refuse(reason); }
@@ -37,8 +38,10 @@ class LibsvmRecords {
  private:
   FeatureMap features_;
   std::uint32_t count_;
+  Lines lines_;
   TextReader text_;
   std::string line_;
+  bool at_line_start_ = true;
 };
 
 /// All records with their labels. `features.inputs` says how many features there are, because the largest index that occurs
