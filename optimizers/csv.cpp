@@ -12,7 +12,7 @@
 
 namespace surety::optimizers {
 
-CsvReader::CsvReader(const std::filesystem::path& path) : text_{path} {
+CsvReader::CsvReader(const std::filesystem::path& path, Lines lines) : text_{path}, lines_{lines} {
   if (!read_record(header_)) text_.refuse("is empty, must start with a header line");
   std::set<std::string_view> names;
   for (auto& name : header_) {
@@ -59,8 +59,10 @@ void CsvReader::refuse(const std::string& reason) const {
 
 bool CsvReader::read_record(std::vector<std::string>& cells) {
   line_ = text_.line();
+  at_line_start_ = false;
   // Empty lines count as such only at the end of the file; before other rows they are ragged.
   while (text_.peek() == '\n' || text_.peek() == '\r') {
+    if (lines_ == Lines::each_a_record) refuse(" is empty");
     text_.get();
     if (text_.peek() != '\n' && text_.peek() != '\r' && text_.peek() != TextReader::end) refuse(" is empty");
   }
@@ -76,7 +78,14 @@ bool CsvReader::read_record(std::vector<std::string>& cells) {
     if (text_.peek() != '\n') refuse(" has a carriage return that does not end the line");
   }
   text_.get();
+  at_line_start_ = true;
   return true;
+}
+
+void CsvReader::skip_line() {
+  if (at_line_start_) return;
+  text_.skip_line();
+  at_line_start_ = true;
 }
 
 void CsvReader::read_cell(std::string& cell) {
@@ -96,6 +105,7 @@ void CsvReader::read_cell(std::string& cell) {
   }
   text_.get();
   for (;;) {
+    if (lines_ == Lines::each_a_record && text_.peek() == '\n') refuse(" has a quote that is not closed on its line");
     const int byte = text_.get();
     if (byte == TextReader::end) refuse(" has a quote that is never closed");
     if (byte != '"') {
@@ -130,8 +140,7 @@ void append_features(const CsvReader& reader, const std::vector<std::string>& ce
 
 }  // namespace
 
-FeatureMap csv_features(const std::filesystem::path& path, const LabelRule& label, const CsvOptions& options) {
-  const CsvReader reader{path};
+FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const CsvOptions& options) {
   std::set<std::string> named;
   const auto claim = [&](const std::string& column) {
     static_cast<void>(reader.position(column));
@@ -160,35 +169,52 @@ FeatureMap csv_features(const std::filesystem::path& path, const LabelRule& labe
   return map;
 }
 
-Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label) {
+CsvRecords::CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label)
+    : features_{features}, label_{label}, reader_{std::move(reader)}, label_position_{label ? reader_.position(label->column) : 0} {
   features.validate();
   const auto* const columns = std::get_if<NamedColumns>(&features.inputs);
   if (columns == nullptr) throw Error{ErrorCode::invalid_argument, "the features have no column names, so they cannot be read from CSV"};
-  CsvReader reader{path};
-  std::vector<std::size_t> positions;
-  for (const auto& column : *columns) positions.push_back(reader.position(column.name));
-  const std::size_t label_position = label ? reader.position(label->column) : 0;
+  for (const auto& column : *columns) positions_.push_back(reader_.position(column.name));
+}
 
+bool CsvRecords::next(std::vector<double>& row, double& label) {
+  if (!reader_.next(cells_)) return false;
+  const auto& columns = std::get<NamedColumns>(features_.inputs);
+  row.clear();
+  for (std::size_t k = 0; k < positions_.size(); ++k) append_features(reader_, cells_, positions_[k], columns[k].map, row);
+  if (features_.intercept) row.push_back(1);
+  if (features_.unit_norm) scale_to_unit_norm(row);
+  label = label_ ? (*label_)(reader_.number(cells_, label_position_)) : 0;
+  return true;
+}
+
+namespace {
+
+Dataset read_all(CsvReader reader, const std::string& name, const FeatureMap& features, const std::optional<LabelRule>& label) {
+  CsvRecords records{std::move(reader), features, label};
   std::vector<double> values;
   std::vector<double> labels;
-  std::vector<std::string> cells;
   std::vector<double> row;
-  std::size_t size = 0;
-  for (; reader.next(cells); ++size) {
-    row.clear();
-    for (std::size_t k = 0; k < positions.size(); ++k) append_features(reader, cells, positions[k], (*columns)[k].map, row);
-    if (features.intercept) row.push_back(1);
-    if (features.unit_norm) scale_to_unit_norm(row);
+  double row_label = 0;
+  bool empty = true;
+  for (; records.next(row, row_label); empty = false) {
     values.insert(values.end(), row.begin(), row.end());
-    if (label) labels.push_back((*label)(reader.number(cells, label_position)));
+    if (label) labels.push_back(row_label);
   }
-  if (size == 0) throw Error{ErrorCode::bad_data, fmt::format("{}: has no rows after the header", path.string())};
+  if (empty) throw Error{ErrorCode::bad_data, fmt::format("{}: has no rows after the header", name)};
   return Dataset::dense(features.features(), std::move(values), std::move(labels));
 }
 
+}  // namespace
+
+Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label) {
+  return read_all(CsvReader{path}, path.string(), features, label);
+}
+
 CsvData read_csv(const std::filesystem::path& path, const LabelRule& label, const CsvOptions& options) {
-  FeatureMap features = csv_features(path, label, options);
-  Dataset data = read_csv(path, features, label);
+  CsvReader reader{path};
+  FeatureMap features = csv_features(reader, label, options);
+  Dataset data = read_all(std::move(reader), path.string(), features, label);
   return {std::move(data), std::move(features)};
 }
 

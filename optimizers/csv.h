@@ -24,13 +24,17 @@ namespace surety::optimizers {
 class CsvReader {
  public:
   /// Reads the header. \throws Error{bad_data} for an empty file, or a column name that is empty or appears twice.
-  explicit CsvReader(const std::filesystem::path& path);
+  explicit CsvReader(const std::filesystem::path& path, Lines lines = Lines::free);
 
   [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
 
   /// Reads the next row into `cells`; false at the end of the file.
   /// \throws Error{bad_data} for a ragged row, a misplaced or unclosed quote, or a stray carriage return.
   [[nodiscard]] bool next(std::vector<std::string>& cells);
+
+  /// Goes on at the next line, after a row that was refused; at once when that row was read to its end.
+  void skip_line();
+  [[nodiscard]] bool is_broken() const noexcept { return text_.is_broken(); }
 
   /// The position of a column in the header. \throws Error{bad_data} listing the header's names when there is none.
   [[nodiscard]] std::size_t position(const std::string& column) const;
@@ -47,9 +51,11 @@ class CsvReader {
   void read_cell(std::string& cell);
 
   TextReader text_;
+  Lines lines_;
   std::vector<std::string> header_;
   std::size_t row_ = 0;
   std::size_t line_ = 1;
+  bool at_line_start_ = true;
 };
 
 /// What the user says about the columns. Every name must be a column of the file.
@@ -68,10 +74,32 @@ struct CsvData {
   FeatureMap features;
 };
 
-/// Every column but the label and the dropped ones, in the order of the header. Reads the header alone.
+/// Every column but the label and the dropped ones, in the order of the header.
 /// \throws Error{bad_data} for a column that the file does not have; Error{invalid_argument} for a map that is not valid or a
 ///         column with two roles.
-[[nodiscard]] FeatureMap csv_features(const std::filesystem::path& path, const LabelRule& label, const CsvOptions& options);
+[[nodiscard]] FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const CsvOptions& options);
+
+/// The records of a CSV file, one at a time, as `features` makes them. Columns that the map does not name are not looked at.
+class CsvRecords {
+ public:
+  /// The rows that `reader` has not read yet. \throws Error{invalid_argument} when the map is not valid or not one of named columns;
+  /// Error{bad_data} for a missing column.
+  CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label);
+
+  /// Reads the next record: its dense row, and its label when there is a rule for it (otherwise 0); false at the end of the file.
+  /// \throws Error{bad_data} for a row that is no record. `skip_line` then goes on behind it.
+  [[nodiscard]] bool next(std::vector<double>& row, double& label);
+  void skip_line() { reader_.skip_line(); }
+  [[nodiscard]] bool is_broken() const noexcept { return reader_.is_broken(); }
+
+ private:
+  FeatureMap features_;
+  std::optional<LabelRule> label_;
+  CsvReader reader_;
+  std::vector<std::size_t> positions_;
+  std::size_t label_position_;
+  std::vector<std::string> cells_;
+};
 
 /// All rows, dense, with their labels when `label` is given. Columns that the map does not name are not looked at.
 /// \throws Error{bad_data} for a missing column, a cell that is not a finite number where one is needed (a text in a column

@@ -40,17 +40,21 @@ std::string_view take_word(std::string_view& line) {
   return word;
 }
 
-struct Record {
-  double label;
-  std::vector<std::uint32_t> indices;
-  std::vector<double> values;
-};
+using Record = LibsvmRecords::Record;
+
+/// \throws Error{invalid_argument} when the features are named columns.
+std::uint32_t count_of(const FeatureMap& features) {
+  features.validate();
+  const auto* const sparse = std::get_if<SparseFeatures>(&features.inputs);
+  if (sparse == nullptr)
+    throw Error{ErrorCode::invalid_argument, "the features are named columns, so they cannot be read from LIBSVM text"};
+  return sparse->count;
+}
 
 class RecordParser {
  public:
   RecordParser(const TextReader& text, std::uint32_t features) : text_{text}, features_{features} {}
 
-  /// \pre `line` holds a word.
   void parse(std::string_view line, std::size_t number, Record& record) {
     line_ = number;
     record.indices.clear();
@@ -98,34 +102,40 @@ class RecordParser {
 
 }  // namespace
 
-Dataset read_libsvm(const std::filesystem::path& path, const FeatureMap& features) {
-  features.validate();
-  const auto* const sparse = std::get_if<SparseFeatures>(&features.inputs);
-  if (sparse == nullptr)
-    throw Error{ErrorCode::invalid_argument, "the features are named columns, so they cannot be read from LIBSVM text"};
-  TextReader text{path};
-  RecordParser parser{text, sparse->count};
+LibsvmRecords::LibsvmRecords(const std::filesystem::path& path, const FeatureMap& features, Lines lines)
+    : features_{features}, count_{count_of(features)}, lines_{lines}, text_{path} {}
 
+bool LibsvmRecords::next(Record& record) {
+  if (!at_line_start_) text_.skip_line();
+  std::size_t number = 0;
+  do {
+    number = text_.line();
+    at_line_start_ = false;
+    if (!read_line(text_, line_)) return false;
+    at_line_start_ = true;
+  } while (lines_ == Lines::free && trimmed(line_).empty());
+  RecordParser{text_, count_}.parse(line_, number, record);
+  if (features_.intercept) {
+    record.indices.push_back(count_);
+    record.values.push_back(1);
+  }
+  if (features_.unit_norm) scale_to_unit_norm(record.values);
+  return true;
+}
+
+Dataset read_libsvm(const std::filesystem::path& path, const FeatureMap& features) {
+  LibsvmRecords records{path, features};
   std::vector<std::size_t> row_ends;
   std::vector<std::uint32_t> indices;
   std::vector<double> values;
   std::vector<double> labels;
-  std::string line;
-  Record record;
-  for (std::size_t number = text.line(); read_line(text, line); number = text.line()) {
-    if (trimmed(line).empty()) continue;
-    parser.parse(line, number, record);
-    if (features.intercept) {
-      record.indices.push_back(sparse->count);
-      record.values.push_back(1);
-    }
-    if (features.unit_norm) scale_to_unit_norm(record.values);
+  for (Record record; records.next(record);) {
     indices.insert(indices.end(), record.indices.begin(), record.indices.end());
     values.insert(values.end(), record.values.begin(), record.values.end());
     row_ends.push_back(values.size());
     labels.push_back(record.label);
   }
-  if (row_ends.empty()) text.refuse("has no records");
+  if (row_ends.empty()) records.refuse("has no records");
   return Dataset::sparse(features.features(), std::move(row_ends), std::move(indices), std::move(values), std::move(labels));
 }
 

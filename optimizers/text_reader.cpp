@@ -1,5 +1,7 @@
 #include <surety/optimizers/text_reader.h>
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -21,30 +22,32 @@ namespace {
 
 constexpr std::size_t chunk = std::size_t{1} << 16;
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
 }  // namespace
 
 struct TextReader::Stream {
-  std::unique_ptr<std::FILE, CloseFile> file;
+  int file = -1;
   bool compressed = false;
   bool between_members = false;  // a gzip file is one or more members; the end of the file is legal only between two
   z_stream inflater{};
   std::vector<unsigned char> raw;
 
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
   ~Stream() {
     if (compressed) inflateEnd(&inflater);
+    if (file > STDIN_FILENO) close(file);
   }
 };
 
 TextReader::TextReader(std::filesystem::path path) : path_{std::move(path)}, stream_{std::make_unique<Stream>()}, buffer_(chunk) {
-  stream_->file.reset(std::fopen(path_.c_str(), "rbe"));
-  if (!stream_->file) refuse(fmt::format("cannot be opened ({})", std::strerror(errno)));
+  stream_->file = path_ == standard_input ? STDIN_FILENO : open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (stream_->file < 0) refuse(fmt::format("cannot be opened ({})", std::strerror(errno)));
+  if (path_ == standard_input) path_ = "standard input";
   stream_->raw.resize(chunk);
-  const std::size_t count = std::fread(stream_->raw.data(), 1, chunk, stream_->file.get());
-  if (std::ferror(stream_->file.get())) refuse(fmt::format("cannot be read ({})", std::strerror(errno)));
+  // A pipe may deliver its first bytes one by one, and the magic number and the byte order mark are two and three.
+  std::size_t count = 0;
+  for (std::size_t got = 1; got > 0 && count < 3; count += got) got = read_some(count);
   stream_->inflater.next_in = stream_->raw.data();
   stream_->inflater.avail_in = static_cast<uInt>(count);
   if (count >= 2 && stream_->raw[0] == 0x1f && stream_->raw[1] == 0x8b) {
@@ -63,27 +66,44 @@ TextReader& TextReader::operator=(TextReader&&) noexcept = default;
 
 void TextReader::refuse(std::string_view reason) const { throw Error{ErrorCode::bad_data, fmt::format("{}: {}", path_.string(), reason)}; }
 
+void TextReader::skip_line() {
+  for (int byte = peek(); byte != end; byte = peek()) {
+    ++position_;
+    if (byte != '\n') continue;
+    ++line_;
+    return;
+  }
+}
+
+std::size_t TextReader::read_some(std::size_t offset) {
+  for (;;) {
+    const ssize_t got = read(stream_->file, stream_->raw.data() + offset, chunk - offset);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) refuse(fmt::format("cannot be read ({})", std::strerror(errno)));
+  }
+}
+
 bool TextReader::refill() {
   auto& stream = *stream_;
   auto& inflater = stream.inflater;
   position_ = 0;
   filled_ = 0;
+  is_broken_ = true;
   while (filled_ == 0) {
     if (inflater.avail_in == 0) {
       inflater.next_in = stream.raw.data();
-      inflater.avail_in = static_cast<uInt>(std::fread(stream.raw.data(), 1, chunk, stream.file.get()));
-      if (std::ferror(stream.file.get())) refuse(fmt::format("cannot be read ({})", std::strerror(errno)));
+      inflater.avail_in = static_cast<uInt>(read_some(0));
     }
     const bool at_end = inflater.avail_in == 0;
     if (!stream.compressed) {
-      if (at_end) return false;
+      if (at_end) break;
       filled_ = inflater.avail_in;
       std::memcpy(buffer_.data(), inflater.next_in, filled_);
       inflater.avail_in = 0;
       continue;
     }
     if (at_end) {
-      if (stream.between_members) return false;
+      if (stream.between_members) break;
       refuse("gzip stream is truncated");
     }
     if (stream.between_members) inflateReset(&inflater);
@@ -96,7 +116,8 @@ bool TextReader::refill() {
     stream.between_members = status == Z_STREAM_END;
     filled_ = chunk - inflater.avail_out;
   }
-  return true;
+  is_broken_ = false;
+  return filled_ > 0;
 }
 
 ParsedNumber parse_number(std::string_view text) {

@@ -16,6 +16,8 @@ namespace surety::optimizers {
 class TextReader {
  public:
   static constexpr int end = -1;
+  /// The path that stands for standard input, which can be read once. Bytes are handed on as they arrive.
+  static constexpr const char* standard_input = "-";
 
   /// \throws Error{bad_data} when the file cannot be opened or read.
   explicit TextReader(std::filesystem::path path);
@@ -38,6 +40,12 @@ class TextReader {
     return byte;
   }
 
+  /// Skips the rest of this line, zero bytes too, and its end.
+  void skip_line();
+
+  /// Reading failed, so that there is nothing behind it to go on with (as there is behind a zero byte).
+  [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
+
   /// The line of the next byte, from 1.
   [[nodiscard]] std::size_t line() const noexcept { return line_; }
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
@@ -48,6 +56,8 @@ class TextReader {
  private:
   struct Stream;
   bool refill();
+  /// Reads what there is, at least one byte unless the file ends, into the raw bytes from `offset` on.
+  std::size_t read_some(std::size_t offset);
 
   std::filesystem::path path_;
   std::unique_ptr<Stream> stream_;
@@ -55,6 +65,13 @@ class TextReader {
   std::size_t position_ = 0;
   std::size_t filled_ = 0;
   std::size_t line_ = 1;
+  bool is_broken_ = false;
+};
+
+/// How rows and lines relate. Where each line is a record whatever it holds, a damaged one moves no other record to another place.
+enum class Lines {
+  free,           ///< as the format has it: cells may span lines, lines without a record are skipped
+  each_a_record,  ///< a line that is no record is refused, and the next one is read behind it
 };
 
 /// What is wrong with a text that should be a number.

@@ -1,0 +1,108 @@
+#include <surety/optimizers/record_stream.h>
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include <surety/optimizers/features.h>
+#include <surety/optimizers/loss.h>
+
+#include "optimizers/refusal.h"
+#include "optimizers/temporary_folder.h"
+
+namespace surety::optimizers {
+namespace {
+
+class RecordStreamTest : public testing::Test {
+ protected:
+  [[nodiscard]] RecordStream csv(const std::string& text) {
+    CsvReader reader{folder_.write("stream.csv", text), Lines::each_a_record};
+    const auto label = parse_label_rule("y>0");
+    const auto features = csv_features(reader, label, {.otherwise = Unchanged{}, .intercept = false, .unit_norm = false});
+    return RecordStream{CsvRecords{std::move(reader), features, label}};
+  }
+  [[nodiscard]] RecordStream libsvm(const std::string& text) {
+    const FeatureMap features{.inputs = SparseFeatures{3}, .intercept = false, .unit_norm = false};
+    return RecordStream{LibsvmRecords{folder_.write("stream.txt", text), features, Lines::each_a_record}};
+  }
+  TemporaryFolder folder_;
+};
+
+/// Every record of a stream: its label, then its values.
+std::vector<std::vector<double>> all(RecordStream& stream) {
+  std::vector<std::vector<double>> records;
+  while (stream.next(LogisticLoss{})) {
+    records.push_back({stream.label()});
+    records.back().insert(records.back().end(), stream.row().values.begin(), stream.row().values.end());
+  }
+  return records;
+}
+
+using Records = std::vector<std::vector<double>>;
+
+TEST_F(RecordStreamTest, ReadsWhatTheFileHolds) {
+  auto rows = csv("a,y,b\n1,1,2\n3,0,-4\n");
+  EXPECT_EQ(all(rows), (Records{{1, 1, 2}, {-1, 3, -4}}));
+  auto lines = libsvm("1 1:2 3:4\n-1 2:5\n");
+  ASSERT_TRUE(lines.next(LogisticLoss{}));
+  EXPECT_EQ(lines.row().dot(std::vector<double>{1, 10, 100}), 402);
+  EXPECT_EQ(lines.row().norm, mechanisms::l2_norm(std::vector<double>{2, 4}));
+  EXPECT_TRUE(lines.next(LogisticLoss{}));
+  EXPECT_FALSE(lines.next(LogisticLoss{}));
+  EXPECT_EQ(lines.damaged(), 0U);
+}
+
+// Whatever one line holds, it is one record: those behind it keep their places.
+TEST_F(RecordStreamTest, ADamagedLineIsARecordOfZerosAndMovesNoOther) {
+  const Records expected{{1, 1, 2}, {0}, {-1, 3, 4}};
+  for (const std::string damaged :
+       {"x,1,2", "1,1", "1,2,3,4", "", "\"1,1,2", "1,\"1\"2,2", "1,nan,2", "1e999,1,2", "1,\r1,2", "\r", ",,"}) {
+    auto rows = csv("a,y,b\n1,1,2\n" + damaged + "\n3,0,4\n");
+    EXPECT_EQ(all(rows), expected) << damaged;
+    EXPECT_EQ(rows.damaged(), 1U) << damaged;
+  }
+  for (const auto& damaged : std::vector<std::string>{"", "# only a comment", "1 0:1", "1 2:1 1:1", "1 4:1", "x 1:1", "1 1", "7 1:1", "nan",
+                                                      std::string{"1 1:\0 2:3", 9}}) {
+    auto lines = libsvm("1 1:1 2:2\n" + damaged + "\n-1 1:3 2:4\n");
+    EXPECT_EQ(all(lines), expected) << damaged;
+    EXPECT_EQ(lines.damaged(), 1U) << damaged;
+  }
+}
+
+TEST_F(RecordStreamTest, AStreamThatCannotBeReadOnEndsWithAnError) {
+  // A gzip stream that ends in the middle, which must not become zeros without end.
+  const std::string truncated{"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\xd4", 12};
+  const FeatureMap features{.inputs = SparseFeatures{3}};
+  EXPECT_TRUE(refuses(
+      [&] {
+        RecordStream stream{LibsvmRecords{folder_.write("stream.gz", truncated), features, Lines::each_a_record}};
+        while (stream.next(LogisticLoss{})) {
+        }
+      },
+      ErrorCode::bad_data, {"gzip stream is truncated"}));
+}
+
+TEST_F(RecordStreamTest, HandsOnARecordAsSoonAsItsLineIsThere) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  // Opened both ways, so that neither end waits for the other.
+  const int end = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  const auto send = [&](const std::string& text) { ASSERT_EQ(::write(end, text.data(), text.size()), static_cast<ssize_t>(text.size())); };
+  send("1 1:1\n");
+  const FeatureMap features{.inputs = SparseFeatures{1}, .intercept = false, .unit_norm = false};
+  RecordStream stream{LibsvmRecords{pipe, features, Lines::each_a_record}};
+  ASSERT_TRUE(stream.next(LogisticLoss{}));
+  EXPECT_EQ(stream.label(), 1);
+  send("-1 1:1\n");
+  ASSERT_TRUE(stream.next(LogisticLoss{}));
+  EXPECT_EQ(stream.label(), -1);
+  close(end);
+}
+
+}  // namespace
+}  // namespace surety::optimizers
