@@ -1,4 +1,4 @@
-// The Gaussian mechanism, exact on a grid.
+// The Gaussian mechanism, exact on a grid. How time depends on what is drawn: grid_noise.h.
 //
 // The query is a vector of multiples of the grid step g. Each coordinate is released plus the multiple of g nearest to Z, where Z is an
 // ideal real Gaussian of standard deviation sigma >= multiplier * sensitivity. Since the query is itself on the grid, that is the grid

@@ -1,4 +1,5 @@
 // What mechanisms that add noise on a grid have in common: a release of a query on the grid, and of one that arrives as real numbers.
+// Of what is drawn only the time of whole blocks of 256 coordinates shows (lattice_noise.h).
 #pragma once
 
 #include <cstddef>

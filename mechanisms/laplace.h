@@ -1,5 +1,6 @@
 // The Laplace mechanism, exact on a grid: a query on multiples of the grid step g, plus the multiple of g nearest to an ideal real Laplace
 // variable of scale b >= scale * sensitivity. That is the grid point nearest to query + noise, so post-processing of the ideal mechanism.
+// How time depends on what is drawn: grid_noise.h.
 #pragma once
 
 #include <cstddef>

@@ -13,6 +13,8 @@
 //                               in the block; the sample is accepted when U is below density over envelope. The last block is the infinite
 //                               tail, under an envelope that halves from piece to piece.
 //
+// How time depends on what is drawn: lattice_noise.h.
+//
 // T, U and V are ideal reals: more digits are drawn where those drawn do not decide, never otherwise. Which words are drawn is thus a
 // property of the law, not of the machine.
 #pragma once

@@ -82,6 +82,8 @@ struct Exponent {
 /// Uniform on 0 .. n - 1, exactly, by rejection: the expected number of words is below 2, whatever is drawn. \pre n >= 1.
 [[nodiscard]] std::uint64_t uniform_below(std::uint64_t n, const NextWord& next_word);
 
+// The time of these coins depends on how many words they draw, which shows their result only where more than one is needed.
+
 /// True with probability numerator / denominator, exactly: compares U with the binary digits of the quotient, one word at a time.
 /// Draws one word, and each further one with probability 2^-64. \pre numerator <= denominator, 1 <= denominator.
 [[nodiscard]] bool happens_with_ratio(std::uint64_t numerator, std::uint64_t denominator, const NextWord& next_word);

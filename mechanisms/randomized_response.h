@@ -52,7 +52,8 @@ class RandomizedResponse {
   /// One answer for a record of category `own` in 0 .. k - 1; a number beyond counts as k - 1. Never throws on a category.
   ///
   /// Draws a word for the coin and one for the other answer, whether it is needed or not, and further ones with probability at most k
-  /// 2^-63, whatever the record is. \throws Error{environment} when the bits fail.
+  /// 2^-63, whatever the record is: time depends on whether the answer is the truth by a branch or two, nanoseconds.
+  /// \throws Error{environment} when the bits fail.
   template <ReleaseBits Bits>
   [[nodiscard]] std::uint64_t release(std::uint64_t own, Bits& bits) const {
     return answer(own, [&bits] { return draw_word(bits); });
