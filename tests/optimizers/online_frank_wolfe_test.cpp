@@ -13,6 +13,7 @@
 #include <surety/accounting/continual.h>
 #include <surety/optimizers/loss.h>
 
+#include "optimizers/drawn_records.h"
 #include "optimizers/refusal.h"
 #include "optimizers/stream_taint.h"
 
@@ -23,21 +24,6 @@ const Grid grid{.log2_step = -30};
 
 OnlineFrankWolfeOptions options(std::uint64_t steps, Adjacency adjacency = Adjacency::replace_one) {
   return {.steps = Count{steps}, .adjacency = adjacency, .clip = ClippingNorm{0.7}, .step_scale = StepScaleFactor{1.3}};
-}
-
-struct Record {
-  std::vector<double> row;
-  double label;
-};
-
-Dataset assemble(const std::vector<Record>& records) {
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (const auto& record : records) {
-    values.insert(values.end(), record.row.begin(), record.row.end());
-    labels.push_back(record.label);
-  }
-  return Dataset::dense(records.front().row.size(), values, labels);
 }
 
 /// All iterates of a run.
@@ -51,23 +37,6 @@ auto run(const OnlineFrankWolfeOptions& options) {
     }
     return iterates;
   };
-}
-
-/// Coordinates of ordinary and of extreme size: rows at the clip, far beyond it, zero.
-double coordinate(std::mt19937_64& random) {
-  const double x = std::uniform_real_distribution<double>{-1, 1}(random);
-  switch (random() % 6) {
-    case 0: return 0;
-    case 1: return x * 1e3;
-    case 2: return x * 1e300;
-    default: return x;
-  }
-}
-
-std::vector<double> vector_of(std::size_t size, std::mt19937_64& random) {
-  std::vector<double> values(size);
-  for (auto& value : values) value = coordinate(random);
-  return values;
 }
 
 TEST(OnlineFrankWolfe, WithoutNoiseFollowsTheRecursionOfThePaper) {
@@ -108,20 +77,10 @@ TEST(OnlineFrankWolfe, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
     const std::size_t features = 1 + random() % 4;
     const std::size_t size = 1 + random() % 6;
     const auto adjacency = random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out;
-    std::vector<Record> records;
-    for (std::size_t i = 0; i < size; ++i) records.push_back({vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0});
-    const std::size_t place = random() % 3 == 0 ? 0 : random() % size;
-    auto neighbours = records;
-    if (adjacency == Adjacency::zero_out) {
-      neighbours[place].row.assign(features, 0.0);
-    } else if (random() % 2 == 0) {
-      for (auto& value : neighbours[place].row) value = -value;
-    } else {
-      neighbours[place] = {vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0};
-    }
+    const auto [data, neighbour, place] = drawn_neighbours(size, features, adjacency, random);
     std::vector<std::vector<double>> released;
-    for (std::size_t i = 0; i < size; ++i) released.push_back(vector_of(features, random));
-    const auto found = stream_difference(run(options(size, adjacency)), assemble(records), assemble(neighbours), place, grid, released);
+    for (std::size_t i = 0; i < size; ++i) released.push_back(drawn_vector(features, random));
+    const auto found = stream_difference(run(options(size, adjacency)), data, neighbour, place, grid, released);
     ASSERT_TRUE(found.untainted) << "case " << c;
     ASSERT_LE(found.ratio, 1) << "case " << c;
     largest = std::max(largest, found.ratio);
@@ -179,7 +138,7 @@ auto run_with(Mistake mistake) {
 }
 
 TEST(OnlineFrankWolfe, PlantedViolationsAreCaught) {
-  const std::vector<Record> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
+  const std::vector<DrawnRecord> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
   const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}, {-2, 1}};
   const auto difference = [&](Mistake mistake) {
     auto neighbours = records;

@@ -11,6 +11,7 @@
 #include <surety/accounting/zcdp.h>
 #include <surety/optimizers/loss.h>
 
+#include "optimizers/drawn_records.h"
 #include "optimizers/refusal.h"
 #include "optimizers/taint.h"
 
@@ -24,31 +25,6 @@ PolyhedralFrankWolfeOptions options(std::uint64_t steps, Adjacency adjacency = A
           .adjacency = adjacency,
           .clip = LinfClip{0.7},
           .step_scale = StepScaleFactor{1.3}};
-}
-
-struct Record {
-  std::vector<double> row;
-  double label;
-};
-
-Dataset assemble(const std::vector<Record>& records) {
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (const auto& record : records) {
-    values.insert(values.end(), record.row.begin(), record.row.end());
-    labels.push_back(record.label);
-  }
-  return Dataset::dense(records.front().row.size(), values, labels);
-}
-
-std::vector<double> vector_of(std::size_t size, std::mt19937_64& random) {
-  std::vector<double> values(size);
-  for (auto& value : values) {
-    value = std::uniform_real_distribution<double>{-1, 1}(random);
-    if (random() % 6 == 0) value *= random() % 2 == 0 ? 1e3 : 1e300;
-    if (random() % 6 == 0) value = 0;
-  }
-  return values;
 }
 
 struct Shown {
@@ -88,21 +64,11 @@ TEST(PolyhedralFrankWolfe, LeaksNothingAndMovesScoresByAtMostTheirSensitivity) {
     const std::size_t features = 1 + random() % 4;
     const std::size_t size = 1 + random() % 6;
     const auto adjacency = random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out;
-    std::vector<Record> records;
-    for (std::size_t i = 0; i < size; ++i) records.push_back({vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0});
-    const std::size_t place = random() % 3 == 0 ? 0 : random() % size;
-    auto neighbours = records;
-    if (adjacency == Adjacency::zero_out) {
-      neighbours[place].row.assign(features, 0.0);
-    } else if (random() % 2 == 0) {
-      for (auto& value : neighbours[place].row) value = -value;
-    } else {
-      neighbours[place] = {vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0};
-    }
+    const auto [data, neighbour, place] = drawn_neighbours(size, features, adjacency, random);
     std::vector<std::size_t> chosen;
     for (std::size_t i = 0; i < size; ++i) chosen.push_back(random());
-    const Shown a = run(options(size, adjacency), assemble(records), chosen);
-    const Shown b = run(options(size, adjacency), assemble(neighbours), chosen);
+    const Shown a = run(options(size, adjacency), data, chosen);
+    const Shown b = run(options(size, adjacency), neighbour, chosen);
     for (std::size_t t = 0; t < size; ++t) {
       ASSERT_EQ(a.requests[t].sensitivity, b.requests[t].sensitivity);
       ASSERT_TRUE(a.requests[t].event == b.requests[t].event);
@@ -128,7 +94,7 @@ TEST(PolyhedralFrankWolfe, PlansEveryChoiceThatItMakes) {
     settings.laplace = laplace;
     const auto planned = accounting::Releases::of(plan(settings));
     std::mt19937_64 random{3};
-    std::vector<Record> records(13, Record{{0.5, -1}, 1});
+    std::vector<DrawnRecord> records(13, DrawnRecord{{0.5, -1}, 1});
     const Shown made = run(settings, assemble(records), std::vector<std::size_t>(13, 2));
     ASSERT_EQ(made.requests.size(), 13U);
     std::vector<Event> asked;
