@@ -11,10 +11,14 @@
 #include <vector>
 
 #include <surety/accounting/continual.h>
+#include <surety/mechanisms/lp_noise.h>
+#include <surety/mechanisms/random_bits.h>
 #include <surety/optimizers/loss.h>
 
+#include "optimizers/drawn_records.h"
 #include "optimizers/refusal.h"
 #include "optimizers/stream_taint.h"
+#include "optimizers/temporary_folder.h"
 
 namespace surety::optimizers {
 namespace {
@@ -25,23 +29,9 @@ OnlineFrankWolfeOptions options(std::uint64_t steps, Adjacency adjacency = Adjac
   return {.steps = Count{steps}, .adjacency = adjacency, .clip = ClippingNorm{0.7}, .step_scale = StepScaleFactor{1.3}};
 }
 
-struct Record {
-  std::vector<double> row;
-  double label;
-};
-
-Dataset assemble(const std::vector<Record>& records) {
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (const auto& record : records) {
-    values.insert(values.end(), record.row.begin(), record.row.end());
-    labels.push_back(record.label);
-  }
-  return Dataset::dense(records.front().row.size(), values, labels);
-}
-
 /// All iterates of a run.
-auto run(const OnlineFrankWolfeOptions& options) {
+template <class Options>
+auto run(const Options& options) {
   return [=](const Dataset& data, auto& stream) {
     OnlineFrankWolfe algorithm{LogisticLoss{}, L2Ball{Radius{2}}, options, Count{data.features()}};
     std::vector<std::vector<double>> iterates;
@@ -51,23 +41,6 @@ auto run(const OnlineFrankWolfeOptions& options) {
     }
     return iterates;
   };
-}
-
-/// Coordinates of ordinary and of extreme size: rows at the clip, far beyond it, zero.
-double coordinate(std::mt19937_64& random) {
-  const double x = std::uniform_real_distribution<double>{-1, 1}(random);
-  switch (random() % 6) {
-    case 0: return 0;
-    case 1: return x * 1e3;
-    case 2: return x * 1e300;
-    default: return x;
-  }
-}
-
-std::vector<double> vector_of(std::size_t size, std::mt19937_64& random) {
-  std::vector<double> values(size);
-  for (auto& value : values) value = coordinate(random);
-  return values;
 }
 
 TEST(OnlineFrankWolfe, WithoutNoiseFollowsTheRecursionOfThePaper) {
@@ -108,20 +81,10 @@ TEST(OnlineFrankWolfe, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
     const std::size_t features = 1 + random() % 4;
     const std::size_t size = 1 + random() % 6;
     const auto adjacency = random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out;
-    std::vector<Record> records;
-    for (std::size_t i = 0; i < size; ++i) records.push_back({vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0});
-    const std::size_t place = random() % 3 == 0 ? 0 : random() % size;
-    auto neighbours = records;
-    if (adjacency == Adjacency::zero_out) {
-      neighbours[place].row.assign(features, 0.0);
-    } else if (random() % 2 == 0) {
-      for (auto& value : neighbours[place].row) value = -value;
-    } else {
-      neighbours[place] = {vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0};
-    }
+    const auto [data, neighbour, place] = drawn_neighbours(size, features, adjacency, random);
     std::vector<std::vector<double>> released;
-    for (std::size_t i = 0; i < size; ++i) released.push_back(vector_of(features, random));
-    const auto found = stream_difference(run(options(size, adjacency)), assemble(records), assemble(neighbours), place, grid, released);
+    for (std::size_t i = 0; i < size; ++i) released.push_back(drawn_vector(features, random));
+    const auto found = stream_difference(run(options(size, adjacency)), data, neighbour, place, grid, released);
     ASSERT_TRUE(found.untainted) << "case " << c;
     ASSERT_LE(found.ratio, 1) << "case " << c;
     largest = std::max(largest, found.ratio);
@@ -130,6 +93,62 @@ TEST(OnlineFrankWolfe, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
   EXPECT_GT(largest, 0.99);
   EXPECT_GT(largest_at_first, 0.99);
   RecordProperty("largest_ratio", std::to_string(largest));
+}
+
+// The same for gradients clipped in l_r, whose distances are measured in l_r.
+TEST(OnlineFrankWolfe, MovesOnePushByAtMostItsSensitivityInLr) {
+  std::mt19937_64 random{20240506};
+  double largest = 0;
+  for (int c = 0; c < 10'000; ++c) {
+    const std::size_t features = 1 + random() % 4;
+    const std::size_t size = 1 + random() % 6;
+    const auto adjacency = random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out;
+    const double r = random() % 2 == 0 ? 3 : 7.5;
+    const GeneralizedFrankWolfeOptions settings{.steps = Count{size},
+                                                .adjacency = adjacency,
+                                                .clip = {.r = NormExponent{r}, .norm = ClippingNorm{0.7}},
+                                                .step_scale = StepScaleFactor{1.3}};
+    const auto [data, neighbour, place] = drawn_neighbours(size, features, adjacency, random);
+    std::vector<std::vector<double>> released;
+    for (std::size_t i = 0; i < size; ++i) released.push_back(drawn_vector(features, random));
+    const auto in_lr = [&](const GridVector& a, const GridVector& b, LrSensitivity /*norm*/) {
+      long double sum = 0;
+      for (std::size_t j = 0; j < a.steps.size(); ++j) {
+        sum += std::pow(std::abs(static_cast<long double>(a.steps[j] - b.steps[j])), static_cast<long double>(r));
+      }
+      return static_cast<double>(std::pow(sum, 1 / static_cast<long double>(r)) * 0x1p-30L);
+    };
+    const auto found = stream_difference<LrSensitivity>(run(settings), data, neighbour, place, grid, released, in_lr);
+    ASSERT_TRUE(found.untainted) << "case " << c;
+    ASSERT_LE(found.ratio, 1) << "case " << c;
+    largest = std::max(largest, found.ratio);
+  }
+  EXPECT_GT(largest, 0.99);
+  RecordProperty("largest_ratio", std::to_string(largest));
+}
+
+// Noise of the shape of the norm, charged for a tree.
+TEST(OnlineFrankWolfe, RunsOnATreeOfGeneralizedGaussians) {
+  const TemporaryFolder folder;
+  const GeneralizedFrankWolfeOptions settings{.steps = Count{8}, .clip = {.r = NormExponent{3}, .norm = ClippingNorm{0.7}}};
+  const auto asked = shape(settings, Count{2});
+  const mechanisms::GeneralizedGaussian node{{.r = settings.clip.r,
+                                              .multiplier = NoiseMultiplier{4},
+                                              .sensitivity = asked.sensitivity,
+                                              .grid = grid,
+                                              .dimension = asked.dimension,
+                                              .adjacency = asked.adjacency}};
+  const mechanisms::TreeSum sum{node, asked.steps, asked.dimension};
+  auto ledger = accounting::Ledger::open_or_create(folder / "ledger.db", asked.adjacency);
+  auto reservation = ledger.reserve({.event = sum.event(), .not_private = true});
+  mechanisms::ReplayBits bits{3};
+  NoisyStream<mechanisms::TreeSum<mechanisms::GeneralizedGaussian>, mechanisms::ReplayBits, LrSensitivity> stream{reservation, bits, sum,
+                                                                                                                  asked.sensitivity};
+  std::mt19937_64 random{7};
+  std::vector<DrawnRecord> records;
+  for (int i = 0; i < 8; ++i) records.push_back(drawn_record(2, random));
+  EXPECT_EQ(run(settings)(assemble(records), stream).size(), 8U);
+  EXPECT_TRUE(reservation.released() == accounting::Releases::of(sum.event()));
 }
 
 TEST(OnlineFrankWolfe, AsksForAStreamOfOnePushPerRecord) {
@@ -179,7 +198,7 @@ auto run_with(Mistake mistake) {
 }
 
 TEST(OnlineFrankWolfe, PlantedViolationsAreCaught) {
-  const std::vector<Record> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
+  const std::vector<DrawnRecord> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
   const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}, {-2, 1}};
   const auto difference = [&](Mistake mistake) {
     auto neighbours = records;
