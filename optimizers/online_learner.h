@@ -80,8 +80,8 @@ class SubgradientDescent {
   /// Starts at the point of the domain nearest to `start`. \throws Error{invalid_argument} when it has no coordinates.
   SubgradientDescent(D domain, std::vector<double> start)
       : domain_{std::move(domain)},
-        diameter_{domain_.diameter(Norm::l2, start.size())},
-        weights_{detail::start_in(domain_, std::move(start))} {}
+        weights_{detail::start_in(domain_, std::move(start))},
+        diameter_{domain_.diameter(Norm::l2, weights_.size())} {}
 
   [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
 
@@ -97,9 +97,9 @@ class SubgradientDescent {
 
  private:
   D domain_;
+  std::vector<double> weights_;
   double diameter_;
   double squares_ = 0;
-  std::vector<double> weights_;
 };
 
 /// Follow the regularized leader: w_{t+1} = project(w_1 - eta_{t+1} (g_1 + ... + g_t + h_{t+1})) with h the guess of the next gradient and
@@ -113,8 +113,8 @@ class RegularizedLeader {
   /// As `SubgradientDescent`.
   RegularizedLeader(D domain, std::vector<double> start)
       : domain_{std::move(domain)},
-        diameter_{domain_.diameter(Norm::l2, start.size())},
         start_{detail::start_in(domain_, std::move(start))},
+        diameter_{domain_.diameter(Norm::l2, start_.size())},
         weights_{start_},
         sum_(start_.size(), 0.0),
         guess_(start_.size(), 0.0) {}
@@ -137,9 +137,9 @@ class RegularizedLeader {
 
  private:
   D domain_;
+  std::vector<double> start_;
   double diameter_;
   double squares_ = 0;
-  std::vector<double> start_;
   std::vector<double> weights_;
   std::vector<double> sum_;
   std::vector<double> guess_;
