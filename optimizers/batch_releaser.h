@@ -1,0 +1,79 @@
+// The door for data in batches that no record shares: a `Releaser` whose releases are charged a pass at a time.
+//
+// A pass splits the records into batches by their public places and makes one release of each. A record is in one batch, and given
+// everything released before, no other release of the pass depends on it: the pass costs what its dearest release costs
+// (docs/guarantees-frank-wolfe.md#batches).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/error.h>
+#include <surety/accounting/event.h>
+#include <surety/accounting/ledger.h>
+#include <surety/mechanisms/grid.h>
+#include <surety/mechanisms/record_sum.h>
+#include <surety/mechanisms/scaled_noise.h>
+#include <surety/mechanisms/sensitivity.h>
+#include <surety/optimizers/dataset.h>
+#include <surety/optimizers/run.h>
+
+namespace surety::optimizers {
+
+/// Adds factor x row, clipped, to a sum of records. O(nonzeros). \throws as RecordSum::add_scaled.
+inline void add_clipped(double factor, const RowView& row, mechanisms::RecordSum& sum) {
+  if (row.is_sparse()) {
+    sum.add_scaled(factor, row.indices, row.values, row.norm);
+  } else if (!row.values.empty()) {
+    sum.add_scaled(factor, row.values, row.norm);
+  }
+}
+
+/// One pass over disjoint batches.
+struct BatchPass {
+  Count batches;  ///< releases in a pass
+  Event release;  ///< what each release is: a Gaussian
+  Event pass;     ///< what they are together, for the ledger
+};
+
+/// Spends `pass` before the first of every `batches` releases, then draws the noise of each. What production uses; private when `Bits` is
+/// cryptographic and no record is in two batches of a pass.
+template <mechanisms::ReleaseBits Bits>
+class NoisyBatchReleaser {
+ public:
+  /// Reservation and bits must outlive the releaser.
+  NoisyBatchReleaser(accounting::Reservation& reservation, Bits& bits, BatchPass pass)
+      : reservation_{reservation}, bits_{bits}, pass_{std::move(pass)} {}
+
+  /// The query plus N(0, (z sensitivity)^2) per coordinate, rounded exactly to the query's grid, for the event gaussian(z).
+  /// \throws Error{internal} when `event` is not the release of this pass, or the reservation does not hold the pass;
+  ///         Error{unsupported} for an event that is not Gaussian; Error{invalid_argument} when the noise does not fit the grid.
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    if (!(event == pass_.release)) {
+      throw Error{ErrorCode::internal, fmt::format("release is '{}', must be '{}' in this pass", describe(event), describe(pass_.release))};
+    }
+    const auto* const leaf = std::get_if<Event::Gaussian>(&event.node());
+    if (leaf == nullptr) throw Error{ErrorCode::unsupported, fmt::format("no mechanism releases the event '{}'", describe(event))};
+    if (!noise_ || !(noise_->options().grid == query.grid)) {
+      noise_.emplace(
+          mechanisms::ScaledGaussian::Options{.multiplier = leaf->multiplier, .grid = query.grid, .adjacency = event.adjacency()});
+    }
+    if (done_ % pass_.batches.value() == 0) reservation_.spend(pass_.pass);
+    ++done_;
+    return noise_->release(query, sensitivity, bits_);
+  }
+
+ private:
+  accounting::Reservation& reservation_;
+  Bits& bits_;
+  BatchPass pass_;
+  std::uint64_t done_ = 0;                           ///< releases so far
+  std::optional<mechanisms::ScaledGaussian> noise_;  ///< the last one: its table takes milliseconds to make
+};
+
+}  // namespace surety::optimizers
