@@ -6,7 +6,9 @@
 //   DualAveraging           4 D sqrt(S_T)                                                        any losses, any scale
 //   OptimisticAveraging     4 D sqrt(sum of ||g_t - g_{t-1}||^2)                                 any losses, any scale
 //   StronglyConvexDescent   sum of ||g_t||^2 / (2 sum_{i<=t} m_i)                                loss t is m_t-strongly convex
-//   CoinBetting             L ||u - w_1|| sqrt(T log(1 + 24 T^2 ||u - w_1||^2 / e^2)) + L e      ||g_t|| <= L; e the initial wealth
+//   CoinBetting             L (e + r max(sqrt(2 S log(1 + 2 S r^2 / f^2)), 4 log(4 r / (2.7 f))) + sqrt(8 S) r)   ||g_t|| <= L
+//
+// where in the last line r = ||u - w_1||, e is the initial wealth, S = S_T / L^2 and f = e / (1.06 (1 + 4 S)^1.11).
 //
 // None of them knows anything of privacy: fed with released gradients, all that they compute is post-processing. The steps of all but the
 // last follow the gradients seen, so there is no step size to choose. Proofs: docs/guarantees-online-to-batch.md#learners.
@@ -194,13 +196,15 @@ struct InitialWealthRule : Positive {
 /// What a betting learner may lose, in units of gradient bound x weights; public.
 using InitialWealth = Quantity<InitialWealthRule>;
 
-/// Parameter-free: the Krichevsky-Trofimov bettor in a Hilbert space, reduced to W,
+/// Parameter-free: bets a share v_t of its wealth on a direction q_t, reduced to W,
 ///
-///     v_t = -(sum_{i<t} c_i / t) (e - sum_{i<t} <c_i, v_i>),   w_t = project(w_1 + v_t),   c_t = g~_t / L,
+///     w_t = project(w_1 + v_t wealth_t q_t),   wealth_{t+1} = wealth_t (1 - s_t v_t),   s_t = <c_t, q_t>,   c_t = g~_t / L,
 ///
-/// where g~_t is g_t without its part along w_1 + v_t - w_t when that part would pull v_t further out of W. Close to w_1 it is far better
-/// than learners that know D alone. Gradients longer than L count as if of length L; the regret bound is for shorter ones.
-/// \source [OP16] Corollary 5 (bettor), [Cut20] Theorem 2 (reduction).
+/// where g~_t is g_t without its part along w_1 + v_t wealth_t q_t - w_t when that part would pull the bet further out of W. The share
+/// follows an online Newton step on -log(1 - s_t v) over |v| <= 1/2, the direction subgradient descent on the unit ball. Close to w_1 it is
+/// better than learners that know D alone. Gradients longer than L count as if of length L; the regret bound is for shorter ones, and
+/// depends on L, beside the gradients themselves, by a logarithmic term alone.
+/// \source [CO18] Algorithms 1 and 4 and Theorem 2, [Cut20] Theorem 2 (reduction), docs/guarantees-online-to-batch.md#learners (constants).
 template <BoundedConvexSet D>
 class CoinBetting {
  public:
@@ -217,28 +221,35 @@ class CoinBetting {
         start_{detail::start_in(domain_, std::move(start))},
         weights_{start_},
         bet_(start_.size(), 0.0),
-        coins_(start_.size(), 0.0) {}
+        direction_{L2Ball{Radius{1}}, std::vector<double>(start_.size(), 0.0)} {}
 
   [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
 
   void update(const Feedback& feedback) {
     detail::require_dimension(feedback, weights_.size());
     std::vector<double> coin(feedback.gradient.begin(), feedback.gradient.end());
-    const double length = mechanisms::l2_norm(coin);
-    const double scale = 1 / std::max(bound_, length);
+    const double scale = 1 / std::max(bound_, mechanisms::l2_norm(coin));
     for (double& coordinate : coin) coordinate *= scale;
     remove_outward_pull(coin);
-    wealth_ -= detail::inner(coin, bet_);
-    ++rounds_;
+
+    const double outcome = detail::inner(coin, direction_.predict());
+    wealth_ *= 1 - outcome * share_;
+    const double slope = outcome / (1 - outcome * share_);
+    squares_ += slope * slope;
+    // log(1 + x) <= x - (2 - log 3) x^2 / 4 for x in [-1, 2] is the curvature that the Newton step relies on.
+    share_ = std::clamp(share_ - 2 / (2 - log_of_three) * slope / squares_, -0.5, 0.5);
+    direction_.update({.gradient = coin});
+
     for (std::size_t j = 0; j < bet_.size(); ++j) {
-      coins_[j] += coin[j];
-      bet_[j] = -coins_[j] / (static_cast<double>(rounds_) + 1) * wealth_;
+      bet_[j] = share_ * wealth_ * direction_.predict()[j];
       weights_[j] = start_[j] + bet_[j];
     }
     domain_.project(weights_);
   }
 
  private:
+  static constexpr double log_of_three = 1.0986122886681098;
+
   void remove_outward_pull(std::vector<double>& coin) const {
     std::vector<double> outward(bet_.size());
     for (std::size_t j = 0; j < outward.size(); ++j) outward[j] = start_[j] + bet_[j] - weights_[j];
@@ -253,11 +264,12 @@ class CoinBetting {
   D domain_;
   double bound_;
   double wealth_;
-  std::uint64_t rounds_ = 0;
+  double share_ = 0;    ///< v_t
+  double squares_ = 1;  ///< 1 + sum of squared slopes
   std::vector<double> start_;
   std::vector<double> weights_;
-  std::vector<double> bet_;    ///< v_t
-  std::vector<double> coins_;  ///< sum of c_i
+  std::vector<double> bet_;  ///< v_t wealth_t q_t
+  SubgradientDescent<L2Ball> direction_;
 };
 
 static_assert(OnlineLearner<SubgradientDescent<L2Ball>> && OnlineLearner<DualAveraging<L2Ball>> &&

@@ -282,7 +282,9 @@ inline void require_replace_one(Adjacency adjacency) {
 }  // namespace detail
 
 /// What the paper's formula (6) adds, and what it really costs.
+template <class Scale>
 struct PrintedNoise {
+  Scale scale;        ///< of a node's noise, over the sensitivity of its pushes
   Event event;        ///< a tree of nodes of that noise
   Enclosure epsilon;  ///< of the event, at the target's delta
 };
@@ -293,7 +295,7 @@ struct PrintedNoise {
 ///         for delta >= exp(-rho^2); also unless neighbours replace one record, as in the paper. Error{invalid_argument} when epsilon or
 ///         delta is 0.
 /// \source [ZTC22] (6) and section 1.1, docs/guarantees-online-to-batch.md#printed.
-[[nodiscard]] inline PrintedNoise printed_noise(Count steps, const Target& target) {
+[[nodiscard]] inline PrintedNoise<NoiseMultiplier> printed_noise(Count steps, const Target& target) {
   detail::require_replace_one(target.adjacency);
   if (!(target.epsilon.value() > 0 && target.delta.value() > 0)) {
     throw Error{ErrorCode::invalid_argument, "epsilon and delta must be greater than 0 for the printed noise"};
@@ -307,14 +309,14 @@ struct PrintedNoise {
                 fmt::format("the printed noise for epsilon = {} at delta = {} costs epsilon = {:.4g}: it is not as private as it says",
                             target.epsilon.value(), target.delta.value(), epsilon.upper)};
   }
-  return {.event = std::move(event), .epsilon = epsilon};
+  return {.scale = multiplier, .event = std::move(event), .epsilon = epsilon};
 }
 
 /// The paper's pure variant in l2, formula (6) read with rho = epsilon and density exp(-||x||): node scale sqrt(log2(2T)) / epsilon. A
 /// record is in up to log2(2T) nodes, so it needs log2(2T) / epsilon (`accounting::tree_noise_scale`). \throws Error{unsupported} unless T
 /// = 1, where there is one node; Error{invalid_argument} when epsilon is 0. \source [ZTC22] Appendix C.2,
 /// docs/guarantees-online-to-batch.md#printed.
-[[nodiscard]] inline PrintedNoise printed_pure_noise(Count steps, Count features, Epsilon target, Adjacency adjacency) {
+[[nodiscard]] inline PrintedNoise<NoiseScale> printed_pure_noise(Count steps, Count features, Epsilon target, Adjacency adjacency) {
   detail::require_replace_one(adjacency);
   if (!(target.value() > 0)) throw Error{ErrorCode::invalid_argument, "epsilon is 0, must be greater than 0 for the printed noise"};
   const NoiseScale scale{std::sqrt(1 + std::log2(static_cast<double>(steps.value()))) / target.value()};
@@ -325,7 +327,7 @@ struct PrintedNoise {
                                                     "record is in {}",
                                                     target.value(), epsilon.upper, accounting::tree_levels(steps).value())};
   }
-  return {.event = std::move(event), .epsilon = epsilon};
+  return {.scale = scale, .event = std::move(event), .epsilon = epsilon};
 }
 
 }  // namespace surety::optimizers
