@@ -9,6 +9,7 @@
 //   CoinBetting             L (e + r max(sqrt(2 S log(1 + 2 S r^2 / f^2)), 4 log(4 r / (2.7 f))) + sqrt(8 S) r)   ||g_t|| <= L
 //
 // where in the last line r = ||u - w_1||, e is the initial wealth, S = S_T / L^2 and f = e / (1.06 (1 + 4 S)^1.11).
+// An initial accumulator B, which the first three take, is added to their sums of squares.
 //
 // None of them knows anything of privacy: fed with released gradients, all that they compute is post-processing. The steps of all but the
 // last follow the gradients seen, so there is no step size to choose. Proofs: docs/guarantees-online-to-batch.md#learners.
@@ -75,15 +76,23 @@ template <Projectable D>
 
 }  // namespace detail
 
-/// w_{t+1} = project(w_t - eta_t g_t) with eta_t = D / sqrt(2 S_t). \source [SM12], [Ora19] Theorem 4.14.
+struct InitialAccumulatorRule : NonNegative {
+  static constexpr std::string_view name = "initial accumulator";
+};
+/// A sum of squared gradient norms that is counted before the first; public. It bounds the steps, by D / sqrt(2 B) for descent: helpful
+/// where gradients become small, as those of smooth losses do, and steps that follow them would grow.
+using InitialAccumulator = Quantity<InitialAccumulatorRule>;
+
+/// w_{t+1} = project(w_t - eta_t g_t) with eta_t = D / sqrt(2 (B + S_t)), B the initial accumulator. \source [SM12], [Ora19] Theorem 4.14.
 template <BoundedConvexSet D>
 class SubgradientDescent {
  public:
   /// Starts at the point of the domain nearest to `start`. \throws Error{invalid_argument} when it has no coordinates.
-  SubgradientDescent(D domain, std::vector<double> start)
+  SubgradientDescent(D domain, std::vector<double> start, InitialAccumulator accumulator = InitialAccumulator{0})
       : domain_{std::move(domain)},
         weights_{detail::start_in(domain_, std::move(start))},
-        diameter_{domain_.diameter(Norm::l2, weights_.size())} {}
+        diameter_{domain_.diameter(Norm::l2, weights_.size())},
+        squares_{accumulator.value()} {}
 
   [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
 
@@ -101,11 +110,11 @@ class SubgradientDescent {
   D domain_;
   std::vector<double> weights_;
   double diameter_;
-  double squares_ = 0;
+  double squares_;  ///< B + S_t
 };
 
 /// Follow the regularized leader: w_{t+1} = project(w_1 - eta_{t+1} (g_1 + ... + g_t + h_{t+1})) with h the guess of the next gradient and
-/// eta_{t+1} = D / (2 sqrt(sum_{i<=t} ||g_i - h_i||^2)).
+/// eta_{t+1} = D / (2 sqrt(B + sum_{i<=t} ||g_i - h_i||^2)), B the initial accumulator.
 ///
 /// Dual averaging guesses nothing, h = 0; the optimistic learner guesses that the next gradient is like the last, h_{t+1} = g_t.
 /// \source [OP18] (steps), [RS13] (guesses), docs/guarantees-online-to-batch.md#learners (the constants).
@@ -113,10 +122,11 @@ template <BoundedConvexSet D, bool optimistic>
 class RegularizedLeader {
  public:
   /// As `SubgradientDescent`.
-  RegularizedLeader(D domain, std::vector<double> start)
+  RegularizedLeader(D domain, std::vector<double> start, InitialAccumulator accumulator = InitialAccumulator{0})
       : domain_{std::move(domain)},
         start_{detail::start_in(domain_, std::move(start))},
         diameter_{domain_.diameter(Norm::l2, start_.size())},
+        squares_{accumulator.value()},
         weights_{start_},
         sum_(start_.size(), 0.0),
         guess_(start_.size(), 0.0) {}
@@ -141,7 +151,7 @@ class RegularizedLeader {
   D domain_;
   std::vector<double> start_;
   double diameter_;
-  double squares_ = 0;
+  double squares_;
   std::vector<double> weights_;
   std::vector<double> sum_;
   std::vector<double> guess_;

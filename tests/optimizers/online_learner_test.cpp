@@ -161,6 +161,33 @@ TEST(OptimisticAveraging, RegretIsWithinItsBoundAtAnyScale) {
   RecordProperty("largest_ratio", std::to_string(ratio));
 }
 
+// Counted before the first gradient, it is counted in the bound.
+TEST(InitialAccumulator, KeepsTheBoundsOfTheLearnersThatTakeOne) {
+  for (const double accumulator : {1e-3, 1.0, 1e4}) {
+    largest_ratio(
+        [=](std::vector<double> start) {
+          return SubgradientDescent{ball, std::move(start), InitialAccumulator{accumulator}};
+        },
+        [=](const Played& played) { return std::sqrt(2 * (accumulator + played.squares)) * diameter; });
+    largest_ratio(
+        [=](std::vector<double> start) {
+          return DualAveraging<L2Ball>{ball, std::move(start), InitialAccumulator{accumulator}};
+        },
+        [=](const Played& played) { return 4 * diameter * std::sqrt(accumulator + played.squares); });
+    largest_ratio(
+        [=](std::vector<double> start) {
+          return OptimisticAveraging<L2Ball>{ball, std::move(start), InitialAccumulator{accumulator}};
+        },
+        [=](const Played& played) { return 4 * diameter * std::sqrt(accumulator + played.squared_changes); });
+  }
+}
+
+TEST(InitialAccumulator, BoundsTheFirstStep) {
+  SubgradientDescent learner{ball, {0, 0}, InitialAccumulator{4999}};
+  learner.update({.gradient = std::vector<double>{1, 0}});
+  EXPECT_NEAR(learner.predict()[0], -diameter / 100, 1e-15);
+}
+
 TEST(OptimisticAveraging, GainsFromGradientsThatChangeSlowly) {
   // A direction that turns ten times in 10,000 rounds.
   const Adversary steady = [](std::uint64_t t, std::span<const double>) {
