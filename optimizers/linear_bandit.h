@@ -39,6 +39,7 @@
 #include <surety/accounting/error.h>
 #include <surety/accounting/units.h>
 #include <surety/mechanisms/sensitivity.h>
+#include <surety/optimizers/bandit.h>
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/domain.h>
 #include <surety/optimizers/online_frank_wolfe.h>
@@ -85,15 +86,6 @@ struct LinearBanditOptions {
           .dimension = Count{options.arms.value() * features.value()},
           .sensitivity = mechanisms::sensitivity_of_clipped_sum(options.clip, options.adjacency),
           .adjacency = options.adjacency};
-}
-
-/// The index of the first largest score; a NaN is never chosen over another score.
-[[nodiscard]] inline std::size_t best_arm(std::span<const double> scores) {
-  std::size_t best = 0;
-  for (std::size_t arm = 1; arm < scores.size(); ++arm) {
-    if (scores[arm] > scores[best] || (scores[best] != scores[best] && scores[arm] == scores[arm])) best = arm;
-  }
-  return best;
 }
 
 /// The state between two users: released values and public ones alone.

@@ -49,14 +49,13 @@ auto run(const LinearBanditOptions& options, std::size_t features, std::size_t p
 }
 
 TEST(LinearBandit, WithoutNoiseFollowsThePaperArmByArm) {
-  // Two arms, one user each to warm up, then the better one; each arm's d_i = grad + (1 - 1/i)(d_{i-1} - grad before), step by step.
-  const auto settings = [] {
-    auto wide = options(6, 2, 1);
-    wide.clip = ClippingNorm{100};
-    return wide;
-  }();
-  const std::vector<BanditRecord> users{{{0.6, -0.1}, {0.4, -0.2}}, {{-0.3, 0.4}, {0.1, 0.9}}, {{0.2, 0.7}, {1.2, 0.3}},
-                                        {{0.5, 0.5}, {-1, 0.7}},    {{-0.9, 0.1}, {0.3, 5}},   {{0.1, -0.8}, {-0.6, 0.2}}};
+  // Two arms, eight users each to warm up, then the better one; each arm's d_i = grad + (1 - 1/i)(d_{i-1} - grad before), step by step.
+  auto settings = options(80, 2, 8);
+  settings.clip = ClippingNorm{100};
+  std::mt19937_64 random{5};
+  const auto number = [&] { return std::uniform_real_distribution<double>{-1, 1}(random); };
+  std::vector<BanditRecord> users;
+  for (int t = 0; t < 80; ++t) users.push_back({{number(), number()}, {2 * number(), 2 * number()}});
   LinearBandit bandit{loss, ball, settings, Count{2}};
   ExactStream stream{grid};
   struct Arm {
@@ -69,11 +68,11 @@ TEST(LinearBandit, WithoutNoiseFollowsThePaperArmByArm) {
   const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) { return a[0] * b[0] + a[1] * b[1]; };
   for (std::size_t t = 0; t < users.size(); ++t) {
     const auto& x = users[t].row;
-    const std::size_t wanted = t < 2 ? t : dot(x, arms[1].now) > dot(x, arms[0].now) ? 1 : 0;
+    const std::size_t wanted = t < 16 ? t / 8 : dot(x, arms[1].now) > dot(x, arms[0].now) ? 1 : 0;
     ASSERT_EQ(bandit.choose(view(users[t])), wanted) << t;
     const double r = std::clamp(users[t].rewards[wanted], -1.3, 1.3);
     for (std::size_t a = 0; a < 2; ++a) {
-      if (t < 2 && a != t) continue;
+      if (t < 16 && a != wanted) continue;
       Arm& arm = arms[a];
       ++arm.i;
       const double here = a == wanted ? dot(x, arm.now) - r : 0;
