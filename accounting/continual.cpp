@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -36,9 +37,19 @@ Count nodes_of_step(Count step, Count steps) {
   return Count{nodes};
 }
 
+Event plainest(const Event& event) {
+  if (const auto* noise = std::get_if<Event::KNorm>(&event.node())) {
+    if (noise->norm == NormName::l1 || noise->dimension == Count{1}) return release(Event::Laplace{noise->scale}, event.adjacency());
+  }
+  if (const auto* noise = std::get_if<Event::GeneralizedGaussian>(&event.node())) {
+    if (noise->r.value() == 2) return gaussian(noise->multiplier, event.adjacency());
+  }
+  return event;
+}
+
 Event tree(Count steps, const Event& node) {
   check_node(node);
-  return repeated(tree_levels(steps), node);
+  return repeated(tree_levels(steps), plainest(node));
 }
 
 Event tree(Count steps, std::span<const Event> levels) {
@@ -46,13 +57,17 @@ Event tree(Count steps, std::span<const Event> levels) {
     throw Error{ErrorCode::invalid_argument, fmt::format("number of levels is {}, must be {} for a tree over {} steps", levels.size(),
                                                          tree_levels(steps).value(), steps.value())};
   }
-  for (const auto& node : levels) check_node(node);
-  return composed({levels.begin(), levels.end()});
+  std::vector<Event> nodes;
+  for (const auto& node : levels) {
+    check_node(node);
+    nodes.push_back(plainest(node));
+  }
+  return composed(std::move(nodes));
 }
 
 Event tree_of_step(Count step, Count steps, const Event& node) {
   check_node(node);
-  return repeated(nodes_of_step(step, steps), node);
+  return repeated(nodes_of_step(step, steps), plainest(node));
 }
 
 std::vector<NoiseMultiplier> split_over_levels(Mu mu, std::span<const double> weights) {

@@ -24,13 +24,18 @@ namespace surety::accounting {
 /// step 1. \throws Error{invalid_argument} when step > steps. \complexity O(log steps).
 [[nodiscard]] Count nodes_of_step(Count step, Count steps);
 
-/// A tree over `steps` steps, each node a release of `node`: repeated(tree_levels(steps), node).
+/// The same release under the name whose curve is known exactly: k_norm(l1, d, b), and any k_norm in one dimension, is laplace(b);
+/// generalized_gaussian(2, d, z) is gaussian(z). Every other event is itself.
+[[nodiscard]] Event plainest(const Event& event);
+
+/// A tree over `steps` steps, each node a release of `node`: repeated(tree_levels(steps), plainest(node)).
 ///
 /// Sound for every node without sampling, also when later queries depend on earlier nodes. Exact where all nodes of a record can
-/// move together by their full sensitivity, which a sum does: mu^2 = levels / multiplier^2 for Gaussian nodes, epsilon = levels /
-/// scale for Laplace nodes. The sensitivity in `node` is that of one step's contribution, not of the whole interval.
-/// Under add-or-remove-one the number of steps is public: a record joins one step and moves no other record.
-/// \throws Error{unsupported} naming a node with sampling. \source docs/guarantees-composition.md#continual.
+/// move together by their full sensitivity, which a sum does: mu^2 = levels / multiplier^2 for Gaussian nodes; the curve of `levels`
+/// Laplace losses for Laplace nodes, epsilon = levels / scale at delta = 0 alone. Other K-norm nodes are pure, composed optimally by
+/// the accountants; generalized Gaussian ones have rho = levels (r - 1) / (2 multiplier^2). The sensitivity in `node` is that of one step's
+/// contribution, not of the whole interval. Under add-or-remove-one the number of steps is public: a record joins one step and moves no
+/// other record. \throws Error{unsupported} naming a node with sampling. \source docs/guarantees-composition.md#continual.
 [[nodiscard]] Event tree(Count steps, const Event& node);
 
 /// The same with a node event of its own for each level, the leaves' first: composed of them. A budget is split over the levels by

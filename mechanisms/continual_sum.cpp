@@ -9,7 +9,8 @@ BinaryTree::BinaryTree(Count steps, Count dimension, Grid grid, TreeEstimate est
   }
   const auto levels = accounting::tree_levels(steps).value();
   sums_.resize(levels);
-  estimates_.resize(levels);
+  prefixes_.resize(levels);
+  if (estimate == TreeEstimate::streaming) estimates_.resize(levels);
 }
 
 void BinaryTree::begin(const GridVector& contribution) {
@@ -44,21 +45,28 @@ void BinaryTree::average(Node& node, const Node& left, const Node& right) {
 }
 
 std::vector<double> BinaryTree::finish(std::size_t top, Node node) {
-  // What the new node holds is no longer needed on its own.
-  for (std::size_t level = 0; level < top; ++level) {
-    sums_[level] = {};
-    estimates_[level] = {};
-  }
-  std::swap(sums_[top], open_.steps);
-  estimates_[top] = std::move(node);
   ++pushed_;
-  broken_ = false;
-  std::vector<double> prefix(dimension_.value(), 0.0);
-  for (std::size_t level = top; level < estimates_.size(); ++level) {
-    if ((pushed_ >> level & 1U) == 0) continue;
-    for (std::size_t j = 0; j < prefix.size(); ++j) prefix[j] += estimates_[level].sum[j];
+  std::swap(sums_[top], open_.steps);
+  if (estimate_ == TreeEstimate::streaming) {
+    estimates_[top].variance = node.variance;
+    estimates_[top].sum.assign(node.sum.begin(), node.sum.end());
   }
-  return prefix;
+  // This node begins where the node of the next one bit ends, and so does the prefix. The released vector becomes the answer: large ones
+  // are dear to allocate.
+  if (const std::uint64_t before = pushed_ & (pushed_ - 1); before != 0) {
+    const auto& earlier = prefixes_[static_cast<std::size_t>(std::countr_zero(before))];
+    for (std::size_t j = 0; j < earlier.size(); ++j) node.sum[j] += earlier[j];
+  }
+  prefixes_[top].assign(node.sum.begin(), node.sum.end());
+  broken_ = false;
+  return std::move(node.sum);
+}
+
+Grid finest_grid(L2Sensitivity largest, NoiseMultiplier multiplier, Count steps) {
+  const int log2_largest = std::ilogb(largest.value()) + 1;  // rounded up, like the others
+  const int log2_multiplier = std::ilogb(multiplier.value()) + 1;
+  const auto log2_steps = static_cast<int>(std::bit_width(steps.value()));
+  return {.log2_step = log2_largest + std::max({-39, log2_multiplier - 56, log2_steps - 62})};
 }
 
 }  // namespace surety::mechanisms

@@ -67,12 +67,13 @@ inline void require_fixed_places(Adjacency adjacency) {
 }
 
 /// A continual sum that spends its event from a reservation before its first draw. What production uses; private when `Bits` is
-/// cryptographic.
+/// cryptographic. A sum whose noise follows the sensitivities of the pushes is told them.
 template <class Sum, class Bits, class Sensitivity = L2Sensitivity>
-requires mechanisms::ContinualSum<Sum, Bits>
+requires mechanisms::ContinualSum<Sum, Bits> || mechanisms::AdaptiveContinualSum<Sum, Sensitivity, Bits>
 class NoisyStream {
  public:
-  /// `sum` is calibrated for pushes of sensitivity at most `sensitivity`. Reservation and bits must outlive the stream.
+  /// `sum` is calibrated for pushes of sensitivity at most `sensitivity`; for an adaptive sum that is the largest one it will be told.
+  /// Reservation and bits must outlive the stream.
   NoisyStream(accounting::Reservation& reservation, Bits& bits, Sum sum, Sensitivity sensitivity)
       : reservation_{reservation}, bits_{bits}, sum_{std::move(sum)}, sensitivity_{sensitivity} {}
 
@@ -87,7 +88,11 @@ class NoisyStream {
       reservation_.spend(sum_.event());
       spent_ = true;
     }
-    return sum_.push(contribution, bits_);
+    if constexpr (mechanisms::AdaptiveContinualSum<Sum, Sensitivity, Bits>) {
+      return sum_.push(contribution, sensitivity, bits_);
+    } else {
+      return sum_.push(contribution, bits_);
+    }
   }
   [[nodiscard]] Grid grid() const { return sum_.grid(); }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <reference/gaussian_truth.h>
+#include <surety/accounting/best.h>
 #include <surety/accounting/calibrate.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/zcdp.h>
@@ -105,6 +106,88 @@ TEST(Tree, OfGaussiansHasTheRootOfItsLevels) {
   EXPECT_NEAR(found.value.value(), 11.92, 0.005);
   const auto best = largest_mu(Epsilon{1}, Delta{1e-4});
   EXPECT_NEAR(found.value.value(), std::sqrt(14.0) / best.lower, 1e-10);
+}
+
+// Where a law has an exact curve, the tree is priced by it.
+TEST(Tree, NamesItsNodesByTheExactLaw) {
+  const auto tree_of = [](const char* node) { return describe(tree(Count{1000}, parse_event(node, adjacency))); };
+  EXPECT_EQ(tree_of("k_norm(l1, 7, 2)"), "repeat(10, laplace(2))");
+  EXPECT_EQ(tree_of("k_norm(linf, 1, 2)"), "repeat(10, laplace(2))");
+  EXPECT_EQ(tree_of("generalized_gaussian(2, 7, 3)"), "repeat(10, gaussian(3))");
+  EXPECT_EQ(tree_of("k_norm(l2, 2, 2)"), "repeat(10, k_norm(l2, 2, 2))");
+  EXPECT_EQ(tree_of("generalized_gaussian(2.5, 7, 3)"), "repeat(10, generalized_gaussian(2.5, 7, 3))");
+  EXPECT_EQ(describe(tree_of_step(Count{3}, Count{1000}, parse_event("k_norm(l1, 7, 2)", adjacency))), "repeat(9, laplace(2))");
+  const std::vector<Event> levels{parse_event("k_norm(l1, 7, 2)", adjacency), noise(3)};
+  EXPECT_EQ(describe(tree(Count{2}, levels)), "compose(laplace(2), gaussian(3))");
+}
+
+/// delta(epsilon) of `count` releases of laplace(b) by brute force: the law of one loss on a lattice, rounded down and up, convolved. The
+/// truth lies between.
+std::pair<double, double> laplace_delta(double b, int count, double epsilon) {
+  constexpr int cells = 400;  // of the losses -1/b .. 1/b
+  const double width = 2 / b / cells;
+  const auto bound = [&](int shift) {
+    // Noise around 0 against around 1: loss 1/b with probability 1/2, -1/b with e^(-1/b) / 2, and density e^(s/2 - 1/(2b)) / 4 between.
+    std::vector<double> one(cells + 1, 0.0);
+    one[cells] += 0.5;
+    one[0] += std::exp(-1 / b) / 2;
+    for (int i = 0; i < cells; ++i) {
+      const double left = -1 / b + i * width;
+      const double mass = std::exp(-1 / (2 * b)) / 2 * (std::exp((left + width) / 2) - std::exp(left / 2));
+      one[static_cast<std::size_t>(i + shift)] += mass;
+    }
+    std::vector<double> sum{1.0};
+    for (int k = 0; k < count; ++k) {
+      std::vector<double> next(sum.size() + cells, 0.0);
+      for (std::size_t i = 0; i < sum.size(); ++i) {
+        for (std::size_t j = 0; j <= cells; ++j) next[i + j] += sum[i] * one[j];
+      }
+      sum = std::move(next);
+    }
+    double delta = 0;
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const double loss = -count / b + static_cast<double>(i) * width;
+      delta += sum[i] * std::max(0.0, -std::expm1(epsilon - loss));
+    }
+    return delta;
+  };
+  return {bound(0), bound(1)};
+}
+
+TEST(Tree, OfLaplaceNodesHasTheirExactCurve) {
+  for (const double epsilon : {0.1, 0.7, 1.1}) {
+    const auto cost = best_delta(tree(Count{1000}, parse_event("laplace(8)", adjacency)), Epsilon{epsilon}).value;
+    const auto [low, high] = laplace_delta(8, 10, epsilon);
+    EXPECT_GE(cost.lower, low) << epsilon;
+    EXPECT_LE(cost.upper, high) << epsilon;
+    EXPECT_LE(cost.upper - cost.lower, 1e-12) << epsilon;
+    EXPECT_LE(high - low, 0.05 * high) << epsilon;
+  }
+  const auto pure = best_epsilon(tree(Count{1000}, parse_event("laplace(8)", adjacency)), Delta{0}).value;
+  EXPECT_LE(pure.lower, 1.25);
+  EXPECT_GE(pure.upper, 1.25);
+  EXPECT_LE(pure.upper - pure.lower, 1e-13);
+}
+
+// Never a sum over the levels where anything better is proved.
+TEST(Tree, OfOtherNodesCostsLessThanTheSumOfItsLevels) {
+  const auto k_norm = tree(Count{10000}, parse_event("k_norm(l2, 10, 40)", adjacency));
+  EXPECT_LE(best_epsilon(k_norm, Delta{0}).value.upper, 14.0 / 40 * (1 + 1e-15));
+  EXPECT_LE(best_epsilon(k_norm, Delta{1e-4}).value.upper, 0.75 * 14 / 40);
+  const auto smooth = tree(Count{10000}, parse_event("generalized_gaussian(3, 10, 11.92)", adjacency));
+  const auto rho = zcdp_rho(smooth, 128).enclosure();
+  EXPECT_LE(rho.lower, 14 / (11.92 * 11.92));
+  EXPECT_NEAR(rho.upper, 14 / (11.92 * 11.92), 1e-15);
+  EXPECT_EQ(best_epsilon(smooth, Delta{1e-4}).value.upper, epsilon(Zcdp{}, smooth, Delta{1e-4}).upper);
+}
+
+// Each epoch calibrated to mu = 1: together what one of them costs, by two-sided bounds.
+TEST(DoublingTree, OfGaussiansHasTheCurveOfOneEpoch) {
+  const auto node = [](Count epoch) { return noise(std::sqrt(static_cast<double>(tree_levels(epoch).value()))); };
+  const auto restarts = best_epsilon(doubling_tree(Count{1000}, node), Delta{1e-6}).value;
+  const auto once = best_epsilon(noise(1), Delta{1e-6}).value;
+  EXPECT_LE(restarts.lower, once.upper * (1 + 1e-9));
+  EXPECT_NEAR(restarts.upper, once.upper, 1e-8);
 }
 
 TEST(Tree, RefusesSampledNodes) {
