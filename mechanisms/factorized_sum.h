@@ -96,6 +96,7 @@ class FactorizedSum {
   /// gaussian(multiplier): all pushes together cost no more than one release (docs/guarantees-continual.md#adaptive).
   [[nodiscard]] Event event() const { return surety::gaussian(options_.multiplier, options_.adjacency); }
   [[nodiscard]] Count steps() const noexcept { return options_.steps; }
+  [[nodiscard]] Grid grid() const noexcept { return options_.grid; }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] const Codec& codec() const noexcept { return codec_; }
 

@@ -82,6 +82,7 @@ class GaussianContinualSum {
 
   [[nodiscard]] Event event() const;
   [[nodiscard]] Count steps() const noexcept { return options_.steps; }
+  [[nodiscard]] Grid grid() const noexcept { return options_.grid; }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
   /// As the sum that was chosen.
