@@ -231,15 +231,17 @@ class RestartedSum {
  public:
   /// `make(Count epoch_steps) -> Sum` is called for every epoch up to `steps`, the largest number of pushes, at once.
   /// Memory: that of the sums before their first push.
-  /// 	hrows what `make` throws; Error{invalid_argument} when it makes a sum of another horizon or the adjacencies differ.
+  /// \throws what `make` throws; Error{invalid_argument} when it makes a sum of another horizon or the adjacencies differ.
   template <class Make>
   RestartedSum(Count steps, Make make) : steps_{steps}, epochs_{epochs_of(steps, make)}, event_{event_of(epochs_)} {}
 
   /// The parallel composition of the epochs, the last one charged as if completed: `accounting::doubling_tree` for trees.
   [[nodiscard]] Event event() const { return event_; }
   [[nodiscard]] Count steps() const noexcept { return steps_; }
+  /// That of the first epoch's sum, which all others should share.
+  [[nodiscard]] Grid grid() const { return epochs_.front().grid(); }
 
-  /// 	hrows as the push of the epochs' sums; Error{invalid_argument} when `steps` were pushed.
+  /// \throws as the push of the epochs' sums; Error{invalid_argument} when `steps` were pushed.
   template <ReleaseBits Bits>
   requires ContinualSum<Sum, Bits>
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Bits& bits) {
