@@ -490,11 +490,11 @@ struct LatticeSampler::Tables {
     if constexpr (by_table) {
       constexpr double margin = 0x1p-40;  // the errors of both sides stay below 2^-46 together
       constexpr double u_unit = 1.0 / (1U << acceptance_digits);
-      const auto block = static_cast<double>(i);
-      const auto lost = [&](double y) { return law.is_gaussian() ? (2 * block + y) * y * rate : y * rate; };
+      const auto edge = static_cast<double>(i);
+      const auto lost = [&](double y) { return law.is_gaussian() ? (2 * edge + y) * y * rate : y * rate; };
       // The ratio is between those at v and at v + v_unit: within v_unit times the steepest slope of the loss.
       const double v_unit = law.is_rounded() ? (has_second_word ? 0x1p-64 : 1.0 / (1U << place_digits)) : 0;
-      const double spread = v_unit * (law.is_gaussian() ? 2 * block + 2 : 1) * rate;
+      const double spread = v_unit * (law.is_gaussian() ? 2 * edge + 2 : 1) * rate;
       const double v_low =
           law.is_rounded() ? static_cast<double>(v_digits) * 0x1p-64 : static_cast<double>(place_in_block) * step_in_blocks;
       const double u_low = static_cast<double>(u_digits) * u_unit;
