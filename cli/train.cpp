@@ -1,6 +1,5 @@
 // surety train: a private model, charged to a ledger before the first noise is drawn.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdint>
@@ -23,6 +22,7 @@
 #include "command.h"
 #include "output.h"
 #include "private_run.h"
+#include "train_options.h"
 #include "validators.h"
 
 namespace surety::cli {
@@ -30,87 +30,12 @@ namespace {
 
 using namespace optimizers;
 
-struct TrainOptions {
-  std::string data;
-  std::string format = "csv";
-  std::string label;
-  std::vector<std::string> drop;
-  std::vector<std::string> bounds;
-  std::vector<std::string> categories;
-  std::optional<std::uint32_t> features;
-
-  std::string loss = "logistic";
-  std::optional<double> label_bound;
-  std::string algorithm = "gradient-descent";
-  std::uint64_t steps = 100;
-  std::optional<double> step_size;
-  double regularization = 1e-4;
-  std::optional<double> clip;
-  std::optional<double> radius;
-
-  PrivateRunOptions run;
-  std::optional<std::uint64_t> public_count;
-
-  std::string model;
-  double held_out = 0.2;
-  std::uint64_t split_seed = 0;
-  bool json = false;
-};
-
 /// The largest Count.
 constexpr std::uint64_t max_count = std::uint64_t{1} << 53;
 /// The most features that a feature map may have.
 constexpr std::uint64_t max_features = std::uint64_t{1} << 24;
-
-/// "name=value,value,..." as a name and its values.
-std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view option) {
-  const auto equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) throw usage(fmt::format("{} is '{}', must be column=value,value,...", option, text));
-  return {text.substr(0, equals), split_at_commas(text.substr(equals + 1))};
-}
-
-CsvOptions csv_options(const TrainOptions& options) {
-  CsvOptions result{.drop = options.drop};
-  for (const auto& text : options.bounds) {
-    const auto [column, ends] = parse_list(text, "--bounds");
-    if (ends.size() != 2) throw usage(fmt::format("--bounds is '{}', must be column=lower,upper", text));
-    if (!result.bounds.emplace(column, Bounds{parse_double(ends[0], "--bounds"), parse_double(ends[1], "--bounds")}).second) {
-      throw usage(fmt::format("--bounds names column '{}' twice", column));
-    }
-  }
-  for (const auto& text : options.categories) {
-    auto [column, names] = parse_list(text, "--categories");
-    if (!result.categories.emplace(column, std::move(names)).second)
-      throw usage(fmt::format("--categories names column '{}' twice", column));
-  }
-  return result;
-}
-
-/// How the data are to be read: public, and checked before they are.
-struct Source {
-  std::optional<LabelRule> label;
-  std::variant<CsvOptions, SparseFeatures> inputs;
-};
-
-Source source_of(const TrainOptions& options) {
-  if (options.format == "csv") {
-    if (options.label.empty()) throw usage("--label is missing, a CSV file needs a column or a comparison such as 'visits>0'");
-    if (options.features) throw usage("--features is for LIBSVM files, a CSV file has its columns");
-    return {parse_label_rule(options.label), csv_options(options)};
-  }
-  if (!options.label.empty() || !options.drop.empty() || !options.bounds.empty() || !options.categories.empty()) {
-    throw usage("--label, --drop, --bounds and --categories are for CSV files, a LIBSVM file has its own labels and no columns");
-  }
-  if (!options.features) throw usage("--features is missing: the largest index that occurs is private, so say how many features there are");
-  return {std::nullopt, SparseFeatures{*options.features}};
-}
-
-CsvData read(const TrainOptions& options, const Source& source) {
-  if (const auto* csv = std::get_if<CsvOptions>(&source.inputs)) return read_csv(options.data, *source.label, *csv);
-  FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
-  auto data = read_libsvm(options.data, features);
-  return {std::move(data), std::move(features)};
-}
+/// Of gradient descent.
+constexpr std::uint64_t default_steps = 100;
 
 /// \throws Error{bad_data} naming the file, row and label that the objective does not know.
 template <class O>
@@ -120,27 +45,6 @@ Dataset encode(const O& objective, const Dataset& data, const TrainOptions& opti
   } catch (const Error& error) {
     throw Error{error.code(), fmt::format("{}: {}", options.data, error.what())};
   }
-}
-
-/// Refuses outputs that would overwrite each other or the data.
-void require_distinct_files(const TrainOptions& options) {
-  if (is_same_file(options.model, options.data)) {
-    throw usage(fmt::format("--model is '{}', must be another file than the data", options.model));
-  }
-  require_not_the_ledger(options.run.ledger, {{"--model", options.model}, {"the data file", options.data}});
-}
-
-/// Shows public progress on a terminal, and nothing elsewhere.
-std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps) {
-  if (isatty(STDERR_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return {};
-  return [steps](std::uint64_t done) {
-    const auto percent = [&](std::uint64_t step) { return step * 100 / steps; };
-    if (done != steps && percent(done) == percent(done - 1)) return;
-    // A terminal that went away is no reason to stop, so nothing here throws.
-    std::fputs(fmt::format("\rstep {} of {}", done, steps).c_str(), stderr);
-    if (done == steps) std::fputs(fmt::format("\r{:40}\r", "").c_str(), stderr);
-    std::fflush(stderr);
-  };
 }
 
 template <class O, class Bits>
@@ -180,7 +84,7 @@ struct Report {
 
 void print_report(const TrainOptions& options, const Report& report) {
   const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
-  line("trained", fmt::format("{} loss by {}, {} steps", options.loss, options.algorithm, options.steps));
+  line("trained", fmt::format("{} loss by {}, {} steps", options.loss, options.algorithm, options.steps.value_or(default_steps)));
   line("adjacency", options.run.adjacency);
   line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
   line("released", describe(report.noise.event));
@@ -231,16 +135,15 @@ int train_objective(const TrainOptions& options, const O& objective) {
   const Target target = options.run.target();
   GradientDescentOptions settings{.noise_multiplier = NoiseMultiplier{1},
                                   .adjacency = target.adjacency,
-                                  .steps = Count{options.steps},
-                                  .regularization = Regularization{options.regularization},
-                                  .progress = progress_bar(options.steps)};
+                                  .steps = Count{options.steps.value_or(default_steps)},
+                                  .regularization = Regularization{options.regularization.value_or(1e-4)},
+                                  .progress = progress_bar(options.steps.value_or(default_steps))};
   if (options.step_size) settings.step_size = StepSize{*options.step_size};
   if (options.clip) settings.clip = ClippingNorm{*options.clip};
   if (options.public_count) settings.public_count = Count{*options.public_count};
   if (options.radius) static_cast<void>(Radius{*options.radius});
-  if (!(options.held_out >= 0 && options.held_out < 1)) {
-    throw usage(fmt::format("--held-out is {}, must be at least 0 and less than 1", options.held_out));
-  }
+  const double held_out = options.held_out.value_or(0.2);
+  if (!(held_out >= 0 && held_out < 1)) throw usage(fmt::format("--held-out is {}, must be at least 0 and less than 1", held_out));
   if (target.adjacency == Adjacency::add_or_remove_one && !options.public_count) {
     throw usage(
         "--public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
@@ -261,7 +164,7 @@ int train_objective(const TrainOptions& options, const O& objective) {
 
   auto [data, features] = read(options, source);
   const auto parts = split(encode(objective, data, options),
-                           {.adjacency = target.adjacency, .held_out_fraction = options.held_out, .seed = options.split_seed});
+                           {.adjacency = target.adjacency, .held_out_fraction = held_out, .seed = options.split_seed.value_or(0)});
   if (parts.training.empty() && target.adjacency != Adjacency::add_or_remove_one) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", options.data)};
   }
@@ -290,17 +193,40 @@ int train_objective(const TrainOptions& options, const O& objective) {
   return exit_code::fine;
 }
 
-int train(const TrainOptions& options) {
-  if (options.loss == LogisticLoss::name) {
-    if (options.label_bound) throw usage("--label-bound is for squared loss, labels of logistic loss are classes");
-    return train_objective(options, LogisticLoss{});
+/// The algorithms, and the options that only some of them know.
+constexpr std::string_view gradient_descent_name = "gradient-descent";
+const std::vector<std::string> streaming{"online-frank-wolfe", "polyhedral-frank-wolfe", "online-to-batch", "private-ftrl"};
+
+/// \throws Error{invalid_argument} when an option is given that the algorithm has no use for.
+void require_fitting_options(const TrainOptions& options) {
+  struct Known {
+    std::string_view option;
+    bool given;
+    std::vector<std::string_view> algorithms;
+  };
+  const std::string_view descent = gradient_descent_name;
+  for (const auto& [option, given, algorithms] :
+       std::vector<Known>{{"--held-out", options.held_out.has_value(), {descent}},
+                          {"--split-seed", options.split_seed.has_value(), {descent}},
+                          {"--regularization", options.regularization.has_value(), {descent}},
+                          {"--public-count", options.public_count.has_value(), {descent}},
+                          {"--step-size", options.step_size.has_value(), {descent, "private-ftrl"}},
+                          {"--step-scale", options.step_scale.has_value(), {"online-frank-wolfe", "polyhedral-frank-wolfe"}},
+                          {"--norm", options.norm.has_value(), {"online-frank-wolfe"}},
+                          {"--factorization", options.factorization.has_value(), {"online-frank-wolfe", "online-to-batch", "private-ftrl"}},
+                          {"--learner", options.learner.has_value(), {"online-to-batch"}},
+                          {"--noise", options.noise.has_value(), {"online-frank-wolfe", "polyhedral-frank-wolfe"}},
+                          {"--every", options.every.has_value(), {streaming.begin(), streaming.end()}}}) {
+    if (given && std::find(algorithms.begin(), algorithms.end(), options.algorithm) == algorithms.end()) {
+      throw usage(fmt::format("{} is for {}, not for {}", option, fmt::join(algorithms, ", "), options.algorithm));
+    }
   }
-  if (!options.label_bound) throw usage("--label-bound is missing: squared loss needs a public bound on the labels' magnitude");
-  if (!options.radius && !options.clip)
-    throw usage("--radius or --clip is missing: the gradient of squared loss is bounded only where the weights are");
-  // Without a radius every record is clipped to --clip, and the loss's own bound is not used.
-  return train_objective(options,
-                         SquaredLoss{.label_bound = LabelBound{*options.label_bound}, .weight_radius = Radius{options.radius.value_or(1)}});
+}
+
+int train(const TrainOptions& options) {
+  require_fitting_options(options);
+  if (options.algorithm != gradient_descent_name) return train_on_stream(options);
+  return with_objective(options, [&](const auto& objective) { return train_objective(options, objective); });
 }
 
 }  // namespace
@@ -308,7 +234,7 @@ int train(const TrainOptions& options) {
 void add_train(CLI::App& app, Action& chosen) {
   auto& command = *app.add_subcommand("train", "Train a private model and write what it spent into a ledger");
   const auto options = std::make_shared<TrainOptions>();
-  command.add_option("data", options->data, "A CSV file with a header, or a LIBSVM file; plain or gzip")->required();
+  command.add_option("data", options->data, "A CSV file with a header, or a LIBSVM file; plain or gzip; - for standard input")->required();
 
   const auto input = command.add_option_group("Data");
   input->add_option("--format", options->format, "csv or libsvm")->check(one_of({"csv", "libsvm"}))->capture_default_str();
@@ -323,23 +249,40 @@ void add_train(CLI::App& app, Action& chosen) {
   input->add_option("--features", options->features, "LIBSVM: the number of features")->check(whole_number(1, max_features));
   input->add_option("--held-out", options->held_out, "The share of records kept for scores, by a public pseudo-random split")
       ->check(number())
-      ->capture_default_str();
-  input->add_option("--split-seed", options->split_seed, "The seed of that split")->check(whole_number())->capture_default_str();
+      ->default_str("0.2");
+  input->add_option("--split-seed", options->split_seed, "The seed of that split")->check(whole_number())->default_str("0");
 
   const auto problem = command.add_option_group("Problem and algorithm");
   problem->add_option("--loss", options->loss, "logistic or squared")->check(one_of({"logistic", "squared"}))->capture_default_str();
   problem->add_option("--label-bound", options->label_bound, "Squared loss: labels are clamped to [-bound, bound]")->check(number());
-  problem->add_option("--algorithm", options->algorithm, "gradient-descent")->check(one_of({"gradient-descent"}))->capture_default_str();
-  problem->add_option("--steps", options->steps, "Noisy gradients to take")->check(whole_number(1, max_count))->capture_default_str();
-  problem->add_option("--step-size", options->step_size, "Default: 1 / (smoothness + regularization)")->check(number());
-  problem->add_option("--regularization", options->regularization, "lambda of (lambda / 2) ||w||^2")
-      ->check(number())
+  std::vector<std::string> algorithms{std::string{gradient_descent_name}};
+  algorithms.insert(algorithms.end(), streaming.begin(), streaming.end());
+  problem->add_option("--algorithm", options->algorithm, fmt::format("{}", fmt::join(algorithms, ", ")))
+      ->check(one_of(algorithms))
       ->capture_default_str();
   problem
-      ->add_option("--clip", options->clip,
-                   "Each record's gradient is clipped to this l2 norm; default: the loss's bound for rows of norm 1")
+      ->add_option("--steps", options->steps, "Gradient descent: noisy gradients to take, default 100. Streams: the most records to read")
+      ->check(whole_number(1, max_count));
+  problem
+      ->add_option("--step-size", options->step_size, "Gradient descent: default 1 / (smoothness + regularization). private-ftrl: needed")
       ->check(number());
-  problem->add_option("--radius", options->radius, "Keep the weights in the l2 ball of this radius; default: everywhere")->check(number());
+  problem->add_option("--step-scale", options->step_scale, "Frank-Wolfe: s of the steps s / (t + 1); default 0.5")->check(number());
+  problem->add_option("--regularization", options->regularization, "Gradient descent: lambda of (lambda / 2) ||w||^2")
+      ->check(number())
+      ->default_str("0.0001");
+  problem
+      ->add_option(
+          "--clip", options->clip,
+          "What one record adds is clipped to this norm; default: for descent and private-ftrl the loss's bound for rows of norm 1, "
+          "for other streams 0.5")
+      ->check(number());
+  problem->add_option("--radius", options->radius, "Keep the weights in a ball of this radius; default: everywhere, streams need one")
+      ->check(number());
+  problem->add_option("--norm", options->norm, "online-frank-wolfe: p of the ball's norm; default 2")->check(number());
+  problem->add_option("--factorization", options->factorization, "Streams: how prefix sums are made private; default buffered")
+      ->check(one_of({"tree", "streaming-tree", "toeplitz", "buffered"}));
+  problem->add_option("--learner", options->learner, "online-to-batch: default subgradient")
+      ->check(one_of({"subgradient", "dual-averaging", "optimistic", "strongly-convex", "coin-betting"}));
 
   const auto privacy = command.add_option_group("Privacy");
   options->run.add_promise_to(*privacy, true);
@@ -347,12 +290,21 @@ void add_train(CLI::App& app, Action& chosen) {
       ->add_option("--public-count", options->public_count,
                    "The number that divides summed gradients; default: that of records, which add-or-remove-one keeps private")
       ->check(whole_number(1, max_count));
+  privacy
+      ->add_option("--noise", options->noise,
+                   "online-frank-wolfe: calibrated or paper (the printed noise, accounted for); polyhedral-frank-wolfe: gumbel or laplace")
+      ->check(one_of({"calibrated", "paper", "gumbel", "laplace"}));
   options->run.add_ledger_to(*privacy);
 
   command.add_option("--model", options->model, "Where to write the model")->required();
+  command.add_option("--every", options->every, "Streams: print the weights, a line of JSON, after each so many records")
+      ->check(whole_number(1, max_count));
   command.add_flag("--json", options->json, "Print one JSON object");
   command.footer(
-      "Rows are scaled to unit l2 norm together with a constant 1; a column without bounds enters as asinh(x).\n"
+      "Streams read one record at a time, from a file or from standard input (-), and stop at the end or after --steps records; a line "
+      "that is\n"
+      "no record counts as a record of zeros. Rows are scaled to unit l2 norm together with a constant 1; a column without bounds enters "
+      "as asinh(x).\n"
       "Choosing options by looking at private results spends budget that no ledger sees: the defaults are public.\n"
       "Examples:\n"
       "  surety train examples/data/randhie.csv --label 'mdvis>0' --epsilon 1 --delta 1e-5 --ledger run.db --model model.json\n"

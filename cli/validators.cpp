@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <surety/accounting/error.h>
@@ -41,8 +42,8 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
           "", "whole number"};
 }
 
-CLI::Validator one_of(std::initializer_list<const char*> words) {
-  return {[words = std::vector<std::string>(words.begin(), words.end())](const std::string& text) -> std::string {
+CLI::Validator one_of(std::vector<std::string> words) {
+  return {[words = std::move(words)](const std::string& text) -> std::string {
             if (std::find(words.begin(), words.end(), text) != words.end()) return {};
             return fmt::format("is '{}', must be {}", one_line(text), fmt::join(words, " or "));
           },

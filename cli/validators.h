@@ -5,8 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace surety::cli {
 
@@ -15,6 +16,6 @@ namespace surety::cli {
 /// Decimal digits.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least = 0, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 /// One of the words.
-[[nodiscard]] CLI::Validator one_of(std::initializer_list<const char*> words);
+[[nodiscard]] CLI::Validator one_of(std::vector<std::string> words);
 
 }  // namespace surety::cli

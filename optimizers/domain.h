@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <surety/accounting/units.h>
+#include <surety/mechanisms/sensitivity.h>
 
 namespace surety::optimizers {
 
@@ -89,11 +90,6 @@ concept HasInnerBall = requires(const D& domain, std::size_t dimension) {
 struct WholeSpace {
   void project(std::span<double> /*weights*/) const noexcept {}
 };
-
-struct RadiusRule : Positive {
-  static constexpr std::string_view name = "radius";
-};
-using Radius = Quantity<RadiusRule>;
 
 /// {w : ||w||_p <= radius}, 1 <= p <= infinity, in any dimension.
 ///

@@ -28,7 +28,7 @@ TEST(PrintedFrankWolfeNoise, CostsAnEighthOfItsClaim) {
     const Count steps{row.steps};
     const auto z = printed_noise_multiplier(steps, target(row.steps));
     EXPECT_NEAR(z.value(), row.multiplier, 0.06);
-    const auto cost = accounting::best_epsilon(printed_noise(steps, target(row.steps)), target(row.steps).delta).value;
+    const auto cost = accounting::best_epsilon(printed_frank_wolfe_noise(steps, target(row.steps)), target(row.steps).delta).value;
     EXPECT_NEAR(cost.upper, row.epsilon, 0.00051);
     EXPECT_NEAR(cost.lower, cost.upper, 1e-9);
     const auto tight =
@@ -39,7 +39,7 @@ TEST(PrintedFrankWolfeNoise, CostsAnEighthOfItsClaim) {
 
 TEST(PrintedFrankWolfeNoise, IsChargedTwiceTheMuForItsFirstStep) {
   const Count steps{1000};
-  const auto printed = printed_noise(steps, target(1000), PrintedRadius::of_the_proof, FirstStep::as_printed);
+  const auto printed = printed_frank_wolfe_noise(steps, target(1000), PrintedRadius::of_the_proof, FirstStep::as_printed);
   const auto z = printed_noise_multiplier(steps, target(1000));
   // mu = sqrt(levels) 2 / z, as one Gaussian.
   const auto one = gaussian(NoiseMultiplier{z.value() / 2 / std::sqrt(10)}, Adjacency::replace_one);
@@ -48,9 +48,9 @@ TEST(PrintedFrankWolfeNoise, IsChargedTwiceTheMuForItsFirstStep) {
 }
 
 TEST(PrintedFrankWolfeNoise, RefusesTheRadiusOfTheAlgorithm) {
-  EXPECT_TRUE(refuses([] { static_cast<void>(printed_noise(Count{1000}, target(1000), PrintedRadius::of_the_algorithm)); },
+  EXPECT_TRUE(refuses([] { static_cast<void>(printed_frank_wolfe_noise(Count{1000}, target(1000), PrintedRadius::of_the_algorithm)); },
                       ErrorCode::unsupported, {"2 sigma", "2 sigma^2", "sqrt(sigma)"}));
-  EXPECT_TRUE(refuses([] { static_cast<void>(printed_noise(Count{1000}, target(1000, Adjacency::add_or_remove_one))); },
+  EXPECT_TRUE(refuses([] { static_cast<void>(printed_frank_wolfe_noise(Count{1000}, target(1000, Adjacency::add_or_remove_one))); },
                       ErrorCode::unsupported, {"adjacency"}));
 }
 

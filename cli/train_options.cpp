@@ -1,0 +1,89 @@
+#include "train_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace surety::cli {
+
+using namespace optimizers;
+
+namespace {
+
+/// "name=value,value,..." as a name and its values.
+std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view option) {
+  const auto equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) throw usage(fmt::format("{} is '{}', must be column=value,value,...", option, text));
+  return {text.substr(0, equals), split_at_commas(text.substr(equals + 1))};
+}
+
+CsvOptions csv_options(const TrainOptions& options) {
+  CsvOptions result{.drop = options.drop};
+  for (const auto& text : options.bounds) {
+    const auto [column, ends] = parse_list(text, "--bounds");
+    if (ends.size() != 2) throw usage(fmt::format("--bounds is '{}', must be column=lower,upper", text));
+    if (!result.bounds.emplace(column, Bounds{parse_double(ends[0], "--bounds"), parse_double(ends[1], "--bounds")}).second) {
+      throw usage(fmt::format("--bounds names column '{}' twice", column));
+    }
+  }
+  for (const auto& text : options.categories) {
+    auto [column, names] = parse_list(text, "--categories");
+    if (!result.categories.emplace(column, std::move(names)).second)
+      throw usage(fmt::format("--categories names column '{}' twice", column));
+  }
+  return result;
+}
+
+}  // namespace
+
+Source source_of(const TrainOptions& options) {
+  if (options.format == "csv") {
+    if (options.label.empty()) throw usage("--label is missing, a CSV file needs a column or a comparison such as 'visits>0'");
+    if (options.features) throw usage("--features is for LIBSVM files, a CSV file has its columns");
+    return {parse_label_rule(options.label), csv_options(options)};
+  }
+  if (!options.label.empty() || !options.drop.empty() || !options.bounds.empty() || !options.categories.empty()) {
+    throw usage("--label, --drop, --bounds and --categories are for CSV files, a LIBSVM file has its own labels and no columns");
+  }
+  if (!options.features) throw usage("--features is missing: the largest index that occurs is private, so say how many features there are");
+  return {std::nullopt, SparseFeatures{*options.features}};
+}
+
+CsvData read(const TrainOptions& options, const Source& source) {
+  if (const auto* csv = std::get_if<CsvOptions>(&source.inputs)) return read_csv(options.data, *source.label, *csv);
+  FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
+  auto data = read_libsvm(options.data, features);
+  return {std::move(data), std::move(features)};
+}
+
+OpenStream open_stream(const TrainOptions& options, const Source& source) {
+  if (const auto* csv = std::get_if<CsvOptions>(&source.inputs)) {
+    CsvReader reader{options.data, Lines::each_a_record};
+    FeatureMap features = csv_features(reader, *source.label, *csv);
+    return {RecordStream{CsvRecords{std::move(reader), features, source.label}}, features};
+  }
+  const FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
+  return {RecordStream{LibsvmRecords{options.data, features, Lines::each_a_record}}, features};
+}
+
+void require_distinct_files(const TrainOptions& options) {
+  if (is_same_file(options.model, options.data)) {
+    throw usage(fmt::format("--model is '{}', must be another file than the data", options.model));
+  }
+  require_not_the_ledger(options.run.ledger, {{"--model", options.model}, {"the data file", options.data}});
+}
+
+std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps) {
+  if (isatty(STDERR_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return {};
+  return [steps](std::uint64_t done) {
+    const auto percent = [&](std::uint64_t step) { return step * 100 / steps; };
+    if (done != steps && percent(done) == percent(done - 1)) return;
+    // A terminal that went away is no reason to stop, so nothing here throws.
+    std::fputs(fmt::format("\rstep {} of {}", done, steps).c_str(), stderr);
+    if (done == steps) std::fputs(fmt::format("\r{:40}\r", "").c_str(), stderr);
+    std::fflush(stderr);
+  };
+}
+
+}  // namespace surety::cli

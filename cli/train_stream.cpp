@@ -1,0 +1,271 @@
+// surety train on a stream: records are read one at a time, each is charged for before the first is read, and the weights may be shown as
+// they change.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/best.h>
+#include <surety/accounting/calibrate.h>
+#include <surety/accounting/zcdp.h>
+#include <surety/mechanisms/gaussian_continual_sum.h>
+#include <surety/optimizers/model.h>
+#include <surety/optimizers/online_frank_wolfe.h>
+#include <surety/optimizers/online_learner.h>
+#include <surety/optimizers/online_to_batch.h>
+#include <surety/optimizers/polyhedral_frank_wolfe.h>
+#include <surety/optimizers/printed_frank_wolfe_noise.h>
+#include <surety/optimizers/private_ftrl.h>
+#include <surety/optimizers/selector.h>
+#include <surety/optimizers/stream.h>
+
+#include "command.h"
+#include "output.h"
+#include "train_options.h"
+
+namespace surety::cli {
+namespace {
+
+using namespace optimizers;
+using mechanisms::Factorization;
+using mechanisms::GaussianContinualSum;
+
+Factorization factorization_of(const TrainOptions& options) {
+  for (const auto factorization : mechanisms::all_factorizations) {
+    if (options.factorization.value_or("buffered") == name(factorization)) return factorization;
+  }
+  throw Error{ErrorCode::internal, "a factorization without a name"};
+}
+
+/// What will be released, and what an accountant says of it.
+struct Noise {
+  Event event;
+  Enclosure epsilon;  ///< at the target's delta
+  NoiseMultiplier multiplier;
+};
+
+Noise noise_of(const Calibration& calibration) { return {calibration.event, calibration.epsilon, calibration.value}; }
+
+/// What one run shows: the weights at any time, and how many records it read.
+struct Outcome {
+  std::vector<double> weights;
+  std::uint64_t records = 0;
+  std::uint64_t damaged = 0;  ///< private
+};
+
+void print_weights(std::uint64_t step, std::span<const double> weights) {
+  fmt::print("{}\n", nlohmann::json{{"step", step}, {"weights", std::vector<double>(weights.begin(), weights.end())}}.dump());
+  std::fflush(stdout);  // the reader may be waiting for this line
+}
+
+/// Feeds the records to algorithm.observe(row, label, door) until the stream or the horizon ends.
+template <class O, class Algorithm, class Door>
+Outcome feed(const TrainOptions& options, const O& objective, RecordStream& records, Algorithm algorithm, Door& door) {
+  const auto progress = options.every ? std::function<void(std::uint64_t)>{} : progress_bar(*options.steps);
+  std::uint64_t step = 0;
+  while (step < *options.steps && records.next(objective)) {
+    algorithm.observe(records.row(), records.label(), door);
+    ++step;
+    if (options.every && step % *options.every == 0) print_weights(step, algorithm.weights());
+    if (progress) progress(step);
+  }
+  return {.weights = {algorithm.weights().begin(), algorithm.weights().end()}, .records = step, .damaged = records.damaged()};
+}
+
+void print_report(const TrainOptions& options, const Noise& noise, std::uint64_t run, const Outcome& outcome) {
+  if (options.json) {
+    print({{"algorithm", options.algorithm},
+           {"loss", options.loss},
+           {"adjacency", options.run.adjacency},
+           {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
+           {"event", describe(noise.event)},
+           {"epsilon", json(noise.epsilon)},
+           {"delta", options.run.delta},
+           {"noise_multiplier", noise.multiplier.value()},
+           {"ledger", options.run.ledger},
+           {"run", run},
+           {"model", options.model},
+           {"not_private", options.run.replay_seed.has_value()},
+           {"records", outcome.records},
+           {"damaged_records_not_private", outcome.damaged}});
+    return;
+  }
+  const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
+  line("trained", fmt::format("{} loss by {}, {} records", options.loss, options.algorithm, outcome.records));
+  line("adjacency", options.run.adjacency);
+  line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
+  line("released", describe(noise.event));
+  line("epsilon", fmt::format("in {} at delta = {}", text(noise.epsilon), options.run.delta));
+  line("ledger", fmt::format("{}, run {}", options.run.ledger, run));
+  line("model", options.model);
+  if (outcome.damaged > 0) {
+    line("damaged", fmt::format("{} lines were no records and counted as zeros (a number computed on private data: do not publish it)",
+                                outcome.damaged));
+  }
+  if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
+}
+
+/// Charges, trains, writes the model. `run(records, features, reservation, bits) -> Outcome`.
+template <class O, class Run>
+int train(const TrainOptions& options, const O&, const Noise& noise, Run run) {
+  const auto planned = options.run.plan(noise.event, fmt::format("{}, {} loss", options.algorithm, options.loss));
+  options.run.check(planned);
+  const auto source = source_of(options);
+  require_distinct_files(options);
+  RunBits bits{options.run.replay_seed};
+
+  auto [records, features] = open_stream(options, source);
+  ModelFile model_file{options.model, features};
+  auto reservation = options.run.reserve(planned);
+  Outcome outcome = bits.with([&](auto& source_of_bits) { return run(records, Count{features.features()}, reservation, source_of_bits); });
+  model_file.commit(
+      {.loss = std::string{O::name},
+       .label = source.label,
+       .features = features,
+       .weights = outcome.weights,
+       .guarantee = {.target = options.run.target(), .event = noise.event, .not_private = options.run.replay_seed.has_value()}});
+  reservation.settle(accounting::Stopping::data_independent);
+  print_report(options, noise, reservation.id().value, outcome);
+  return exit_code::fine;
+}
+
+/// An algorithm on Gaussian prefix sums. `make(features)` returns it for that many features; `shape_of(features)` what it asks of its
+/// stream.
+template <class O, class Make, class ShapeOf>
+int train_on_gaussian_sums(const TrainOptions& options, const O& objective, Factorization factorization, const Noise& noise, Make make,
+                           ShapeOf shape_of) {
+  return train(options, objective, noise, [&](RecordStream& records, Count features, accounting::Reservation& reservation, auto& bits) {
+    const StreamShape<> shape = shape_of(features);
+    GaussianContinualSum sum{{.factorization = factorization,
+                              .steps = shape.steps,
+                              .dimension = shape.dimension,
+                              .sensitivity = shape.sensitivity,
+                              .multiplier = noise.multiplier,
+                              .grid = mechanisms::continual_grid(factorization, shape.steps, shape.sensitivity, noise.multiplier),
+                              .adjacency = shape.adjacency}};
+    NoisyStream stream{reservation, bits, std::move(sum), shape.sensitivity};
+    return feed(options, objective, records, make(features), stream);
+  });
+}
+
+template <class O>
+int frank_wolfe(const TrainOptions& options, const O& objective, const Target& target, Count steps, Radius radius) {
+  OnlineFrankWolfeOptions settings{.steps = steps, .adjacency = target.adjacency};
+  if (options.clip) settings.clip = ClippingNorm{*options.clip};
+  if (options.step_scale) settings.step_scale = StepScaleFactor{*options.step_scale};
+  const LpBall ball{.p = LpExponent{options.norm.value_or(2)}, .radius = radius};
+  const auto make = [&](Count features) { return OnlineFrankWolfe{objective, ball, settings, features}; };
+  const auto shape_of = [&](Count features) { return shape(settings, features); };
+  const std::string kind = options.noise.value_or("calibrated");
+  if (kind == "paper") {
+    if (options.factorization) throw usage("--factorization is for calibrated noise, the printed one is that of a tree");
+    const Event event = printed_frank_wolfe_noise(steps, target);
+    const Noise noise{.event = event,
+                      .epsilon = accounting::epsilon(accounting::ClosedForm{}, event, target.delta),
+                      .multiplier = printed_noise_multiplier(steps, target)};
+    return train_on_gaussian_sums(options, objective, Factorization::tree, noise, make, shape_of);
+  }
+  if (kind != "calibrated") throw usage(fmt::format("--noise is '{}', must be calibrated or paper for {}", kind, options.algorithm));
+  const auto factorization = factorization_of(options);
+  const auto noise = noise_of(
+      calibrate([&](NoiseMultiplier z) { return mechanisms::continual_event(factorization, steps, z, target.adjacency); }, target));
+  return train_on_gaussian_sums(options, objective, factorization, noise, make, shape_of);
+}
+
+template <class O>
+int polyhedral_frank_wolfe(const TrainOptions& options, const O& objective, const Target& target, Count steps, Radius radius) {
+  PolyhedralFrankWolfeOptions settings{
+      .steps = steps, .radius = radius, .noise_multiplier = NoiseMultiplier{1}, .adjacency = target.adjacency};
+  if (options.clip) settings.clip = LinfClip{*options.clip};
+  if (options.step_scale) settings.step_scale = StepScaleFactor{*options.step_scale};
+  const std::string kind = options.noise.value_or("gumbel");
+  if (kind != "gumbel" && kind != "laplace") {
+    throw usage(fmt::format("--noise is '{}', must be gumbel or laplace for {}", kind, options.algorithm));
+  }
+  settings.laplace = kind == "laplace";
+  const auto calibration = calibrate(
+      [&](NoiseMultiplier z) {
+        auto candidate = settings;
+        candidate.noise_multiplier = z;
+        return plan(candidate);
+      },
+      target, accounting::Zcdp{});
+  settings.noise_multiplier = calibration.value;
+  return train(options, objective, noise_of(calibration),
+               [&](RecordStream& records, Count features, accounting::Reservation& reservation, auto& bits) {
+                 NoisySelector selector{reservation, bits};
+                 return feed(options, objective, records, PolyhedralFrankWolfe{objective, settings, features}, selector);
+               });
+}
+
+template <class O>
+int online_to_batch(const TrainOptions& options, const O& objective, const Target& target, Count steps, Radius radius) {
+  OnlineToBatchOptions settings{.steps = steps, .adjacency = target.adjacency};
+  const ClippingNorm clip{options.clip.value_or(0.5)};
+  settings.scale = FixedScale{.clip = clip};
+  const std::string learner = options.learner.value_or("subgradient");
+  if (learner == "strongly-convex") settings.strong_convexity = Regularization{0.1};
+  const auto factorization = factorization_of(options);
+  const auto noise = noise_of(
+      calibrate([&](NoiseMultiplier z) { return mechanisms::continual_event(factorization, steps, z, target.adjacency); }, target));
+  const auto shape_of = [&](Count features) { return shape(settings, features); };
+  const L2Ball ball{radius};
+  const auto with = [&](auto make_learner) {
+    return train_on_gaussian_sums(
+        options, objective, factorization, noise,
+        [&](Count features) {
+          return OnlineToBatch{objective, make_learner(std::vector<double>(features.value(), 0.0)), settings};
+        },
+        shape_of);
+  };
+  if (learner == "subgradient") return with([&](std::vector<double> start) { return SubgradientDescent{ball, std::move(start)}; });
+  if (learner == "dual-averaging") return with([&](std::vector<double> start) { return DualAveraging<L2Ball>{ball, std::move(start)}; });
+  if (learner == "optimistic") return with([&](std::vector<double> start) { return OptimisticAveraging<L2Ball>{ball, std::move(start)}; });
+  if (learner == "strongly-convex") return with([&](std::vector<double> start) { return StronglyConvexDescent{ball, std::move(start)}; });
+  // Prefix sums approximate t times a gradient; longer ones count as if of this length, which costs accuracy alone.
+  const GradientBound bound{static_cast<double>(steps.value()) * clip.value()};
+  return with([&](std::vector<double> start) {
+    return CoinBetting{ball, std::move(start), {.gradient_bound = bound, .wealth = InitialWealth{1}}};
+  });
+}
+
+template <class O>
+int private_ftrl(const TrainOptions& options, const O& objective, const Target& target, Count steps, Radius radius) {
+  if (!options.step_size) throw usage("--step-size is missing: private-ftrl has no default that suits every stream");
+  const PrivateFtrlOptions settings{.steps = steps,
+                                    .adjacency = target.adjacency,
+                                    .clip = ClippingNorm{options.clip ? *options.clip : objective.gradient_bound(1)},
+                                    .step_size = StepSize{*options.step_size}};
+  const auto factorization = factorization_of(options);
+  const auto noise = noise_of(
+      calibrate([&](NoiseMultiplier z) { return mechanisms::continual_event(factorization, steps, z, target.adjacency); }, target));
+  return train_on_gaussian_sums(
+      options, objective, factorization, noise,
+      [&](Count features) {
+        return PrivateFtrl{objective, L2Ball{radius}, settings, std::vector<double>(features.value(), 0.0)};
+      },
+      [&](Count features) { return shape(settings, features); });
+}
+
+}  // namespace
+
+int train_on_stream(const TrainOptions& options) {
+  if (!options.steps) throw usage(fmt::format("--steps is missing: {} needs the most records that it may read", options.algorithm));
+  if (!options.radius) throw usage(fmt::format("--radius is missing: {} keeps its weights in a ball", options.algorithm));
+  return with_objective(options, [&](const auto& objective) {
+    const Target target = options.run.target();
+    require_fixed_places(target.adjacency);
+    const Count steps{*options.steps};
+    const Radius radius{*options.radius};
+    if (options.algorithm == "online-frank-wolfe") return frank_wolfe(options, objective, target, steps, radius);
+    if (options.algorithm == "polyhedral-frank-wolfe") return polyhedral_frank_wolfe(options, objective, target, steps, radius);
+    if (options.algorithm == "online-to-batch") return online_to_batch(options, objective, target, steps, radius);
+    if (options.algorithm == "private-ftrl") return private_ftrl(options, objective, target, steps, radius);
+    throw Error{ErrorCode::internal, fmt::format("no algorithm is named {}", options.algorithm)};
+  });
+}
+
+}  // namespace surety::cli
