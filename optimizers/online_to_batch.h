@@ -143,9 +143,8 @@ inline constexpr std::uint64_t largest_power = 8;
 /// What the algorithm asks of its stream: one push per record, of sensitivity 2 C_t under replace-one and C_t under zero-out; said here is
 /// the largest. For k = 1 and a fixed scale all pushes are alike, and any continual sum will do; otherwise one that follows the
 /// sensitivities of the pushes is more accurate.
-/// \throws Error{unsupported} under add-or-remove-one: which record comes at which step is public; Error{invalid_argument} when the power
-/// is
-///         above 8 or the sensitivity is beyond the range of double.
+/// \throws Error{unsupported} under add-or-remove-one: which record comes at which step is public;
+///         Error{invalid_argument} when the power is above 8 or the sensitivity is beyond the range of double.
 [[nodiscard]] inline StreamShape<> shape(const OnlineToBatchOptions& options, Count features) {
   require_fixed_places(options.adjacency);
   return {.steps = options.steps,
@@ -291,9 +290,9 @@ struct PrintedNoise {
 
 /// Noise by formula (6), sigma_t = sqrt(log2(2T)) / rho times the sensitivity 2 C_t of `PrintedScale`, for the rho that the printed
 /// conversion gives, epsilon = 2 rho sqrt(log(1/delta)). For an AdaptiveTreeSum of the event's nodes.
-/// \throws Error{unsupported} when this noise costs more than the target: the conversion holds for delta <= exp(-0.73 rho^2) and is printed
-///         for delta >= exp(-rho^2); also unless neighbours replace one record, as in the paper. Error{invalid_argument} when epsilon or
-///         delta is 0.
+/// \throws Error{unsupported} when this noise costs more than the target (the conversion holds for small delta, delta <= exp(-0.73 rho^2),
+///         and is printed for large ones, delta >= exp(-rho^2)), or unless neighbours replace one record, as in the paper;
+///         Error{invalid_argument} when epsilon or delta is 0.
 /// \source [ZTC22] (6) and section 1.1, docs/guarantees-online-to-batch.md#printed.
 [[nodiscard]] inline PrintedNoise<NoiseMultiplier> printed_noise(Count steps, const Target& target) {
   detail::require_replace_one(target.adjacency);
@@ -312,10 +311,11 @@ struct PrintedNoise {
   return {.scale = multiplier, .event = std::move(event), .epsilon = epsilon};
 }
 
-/// The paper's pure variant in l2, formula (6) read with rho = epsilon and density exp(-||x||): node scale sqrt(log2(2T)) / epsilon. A
-/// record is in up to log2(2T) nodes, so it needs log2(2T) / epsilon (`accounting::tree_noise_scale`). \throws Error{unsupported} unless T
-/// = 1, where there is one node; Error{invalid_argument} when epsilon is 0. \source [ZTC22] Appendix C.2,
-/// docs/guarantees-online-to-batch.md#printed.
+/// The paper's pure variant in l2, formula (6) read with rho = epsilon and density exp(-||x||): node scale sqrt(log2(2T)) / epsilon.
+/// A record is in up to log2(2T) nodes, so it needs log2(2T) / epsilon (`accounting::tree_noise_scale`).
+/// \throws Error{unsupported} unless T = 1, where there is one node, or unless neighbours replace one record;
+///         Error{invalid_argument} when epsilon is 0.
+/// \source [ZTC22] Appendix C.2, docs/guarantees-online-to-batch.md#printed.
 [[nodiscard]] inline PrintedNoise<NoiseScale> printed_pure_noise(Count steps, Count features, Epsilon target, Adjacency adjacency) {
   detail::require_replace_one(adjacency);
   if (!(target.value() > 0)) throw Error{ErrorCode::invalid_argument, "epsilon is 0, must be greater than 0 for the printed noise"};

@@ -8,7 +8,7 @@
 // Beside online-to-batch: here what is summed are whole gradients, not their differences, so the sum that steers the weights is t times the
 // mean gradient and the noise does not shrink against the gradient at one point; but the loss need not be smooth.
 //
-// One-pass private stochastic gradient descent, the other baseline of streams, is `noisy_sgd` with one pass.
+// The other baseline of streams is one-pass private stochastic gradient descent, one_pass_sgd.h.
 //
 // [KMSTTX21] Kairouz, McMahan, Song, Thakkar, Thakurta, Xu: Practical and Private (Deep) Learning without Sampling or Shuffling, 2021.
 #pragma once
