@@ -224,6 +224,7 @@ class AdaptiveTreeSum {
 
   [[nodiscard]] Event event() const { return event_; }
   [[nodiscard]] Count steps() const noexcept { return tree_.steps(); }
+  [[nodiscard]] Grid grid() const noexcept { return nodes_.options().grid; }
   [[nodiscard]] const N& nodes() const noexcept { return nodes_; }
 
   /// `sensitivity` bounds how far one record moves this contribution, and is public or a function of released values: never of the data.
