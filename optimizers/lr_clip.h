@@ -44,15 +44,17 @@ struct LrClip {
   const double norm = lp_norm(row.values, LpExponent{clip.r.value()});
   const double length = std::abs(factor) * norm;
   if (!(norm >= 0x1p-1000) || !std::isfinite(length)) return contribution;
-  // Room for the rounding errors of the norm, relative (size / r + 6) 2^-53, and of what follows, 6 2^-53.
+  // Room for the rounding errors of the norm, relative (size / r + 6) 2^-53, and of what follows.
   const double target = bound * (1 - (static_cast<double>(row.values.size()) + 32) * 0x1p-52);
-  const double scale = length > target ? factor * (target / length) : factor;
-  if (!std::isfinite(scale)) return contribution;
+  const bool clipped = length > target;
+  const double signed_target = factor < 0 ? -target : target;
   std::size_t next = 0;  // as in RecordSum: a coordinate that a row names twice counts once
   for (std::size_t k = 0; k < row.values.size(); ++k) {
     const std::size_t j = row.is_sparse() ? row.indices[k] : k;
     if (j < next || j >= dimension) continue;
-    contribution.steps[j] = static_cast<std::int64_t>(scale * row.values[k] * grid.steps_per_unit());
+    // value / norm is at most 1: no step of this leaves the normal doubles, but for coordinates too small to matter.
+    const double value = clipped ? signed_target * (row.values[k] / norm) : factor * row.values[k];
+    contribution.steps[j] = static_cast<std::int64_t>(value * grid.steps_per_unit());
     next = j + 1;
   }
   return contribution;

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <surety/optimizers/dataset.h>
+#include <surety/optimizers/loss.h>
 #include <surety/optimizers/run.h>
 
 #include "optimizers/taint.h"
@@ -53,5 +54,25 @@ BatchDifference batch_difference(const Algorithm& algorithm, const Dataset& data
   if (!same_bits(result, other)) return tainted("the result depends on a record outside its releases");
   return {testing::AssertionSuccess(), ratio};
 }
+
+/// y s: its gradient does not depend on the weights.
+struct LinearLoss : LogisticLoss {
+  [[nodiscard]] double value(double score, double label) const noexcept { return label * score; }
+  [[nodiscard]] double derivative(double /*score*/, double label) const noexcept { return label; }
+};
+
+/// Keeps first coordinates of what another releaser releases: for lower bounds from runs.
+template <class R>
+struct WatchedReleaser {
+  R& releaser;
+  double sum = 0;
+  double last = 0;
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    auto released = releaser.release(query, sensitivity, event);
+    last = released[0];
+    sum += last;
+    return released;
+  }
+};
 
 }  // namespace surety::optimizers

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/accounting/best.h>
 #include <surety/mechanisms/random_bits.h>
 #include <surety/optimizers/loss.h>
 
@@ -15,6 +16,7 @@
 #include "optimizers/drawn_records.h"
 #include "optimizers/refusal.h"
 #include "optimizers/temporary_folder.h"
+#include "reference/empirical_epsilon.h"
 
 namespace surety::optimizers {
 namespace {
@@ -164,6 +166,35 @@ TEST(NoisyFrankWolfe, SpendsOneReleaseForItsPass) {
         static_cast<void>(run(other)(assemble(records), releaser));
       },
       ErrorCode::internal, {"gaussian(2)", "gaussian(3)"}));
+}
+
+// Three records, the last one at the clip in the second batch: its release has mean e_1 C or -e_1 C and deviation 2 e_1 C z.
+TEST(NoisyFrankWolfe, LosesNoMoreThanItIsCharged) {
+  const TemporaryFolder folder;
+  constexpr double delta = 1e-3;
+  constexpr std::uint64_t runs = 30'000;
+  auto settings = options(2);
+  settings.noise_multiplier = NoiseMultiplier{1};
+  auto ledger = accounting::Ledger::open_or_create(folder / "ledger.db", Adjacency::replace_one);
+  const auto hits = [&](double label) {
+    auto reservation = ledger.reserve({.event = repeated(Count{runs}, plan(settings)), .not_private = true});
+    mechanisms::ReplayBits bits{static_cast<std::uint64_t>(label + 50)};
+    NoisyBatchReleaser noisy{reservation, bits, pass(settings)};
+    const Dataset data = Dataset::dense(1, {0, 0, 1e6}, {1, 1, label});
+    std::uint64_t count = 0;
+    for (std::uint64_t k = 0; k < runs; ++k) {
+      WatchedReleaser<decltype(noisy)> releaser{noisy};
+      static_cast<void>(noisy_frank_wolfe(data, LinearLoss{}, L2Ball{Radius{2}}, settings, releaser));
+      // The loss is 2.25 at 2.25 standard deviations.
+      if (releaser.last > 2.25 * 2 * 0.45 * settings.clip.value()) ++count;
+    }
+    return reference::Hits{.hits = count, .runs = runs};
+  };
+  const double lower = reference::empirical_epsilon(hits(1), hits(-1), delta, 1e-9);
+  const double charged = accounting::best_epsilon(plan(settings), Delta{delta}).value.upper;
+  EXPECT_LE(lower, charged);
+  EXPECT_GE(lower, charged / 2);
+  RecordProperty("lower_over_upper", std::to_string(lower / charged));
 }
 
 TEST(NoisyFrankWolfe, RefusesWhatItHasNoGuaranteeFor) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -17,6 +18,7 @@
 #include "optimizers/drawn_records.h"
 #include "optimizers/refusal.h"
 #include "optimizers/temporary_folder.h"
+#include "reference/empirical_epsilon.h"
 
 namespace surety::optimizers {
 namespace {
@@ -142,6 +144,35 @@ TEST(NoisySgd, SpendsItsPassesAndNoMore) {
   EXPECT_EQ(run(at(found.value))(assemble(records), releaser).size(), 2U);
   EXPECT_TRUE(reservation.released() == accounting::Releases::of(found.event));
   EXPECT_TRUE(refuses([&] { static_cast<void>(run(at(found.value))(assemble(records), releaser)); }, ErrorCode::internal, {}));
+}
+
+// One record whose gradient is at the clip in both passes: the sum of the two releases has mean 2 C or -2 C and variance 2 sigma^2.
+TEST(NoisySgd, LosesNoMoreThanItIsCharged) {
+  const TemporaryFolder folder;
+  constexpr double delta = 1e-3;
+  constexpr std::uint64_t runs = 30'000;
+  auto settings = options(1, 1);
+  settings.noise_multiplier = NoiseMultiplier{std::sqrt(2.0)};  // mu = sqrt(2) / z = 1
+  auto ledger = accounting::Ledger::open_or_create(folder / "ledger.db", Adjacency::replace_one);
+  const auto hits = [&](double label) {
+    auto reservation = ledger.reserve({.event = repeated(Count{runs}, plan(settings)), .not_private = true});
+    mechanisms::ReplayBits bits{static_cast<std::uint64_t>(label + 40)};
+    NoisyBatchReleaser noisy{reservation, bits, pass(settings)};
+    const Dataset data = Dataset::dense(1, {1e6}, {label});
+    std::uint64_t count = 0;
+    for (std::uint64_t k = 0; k < runs; ++k) {
+      WatchedReleaser<decltype(noisy)> releaser{noisy};
+      static_cast<void>(noisy_sgd(data, LinearLoss{}, L2Ball{Radius{2}}, settings, releaser));
+      // The loss is 2.25 at 2.25 sigma sqrt(2) / mu = 2.25 * 2 s = 9 C.
+      if (releaser.sum > 9 * settings.clip.value()) ++count;
+    }
+    return reference::Hits{.hits = count, .runs = runs};
+  };
+  const double lower = reference::empirical_epsilon(hits(1), hits(-1), delta, 1e-9);
+  const double charged = accounting::best_epsilon(plan(settings), Delta{delta}).value.upper;
+  EXPECT_LE(lower, charged);
+  EXPECT_GE(lower, charged / 2);
+  RecordProperty("lower_over_upper", std::to_string(lower / charged));
 }
 
 TEST(NoisySgd, RefusesWhatItHasNoGuaranteeFor) {

@@ -10,7 +10,9 @@
 #include <random>
 #include <vector>
 
+#include <surety/accounting/best.h>
 #include <surety/accounting/continual.h>
+#include <surety/mechanisms/gaussian.h>
 #include <surety/mechanisms/lp_noise.h>
 #include <surety/mechanisms/random_bits.h>
 #include <surety/optimizers/loss.h>
@@ -19,6 +21,7 @@
 #include "optimizers/refusal.h"
 #include "optimizers/stream_taint.h"
 #include "optimizers/temporary_folder.h"
+#include "reference/empirical_epsilon.h"
 
 namespace surety::optimizers {
 namespace {
@@ -159,6 +162,67 @@ TEST(OnlineFrankWolfe, AsksForAStreamOfOnePushPerRecord) {
   EXPECT_EQ(shape(options(1000, Adjacency::zero_out), Count{7}).sensitivity, L2Sensitivity{0.7});
   EXPECT_TRUE(refuses([] { static_cast<void>(shape(options(1000, Adjacency::add_or_remove_one), Count{7})); }, ErrorCode::unsupported,
                       {"adjacency is add-or-remove-one"}));
+}
+
+// ---- A lower bound from runs: what is charged cannot be far above what is lost. ----
+
+/// A sum without a ledger that keeps what it released.
+template <class Sum>
+class WatchedStream {
+ public:
+  WatchedStream(Sum sum, mechanisms::ReplayBits& bits) : sum_{std::move(sum)}, bits_{bits} {}
+  std::vector<double> push(const GridVector& contribution, L2Sensitivity /*sensitivity*/) {
+    released.push_back(sum_.push(contribution, bits_));
+    return released.back();
+  }
+  [[nodiscard]] Grid grid() const { return sum_.grid(); }
+
+  std::vector<std::vector<double>> released;
+
+ private:
+  Sum sum_;
+  mechanisms::ReplayBits& bits_;
+};
+
+/// In how many of 60,000 runs of 8 steps the first record, which is as long as the clip lets it be, shows in the four nodes of the tree
+/// that hold it: their sum, whose mean is 4 C or -4 C and whose variance is 4 sigma^2, exceeds `threshold` in units of C.
+reference::Hits runs_above(double threshold, double first_label, double multiplier) {
+  const auto settings = options(8);
+  const auto asked = shape(settings, Count{1});
+  const mechanisms::TreeSum sum{
+      mechanisms::Gaussian{
+          {.multiplier = NoiseMultiplier{multiplier}, .sensitivity = asked.sensitivity, .grid = grid, .adjacency = asked.adjacency}},
+      asked.steps, asked.dimension};
+  mechanisms::ReplayBits bits{static_cast<std::uint64_t>(first_label + 20)};
+  constexpr std::uint64_t runs = 60'000;
+  const std::vector<double> longest{100};
+  const std::vector<double> zero{0};
+  std::uint64_t hits = 0;
+  for (std::uint64_t k = 0; k < runs; ++k) {
+    WatchedStream stream{sum, bits};
+    OnlineFrankWolfe algorithm{LogisticLoss{}, L2Ball{Radius{2}}, settings, Count{1}};
+    algorithm.observe({.indices = {}, .values = longest, .norm = 100}, -first_label, stream);
+    for (int t = 2; t <= 8; ++t) algorithm.observe({.indices = {}, .values = zero, .norm = 0}, 1, stream);
+    const auto& prefix = stream.released;
+    if (prefix[0][0] + prefix[1][0] + prefix[3][0] + prefix[7][0] > threshold * settings.clip.value()) ++hits;
+  }
+  return {.hits = hits, .runs = runs};
+}
+
+TEST(OnlineFrankWolfe, LosesAtLeastHalfOfWhatItIsCharged) {
+  constexpr double delta = 1e-3;
+  constexpr double multiplier = 2;  // mu = sqrt(4) / 2 = 1
+  const auto charged =
+      accounting::best_epsilon(accounting::tree(Count{8}, gaussian(NoiseMultiplier{multiplier}, Adjacency::replace_one)), Delta{delta})
+          .value;
+  // The loss is 2.25 at a sum of 2.25 sigma sqrt(4) / mu = 18 C.
+  const auto lower = reference::empirical_epsilon(runs_above(18, 1, multiplier), runs_above(18, -1, multiplier), delta, 1e-9);
+  EXPECT_LE(lower, charged.upper);
+  EXPECT_GE(lower, charged.upper / 2);
+  RecordProperty("lower_over_upper", std::to_string(lower / charged.upper));
+  // With half of the noise the same runs contradict this charge: the test can fail.
+  const auto loud = reference::empirical_epsilon(runs_above(9, 1, multiplier / 2), runs_above(9, -1, multiplier / 2), delta, 1e-9);
+  EXPECT_GT(loud, charged.upper);
 }
 
 // ---- Planted violations: each is a way in which such an algorithm was or could be written, and each is caught. ----

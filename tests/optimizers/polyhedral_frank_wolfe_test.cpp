@@ -11,11 +11,14 @@
 
 #include <surety/accounting/calibrate.h>
 #include <surety/accounting/zcdp.h>
+#include <surety/mechanisms/random_bits.h>
+#include <surety/mechanisms/selection.h>
 #include <surety/optimizers/loss.h>
 
 #include "optimizers/drawn_records.h"
 #include "optimizers/refusal.h"
 #include "optimizers/taint.h"
+#include "reference/empirical_epsilon.h"
 
 namespace surety::optimizers {
 namespace {
@@ -166,6 +169,51 @@ TEST(PolyhedralFrankWolfe, WithoutNoiseApproachesTheMinimum) {
     algorithm.observe({.indices = {}, .values = row, .norm = norm}, row[2] > 0 ? 1.0 : -1.0, selector);
   }
   EXPECT_GT(algorithm.weights()[2], 1.3);
+}
+
+// ---- A lower bound from runs. ----
+
+/// Chooses with noise, without a ledger, and keeps the choices.
+struct WatchedSelector {
+  mechanisms::ReplayBits& bits;
+  std::vector<std::size_t> chosen = {};
+  std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
+    const mechanisms::ExponentialMechanism mechanism{{.epsilon = std::get<Event::Exponential>(event.node()).epsilon,
+                                                      .sensitivity = sensitivity,
+                                                      .change = change,
+                                                      .candidates = Count{scores.size()},
+                                                      .adjacency = event.adjacency()}};
+    chosen.push_back(mechanism.release(scores, bits));
+    return chosen.back();
+  }
+};
+
+// One feature, a first record at the clip, then records of nothing: every choice t tells the sign of the first record, and its log-odds
+// differ by epsilon_t / 2 from even to either side.
+TEST(PolyhedralFrankWolfe, LosesNoMoreThanItIsCharged) {
+  auto settings = options(7);
+  settings.noise_multiplier = NoiseMultiplier{0.4};
+  constexpr double delta = 1e-3;
+  const auto hits = [&](double label) {
+    mechanisms::ReplayBits bits{static_cast<std::uint64_t>(label + 30)};
+    constexpr std::uint64_t runs = 60'000;
+    const std::vector<double> longest{100};
+    const std::vector<double> zero{0};
+    std::uint64_t count = 0;
+    for (std::uint64_t k = 0; k < runs; ++k) {
+      WatchedSelector selector{bits};
+      PolyhedralFrankWolfe algorithm{LogisticLoss{}, settings, Count{1}};
+      algorithm.observe({.indices = {}, .values = longest, .norm = 100}, label, selector);
+      for (int t = 2; t <= 7; ++t) algorithm.observe({.indices = {}, .values = zero, .norm = 0}, 1, selector);
+      if (std::count(selector.chosen.begin(), selector.chosen.end(), 0) >= 6) ++count;
+    }
+    return reference::Hits{.hits = count, .runs = runs};
+  };
+  const double lower = reference::empirical_epsilon(hits(1), hits(-1), delta, 1e-9);
+  const double charged = accounting::epsilon(accounting::Zcdp{}, plan(settings), Delta{delta}).upper;
+  EXPECT_LE(lower, charged);
+  EXPECT_GE(lower, charged / 4);
+  RecordProperty("lower_over_upper", std::to_string(lower / charged));
 }
 
 // ---- Planted violations: each is a way in which such an algorithm was or could be written, and each is caught. ----
