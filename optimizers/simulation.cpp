@@ -147,6 +147,16 @@ std::optional<Event> event(const Simulation& simulation, NoiseMultiplier multipl
   return mechanisms::continual_event(simulation.factorization, asked.steps, multiplier, asked.adjacency);
 }
 
+void require_possible(const Simulation& simulation, NoiseMultiplier multiplier) {
+  static_cast<void>(SimulatedUsers{simulation.instance, simulation.features, simulation.arms, 0});
+  if (simulation.algorithm == BanditAlgorithm::random) return;
+  const auto options = detail::sum_options(simulation, multiplier);
+  static_cast<void>(mechanisms::GaussianContinualSum{options});
+  if (simulation.algorithm == BanditAlgorithm::ucb) {
+    require_fine_grid(detail::ucb_options(simulation, detail::largest_deviation(options)), simulation.features, options.grid);
+  }
+}
+
 std::vector<double> exact_regret(const Simulation& simulation, std::uint64_t seed) {
   if (simulation.algorithm == BanditAlgorithm::random) return detail::regret_of_random_play(simulation, seed);
   ExactStream stream{Grid{.log2_step = -30}};

@@ -93,6 +93,9 @@ struct Simulation {
 /// \throws Error{invalid_argument} and Error{unsupported} as the algorithms' shapes do.
 [[nodiscard]] std::optional<Event> event(const Simulation& simulation, NoiseMultiplier multiplier);
 
+/// Refuses what `private_regret` would refuse: call it before anything is charged. \throws as `private_regret`, but for the bits.
+void require_possible(const Simulation& simulation, NoiseMultiplier multiplier);
+
 /// Draws from a continual sum whose event is charged already.
 template <class Sum, mechanisms::ReleaseBits Bits>
 class ChargedStream {
@@ -153,7 +156,8 @@ std::vector<double> regret(const Simulation& simulation, double deviation, std::
 }  // namespace detail
 
 /// The cumulative regret after each user of the instance of that seed, with noise: `event(simulation, multiplier)` must be charged before.
-/// Some seconds at the default sizes. \throws as `event`; Error{environment} when the bits fail.
+/// A second or so at the default sizes. \throws as `event`; Error{invalid_argument} when there is no grid for the noise, or the instance
+/// has too few features; Error{environment} when the bits fail.
 template <mechanisms::ReleaseBits Bits>
 [[nodiscard]] std::vector<double> private_regret(const Simulation& simulation, NoiseMultiplier multiplier, std::uint64_t seed, Bits& bits) {
   if (simulation.algorithm == BanditAlgorithm::random) return detail::regret_of_random_play(simulation, seed);
