@@ -33,6 +33,7 @@ void add_curve(CLI::App& app, Action& chosen);
 void add_train(CLI::App& app, Action& chosen);
 void add_predict(CLI::App& app, Action& chosen);
 void add_release(CLI::App& app, Action& chosen);
+void add_simulate(CLI::App& app, Action& chosen);
 void add_audit(CLI::App& app, Action& chosen);
 void add_ledger(CLI::App& app, Action& chosen);
 

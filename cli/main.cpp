@@ -1,4 +1,4 @@
-// surety: calibrate, account, curve, release, train, predict, audit, ledger.
+// surety: calibrate, account, curve, release, train, predict, simulate, audit, ledger.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -88,6 +88,7 @@ int run(int argc, char** argv) {
   add_release(app, chosen);
   add_train(app, chosen);
   add_predict(app, chosen);
+  add_simulate(app, chosen);
   add_audit(app, chosen);
   add_ledger(app, chosen);
   try {

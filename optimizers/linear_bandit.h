@@ -63,7 +63,7 @@ struct LinearBanditOptions {
   Adjacency adjacency = Adjacency::replace_one;
   Count warm_up{200};               ///< W, users per arm; K W is at most T
   ClippingNorm clip{0.7};           ///< C; a tenth of the contexts' norm does well
-  StepScaleFactor step_scale{0.3};  ///< s
+  StepScaleFactor step_scale{0.5};  ///< s
   /// h_sub / 2 of the paper. Under noise the scores after a short warm-up say little, so by default nothing is left out.
   PreselectionMargin preselection{std::numeric_limits<double>::infinity()};
 };

@@ -70,6 +70,14 @@ StreamShape<> shape(const LinearUcbOptions& options, Count features) {
           .adjacency = options.adjacency};
 }
 
+void require_fine_grid(const LinearUcbOptions& options, Count features, Grid grid) {
+  const std::uint64_t block = block_size(features.value());
+  if (!(grid.step() * std::sqrt(static_cast<double>(block)) <= 0x1p-12 * options.clip.value())) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("grid step is {}, must be at most 2^-12 of the clipping norm {} over sqrt({})",
+                                                         grid.step(), options.clip.value(), block)};
+  }
+}
+
 PaperWidth paper_width(const LinearUcbOptions& options, Count features, const PaperWidthOptions& width) {
   const auto d = static_cast<double>(features.value());
   const auto users = static_cast<double>(options.steps.value());
@@ -114,10 +122,7 @@ std::size_t LinearUcb::choose(const RowView& row) const {
 
 GridVector LinearUcb::contribution(const RowView& row, double reward, Grid grid) const {
   const std::size_t block = block_size(features_);
-  if (!(grid.step() * std::sqrt(static_cast<double>(block)) <= 0x1p-12 * options_.clip.value())) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("grid step is {}, must be at most 2^-12 of the clipping norm {} over sqrt({})",
-                                                         grid.step(), options_.clip.value(), block)};
-  }
+  require_fine_grid(options_, Count{features_}, grid);
   std::vector<double> v = scaled(row);
   v.push_back(std::clamp(reward / options_.reward_bound.value(), -1.0, 1.0));
   if (!std::isfinite(reward)) v.assign(features_ + 1, 0.0);

@@ -71,6 +71,10 @@ struct LinearUcbOptions {
 /// than 2^32 coordinates.
 [[nodiscard]] StreamShape<> shape(const LinearUcbOptions& options, Count features);
 
+/// \throws Error{invalid_argument} when `grid` is so coarse that rounding could turn two blocks away from each other: its step times
+/// sqrt(block_size) must be at most 2^-12 C.
+void require_fine_grid(const LinearUcbOptions& options, Count features, Grid grid);
+
 /// Ridge and exploration as the paper sets them.
 struct PaperWidth {
   Ridge ridge;
@@ -102,8 +106,7 @@ class LinearUcb {
 
   /// Learns from the reward that this user gave to the arm of `choose(row)`, and moves on to the next user. A reward that is not finite
   /// counts as no answer at all. O(arms x features^3) and one push.
-  /// \throws what the stream throws; Error{invalid_argument} as `choose`, or when the stream's grid is so coarse that rounding could turn
-  ///         two blocks away from each other: its step times sqrt(block_size) must be at most 2^-12 C.
+  /// \throws what the stream throws; Error{invalid_argument} as `choose`, and as `require_fine_grid` for the stream's.
   template <StreamReleaser S>
   void learn(const RowView& row, double reward, S& stream) {
     const std::vector<double> sums = stream.push(contribution(row, reward, stream.grid()), sensitivity_);

@@ -4,8 +4,8 @@
 namespace surety_test {
 namespace {
 
-const std::vector<Words> commands{{"account"}, {"calibrate"},        {"train"},          {"predict"},
-                                  {"audit"},   {"ledger", "create"}, {"ledger", "list"}, {"ledger", "show"}};
+const std::vector<Words> commands{{"account"},  {"calibrate"},        {"train"},          {"predict"},       {"audit"},
+                                  {"simulate"}, {"ledger", "create"}, {"ledger", "list"}, {"ledger", "show"}};
 
 TEST(Command, HasHelpWithAnExampleForEveryCommand) {
   for (const auto& command : commands) {
