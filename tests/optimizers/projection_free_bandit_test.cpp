@@ -176,6 +176,38 @@ TEST(ProjectionFreeBandit, RefusesExplorationWithoutRoom) {
   EXPECT_TRUE(refuses([&] { bandit.observe(1, stream); }, ErrorCode::invalid_argument, {"step is 2", "at most the horizon 1"}));
 }
 
+TEST(ProjectionFreeBandit, PlacesEveryLossInItsRange) {
+  const LossRange range{-0.5, 1.5};
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(range.place(-0.5), -0.5);
+  EXPECT_EQ(range.place(0), -0.25);
+  EXPECT_EQ(range.place(1.5), 0.5);
+  EXPECT_EQ(range.place(1e300), 0.5);
+  EXPECT_EQ(range.place(-1e300), -0.5);
+  EXPECT_EQ(range.place(infinity), 0.5);
+  EXPECT_EQ(range.place(-infinity), -0.5);
+  EXPECT_EQ(range.place(std::numeric_limits<double>::quiet_NaN()), 0);
+}
+
+TEST(ProjectionFreeBandit, PublicRulesAreThoseStated) {
+  const BanditProblem problem{.steps = Count{10'000}, .dimension = Count{4}, .diameter = 3, .lipschitz = 2};
+  const auto printed = printed_options(problem);
+  EXPECT_EQ(printed.batch, Count{100});
+  EXPECT_NEAR(printed.radius.value(), 3 * 2 / 10.0, 1e-15);
+  EXPECT_NEAR(printed.step_size.value(), 3 / (1000 * 2 * 2.0), 1e-18);
+  EXPECT_NEAR(printed.losses.width(), 2 * 3.6, 1e-14);
+  const auto ball = InnerBall{.centre = std::vector<double>(4), .radius = 0.5, .fixed_sums = {{0, 1, 2, 3}}};
+  const auto inside = options_inside(problem, ball);
+  const double radius = std::sqrt(3 * 0.5 * 3) / 10;
+  EXPECT_NEAR(inside.radius.value(), radius, 1e-15);
+  EXPECT_NEAR(inside.step_size.value(), 3 / std::sqrt(10'000 * (81 / (radius * radius) + 100 * 4)), 1e-15);
+  EXPECT_EQ(inside.losses.width(), 6);
+  EXPECT_EQ(inside.exploration, Exploration::inside);
+  auto early = problem;
+  early.steps = Count{16};
+  EXPECT_EQ(options_inside(early, ball).radius.value(), 0.25);  // half the ball
+}
+
 TEST(ProjectionFreeBandit, AsksForAStreamOfOnePushPerBatch) {
   const auto asked = shape(options(1003, 10), Count{16});
   EXPECT_EQ(asked.steps, Count{100});
