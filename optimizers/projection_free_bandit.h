@@ -25,10 +25,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <numbers>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +37,7 @@
 #include <surety/accounting/accountant.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/continual.h>
+#include <surety/accounting/enclosure.h>
 #include <surety/accounting/error.h>
 #include <surety/accounting/event.h>
 #include <surety/accounting/units.h>

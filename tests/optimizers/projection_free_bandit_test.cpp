@@ -396,7 +396,7 @@ TEST(DoublingBandit, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
     return o;
   };
   double largest = 0;
-  for (int c = 0; c < 2000; ++c) {
+  for (std::uint64_t c = 0; c < 2000; ++c) {
     const std::size_t size = 1 + random() % 30;
     Losses losses;
     for (std::size_t t = 0; t < size; ++t) losses.push_back({.a = normal_vector(3, 1, random), .height = 0, .slope = 1, .shift = 0});
@@ -507,25 +507,24 @@ struct Repeated {
 };
 
 /// The bandit on a pair of streams whose first loss is the highest or the lowest and whose other losses are in the middle, so that their
-/// terms are 0, in public directions of equal coordinates. Record 1 is in the nodes of the steps 1, 2, 4 and 8: counts how often
-/// `happened(their coordinates, with the signs of u_1)` on each stream. \return the bound of those counts.
+/// terms are 0, in the public direction of equal coordinates. Record 1 is in the nodes of the steps 1, 2, 4 and 8: counts how often
+/// `happened(their coordinates)` on each stream. \return the bound of those counts.
 template <class Sensitivity, class Sum, class Happened>
 double lower_bound_of_runs(const Sum& sum, double delta, Happened happened) {
   constexpr std::uint64_t runs = 100'000;
   const auto o = options(8, 1);
-  std::vector<double> signs(2);
-  directions(4, true)(signs);
+  const Directions diagonal = [](std::span<double> direction) { std::fill(direction.begin(), direction.end(), 1.0); };
   mechanisms::ReplayBits bits{20240604};
   const auto hits = [&](double first_loss) {
     std::uint64_t count = 0;
     for (std::uint64_t run = 0; run < runs; ++run) {
       Repeated<Sum> stream{sum, bits};
-      ProjectionFreeBandit<Simplex, Sensitivity> bandit{simplex(), o, Count{2}, directions(4, true)};
+      ProjectionFreeBandit<Simplex, Sensitivity> bandit{simplex(), o, Count{2}, diagonal};
       bandit.observe(first_loss, stream);
       for (int t = 1; t < 8; ++t) bandit.observe(0.5, stream);
       std::vector<double> nodes;
-      for (const std::size_t node : {0, 1, 3, 7}) {
-        for (std::size_t j = 0; j < 2; ++j) nodes.push_back(stream.released[node][j] * signs[j]);
+      for (const std::size_t node : {0U, 1U, 3U, 7U}) {
+        for (const double x : stream.released[node]) nodes.push_back(x);
       }
       if (happened(nodes)) ++count;
     }
