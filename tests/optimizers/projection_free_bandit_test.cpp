@@ -420,6 +420,28 @@ TEST(DoublingBandit, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
   EXPECT_GT(largest, 0.99);
 }
 
+// In one constant direction, an epoch on the sums since its start is a run of its own.
+TEST(DoublingBandit, StartsEachEpochAfresh) {
+  const auto rule = [](Count steps) { return options(steps.value(), static_cast<std::uint64_t>(std::sqrt(steps.value()))); };
+  const Directions constant = [](std::span<double> direction) {
+    for (std::size_t j = 0; j < direction.size(); ++j) direction[j] = static_cast<double>(j) - 0.4;
+  };
+  DoublingBandit<Simplex> doubling{simplex(), rule, Count{3}, constant};
+  ExactStream all{grid};
+  const Loss loss{.a = {0.3, -0.2, 0.7}, .height = 0.1, .slope = 1, .shift = 0.2};
+  for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
+    const Count steps{std::uint64_t{1} << (2 * epoch)};
+    ProjectionFreeBandit<Simplex> alone{simplex(), rule(steps), Count{3}, constant};
+    ExactStream own{grid};
+    for (std::uint64_t t = 0; t < steps.value(); ++t) {
+      for (std::size_t j = 0; j < 3; ++j) ASSERT_NEAR(doubling.point()[j], alone.point()[j], 1e-12) << epoch << " " << t;
+      const double f = loss(alone.point());
+      alone.observe(f, own);
+      doubling.observe(f, all);
+    }
+  }
+}
+
 TEST(DoublingBandit, CostsAsMuchAsItsDearestEpoch) {
   const auto rule = [](Count steps) { return options(steps.value(), static_cast<std::uint64_t>(std::sqrt(steps.value()))); };
   const Count pushes = doubling_pushes(Count{200});
@@ -478,6 +500,17 @@ TEST(PrintedNoise, CostsFarLessThanItClaims) {
     EXPECT_NEAR(printed.noise.value() / needed, c.ratio, 0.006 * c.ratio) << c.steps << " " << c.dimension;
     EXPECT_LT(printed.epsilon.upper, 0.01);
   }
+}
+
+// The same sigma is twice as much for half the sensitivity.
+TEST(PrintedNoise, IsOverTheSensitivityOfTheAdjacency) {
+  const BanditProblem problem{.steps = Count{10'000}, .dimension = Count{5}, .diameter = 1, .lipschitz = 1};
+  auto o = printed_options(problem);
+  const auto multiplier = [&](Adjacency adjacency) {
+    o.adjacency = adjacency;
+    return printed_gaussian(o, problem, {.epsilon = Epsilon{1}, .delta = Delta{1e-4}, .adjacency = adjacency}).noise.value();
+  };
+  EXPECT_DOUBLE_EQ(multiplier(Adjacency::zero_out), 2 * multiplier(Adjacency::replace_one));
 }
 
 TEST(PrintedNoise, IsRefusedWhereItIsTooLittle) {
