@@ -391,7 +391,8 @@ PrintedNoise<Noise> accounted(Noise noise, const Event& node, const ProjectionFr
 }  // namespace detail
 
 /// Lemma 5.1: lambda = sqrt(T) n L log(T) / epsilon in the paper's units.
-/// \throws Error{unsupported} when it costs more than the target, as for a few dozen steps; Error{invalid_argument} for one step.
+/// \throws Error{unsupported} when it costs more than the target, as for few steps in a high dimension; Error{invalid_argument} for one
+///         step.
 [[nodiscard]] inline PrintedNoise<NoiseScale> printed_laplace(const ProjectionFreeBanditOptions& options, const BanditProblem& problem,
                                                               const Target& target) {
   const auto t = static_cast<double>(problem.steps.value());

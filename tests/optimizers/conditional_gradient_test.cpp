@@ -57,6 +57,12 @@ TEST(ConditionalGradient, StopsWhereItsGapSaysThatItIsNear) {
     simplex.project(nearest);
     const auto found = nearest_by_conditional_gradient(simplex, target, {1, 0, 0, 0, 0, 0}, Count{100'000}, 1e-4);
     ASSERT_LE(found.gap, 1e-4);
+    std::vector<double> slope(6);
+    for (std::size_t j = 0; j < 6; ++j) slope[j] = found.point[j] - target[j];
+    const auto vertex = simplex.minimize_linear(slope);
+    double gap = 0;
+    for (std::size_t j = 0; j < 6; ++j) gap += slope[j] * (found.point[j] - vertex[j]);
+    ASSERT_NEAR(found.gap, std::max(gap, 0.0), 1e-15);
     ASSERT_LE(squared_distance(found.point, nearest), 1e-4);
   }
   // A vertex that is the nearest point is known as such by one call.
