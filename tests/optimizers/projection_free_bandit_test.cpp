@@ -514,13 +514,13 @@ TEST(PrintedNoise, IsOverTheSensitivityOfTheAdjacency) {
 }
 
 TEST(PrintedNoise, IsRefusedWhereItIsTooLittle) {
-  const BanditProblem problem{.steps = Count{4}, .dimension = Count{9}, .diameter = 1, .lipschitz = 1};
+  const BanditProblem problem{.steps = Count{100}, .dimension = Count{100}, .diameter = 1, .lipschitz = 1};
   const auto o = printed_options(problem);
   EXPECT_TRUE(refuses(
       [&] {
         static_cast<void>(printed_laplace(o, problem, {.epsilon = Epsilon{1}, .delta = Delta{0}, .adjacency = Adjacency::replace_one}));
       },
-      ErrorCode::unsupported, {"the printed noise costs epsilon = ", "must cost at most 1"}));
+      ErrorCode::unsupported, {"the printed noise costs epsilon = 1.1", "must cost at most 1"}));
 }
 
 // ---- A lower bound on epsilon. ----
