@@ -25,10 +25,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <numbers>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +37,7 @@
 #include <surety/accounting/accountant.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/continual.h>
+#include <surety/accounting/enclosure.h>
 #include <surety/accounting/error.h>
 #include <surety/accounting/event.h>
 #include <surety/accounting/units.h>
@@ -109,6 +110,29 @@ struct BanditProblem {
           .radius = radius,
           .step_size = StepSize{problem.diameter / (std::pow(t, 0.75) * root_n * problem.lipschitz)},
           .losses = {0, problem.lipschitz * (problem.diameter + radius.value())}};
+}
+
+/// For exploration inside a domain that has `ball` in it, of radius r and dimension d, with losses of range V = L D:
+///
+///     zeta = min(r / 2, sqrt(d r D) / T^(1/4)),   eta = D / sqrt(T ((d V / 2 zeta)^2 + T_batch L^2)),   T_batch = sqrt(T).
+///
+/// Keeping zeta away from the boundary moves decisions by up to (zeta / r) D, at a cost of L zeta D / r per step, and the variance of terms
+/// costs about d V D / (zeta sqrt(T)): zeta makes these equal, and eta is the paper's for terms of such a variance (Lemma C.2).
+/// \throws Error{invalid_argument} when the ball is a point.
+[[nodiscard]] inline ProjectionFreeBanditOptions options_inside(const BanditProblem& problem, const InnerBall& ball) {
+  const auto t = static_cast<double>(problem.steps.value());
+  const auto d = static_cast<double>(ball.dimension());
+  const Radius radius{std::min(ball.radius / 2, std::sqrt(d * ball.radius * problem.diameter) / std::pow(t, 0.25))};
+  const double range = problem.lipschitz * problem.diameter;
+  const double slope = d * range / (2 * radius.value());
+  const Count batch{std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::sqrt(t)))};
+  const double variance = slope * slope + static_cast<double>(batch.value()) * problem.lipschitz * problem.lipschitz;
+  return {.steps = problem.steps,
+          .batch = batch,
+          .radius = radius,
+          .step_size = StepSize{problem.diameter / std::sqrt(t * variance)},
+          .losses = {0, range},
+          .exploration = Exploration::inside};
 }
 
 /// What the framework is run with: terms have norm at most 1/2.
@@ -367,7 +391,8 @@ PrintedNoise<Noise> accounted(Noise noise, const Event& node, const ProjectionFr
 }  // namespace detail
 
 /// Lemma 5.1: lambda = sqrt(T) n L log(T) / epsilon in the paper's units.
-/// \throws Error{unsupported} when it costs more than the target, as for a few dozen steps; Error{invalid_argument} for one step.
+/// \throws Error{unsupported} when it costs more than the target, as for few steps in a high dimension; Error{invalid_argument} for one
+///         step.
 [[nodiscard]] inline PrintedNoise<NoiseScale> printed_laplace(const ProjectionFreeBanditOptions& options, const BanditProblem& problem,
                                                               const Target& target) {
   const auto t = static_cast<double>(problem.steps.value());

@@ -1,0 +1,361 @@
+// [ENV21]: bandit convex optimization without projections, regret by horizon and noise.
+//
+//     experiment_projection_free_bandit [SEEDS [LOG2_T...]]      default: 5 seeds, T = 2^10 2^12 .. 2^18
+//
+// Instance. Losses f_t(x) = |<a_t, x - x*>| with a_t uniform on the unit sphere of R^n; only f_t(x_t) is seen. x* is fixed for a run: on
+// the simplex from a Dirichlet law of parameters 0.3, on a base polytope the mean of the bases of smallest cost for normal costs, weighted
+// by such a law. No x has a loss below f_t(x*) = 0, so regret is the sum of the losses. (1, 1/T)-DP or (1, 0)-DP under replace-one of a
+// loss function.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/calibrate.h>
+#include <surety/mechanisms/gaussian_continual_sum.h>
+#include <surety/mechanisms/laplace.h>
+#include <surety/mechanisms/lp_noise.h>
+#include <surety/optimizers/matroid.h>
+#include <surety/optimizers/projection_free_bandit.h>
+
+#include "report.h"
+
+namespace surety::experiments {
+namespace {
+
+using namespace optimizers;
+using mechanisms::Factorization;
+using mechanisms::TreeSum;
+
+constexpr double lipschitz = 1;
+constexpr std::size_t bases_mixed = 10;
+
+/// Losses of one run, drawn as they are played.
+class Losses {
+ public:
+  Losses(std::vector<double> best, std::uint64_t seed) : best_{std::move(best)}, random_{seed}, a_(best_.size()) {}
+
+  double next(std::span<const double> point) {
+    double squared = 0;
+    for (double& x : a_) {
+      x = normal_(random_);
+      squared += x * x;
+    }
+    double product = 0;
+    for (std::size_t j = 0; j < a_.size(); ++j) product += a_[j] * (point[j] - best_[j]);
+    return std::abs(product) / std::sqrt(squared);
+  }
+
+ private:
+  std::vector<double> best_;
+  std::mt19937_64 random_;
+  std::normal_distribution<double> normal_;
+  std::vector<double> a_;
+};
+
+std::vector<double> dirichlet(std::size_t size, std::mt19937_64& random) {
+  std::gamma_distribution<double> gamma{0.3};
+  std::vector<double> weights(size);
+  double sum = 0;
+  for (double& weight : weights) sum += weight = gamma(random);
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+std::vector<double> best_point(const Simplex& /*simplex*/, std::size_t n, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  return dirichlet(n, random);
+}
+
+template <class M>
+std::vector<double> best_point(const BasePolytope<M>& polytope, std::size_t n, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  std::normal_distribution<double> normal;
+  std::vector<double> best(n);
+  for (const double weight : dirichlet(bases_mixed, random)) {
+    std::vector<double> costs(n);
+    for (double& cost : costs) cost = normal(random);
+    const auto base = polytope.minimize_linear(costs);
+    for (std::size_t j = 0; j < n; ++j) best[j] += weight * base[j];
+  }
+  return best;
+}
+
+template <class D>
+struct Cell {
+  D domain;
+  Count dimension;
+  Count steps;
+  Exploration exploration;
+
+  [[nodiscard]] BanditProblem problem(Count horizon) const {
+    return {.steps = horizon, .dimension = dimension, .diameter = domain.diameter(Norm::l2, dimension.value()), .lipschitz = lipschitz};
+  }
+  [[nodiscard]] ProjectionFreeBanditOptions options(Count horizon) const {
+    if constexpr (HasInnerBall<D>) {
+      if (exploration == Exploration::inside) return options_inside(problem(horizon), domain.inner_ball(dimension.value()));
+    }
+    return printed_options(problem(horizon));
+  }
+  [[nodiscard]] Target target(double delta) const {
+    return {.epsilon = Epsilon{1}, .delta = Delta{delta}, .adjacency = Adjacency::replace_one};
+  }
+  [[nodiscard]] double delta() const { return 1 / static_cast<double>(steps.value()); }
+};
+
+/// Regret per step, and what it cost.
+struct Run {
+  double regret;
+  double epsilon = 0;
+};
+
+/// Plays `bandit` over the whole horizon. \return regret per step.
+template <class Bandit, class D, class Stream>
+double play(Bandit bandit, const Cell<D>& cell, std::uint64_t seed, Stream& stream) {
+  Losses losses{best_point(cell.domain, cell.dimension.value(), 1000 + seed), 2000 + seed};
+  double sum = 0;
+  for (std::uint64_t t = 0; t < cell.steps.value(); ++t) {
+    const double loss = losses.next(bandit.point());
+    sum += loss;
+    bandit.observe(loss, stream);
+  }
+  return sum / static_cast<double>(cell.steps.value());
+}
+
+template <class D>
+using Method = std::function<Run(const Cell<D>&, std::uint64_t seed)>;
+
+template <class D>
+Run without_noise(const Cell<D>& cell, std::uint64_t seed) {
+  mechanisms::ReplayBits directions{3000 + seed};
+  ExactStream stream{Grid{.log2_step = -30}};
+  return {.regret = play(ProjectionFreeBandit<D>{cell.domain, cell.options(cell.steps), cell.dimension, normal_directions(directions)},
+                         cell, seed, stream)};
+}
+
+/// A run whose stream is `sum`, of this event.
+template <class Sensitivity, class D, class Sum>
+Run with_sum(const Cell<D>& cell, std::uint64_t seed, Sum sum, const Target& target) {
+  const auto options = cell.options(cell.steps);
+  mechanisms::ReplayBits directions{3000 + seed};
+  const auto [regret, epsilon] = charged(sum.event(), target, 4000 + seed, [&](auto& reservation, auto& bits) {
+    NoisyStream stream{reservation, bits, sum, shape<Sensitivity>(options, cell.dimension).sensitivity};
+    return play(ProjectionFreeBandit<D, Sensitivity>{cell.domain, options, cell.dimension, normal_directions(directions)}, cell, seed,
+                stream);
+  });
+  return {.regret = regret, .epsilon = epsilon};
+}
+
+/// Batches of m records have coordinates of up to m / 2.
+mechanisms::Headroom headroom(Count batch) { return mechanisms::Headroom{std::max(1.0, static_cast<double>(batch.value()) / 2)}; }
+
+mechanisms::GaussianContinualSum gaussian_sum(Factorization factorization, Count steps, Count dimension, Count batch, Grid grid,
+                                              NoiseMultiplier multiplier) {
+  return mechanisms::GaussianContinualSum{{.factorization = factorization,
+                                           .steps = steps,
+                                           .dimension = dimension,
+                                           .sensitivity = L2Sensitivity{1},
+                                           .multiplier = multiplier,
+                                           .grid = grid,
+                                           .adjacency = Adjacency::replace_one,
+                                           .headroom = headroom(batch)}};
+}
+
+NoiseMultiplier calibrated(Factorization factorization, Count pushes, const Target& target) {
+  return calibrate([&](NoiseMultiplier z) { return continual_event(factorization, pushes, z, target.adjacency); }, target).value;
+}
+
+template <class D>
+Method<D> gaussian_noise(Factorization factorization) {
+  return [=](const Cell<D>& cell, std::uint64_t seed) {
+    const auto options = cell.options(cell.steps);
+    const Count pushes = shape(options, cell.dimension).steps;
+    const Target target = cell.target(cell.delta());
+    const NoiseMultiplier z = calibrated(factorization, pushes, target);
+    const Grid grid = continual_grid(factorization, pushes, L2Sensitivity{1}, z, headroom(options.batch));
+    return with_sum<L2Sensitivity>(cell, seed, gaussian_sum(factorization, pushes, cell.dimension, options.batch, grid, z), target);
+  };
+}
+
+/// An unknown horizon: epochs of 4^e records, each with a factorization of its own.
+template <class D>
+Run doubling(const Cell<D>& cell, std::uint64_t seed) {
+  const Target target = cell.target(cell.delta());
+  const Count pushes = doubling_pushes(cell.steps);
+  const NoiseMultiplier z = calibrated(Factorization::buffered, pushes, target);
+  const Grid grid = continual_grid(Factorization::buffered, pushes, L2Sensitivity{1}, z, headroom(pushes));
+  const mechanisms::RestartedSum<mechanisms::GaussianContinualSum> sum{
+      pushes, [&](Count epoch) { return gaussian_sum(Factorization::buffered, epoch, cell.dimension, epoch, grid, z); }};
+  mechanisms::ReplayBits directions{3000 + seed};
+  const auto [regret, epsilon] = charged(sum.event(), target, 4000 + seed, [&](auto& reservation, auto& bits) {
+    NoisyStream stream{reservation, bits, sum, L2Sensitivity{1}};
+    const auto rule = [&](Count horizon) { return cell.options(horizon); };
+    return play(DoublingBandit<D>{cell.domain, rule, cell.dimension, normal_directions(directions)}, cell, seed, stream);
+  });
+  return {.regret = regret, .epsilon = epsilon};
+}
+
+const Grid pure_grid{.log2_step = -30};
+
+/// A tree of independent Laplace noise of this scale over the l1 sensitivity.
+template <class D>
+Run laplace_tree(const Cell<D>& cell, std::uint64_t seed, NoiseScale scale) {
+  const auto asked = shape<L1Sensitivity>(cell.options(cell.steps), cell.dimension);
+  return with_sum<L1Sensitivity>(
+      cell, seed,
+      TreeSum{mechanisms::Laplace{{.scale = scale, .sensitivity = asked.sensitivity, .grid = pure_grid, .adjacency = asked.adjacency}},
+              asked.steps, cell.dimension},
+      cell.target(0));
+}
+
+template <class D>
+Run laplace(const Cell<D>& cell, std::uint64_t seed) {
+  return laplace_tree(cell, seed, accounting::tree_noise_scale(shape(cell.options(cell.steps), cell.dimension).steps, Epsilon{1}));
+}
+
+/// A tree of noise of density exp(-||x||_2 / b).
+template <class D>
+Run euclidean(const Cell<D>& cell, std::uint64_t seed) {
+  const auto asked = shape(cell.options(cell.steps), cell.dimension);
+  return with_sum<L2Sensitivity>(cell, seed,
+                                 TreeSum{mechanisms::KNorm{{.scale = accounting::tree_noise_scale(asked.steps, Epsilon{1}),
+                                                            .sensitivity = asked.sensitivity,
+                                                            .grid = pure_grid,
+                                                            .dimension = cell.dimension,
+                                                            .adjacency = asked.adjacency}},
+                                         asked.steps, cell.dimension},
+                                 cell.target(0));
+}
+
+template <class D>
+Run printed_gaussian_tree(const Cell<D>& cell, std::uint64_t seed) {
+  const auto options = cell.options(cell.steps);
+  const Target target = cell.target(cell.delta());
+  const auto printed = printed_gaussian(options, cell.problem(cell.steps), target);
+  const mechanisms::Gaussian noise{
+      {.multiplier = printed.noise, .sensitivity = L2Sensitivity{1}, .grid = pure_grid, .adjacency = Adjacency::replace_one}};
+  return with_sum<L2Sensitivity>(cell, seed, TreeSum{noise, shape(options, cell.dimension).steps, cell.dimension}, target);
+}
+
+template <class D>
+Run printed_laplace_tree(const Cell<D>& cell, std::uint64_t seed) {
+  return laplace_tree(cell, seed, printed_laplace(cell.options(cell.steps), cell.problem(cell.steps), cell.target(0)).noise);
+}
+
+/// Slope of log regret over log T, by least squares, where regret is T times `per_step`.
+double slope(const std::vector<unsigned>& log2_horizons, const std::vector<double>& per_step) {
+  double x_mean = 0;
+  double y_mean = 0;
+  const auto count = static_cast<double>(per_step.size());
+  for (std::size_t i = 0; i < per_step.size(); ++i) {
+    x_mean += log2_horizons[i] / count;
+    y_mean += (log2_horizons[i] + std::log2(per_step[i])) / count;
+  }
+  double covariance = 0;
+  double variance = 0;
+  for (std::size_t i = 0; i < per_step.size(); ++i) {
+    const double x = log2_horizons[i] - x_mean;
+    covariance += x * (log2_horizons[i] + std::log2(per_step[i]) - y_mean);
+    variance += x * x;
+  }
+  return covariance / variance;
+}
+
+struct Plan {
+  std::uint64_t seeds;
+  std::vector<unsigned> log2_horizons;
+};
+
+template <class D>
+void table(const std::string& title, const D& domain, std::size_t dimension, Exploration exploration, const Plan& plan) {
+  std::vector<std::pair<std::string, Method<D>>> methods{{"none", without_noise<D>},
+                                                         {"Gaussian, buffered", gaussian_noise<D>(Factorization::buffered)},
+                                                         {"Gaussian, tree", gaussian_noise<D>(Factorization::tree)},
+                                                         {"Gaussian, buffered, horizon unknown", doubling<D>},
+                                                         {"Laplace, tree", laplace<D>},
+                                                         {"l2 K-norm, tree", euclidean<D>}};
+  if (exploration == Exploration::around) {
+    methods.emplace_back("printed Gaussian, tree", printed_gaussian_tree<D>);
+    methods.emplace_back("printed Laplace, tree", printed_laplace_tree<D>);
+  }
+  std::vector<std::string> header{"noise"};
+  for (const unsigned log2_t : plan.log2_horizons) header.push_back(fmt::format("T = 2^{}", log2_t));
+  header.insert(header.end(), {"slope", "audited epsilon", "seconds"});
+  Table rows{header};
+  for (const auto& [name, method] : methods) {
+    std::vector<std::string> row{name};
+    std::vector<double> means;
+    double epsilon = 0;
+    double seconds = 0;
+    for (const unsigned log2_t : plan.log2_horizons) {
+      const Cell<D> cell{
+          .domain = domain, .dimension = Count{dimension}, .steps = Count{std::uint64_t{1} << log2_t}, .exploration = exploration};
+      std::vector<double> regrets;
+      seconds = 0;
+      for (std::uint64_t seed = 1; seed <= plan.seeds; ++seed) {
+        const auto start = std::chrono::steady_clock::now();
+        const Run run = method(cell, seed);
+        seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(plan.seeds);
+        regrets.push_back(run.regret);
+        epsilon = std::max(epsilon, run.epsilon);
+      }
+      const auto summary = mean_and_deviation(regrets);
+      means.push_back(summary.mean);
+      row.push_back(fmt::format("{:.3f} ({:.3f})", summary.mean, summary.deviation));
+    }
+    row.push_back(means.size() > 1 ? fmt::format("{:.3f}", slope(plan.log2_horizons, means)) : "");
+    row.push_back(epsilon > 0 ? fmt::format("{:.3g}", epsilon) : "");
+    row.push_back(fmt::format("{:.2g}", seconds));
+    rows.add(std::move(row));
+  }
+  fmt::print("## {}\n\n{}\n", title, rows.markdown());
+}
+
+void run(const Plan& plan) {
+  fmt::print("{}", heading("Bandit convex optimization without projections", "scripts/experiment projection_free_bandit"));
+  fmt::print(
+      "Regret per step, mean (standard deviation) over {} seeds. Losses |<a_t, x - x*>|, a_t uniform on the unit sphere; regret is "
+      "against\n"
+      "x*, whose losses are 0. epsilon = 1 under replace-one of a loss function, with delta = 1/T for Gaussian noise and 0 for the "
+      "others;\n"
+      "the audited epsilon is the largest over seeds and horizons, at that delta. The slope is that of log regret over log T, by least\n"
+      "squares; seconds are for one run of the longest horizon, calibration, ledger and audit included. Parameters are those of the "
+      "paper's\n"
+      "Algorithm 1, line 1, with losses clipped to [0, L (D + zeta)]; inside the domain those of `options_inside`.\n\n",
+      plan.seeds);
+  const auto simplex = Simplex{Quantity<ScaleRule>{1}};
+  table("Simplex, n = 5", simplex, 5, Exploration::around, plan);
+  table("Simplex, n = 20", simplex, 20, Exploration::around, plan);
+  table("Simplex, n = 5, points inside", simplex, 5, Exploration::inside, plan);
+  table("Base polytope of the uniform matroid of rank 4 on 8 elements", BasePolytope{UniformMatroid{{.size = 8, .rank = 4}}}, 8,
+        Exploration::around, plan);
+  table("The same, points inside", BasePolytope{UniformMatroid{{.size = 8, .rank = 4}}}, 8, Exploration::inside, plan);
+  table("Spanning trees of the complete graph of 4 vertices, n = 6",
+        BasePolytope{GraphicMatroid{{.vertices = 4, .edges = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}}}}, 6, Exploration::around,
+        plan);
+}
+
+}  // namespace
+}  // namespace surety::experiments
+
+int main(int argc, char** argv) {
+  surety::experiments::Plan plan{.seeds = 5, .log2_horizons = {10, 12, 14, 16, 18}};
+  if (argc > 1) plan.seeds = std::strtoull(argv[1], nullptr, 10);
+  if (argc > 2) plan.log2_horizons.clear();
+  for (int i = 2; i < argc; ++i) plan.log2_horizons.push_back(static_cast<unsigned>(std::strtoul(argv[i], nullptr, 10)));
+  if (plan.seeds == 0) {
+    fmt::print(stderr, "experiment_projection_free_bandit: SEEDS must be at least 1\n");
+    return 2;
+  }
+  surety::experiments::run(plan);
+}
