@@ -299,7 +299,7 @@ Method with_printed_noise(const Cell& cell) {
   const Target target = target_of(cell);
   return [=](const Instance& instance, std::uint64_t seed) {
     const NoiseMultiplier z = printed_noise_multiplier(asked.steps, target);
-    auto [weights, epsilon] = charged(printed_noise(asked.steps, target), target, seed, [&](auto& reservation, auto& bits) {
+    auto [weights, epsilon] = charged(printed_frank_wolfe_noise(asked.steps, target), target, seed, [&](auto& reservation, auto& bits) {
       const mechanisms::Gaussian node{{.multiplier = z,
                                        .sensitivity = asked.sensitivity,
                                        .grid = mechanisms::grid_for(asked.sensitivity, z),

@@ -46,7 +46,6 @@ namespace {
 
 using namespace optimizers;
 using mechanisms::Factorization;
-using optimizers::Radius;
 
 const Target target{.epsilon = Epsilon{1}, .delta = Delta{1e-6}, .adjacency = Adjacency::replace_one};
 
