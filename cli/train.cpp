@@ -195,7 +195,8 @@ int train_objective(const TrainOptions& options, const O& objective) {
 
 /// The algorithms, and the options that only some of them know.
 constexpr std::string_view gradient_descent_name = "gradient-descent";
-const std::vector<std::string> streaming{"online-frank-wolfe", "polyhedral-frank-wolfe", "online-to-batch", "private-ftrl"};
+const std::vector<std::string> streaming{"online-frank-wolfe", "polyhedral-frank-wolfe", "online-to-batch", "private-ftrl", "one-pass-sgd"};
+const std::vector<std::string> batched{"noisy-sgd", "noisy-frank-wolfe"};
 
 /// \throws Error{invalid_argument} when an option is given that the algorithm has no use for.
 void require_fitting_options(const TrainOptions& options) {
@@ -205,18 +206,21 @@ void require_fitting_options(const TrainOptions& options) {
     std::vector<std::string_view> algorithms;
   };
   const std::string_view descent = gradient_descent_name;
-  for (const auto& [option, given, algorithms] :
-       std::vector<Known>{{"--held-out", options.held_out.has_value(), {descent}},
-                          {"--split-seed", options.split_seed.has_value(), {descent}},
-                          {"--regularization", options.regularization.has_value(), {descent}},
-                          {"--public-count", options.public_count.has_value(), {descent}},
-                          {"--step-size", options.step_size.has_value(), {descent, "private-ftrl"}},
-                          {"--step-scale", options.step_scale.has_value(), {"online-frank-wolfe", "polyhedral-frank-wolfe"}},
-                          {"--norm", options.norm.has_value(), {"online-frank-wolfe"}},
-                          {"--factorization", options.factorization.has_value(), {"online-frank-wolfe", "online-to-batch", "private-ftrl"}},
-                          {"--learner", options.learner.has_value(), {"online-to-batch"}},
-                          {"--noise", options.noise.has_value(), {"online-frank-wolfe", "polyhedral-frank-wolfe"}},
-                          {"--every", options.every.has_value(), {streaming.begin(), streaming.end()}}}) {
+  for (const auto& [option, given, algorithms] : std::vector<Known>{
+           {"--held-out", options.held_out.has_value(), {descent}},
+           {"--split-seed", options.split_seed.has_value(), {descent}},
+           {"--regularization", options.regularization.has_value(), {descent}},
+           {"--public-count", options.public_count.has_value(), {descent}},
+           {"--step-size", options.step_size.has_value(), {descent, "private-ftrl", "one-pass-sgd", "noisy-sgd"}},
+           {"--step-scale", options.step_scale.has_value(), {"online-frank-wolfe", "polyhedral-frank-wolfe", "noisy-frank-wolfe"}},
+           {"--norm", options.norm.has_value(), {"online-frank-wolfe", "noisy-frank-wolfe"}},
+           {"--records", options.records.has_value(), {"noisy-sgd", "noisy-frank-wolfe"}},
+           {"--batch-size", options.batch_size.has_value(), {"one-pass-sgd", "noisy-sgd"}},
+           {"--passes", options.passes.has_value(), {"noisy-sgd"}},
+           {"--factorization", options.factorization.has_value(), {"online-frank-wolfe", "online-to-batch", "private-ftrl"}},
+           {"--learner", options.learner.has_value(), {"online-to-batch"}},
+           {"--noise", options.noise.has_value(), {"online-frank-wolfe", "polyhedral-frank-wolfe"}},
+           {"--every", options.every.has_value(), {streaming.begin(), streaming.end()}}}) {
     if (given && std::find(algorithms.begin(), algorithms.end(), options.algorithm) == algorithms.end()) {
       throw usage(fmt::format("{} is for {}, not for {}", option, fmt::join(algorithms, ", "), options.algorithm));
     }
@@ -225,7 +229,7 @@ void require_fitting_options(const TrainOptions& options) {
 
 int train(const TrainOptions& options) {
   require_fitting_options(options);
-  if (options.algorithm != gradient_descent_name) return train_on_stream(options);
+  if (options.algorithm != gradient_descent_name) return train_beyond_gradient_descent(options);
   return with_objective(options, [&](const auto& objective) { return train_objective(options, objective); });
 }
 
@@ -257,14 +261,23 @@ void add_train(CLI::App& app, Action& chosen) {
   problem->add_option("--label-bound", options->label_bound, "Squared loss: labels are clamped to [-bound, bound]")->check(number());
   std::vector<std::string> algorithms{std::string{gradient_descent_name}};
   algorithms.insert(algorithms.end(), streaming.begin(), streaming.end());
+  algorithms.insert(algorithms.end(), batched.begin(), batched.end());
   problem->add_option("--algorithm", options->algorithm, fmt::format("{}", fmt::join(algorithms, ", ")))
       ->check(one_of(algorithms))
       ->capture_default_str();
   problem
-      ->add_option("--steps", options->steps, "Gradient descent: noisy gradients to take, default 100. Streams: the most records to read")
+      ->add_option("--steps", options->steps,
+                   "Gradient descent: noisy gradients to take, default 100. Streams: the most records to read. "
+                   "noisy-frank-wolfe: batches, default 30")
       ->check(whole_number(1, max_count));
+  problem->add_option("--records", options->records, "noisy-sgd, noisy-frank-wolfe: the public number of records, checked")
+      ->check(whole_number(1, max_count));
+  problem->add_option("--batch-size", options->batch_size, "one-pass-sgd, noisy-sgd: default a thirtieth of the records")
+      ->check(whole_number(1, max_count));
+  problem->add_option("--passes", options->passes, "noisy-sgd: over the records, default 1")->check(whole_number(1, max_count));
   problem
-      ->add_option("--step-size", options->step_size, "Gradient descent: default 1 / (smoothness + regularization). private-ftrl: needed")
+      ->add_option("--step-size", options->step_size,
+                   "Gradient descent: default 1 / (smoothness + regularization). private-ftrl: needed. SGD: default 0.5")
       ->check(number());
   problem->add_option("--step-scale", options->step_scale, "Frank-Wolfe: s of the steps s / (t + 1); default 0.5")->check(number());
   problem->add_option("--regularization", options->regularization, "Gradient descent: lambda of (lambda / 2) ||w||^2")

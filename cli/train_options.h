@@ -33,6 +33,7 @@ struct TrainOptions {
   std::optional<double> label_bound;
   std::string algorithm = "gradient-descent";
   std::optional<std::uint64_t> steps;
+  std::optional<std::uint64_t> records;
   std::optional<std::uint64_t> batch_size;
   std::optional<std::uint64_t> passes;
   std::optional<double> step_size;
@@ -91,7 +92,7 @@ void require_distinct_files(const TrainOptions& options);
 /// Shows public progress on a terminal, and nothing elsewhere.
 [[nodiscard]] std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps);
 
-/// Trains by an algorithm that reads a stream. \throws as every command.
-int train_on_stream(const TrainOptions& options);
+/// Trains by any algorithm but gradient descent. \throws as every command.
+int train_beyond_gradient_descent(const TrainOptions& options);
 
 }  // namespace surety::cli

@@ -1,5 +1,5 @@
-// surety train on a stream: records are read one at a time, each is charged for before the first is read, and the weights may be shown as
-// they change.
+// surety train by everything but gradient descent. On a stream, records are read one at a time, all is charged for before the first is
+// read, and the weights may be shown as they change; the baselines that make batches of a whole file read it first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,11 @@
 #include <surety/accounting/calibrate.h>
 #include <surety/accounting/zcdp.h>
 #include <surety/mechanisms/gaussian_continual_sum.h>
+#include <surety/optimizers/batch_releaser.h>
 #include <surety/optimizers/model.h>
+#include <surety/optimizers/noisy_frank_wolfe.h>
+#include <surety/optimizers/noisy_sgd.h>
+#include <surety/optimizers/one_pass_sgd.h>
 #include <surety/optimizers/online_frank_wolfe.h>
 #include <surety/optimizers/online_learner.h>
 #include <surety/optimizers/online_to_batch.h>
@@ -108,19 +112,21 @@ void print_report(const TrainOptions& options, const Noise& noise, std::uint64_t
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
 }
 
-/// Charges, trains, writes the model. `run(records, features, reservation, bits) -> Outcome`.
-template <class O, class Run>
-int train(const TrainOptions& options, const O&, const Noise& noise, Run run) {
+/// Charges, trains, writes the model. `open(source)` reads what must be read before the charge and returns it with the feature map;
+/// `run(read, features, reservation, bits) -> Outcome`.
+template <class O, class Open, class Run>
+int train(const TrainOptions& options, const O&, const Noise& noise, Open open, Run run) {
   const auto planned = options.run.plan(noise.event, fmt::format("{}, {} loss", options.algorithm, options.loss));
   options.run.check(planned);
   const auto source = source_of(options);
   require_distinct_files(options);
   RunBits bits{options.run.replay_seed};
 
-  auto [records, features] = open_stream(options, source);
+  auto [records, features] = open(source);
   ModelFile model_file{options.model, features};
   auto reservation = options.run.reserve(planned);
-  Outcome outcome = bits.with([&](auto& source_of_bits) { return run(records, Count{features.features()}, reservation, source_of_bits); });
+  const Count count{features.features()};
+  Outcome outcome = bits.with([&](auto& source_of_bits) { return run(records, count, reservation, source_of_bits); });
   model_file.commit(
       {.loss = std::string{O::name},
        .label = source.label,
@@ -132,23 +138,55 @@ int train(const TrainOptions& options, const O&, const Noise& noise, Run run) {
   return exit_code::fine;
 }
 
+template <class O, class Run>
+int train_on_records(const TrainOptions& options, const O& objective, const Noise& noise, Run run) {
+  return train(
+      options, objective, noise, [&](const Source& source) { return open_stream(options, source); }, run);
+}
+
+/// On all records of a file, with their labels encoded. `check(records)` refuses what does not suit their public number before anything is
+/// charged; `run(data, reservation, bits)` returns the weights.
+template <class O, class Check, class Run>
+int train_on_data(const TrainOptions& options, const O& objective, const Noise& noise, Check check, Run run) {
+  return train(
+      options, objective, noise,
+      [&](const Source& source) {
+        auto read_data = read(options, source);
+        try {
+          read_data.data = encode_labels(objective, read_data.data);
+        } catch (const Error& error) {
+          throw Error{error.code(), fmt::format("{}: {}", options.data, error.what())};
+        }
+        if (options.records && read_data.data.size() != *options.records) {
+          throw Error{ErrorCode::bad_data, fmt::format("{}: has {} records, must have the {} of --records", options.data,
+                                                       read_data.data.size(), *options.records)};
+        }
+        check(read_data.data.size());
+        return read_data;
+      },
+      [&](const Dataset& data, Count, accounting::Reservation& reservation, auto& bits) {
+        return Outcome{.weights = run(data, reservation, bits), .records = data.size()};
+      });
+}
+
 /// An algorithm on Gaussian prefix sums. `make(features)` returns it for that many features; `shape_of(features)` what it asks of its
 /// stream.
 template <class O, class Make, class ShapeOf>
 int train_on_gaussian_sums(const TrainOptions& options, const O& objective, Factorization factorization, const Noise& noise, Make make,
                            ShapeOf shape_of) {
-  return train(options, objective, noise, [&](RecordStream& records, Count features, accounting::Reservation& reservation, auto& bits) {
-    const StreamShape<> shape = shape_of(features);
-    GaussianContinualSum sum{{.factorization = factorization,
-                              .steps = shape.steps,
-                              .dimension = shape.dimension,
-                              .sensitivity = shape.sensitivity,
-                              .multiplier = noise.multiplier,
-                              .grid = mechanisms::continual_grid(factorization, shape.steps, shape.sensitivity, noise.multiplier),
-                              .adjacency = shape.adjacency}};
-    NoisyStream stream{reservation, bits, std::move(sum), shape.sensitivity};
-    return feed(options, objective, records, make(features), stream);
-  });
+  return train_on_records(
+      options, objective, noise, [&](RecordStream& records, Count features, accounting::Reservation& reservation, auto& bits) {
+        const StreamShape<> shape = shape_of(features);
+        GaussianContinualSum sum{{.factorization = factorization,
+                                  .steps = shape.steps,
+                                  .dimension = shape.dimension,
+                                  .sensitivity = shape.sensitivity,
+                                  .multiplier = noise.multiplier,
+                                  .grid = mechanisms::continual_grid(factorization, shape.steps, shape.sensitivity, noise.multiplier),
+                                  .adjacency = shape.adjacency}};
+        NoisyStream stream{reservation, bits, std::move(sum), shape.sensitivity};
+        return feed(options, objective, records, make(features), stream);
+      });
 }
 
 template <class O>
@@ -194,11 +232,11 @@ int polyhedral_frank_wolfe(const TrainOptions& options, const O& objective, cons
       },
       target, accounting::Zcdp{});
   settings.noise_multiplier = calibration.value;
-  return train(options, objective, noise_of(calibration),
-               [&](RecordStream& records, Count features, accounting::Reservation& reservation, auto& bits) {
-                 NoisySelector selector{reservation, bits};
-                 return feed(options, objective, records, PolyhedralFrankWolfe{objective, settings, features}, selector);
-               });
+  return train_on_records(options, objective, noise_of(calibration),
+                          [&](RecordStream& records, Count features, accounting::Reservation& reservation, auto& bits) {
+                            NoisySelector selector{reservation, bits};
+                            return feed(options, objective, records, PolyhedralFrankWolfe{objective, settings, features}, selector);
+                          });
 }
 
 template <class O>
@@ -250,20 +288,97 @@ int private_ftrl(const TrainOptions& options, const O& objective, const Target& 
       [&](Count features) { return shape(settings, features); });
 }
 
+template <class Options>
+Noise calibrated(const Options& settings, const Target& target) {
+  return noise_of(calibrate(
+      [&](NoiseMultiplier z) {
+        auto candidate = settings;
+        candidate.noise_multiplier = z;
+        return plan(candidate);
+      },
+      target));
+}
+
+/// Stochastic gradient descent over batches of `records` records in their order.
+template <class O>
+NoisySgdOptions sgd_options(const TrainOptions& options, const O& objective, const Target& target, Count records) {
+  NoisySgdOptions settings{
+      .noise_multiplier = NoiseMultiplier{1},
+      .batches = Batches{records, Count{options.batch_size.value_or(std::max<std::uint64_t>(records.value() / 30, 1))}},
+      .passes = Count{options.passes.value_or(1)},
+      .adjacency = target.adjacency,
+      .clip = ClippingNorm{options.clip ? *options.clip : objective.gradient_bound(1)}};
+  if (options.step_size) settings.step_size = StepSize{*options.step_size};
+  return settings;
+}
+
+template <class O>
+int one_pass_sgd(const TrainOptions& options, const O& objective, const Target& target, Count steps, Radius radius) {
+  auto settings = sgd_options(options, objective, target, steps);
+  const Noise noise = calibrated(settings, target);
+  settings.noise_multiplier = noise.multiplier;
+  return train_on_records(options, objective, noise,
+                          [&](RecordStream& records, Count features, accounting::Reservation& reservation, auto& bits) {
+                            NoisyBatchReleaser releaser{reservation, bits, pass(settings)};
+                            return feed(options, objective, records, OnePassSgd{objective, L2Ball{radius}, settings, features}, releaser);
+                          });
+}
+
+template <class O>
+int noisy_sgd(const TrainOptions& options, const O& objective, const Target& target, Radius radius) {
+  if (!options.records) throw usage("--records is missing: batches of a file need its public number of records");
+  auto settings = sgd_options(options, objective, target, Count{*options.records});
+  const Noise noise = calibrated(settings, target);
+  settings.noise_multiplier = noise.multiplier;
+  const auto check = [](std::size_t) {};  // --records has said it
+  return train_on_data(options, objective, noise, check, [&](const Dataset& data, accounting::Reservation& reservation, auto& bits) {
+    NoisyBatchReleaser releaser{reservation, bits, pass(settings)};
+    return optimizers::noisy_sgd(data, objective, L2Ball{radius}, settings, releaser);
+  });
+}
+
+template <class O>
+int noisy_frank_wolfe(const TrainOptions& options, const O& objective, const Target& target, Radius radius) {
+  NoisyFrankWolfeOptions settings{
+      .noise_multiplier = NoiseMultiplier{1}, .iterations = Count{options.steps.value_or(30)}, .adjacency = target.adjacency};
+  if (options.clip) settings.clip = ClippingNorm{*options.clip};
+  if (options.step_scale) settings.step_scale = StepScaleFactor{*options.step_scale};
+  const Noise noise = calibrated(settings, target);
+  settings.noise_multiplier = noise.multiplier;
+  const LpBall ball{.p = LpExponent{options.norm.value_or(2)}, .radius = radius};
+  if (settings.step_scale.value() > 1) {
+    throw usage(fmt::format("--step-scale is {}, must be at most 1 for {}", settings.step_scale.value(), options.algorithm));
+  }
+  const auto check = [&](std::size_t records) {
+    const std::uint64_t most = records / 2 + 1;
+    if (settings.iterations.value() > most) {
+      throw usage(fmt::format("--steps is {}, must be at most {}: each batch but the first shares half of the {} records",
+                              settings.iterations.value(), most, records));
+    }
+  };
+  return train_on_data(options, objective, noise, check, [&](const Dataset& data, accounting::Reservation& reservation, auto& bits) {
+    NoisyBatchReleaser releaser{reservation, bits, pass(settings)};
+    return optimizers::noisy_frank_wolfe(data, objective, ball, settings, releaser);
+  });
+}
+
 }  // namespace
 
-int train_on_stream(const TrainOptions& options) {
-  if (!options.steps) throw usage(fmt::format("--steps is missing: {} needs the most records that it may read", options.algorithm));
+int train_beyond_gradient_descent(const TrainOptions& options) {
   if (!options.radius) throw usage(fmt::format("--radius is missing: {} keeps its weights in a ball", options.algorithm));
   return with_objective(options, [&](const auto& objective) {
     const Target target = options.run.target();
     require_fixed_places(target.adjacency);
-    const Count steps{*options.steps};
     const Radius radius{*options.radius};
+    if (options.algorithm == "noisy-sgd") return noisy_sgd(options, objective, target, radius);
+    if (options.algorithm == "noisy-frank-wolfe") return noisy_frank_wolfe(options, objective, target, radius);
+    if (!options.steps) throw usage(fmt::format("--steps is missing: {} needs the most records that it may read", options.algorithm));
+    const Count steps{*options.steps};
     if (options.algorithm == "online-frank-wolfe") return frank_wolfe(options, objective, target, steps, radius);
     if (options.algorithm == "polyhedral-frank-wolfe") return polyhedral_frank_wolfe(options, objective, target, steps, radius);
     if (options.algorithm == "online-to-batch") return online_to_batch(options, objective, target, steps, radius);
     if (options.algorithm == "private-ftrl") return private_ftrl(options, objective, target, steps, radius);
+    if (options.algorithm == "one-pass-sgd") return one_pass_sgd(options, objective, target, steps, radius);
     throw Error{ErrorCode::internal, fmt::format("no algorithm is named {}", options.algorithm)};
   });
 }

@@ -10,8 +10,10 @@ class TrainOnStream : public CommandTest {
  protected:
   /// The words of a run that fits `algorithm`.
   [[nodiscard]] Words words(const std::string& data, const std::string& algorithm, const std::string& steps = "500") const {
-    Words all{"train", data,        "--label", "label>0",     "--algorithm", algorithm,  "--steps",      steps,     "--radius",
+    Words all{"train", data,        "--label", "label>0", "--algorithm", algorithm,  "--steps",      steps,     "--radius",
               "2",     "--epsilon", "1",       "--delta", "1e-5",        "--ledger", path("run.db"), "--model", path("model.json")};
+    if (algorithm == "noisy-frank-wolfe") *(std::find(all.begin(), all.end(), "--steps") + 1) = "10";
+    if (algorithm == "noisy-sgd") all.erase(std::find(all.begin(), all.end(), "--steps"), std::find(all.begin(), all.end(), "--radius"));
     if (algorithm == "private-ftrl") all = all + Words{"--step-size", "0.1"};
     return all;
   }
@@ -31,7 +33,10 @@ TEST_F(TrainOnStream, TrainsChargesAndWritesAModelByEveryAlgorithm) {
                                                {"online-to-batch", "--learner", "optimistic"},
                                                {"online-to-batch", "--learner", "strongly-convex"},
                                                {"online-to-batch", "--learner", "coin-betting"},
-                                               {"private-ftrl"}}) {
+                                               {"private-ftrl"},
+                                               {"one-pass-sgd", "--batch-size", "20"},
+                                               {"noisy-sgd", "--records", "300", "--batch-size", "50", "--passes", "2"},
+                                               {"noisy-frank-wolfe", "--norm", "1.5"}}) {
     const auto arguments = words(data, extra[0]) + Words{extra.begin() + 1, extra.end()} + Words{"--json"};
     const auto trained = surety(arguments);
     ASSERT_EQ(trained.code, 0) << joined(arguments) << trained.err;
@@ -137,6 +142,11 @@ TEST_F(TrainOnStream, RefusesWhatItCannotPromiseOrDoesNotKnow) {
   expect_refused(fits + Words{"--step-scale", "3"}, 2, {"step scale is 3", "at most 2"});
   expect_refused(fits + Words{"--norm", "0.5"}, 2, {"0.5", "at least 1"});
   expect_refused(fits + Words{"--noise", "paper", "--factorization", "tree"}, 2, {"--factorization is for calibrated noise"});
+  expect_refused(words(data, "noisy-sgd"), 2, {"--records is missing"});
+  expect_refused(words(data, "noisy-sgd") + Words{"--records", "21"}, 3, {"has 20 records", "21 of --records"});
+  auto many = words(data, "noisy-frank-wolfe");
+  *(std::find(many.begin(), many.end(), "--steps") + 1) = "12";
+  expect_refused(many, 2, {"--steps is 12", "at most 11"});
   expect_refused(words(path("nothing.csv"), "online-frank-wolfe"), 3, {"cannot be opened"});
   EXPECT_FALSE(std::filesystem::exists(path("run.db"))) << "nothing was charged";
 }
