@@ -96,14 +96,14 @@ struct Cell {
   D domain;
   Count dimension;
   Count steps;
-  Exploration exploration;
+  QueryRegion queries;
 
   [[nodiscard]] BanditProblem problem(Count horizon) const {
     return {.steps = horizon, .dimension = dimension, .diameter = domain.diameter(Norm::l2, dimension.value()), .lipschitz = lipschitz};
   }
   [[nodiscard]] ProjectionFreeBanditOptions options(Count horizon) const {
     if constexpr (HasInnerBall<D>) {
-      if (exploration == Exploration::inside) return options_inside(problem(horizon), domain.inner_ball(dimension.value()));
+      if (queries == QueryRegion::inside) return options_inside(problem(horizon), domain.inner_ball(dimension.value()));
     }
     return printed_options(problem(horizon));
   }
@@ -277,14 +277,14 @@ struct Plan {
 };
 
 template <class D>
-void table(const std::string& title, const D& domain, std::size_t dimension, Exploration exploration, const Plan& plan) {
+void table(const std::string& title, const D& domain, std::size_t dimension, QueryRegion queries, const Plan& plan) {
   std::vector<std::pair<std::string, Method<D>>> methods{{"none", without_noise<D>},
                                                          {"Gaussian, buffered", gaussian_noise<D>(Factorization::buffered)},
                                                          {"Gaussian, tree", gaussian_noise<D>(Factorization::tree)},
                                                          {"Gaussian, buffered, horizon unknown", doubling<D>},
                                                          {"Laplace, tree", laplace<D>},
                                                          {"l2 K-norm, tree", euclidean<D>}};
-  if (exploration == Exploration::around) {
+  if (queries == QueryRegion::around) {
     methods.emplace_back("printed Gaussian, tree", printed_gaussian_tree<D>);
     methods.emplace_back("printed Laplace, tree", printed_laplace_tree<D>);
   }
@@ -298,8 +298,7 @@ void table(const std::string& title, const D& domain, std::size_t dimension, Exp
     double epsilon = 0;
     double seconds = 0;
     for (const unsigned log2_t : plan.log2_horizons) {
-      const Cell<D> cell{
-          .domain = domain, .dimension = Count{dimension}, .steps = Count{std::uint64_t{1} << log2_t}, .exploration = exploration};
+      const Cell<D> cell{.domain = domain, .dimension = Count{dimension}, .steps = Count{std::uint64_t{1} << log2_t}, .queries = queries};
       std::vector<double> regrets;
       seconds = 0;
       for (std::uint64_t seed = 1; seed <= plan.seeds; ++seed) {
@@ -334,14 +333,14 @@ void run(const Plan& plan) {
       "Algorithm 1, line 1, with losses clipped to [0, L (D + zeta)]; inside the domain those of `options_inside`.\n\n",
       plan.seeds);
   const auto simplex = Simplex{Quantity<ScaleRule>{1}};
-  table("Simplex, n = 5", simplex, 5, Exploration::around, plan);
-  table("Simplex, n = 20", simplex, 20, Exploration::around, plan);
-  table("Simplex, n = 5, points inside", simplex, 5, Exploration::inside, plan);
+  table("Simplex, n = 5", simplex, 5, QueryRegion::around, plan);
+  table("Simplex, n = 20", simplex, 20, QueryRegion::around, plan);
+  table("Simplex, n = 5, points inside", simplex, 5, QueryRegion::inside, plan);
   table("Base polytope of the uniform matroid of rank 4 on 8 elements", BasePolytope{UniformMatroid{{.size = 8, .rank = 4}}}, 8,
-        Exploration::around, plan);
-  table("The same, points inside", BasePolytope{UniformMatroid{{.size = 8, .rank = 4}}}, 8, Exploration::inside, plan);
+        QueryRegion::around, plan);
+  table("The same, points inside", BasePolytope{UniformMatroid{{.size = 8, .rank = 4}}}, 8, QueryRegion::inside, plan);
   table("Spanning trees of the complete graph of 4 vertices, n = 6",
-        BasePolytope{GraphicMatroid{{.vertices = 4, .edges = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}}}}, 6, Exploration::around,
+        BasePolytope{GraphicMatroid{{.vertices = 4, .edges = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}}}}, 6, QueryRegion::around,
         plan);
 }
 

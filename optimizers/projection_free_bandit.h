@@ -75,7 +75,7 @@ class LossRange {
 };
 
 /// Where points may be played.
-enum class Exploration {
+enum class QueryRegion {
   around,  ///< up to zeta outside the domain: losses are defined everywhere
   inside   ///< in the domain, whose decisions keep away from the boundary: needs an inner ball of radius at least zeta
 };
@@ -87,12 +87,13 @@ struct ProjectionFreeBanditOptions {
   Radius radius;       ///< zeta
   StepSize step_size;  ///< eta
   LossRange losses;
-  Exploration exploration = Exploration::around;
+  QueryRegion queries = QueryRegion::around;
   Count oracle_calls{100};  ///< the most per batch; never more than `batch`, so that a record pays for at most one
   Adjacency adjacency = Adjacency::replace_one;
 };
 
-/// What is assumed of losses, for choosing options; no guarantee of privacy rests on it.
+/// What is assumed of losses, for choosing options; no guarantee of privacy rests on it. Rules throw Error{invalid_argument} unless D and L
+/// are finite and greater than 0.
 struct BanditProblem {
   Count steps;
   Count dimension;   ///< n, of the space
@@ -112,7 +113,7 @@ struct BanditProblem {
           .losses = {0, problem.lipschitz * (problem.diameter + radius.value())}};
 }
 
-/// For exploration inside a domain that has `ball` in it, of radius r and dimension d, with losses of range V = L D:
+/// For points inside a domain that has `ball` in it, of radius r and dimension d, with losses of range V = L D:
 ///
 ///     zeta = min(r / 2, sqrt(d r D) / T^(1/4)),   eta = D / sqrt(T ((d V / 2 zeta)^2 + T_batch L^2)),   T_batch = sqrt(T).
 ///
@@ -132,7 +133,7 @@ struct BanditProblem {
           .radius = radius,
           .step_size = StepSize{problem.diameter / std::sqrt(t * variance)},
           .losses = {0, range},
-          .exploration = Exploration::inside};
+          .queries = QueryRegion::inside};
 }
 
 /// What the framework is run with: terms have norm at most 1/2.
@@ -192,7 +193,7 @@ struct Shrunken {
 template <LinearlyMinimizable D, class Sensitivity = L2Sensitivity>
 class ProjectionFreeBandit {
  public:
-  /// \throws as `shape`; Error{unsupported} for exploration inside a domain that knows no inner ball, Error{invalid_argument} when that
+  /// \throws as `shape`; Error{unsupported} for points inside a domain that knows no inner ball, Error{invalid_argument} when that
   ///         ball is smaller than the radius of exploration.
   ProjectionFreeBandit(D domain, const ProjectionFreeBanditOptions& options, Count dimension, Directions directions)
       : options_{options},
@@ -204,7 +205,7 @@ class ProjectionFreeBandit {
     choose_point();
   }
 
-  /// x_t: released values and public ones, may be shown. For `Exploration::inside` in the domain, to within rounding.
+  /// x_t: released values and public ones, may be shown. For `QueryRegion::inside` in the domain, to within rounding.
   [[nodiscard]] std::span<const double> point() const noexcept { return point_; }
 
   /// Takes in f_t(x_t), any double. O(n); at the end of a batch one push and at most `oracle_calls` calls of the oracle.
@@ -223,9 +224,9 @@ class ProjectionFreeBandit {
  private:
   using Map = ConditionalGradientMap<Shrunken<D>>;
 
-  /// For exploration around the domain: a ball of R^n that sets no limit.
+  /// For points around the domain: a ball of R^n that sets no limit.
   static InnerBall ball_of(const D& domain, const ProjectionFreeBanditOptions& options, Count dimension) {
-    if (options.exploration == Exploration::around) {
+    if (options.queries == QueryRegion::around) {
       return {.centre = std::vector<double>(dimension.value()), .radius = std::numeric_limits<double>::infinity()};
     }
     if constexpr (HasInnerBall<D>) {
@@ -237,7 +238,7 @@ class ProjectionFreeBandit {
       }
       return ball;
     } else {
-      throw Error{ErrorCode::unsupported, "exploration is inside the domain, must be around it: no ball in this domain is known"};
+      throw Error{ErrorCode::unsupported, "points are to be played inside the domain, must be around it: no ball in this domain is known"};
     }
   }
 
@@ -363,7 +364,7 @@ class DoublingBandit {
 
 /// Noise that the paper prints, and what it really costs.
 template <class Noise>
-struct PrintedNoise {
+struct PrintedBanditNoise {
   Noise noise;        ///< over the sensitivity of a push
   Event event;        ///< of the tree that has it
   Enclosure epsilon;  ///< of that event at the target's delta
@@ -378,8 +379,12 @@ inline double over_sensitivity(double noise, const ProjectionFreeBanditOptions& 
 
 /// \throws Error{unsupported} when the printed noise is too little for what it claims.
 template <class Noise>
-PrintedNoise<Noise> accounted(Noise noise, const Event& node, const ProjectionFreeBanditOptions& options, const BanditProblem& problem,
-                              const Target& target) {
+PrintedBanditNoise<Noise> accounted(Noise noise, const Event& node, const ProjectionFreeBanditOptions& options,
+                                    const BanditProblem& problem, const Target& target) {
+  if (options.adjacency != target.adjacency) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("adjacency of the target is {}, must be {} as of the options",
+                                                         name(target.adjacency), name(options.adjacency))};
+  }
   const Event event = accounting::tree(shape(options, problem.dimension).steps, node);
   const Enclosure epsilon = accounting::epsilon(accounting::ClosedForm{}, event, target.delta);
   if (epsilon.upper > target.epsilon.value()) {
@@ -393,8 +398,8 @@ PrintedNoise<Noise> accounted(Noise noise, const Event& node, const ProjectionFr
 /// Lemma 5.1: lambda = sqrt(T) n L log(T) / epsilon in the paper's units.
 /// \throws Error{unsupported} when it costs more than the target, as for few steps in a high dimension; Error{invalid_argument} for one
 ///         step.
-[[nodiscard]] inline PrintedNoise<NoiseScale> printed_laplace(const ProjectionFreeBanditOptions& options, const BanditProblem& problem,
-                                                              const Target& target) {
+[[nodiscard]] inline PrintedBanditNoise<NoiseScale> printed_laplace(const ProjectionFreeBanditOptions& options,
+                                                                    const BanditProblem& problem, const Target& target) {
   const auto t = static_cast<double>(problem.steps.value());
   const auto n = static_cast<double>(problem.dimension.value());
   const double lambda = std::sqrt(t) * n * problem.lipschitz * std::log(t) / target.epsilon.value();
@@ -404,8 +409,8 @@ PrintedNoise<Noise> accounted(Noise noise, const Event& node, const ProjectionFr
 
 /// Lemma 5.4: sigma = T^(1/4) sqrt(n) L log(T) log(T / delta) / epsilon (a + sqrt((1 + sqrt(T) / n) a)), a = log((n + T) / delta), in the
 /// paper's units. \throws as `printed_laplace`; Error{invalid_argument} when delta is 0.
-[[nodiscard]] inline PrintedNoise<NoiseMultiplier> printed_gaussian(const ProjectionFreeBanditOptions& options,
-                                                                    const BanditProblem& problem, const Target& target) {
+[[nodiscard]] inline PrintedBanditNoise<NoiseMultiplier> printed_gaussian(const ProjectionFreeBanditOptions& options,
+                                                                          const BanditProblem& problem, const Target& target) {
   const auto t = static_cast<double>(problem.steps.value());
   const auto n = static_cast<double>(problem.dimension.value());
   const double a = std::log((n + t) / target.delta.value());

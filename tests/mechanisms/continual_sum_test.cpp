@@ -486,6 +486,7 @@ struct EpochSum {
   std::uint64_t pushed = 0;
   [[nodiscard]] Event event() const { return surety::gaussian(NoiseMultiplier{1}, adjacency); }
   [[nodiscard]] Count steps() const { return epoch; }
+  [[nodiscard]] Grid grid() const { return nothing(1).grid; }
   template <ReleaseBits Bits>
   std::vector<double> push(const GridVector& /*contribution*/, Bits& /*bits*/) {
     ++pushed;
@@ -495,6 +496,7 @@ struct EpochSum {
 
 TEST(RestartedSum, AddsTheLastEstimateOfEachEndedEpoch) {
   RestartedSum<EpochSum> sum{Count{20}, [](Count epoch) { return EpochSum{epoch}; }};
+  EXPECT_EQ(sum.grid(), nothing(1).grid);
   ReplayBits bits{1};
   double ended = 0;
   for (std::uint64_t t = 1; t <= 20; ++t) {

@@ -125,7 +125,7 @@ TEST(ProjectionFreeBandit, FindsTheCheapestVertex) {
 TEST(ProjectionFreeBandit, PlaysInsideTheDomain) {
   const auto run = [](auto domain, std::size_t n, double total, double radius) {
     auto o = options(400, 10);
-    o.exploration = Exploration::inside;
+    o.queries = QueryRegion::inside;
     o.radius = Radius{radius};
     ProjectionFreeBandit bandit{domain, o, Count{n}, directions(8, false)};
     ExactStream stream{grid};
@@ -155,15 +155,15 @@ TEST(ProjectionFreeBandit, PlaysInsideTheDomain) {
   run(BasePolytope{UniformMatroid{{.size = 6, .rank = 3}}}, 6, 3, 0.2);
 }
 
-TEST(ProjectionFreeBandit, RefusesExplorationWithoutRoom) {
+TEST(ProjectionFreeBandit, RefusesPointsInsideWithoutRoom) {
   auto o = options(10, 2);
-  o.exploration = Exploration::inside;
+  o.queries = QueryRegion::inside;
   o.radius = Radius{0.3};
   EXPECT_TRUE(refuses([&] { ProjectionFreeBandit<Simplex>(simplex(), o, Count{4}, directions(1, false)); }, ErrorCode::invalid_argument,
                       {"radius of exploration is 0.3", "must be at most 0.288"}));
   const BasePolytope cycle{GraphicMatroid{{.vertices = 3, .edges = {{0, 1}, {1, 2}, {2, 0}}}}};
   EXPECT_TRUE(refuses([&] { ProjectionFreeBandit(cycle, o, Count{3}, directions(1, false)); }, ErrorCode::unsupported,
-                      {"exploration is inside the domain", "no ball"}));
+                      {"points are to be played inside the domain", "no ball"}));
   EXPECT_TRUE(refuses([] { LossRange(1, 1); }, ErrorCode::invalid_argument, {"loss range is 1 to 1", "ascending"}));
   EXPECT_TRUE(refuses([] { LossRange(-1e308, 1e308); }, ErrorCode::invalid_argument, {"finite"}));
   EXPECT_TRUE(refuses([] { static_cast<void>(shape(options(3, 4), Count{2})); }, ErrorCode::invalid_argument,
@@ -202,7 +202,7 @@ TEST(ProjectionFreeBandit, PublicRulesAreThoseStated) {
   EXPECT_NEAR(inside.radius.value(), radius, 1e-15);
   EXPECT_NEAR(inside.step_size.value(), 3 / std::sqrt(10'000 * (81 / (radius * radius) + 100 * 4)), 1e-15);
   EXPECT_EQ(inside.losses.width(), 6);
-  EXPECT_EQ(inside.exploration, Exploration::inside);
+  EXPECT_EQ(inside.queries, QueryRegion::inside);
   auto early = problem;
   early.steps = Count{16};
   EXPECT_EQ(options_inside(early, ball).radius.value(), 0.25);  // half the ball
@@ -229,7 +229,7 @@ double largest_ratio(std::uint64_t seed) {
     const std::size_t batch = 1 + random() % 3;
     const std::size_t size = batch + random() % (3 * batch + 1);
     auto o = options(size, batch, random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out);
-    if (random() % 2 == 0) o.exploration = Exploration::inside;
+    if (random() % 2 == 0) o.queries = QueryRegion::inside;
     const auto loss = [&] {
       const double scale = random() % 4 == 0 ? 1e300 : 1;
       return Loss{.a = normal_vector(n, 1, random),
@@ -252,7 +252,7 @@ double largest_ratio(std::uint64_t seed) {
     std::vector<std::vector<double>> released;
     for (std::size_t r = 0; r < size / batch; ++r) released.push_back(normal_vector(n, random() % 5 == 0 ? 1e200 : 3, random));
     const std::uint64_t direction_seed = random();
-    const bool corners = random() % 2 == 0 && o.exploration == Exploration::around;  // corners may be normal to a hull
+    const bool corners = random() % 2 == 0 && o.queries == QueryRegion::around;  // corners may be normal to a hull
     const auto run = [&](const Losses& data, auto& stream) {
       return play(ProjectionFreeBandit<Simplex, Sensitivity>{simplex(), o, Count{n}, directions(direction_seed, corners)}, data, stream);
     };
@@ -521,6 +521,9 @@ TEST(PrintedNoise, IsRefusedWhereItIsTooLittle) {
         static_cast<void>(printed_laplace(o, problem, {.epsilon = Epsilon{1}, .delta = Delta{0}, .adjacency = Adjacency::replace_one}));
       },
       ErrorCode::unsupported, {"the printed noise costs epsilon = 1.1", "must cost at most 1"}));
+  EXPECT_TRUE(refuses(
+      [&] { static_cast<void>(printed_laplace(o, problem, {.epsilon = Epsilon{1}, .delta = Delta{0}, .adjacency = Adjacency::zero_out})); },
+      ErrorCode::invalid_argument, {"adjacency of the target is zero-out", "must be replace-one"}));
 }
 
 // ---- A lower bound on epsilon. ----
