@@ -47,7 +47,6 @@ namespace {
 
 using namespace optimizers;
 using mechanisms::Factorization;
-using optimizers::Radius;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double radius = 2;
