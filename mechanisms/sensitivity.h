@@ -34,10 +34,10 @@ using LinfSensitivity = Quantity<LinfSensitivityRule>;
 /// The largest l2 norm that one record may contribute.
 using ClippingNorm = Quantity<ClippingNormRule>;
 
+/// Of a ball or a sphere, in data units.
 struct RadiusRule : Positive {
   static constexpr std::string_view name = "radius";
 };
-/// Of a ball or a sphere, in the norm that is said beside it.
 using Radius = Quantity<RadiusRule>;
 
 namespace mechanisms {

@@ -91,6 +91,8 @@ struct WholeSpace {
   void project(std::span<double> /*weights*/) const noexcept {}
 };
 
+using surety::Radius;
+
 /// {w : ||w||_p <= radius}, 1 <= p <= infinity, in any dimension.
 ///
 /// Results v have lp_norm(v, p) <= radius as computed, so projecting twice is projecting once, bit for bit.

@@ -77,7 +77,7 @@ TEST(LrClip, CountsWhatHasNoNormAsZero) {
 
 // For every d and q the least kappa over a fine grid of exponents; and the figures of d = 1000.
 TEST(BestExponent, HasTheLeastKappa) {
-  for (const std::uint64_t d : {1, 2, 5, 7, 8, 20, 1000, 1'000'000}) {
+  for (const std::uint64_t d : {1U, 2U, 5U, 7U, 8U, 20U, 1000U, 1'000'000U}) {
     for (const double q : {2.0, 3.0, 6.0, 40.0, std::numeric_limits<double>::infinity()}) {
       const LpExponent bound{q};
       const auto best = best_exponent(bound, Count{d});

@@ -6,6 +6,7 @@
 
 #include <surety/accounting/best.h>
 #include <surety/accounting/calibrate.h>
+#include <surety/accounting/zcdp.h>
 
 #include "optimizers/refusal.h"
 
@@ -45,6 +46,20 @@ TEST(PrintedFrankWolfeNoise, IsChargedTwiceTheMuForItsFirstStep) {
   const auto one = gaussian(NoiseMultiplier{z.value() / 2 / std::sqrt(10)}, Adjacency::replace_one);
   const Delta delta = target(1000).delta;
   EXPECT_NEAR(accounting::best_epsilon(printed, delta).value.upper, accounting::best_epsilon(one, delta).value.upper, 1e-9);
+}
+
+// kappa = r - 1 in the printed variance is what generalized Gaussian nodes cost more: every r has the cost of a Gaussian in zCDP.
+TEST(PrintedFrankWolfeNoise, GrowsWithTheSmoothnessOfTheNorm) {
+  const Count steps{1000};
+  const auto cost = [&](const Event& node) {
+    return accounting::epsilon(accounting::Zcdp{}, accounting::tree(steps, node), target(1000).delta).upper;
+  };
+  const double plain = cost(gaussian(printed_noise_multiplier(steps, target(1000)), Adjacency::replace_one));
+  for (const double r : {2.5, 3.0, 13.0}) {
+    const NormExponent exponent{r};
+    const auto z = printed_noise_multiplier(steps, target(1000), exponent);
+    EXPECT_NEAR(cost(release(Event::GeneralizedGaussian{exponent, Count{20}, z}, Adjacency::replace_one)), plain, 1e-9) << r;
+  }
 }
 
 TEST(PrintedFrankWolfeNoise, RefusesTheRadiusOfTheAlgorithm) {
