@@ -134,25 +134,65 @@ class TreeSum {
  public:
   /// \throws Error{invalid_argument} as `BinaryTree`; Error{unsupported} when the mechanism's event cannot be a node.
   TreeSum(M mechanism, Count steps, Count dimension, TreeEstimate estimate = TreeEstimate::plain)
-      : mechanism_{std::move(mechanism)},
-        event_{accounting::tree(steps, mechanism_.event())},
-        tree_{steps, dimension, mechanism_.options().grid, estimate} {}
+      : event_{accounting::tree(steps, mechanism.event())}, tree_{steps, dimension, mechanism.options().grid, estimate} {
+    mechanisms_.push_back(std::move(mechanism));
+  }
+
+  /// A mechanism for each level, the leaves' first, so that a budget is split over the levels (`accounting::split_over_levels`). They are
+  /// for the same sensitivity; the streaming estimate weighs nodes by their multipliers or scales.
+  /// \throws as above; Error{invalid_argument} unless there are `accounting::tree_levels(steps)` of them on one grid.
+  TreeSum(std::vector<M> levels, Count steps, Count dimension, TreeEstimate estimate = TreeEstimate::plain)
+      : mechanisms_{std::move(levels)},
+        event_{accounting::tree(steps, events_of(mechanisms_))},
+        tree_{steps, dimension, mechanisms_.front().options().grid, estimate} {
+    for (const auto& mechanism : mechanisms_) {
+      if (mechanism.options().grid != mechanisms_.front().options().grid) {
+        throw Error{ErrorCode::invalid_argument, "the levels of a tree have different grids, must have one"};
+      }
+    }
+  }
 
   /// tree(steps, mechanism.event()): exact for Gaussian and Laplace nodes.
   [[nodiscard]] Event event() const { return event_; }
   [[nodiscard]] Count steps() const noexcept { return tree_.steps(); }
-  [[nodiscard]] Grid grid() const noexcept { return mechanism_.options().grid; }
-  [[nodiscard]] const M& mechanism() const noexcept { return mechanism_; }
+  [[nodiscard]] Grid grid() const noexcept { return mechanisms_.front().options().grid; }
+  /// That of the leaves, where levels differ.
+  [[nodiscard]] const M& mechanism() const noexcept { return mechanisms_.front(); }
 
   /// \throws Error{invalid_argument} as `BinaryTree::push`; Error{environment} when the bits fail.
   template <ReleaseBits Bits>
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Bits& bits) {
-    return tree_.push(contribution,
-                      [&](const GridVector& node) { return BinaryTree::Node{.sum = mechanism_.release(node, bits), .variance = 1}; });
+    // The streaming estimate releases the nodes of all levels up to the top, the plain one the top alone.
+    std::size_t level = tree_.estimate() == TreeEstimate::streaming ? 0 : static_cast<std::size_t>(std::countr_zero(tree_.pushed() + 1));
+    return tree_.push(contribution, [&](const GridVector& node) {
+      const M& mechanism = mechanisms_.size() == 1 ? mechanisms_.front() : mechanisms_[level];
+      ++level;
+      return BinaryTree::Node{.sum = mechanism.release(node, bits), .variance = relative_variance(mechanism)};
+    });
   }
 
  private:
-  M mechanism_;
+  static std::vector<Event> events_of(const std::vector<M>& levels) {
+    std::vector<Event> events;
+    for (const auto& level : levels) events.push_back(level.event());
+    return events;
+  }
+  /// In units of the leaves'; all the same for a mechanism that names neither multiplier nor scale.
+  [[nodiscard]] double relative_variance(const M& mechanism) const {
+    const auto noise = [](const M& level) {
+      if constexpr (requires { level.options().multiplier; }) {
+        return level.options().multiplier.value();
+      } else if constexpr (requires { level.options().scale; }) {
+        return level.options().scale.value();
+      } else {
+        return 1.0;
+      }
+    };
+    const double ratio = std::clamp(noise(mechanism) / noise(mechanisms_.front()), 0x1p-400, 0x1p400);
+    return ratio * ratio;
+  }
+
+  std::vector<M> mechanisms_;  ///< one for all levels, or one for each
   Event event_;
   BinaryTree tree_;
 };

@@ -35,11 +35,6 @@ struct LrSensitivityRule : Positive {
 /// In the norm l_r whose r is said beside it.
 using LrSensitivity = Quantity<LrSensitivityRule>;
 
-struct RadiusRule : Positive {
-  static constexpr std::string_view name = "radius";
-};
-using Radius = Quantity<RadiusRule>;
-
 namespace mechanisms {
 
 /// The nearest integers to an ideal random vector. For use by the mechanisms below.

@@ -34,6 +34,12 @@ using LinfSensitivity = Quantity<LinfSensitivityRule>;
 /// The largest l2 norm that one record may contribute.
 using ClippingNorm = Quantity<ClippingNormRule>;
 
+/// Of a ball or a sphere, in data units.
+struct RadiusRule : Positive {
+  static constexpr std::string_view name = "radius";
+};
+using Radius = Quantity<RadiusRule>;
+
 namespace mechanisms {
 
 /// l2 sensitivity of a sum of vectors, each of l2 norm at most `clip`: 2 clip under replace-one, where one such vector gives way

@@ -1,5 +1,5 @@
 // Prefix sums by the square-root Toeplitz factorization of Fichtenberger, Henzinger, Upadhyay (2023): A = C C with c_0 = 1,
-// c_k = c_(k-1) (1 - 1/(2k)), the series of (1 - x)^(-1/2). Its error is within 0.4 sensitivities / mu of the least there is.
+// c_k = c_(k-1) (1 - 1/(2k)), the series of (1 - x)^(-1/2). Its rms error is within 0.25 sensitivities / mu of the least there is.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ class SquareRootCoefficients {
 ///
 /// The encoded stream is y_t = sum_k C_k x_(t-k), where C_k = 2^30 c_k and x are integers: exact in 64 bits, because coordinates of
 /// contributions are clamped to +-`largest`, and largest * sum_k C_k <= 2^62 is checked.
-/// The decoder is the series of 1 / ((1 - x) c(x)) for the fixed c, in double: its value is within a relative (2t + 8) 2^-53 of
-/// sum_k |b_k| |released_(t-k)|.
+/// The decoder is the series of 1 / ((1 - x) c(x)) for the fixed c, in double: after t steps within (2t + 32) 2^-53 sum_k |released_k|.
 ///
-/// At step t: O(dimension t) time. Memory: 12 bytes per step and coordinate, and 28 per step.
+/// At step t: O(dimension t) time. Memory: 12 bytes per step and coordinate, up to twice that while it grows, and 20 per step of the
+/// horizon.
 class ToeplitzCodec {
  public:
   /// \throws Error{invalid_argument} when sensitivity and headroom have too many grid steps for 64 bits, naming how many there may be.

@@ -239,7 +239,7 @@ std::vector<double> LpBall::minimize_linear(std::span<const double> costs) const
   for (std::size_t i = 0; i < costs.size(); ++i) {
     const double magnitude = std::abs(completed(costs[i]));
     if (magnitude == 0) continue;
-    const double cost = std::max(magnitude / largest, std::numeric_limits<double>::denorm_min());
+    const double cost = magnitude / largest;
     vertex[i] = power(cost, q_minus_1);
     power_sum += cost * vertex[i];
   }

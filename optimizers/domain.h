@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <surety/accounting/units.h>
+#include <surety/mechanisms/sensitivity.h>
 
 namespace surety::optimizers {
 
@@ -90,10 +91,7 @@ struct WholeSpace {
   void project(std::span<double> /*weights*/) const noexcept {}
 };
 
-struct RadiusRule : Positive {
-  static constexpr std::string_view name = "radius";
-};
-using Radius = Quantity<RadiusRule>;
+using surety::Radius;
 
 /// {w : ||w||_p <= radius}, 1 <= p <= infinity, in any dimension.
 ///

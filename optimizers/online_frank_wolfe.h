@@ -10,7 +10,9 @@
 //   first step   the paper's rho_t = 1 / (t + 1) with d_1 = grad f(w_1, z_1) gives the first record twice the weight that the noise is
 //                calibrated for; here rho_t = 1 / t, which is unbiased and treats all records alike
 //   clipping     ||g_t|| <= beta D + L is an assumption about losses; here g_t is clipped, and the guarantee needs no assumption
-//   noise        calibrated exactly for the whole stream by the accountant, where the paper splits (epsilon, delta) over tree levels
+//   noise        calibrated exactly for the whole stream by the accountant, where the paper splits (epsilon, delta) over tree levels;
+//                plain Gaussian by default, on any continual sum; the paper's generalized Gaussian by clipping in l_r (lr_clip.h).
+//                printed_frank_wolfe_noise.h says what the printed noise costs, and which parts of it are no noise at all
 //
 // [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022.
 #pragma once
@@ -31,6 +33,7 @@
 #include <surety/mechanisms/sensitivity.h>
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/domain.h>
+#include <surety/optimizers/lr_clip.h>
 #include <surety/optimizers/problem.h>
 #include <surety/optimizers/stream.h>
 
@@ -53,6 +56,15 @@ struct OnlineFrankWolfeOptions {
   StepScaleFactor step_scale{0.5};  ///< s
 };
 
+/// The same for generalized Gaussian noise: gradients are clipped in an l_r norm. Plain Gaussian noise is never worse in the dual norm
+/// (docs/guarantees-frank-wolfe.md#generalized); this is the paper's.
+struct GeneralizedFrankWolfeOptions {
+  Count steps;
+  Adjacency adjacency = Adjacency::replace_one;
+  LrClip clip;  ///< C and its norm
+  StepScaleFactor step_scale{0.5};
+};
+
 /// What the algorithm asks of its stream: one push per record, of sensitivity 2C under replace-one and C under zero-out.
 /// \throws Error{unsupported} under add-or-remove-one: which record comes at which step is public.
 [[nodiscard]] inline StreamShape<> shape(const OnlineFrankWolfeOptions& options, Count features) {
@@ -63,17 +75,27 @@ struct OnlineFrankWolfeOptions {
           .adjacency = options.adjacency};
 }
 
+/// The same in l_r, for a sum with generalized Gaussian noise of that r: TreeSum<GeneralizedGaussian>. \throws as above.
+[[nodiscard]] inline StreamShape<LrSensitivity> shape(const GeneralizedFrankWolfeOptions& options, Count features) {
+  require_fixed_places(options.adjacency);
+  return {.steps = options.steps,
+          .dimension = features,
+          .sensitivity = lr_sensitivity(options.clip, options.adjacency),
+          .adjacency = options.adjacency};
+}
+
 /// The state between two records: released values and public ones alone.
 ///
 /// The guarantee needs nothing of the data: rows longer than expected, labels out of range and overflowing scores are clipped or count as
 /// zero. \pre labels are as the objective wants them.
-template <Objective O, LinearlyMinimizable D>
+template <Objective O, LinearlyMinimizable D, class Options = OnlineFrankWolfeOptions>
 class OnlineFrankWolfe {
  public:
+  using Sensitivity = decltype(shape(std::declval<Options>(), std::declval<Count>()).sensitivity);
+
   /// Starts at `start`, a public point of the domain; by default at 0, which must be one.
   /// \throws Error{invalid_argument} when `start` has not one coordinate per feature.
-  OnlineFrankWolfe(O objective, D domain, const OnlineFrankWolfeOptions& options, Count features,
-                   std::optional<std::vector<double>> start = std::nullopt)
+  OnlineFrankWolfe(O objective, D domain, const Options& options, Count features, std::optional<std::vector<double>> start = std::nullopt)
       : objective_{std::move(objective)},
         domain_{std::move(domain)},
         options_{options},
@@ -88,7 +110,7 @@ class OnlineFrankWolfe {
 
   /// Reads the next record and moves on. O(features) and one push. \throws what the stream throws; Error{invalid_argument} when the row
   /// does not have `features` coordinates.
-  template <StreamReleaser S>
+  template <StreamReleaser<Sensitivity> S>
   void observe(const RowView& row, double label, S& stream) {
     const auto t = static_cast<double>(++steps_);
     const double factor = t * objective_.derivative(row.dot(weights_), label) - (t - 1) * objective_.derivative(row.dot(previous_), label);
@@ -107,8 +129,8 @@ class OnlineFrankWolfe {
  private:
   O objective_;
   D domain_;
-  OnlineFrankWolfeOptions options_;
-  L2Sensitivity sensitivity_;
+  Options options_;
+  Sensitivity sensitivity_;
   std::uint64_t steps_ = 0;
   std::vector<double> weights_;   ///< w_t
   std::vector<double> previous_;  ///< w_{t-1}

@@ -97,6 +97,7 @@ class PolyhedralFrankWolfe {
   }
 
   /// Reads the next record and moves on. O(features).
+  /// \pre a sparse row has as many indices as values; indices that do not increase or are no feature are ignored.
   /// \throws Error{invalid_argument} beyond the horizon or for a row of another length; and what the selector throws.
   template <Selector S>
   void observe(const RowView& row, double label, S& selector) {
@@ -137,13 +138,17 @@ class PolyhedralFrankWolfe {
     for (const double value : row.values) largest = std::max(largest, std::abs(value));
     const double norm = std::abs(factor) * largest;
     if (!std::isfinite(norm) || norm == 0) return;
-    const double steps_per_unit = static_cast<double>(largest_) / options_.clip.value();
+    const auto bound = static_cast<double>(largest_);
+    const double steps_per_unit = bound / options_.clip.value();
     const double scale = factor * std::min(1.0, options_.clip.value() / norm);
+    // The range of the changes is that of a record which names no coordinate twice: hence the increasing order.
+    std::size_t next = 0;
     for (std::size_t k = 0; k < row.values.size(); ++k) {
+      const std::size_t j = row.is_sparse() ? row.indices[k] : k;
       const double steps = scale * row.values[k] * steps_per_unit;
-      if (std::isnan(steps)) continue;
-      const auto bound = static_cast<double>(largest_);
-      sum_[row.is_sparse() ? row.indices[k] : k] += static_cast<std::int64_t>(std::clamp(steps, -bound, bound));
+      if (j < next || j >= sum_.size() || std::isnan(steps)) continue;
+      sum_[j] += static_cast<std::int64_t>(std::clamp(steps, -bound, bound));
+      next = j + 1;
     }
   }
 

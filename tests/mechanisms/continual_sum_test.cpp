@@ -293,6 +293,41 @@ TEST(TreeSum, TakesNodesOfEveryLaw) {
         "gaussian(3)", 1.5);
 }
 
+TEST(TreeSum, SplitsABudgetOverItsLevels) {
+  const std::vector<double> weights{5, 1, 3};
+  const auto multipliers = accounting::split_over_levels(Mu{1}, weights);
+  std::vector<Gaussian> levels;
+  std::vector<Event> events;
+  for (const auto z : multipliers) {
+    levels.push_back(gaussian_nodes(z.value()));
+    events.push_back(levels.back().event());
+  }
+  // Variances 9/5, 9 and 3 by level. The sum of step 4, streaming: node, halves, each of them node or two leaves.
+  const double halves = 2 * (9 * 3.6 / (9 + 3.6));
+  for (const auto& [estimate, variance] : {std::pair{TreeEstimate::plain, 3.0}, {TreeEstimate::streaming, 3 * halves / (3 + halves)}}) {
+    constexpr std::size_t dimension = 40000;
+    TreeSum sum{levels, Count{4}, Count{dimension}, estimate};
+    EXPECT_EQ(sum.event(), accounting::tree(Count{4}, events));
+    ReplayBits bits{41};
+    std::vector<double> prefix;
+    for (int t = 1; t <= 4; ++t) {
+      prefix = sum.push(nothing(dimension), bits);
+      double squares = 0;
+      for (const double value : prefix) squares += value * value / dimension;
+      const double expected = t == 1 ? 1.8 : t == 4 ? variance : estimate == TreeEstimate::plain ? 9 : halves / 2;
+      if (t != 3) {
+        EXPECT_NEAR(squares, expected, 0.04 * expected) << t;
+      }
+    }
+  }
+  EXPECT_THROW((TreeSum{levels, Count{8}, Count{1}}), Error);
+  levels.pop_back();
+  EXPECT_THROW((TreeSum{levels, Count{4}, Count{1}}), Error);
+  levels.push_back(
+      Gaussian{{.multiplier = NoiseMultiplier{1}, .sensitivity = L2Sensitivity{1}, .grid = {.log2_step = -3}, .adjacency = adjacency}});
+  EXPECT_THROW((TreeSum{levels, Count{4}, Count{1}}), Error);
+}
+
 TEST(TreeSum, EndsAtItsHorizon) {
   TreeSum<Gaussian> sum{gaussian_nodes(2), Count{1000}, Count{3}};
   ReplayBits bits{5};

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "mechanisms/exact_counts.h"
+#include "mechanisms/scripted_bits.h"
 
 namespace surety::mechanisms {
 namespace {
@@ -171,6 +172,27 @@ TEST(ScaledNormal, LiesBetweenTheEndsOfItsCell) {
     ASSERT_LE(sample[0], std::max(*near, *far)) << scale[0];
   }
   EXPECT_GE(open, 20);
+}
+
+// A cell of 1.37 / 16 steps holds a half integer with that probability, and then its two ends are different integers: doubles must not
+// decide such a cell by its middle.
+TEST(ScaledNormal, LeavesOpenWhatItsCellLeavesOpen) {
+  std::mt19937_64 random{6};
+  const Scale scale{0x1p46, 1.37, 1};
+  const auto at = [&](std::uint64_t first, std::uint64_t second, std::uint64_t place) {
+    testing::ScriptedBits bits{{first, second, place, half, half, half, half, half}};
+    std::int64_t result = 0;
+    normal().for_each_block(1, scale, bits, [&](std::size_t, std::span<const std::int64_t> drawn) { result = drawn[0]; });
+    return result;
+  };
+  constexpr std::int64_t n = 20'000;
+  std::int64_t open = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint64_t first = random();
+    const std::uint64_t second = random();
+    if (std::abs(at(first, second, 0) - at(first, second, ~std::uint64_t{0})) == 1) ++open;
+  }
+  EXPECT_FALSE(testing::is_rare(open, n, 1.37 / 16, testing::false_alarm)) << open;
 }
 
 TEST(ScaledNoise, FollowsTheSensitivityOfEachRelease) {

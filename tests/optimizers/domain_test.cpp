@@ -79,7 +79,7 @@ std::vector<double> point_of_ball(std::size_t size, double p, double radius) {
   const auto length = static_cast<double>(norm(point, p));
   const double wanted = *rc::gen::element(1.0, 0.999, 0.3) * radius;
   if (length > 0) {
-    for (double& x : point) x *= wanted / length;
+    for (double& x : point) x = wanted * (x / length);
   }
   return point;
 }
@@ -92,12 +92,11 @@ std::vector<double> point_of_simplex(std::size_t size, double scale) {
     point[0] = scale;
     return point;
   }
-  for (double& x : point) x *= scale / sum;
+  for (double& x : point) x = scale * (x / sum);
   return point;
 }
 
-/// The standard normal law is invariant under rotations; direction of length 1.
-std::vector<double> unit_vector(std::size_t size, std::mt19937& random) {
+std::vector<double> any_direction(std::size_t size, std::mt19937& random) {
   std::normal_distribution<double> coordinate;
   std::vector<double> direction(size);
   for (double& x : direction) x = coordinate(random);
@@ -345,7 +344,7 @@ void check_inner_ball(const D& domain, std::size_t dimension, const Contains& co
     return direction;
   };
   std::mt19937 random{7};
-  for (int trial = 0; trial < 300; ++trial) EXPECT_TRUE(contains(moved(unit_vector(dimension, random), ball.radius)));
+  for (int trial = 0; trial < 300; ++trial) EXPECT_TRUE(contains(moved(any_direction(dimension, random), ball.radius)));
   if (ball.dimension() == 0) return;
   EXPECT_TRUE(contains(moved(way_out, ball.radius)));
   EXPECT_FALSE(contains(moved(way_out, ball.radius * (1 + 1e-6))));
@@ -353,7 +352,7 @@ void check_inner_ball(const D& domain, std::size_t dimension, const Contains& co
 
 TEST(LpBall, HasAnInnerBall) {
   for (const double p : {1.0, 1.3, 2.0, 5.0, infinity}) {
-    for (const std::size_t size : {1, 2, 7}) {
+    for (const std::size_t size : {1U, 2U, 7U}) {
       std::vector<double> axis(size, 0.0);
       axis[0] = 1;
       check_inner_ball(
@@ -418,6 +417,7 @@ RC_GTEST_PROP(Simplex, NoTwoPointsAreFurtherApart, ()) {
   const auto size = any_size();
   const double diameter = Simplex{Quantity<ScaleRule>{2.5}}.diameter(LpExponent{r}, size);
   RC_ASSERT(norm(difference(point_of_simplex(size, 2.5), point_of_simplex(size, 2.5)), r) <= diameter * (1 + 1e-14L) + 1e-15L);
+  if (size == 1) RC_ASSERT(diameter == 0);
   if (size > 1) RC_ASSERT(std::abs(norm(std::vector<long double>{2.5, -2.5}, r) - diameter) <= 1e-14L);
 }
 
@@ -442,7 +442,7 @@ TEST(Simplex, TakesAnyDoubles) {
 
 TEST(Simplex, HasAnInnerBall) {
   const Simplex simplex{Quantity<ScaleRule>{2.5}};
-  for (const std::size_t size : {1, 2, 3, 8}) {
+  for (const std::size_t size : {1U, 2U, 3U, 8U}) {
     std::vector<double> to_a_facet(size, 0.0);
     to_a_facet[0] = -1;
     const auto contains = [](const auto& x) { return *std::min_element(x.begin(), x.end()) >= -1e-9 && std::abs(sum(x) - 2.5) < 1e-9; };

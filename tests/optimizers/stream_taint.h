@@ -55,9 +55,10 @@ struct StreamDifference {
   double ratio;                        ///< by how much that one differs, over its sensitivity: at most 1, or the claim is wrong
 };
 
-template <class Sensitivity = L2Sensitivity, class Algorithm, class Data>
+/// `apart(a, b, sensitivity)` is the distance between two contributions in the norm of the sensitivity.
+template <class Sensitivity = L2Sensitivity, class Algorithm, class Data, class Distance>
 StreamDifference stream_difference(const Algorithm& algorithm, const Data& data, const Data& neighbour, std::size_t place, Grid grid,
-                                   const std::vector<std::vector<double>>& released) {
+                                   const std::vector<std::vector<double>>& released, const Distance& apart) {
   const auto a = stream_trace<Sensitivity>(algorithm, data, grid, released);
   const auto b = stream_trace<Sensitivity>(algorithm, neighbour, grid, released);
   double ratio = 0;
@@ -71,7 +72,7 @@ StreamDifference stream_difference(const Algorithm& algorithm, const Data& data,
     if (x.sensitivity != y.sensitivity) return tainted(fmt::format("sensitivity {}", t));
     if (x.contribution.steps.size() != y.contribution.steps.size()) return tainted(fmt::format("the shape of push {}", t));
     if (t == place) {
-      ratio = distance(x.contribution, y.contribution, x.sensitivity) / x.sensitivity.value();
+      ratio = apart(x.contribution, y.contribution, x.sensitivity) / x.sensitivity.value();
     } else if (!(x.contribution == y.contribution)) {
       return tainted(fmt::format("push {}", t));
     }
@@ -81,6 +82,13 @@ StreamDifference stream_difference(const Algorithm& algorithm, const Data& data,
     if (!same_bits(a.iterates[t], b.iterates[t])) return tainted(fmt::format("iterate {}", t));
   }
   return {testing::AssertionSuccess(), ratio};
+}
+
+template <class Sensitivity = L2Sensitivity, class Algorithm, class Data>
+StreamDifference stream_difference(const Algorithm& algorithm, const Data& data, const Data& neighbour, std::size_t place, Grid grid,
+                                   const std::vector<std::vector<double>>& released) {
+  return stream_difference<Sensitivity>(algorithm, data, neighbour, place, grid, released,
+                                        [](const auto& a, const auto& b, auto norm) { return distance(a, b, norm); });
 }
 
 }  // namespace surety::optimizers

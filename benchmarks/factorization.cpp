@@ -1,0 +1,167 @@
+// surety_factorization: writes the tables of docs/results/continual.md, the error, time and memory of private prefix sums.
+// scripts/continual runs it. Fails when a measured error is more than 2 % from the computed one.
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <surety/accounting/continual.h>
+#include <surety/mechanisms/gaussian_continual_sum.h>
+#include <surety/mechanisms/random_bits.h>
+
+namespace {
+std::size_t allocated = 0;
+}  // namespace
+
+// Every allocation of this program is counted: what a sum holds is the difference.
+void* operator new(std::size_t size) {
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc{};
+  allocated += malloc_usable_size(memory);
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  if (memory != nullptr) allocated -= malloc_usable_size(memory);
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t /*size*/) noexcept { operator delete(memory); }
+
+namespace surety::mechanisms {
+namespace {
+
+struct Choice {
+  std::string name;
+  Factorization factorization;
+  Buffers buffers{4};
+};
+
+std::vector<Choice> choices() {
+  std::vector<Choice> result{{"binary tree", Factorization::tree},
+                             {"binary tree, streaming estimate", Factorization::streaming_tree},
+                             {"square-root Toeplitz", Factorization::toeplitz}};
+  for (const double buffers : {2.0, 3.0, 4.0, 5.0, 6.0}) {
+    result.push_back({fmt::format("buffered Toeplitz, {} buffers", buffers), Factorization::buffered, Buffers{buffers}});
+  }
+  return result;
+}
+
+bool is_tree(const Choice& choice) {
+  return choice.factorization == Factorization::tree || choice.factorization == Factorization::streaming_tree;
+}
+
+/// A sum of sensitivity 1 whose event is 1-GDP.
+GaussianContinualSum make(const Choice& choice, std::uint64_t steps, std::uint64_t dimension) {
+  const Count n{steps};
+  const L2Sensitivity sensitivity{1};
+  const NoiseMultiplier multiplier{is_tree(choice) ? std::sqrt(static_cast<double>(accounting::tree_levels(n).value())) : 1};
+  return GaussianContinualSum{{.factorization = choice.factorization,
+                               .steps = n,
+                               .dimension = Count{dimension},
+                               .sensitivity = sensitivity,
+                               .multiplier = multiplier,
+                               .grid = continual_grid(choice.factorization, n, sensitivity, multiplier, Headroom{4}, choice.buffers),
+                               .adjacency = Adjacency::add_or_remove_one,
+                               .buffers = choice.buffers}};
+}
+
+GridVector zero(const GaussianContinualSum& sum) {
+  return {.grid = sum.options().grid, .steps = std::vector<std::int64_t>(sum.options().dimension.value(), 0)};
+}
+
+/// Of noise alone: its largest, at the step where it should be largest, and rms. Over sums of `dimension` coordinates, `sums` of them.
+PrefixError measure(const Choice& choice, std::uint64_t steps, std::uint64_t dimension, std::uint64_t sums) {
+  double total = 0;
+  double largest = 0;
+  const ReplayBits seed{20'230'101};
+  for (std::uint64_t i = 0; i < sums; ++i) {
+    ReplayBits bits = seed.substream(i);
+    GaussianContinualSum sum = make(choice, steps, dimension);
+    const GridVector contribution = zero(sum);
+    for (std::uint64_t t = 1; t <= steps; ++t) {
+      double squares = 0;
+      for (const double error : sum.push(contribution, bits)) squares += error * error;
+      total += squares;
+      if (t == (is_tree(choice) ? steps - 1 : steps)) largest += squares;
+    }
+  }
+  const auto coordinates = static_cast<double>(dimension * sums);
+  return {.max = std::sqrt(largest / coordinates), .rms = std::sqrt(total / coordinates / static_cast<double>(steps))};
+}
+
+bool near(const PrefixError& a, const PrefixError& b) { return std::abs(a.max / b.max - 1) <= 0.02 && std::abs(a.rms / b.rms - 1) <= 0.02; }
+
+bool print_errors() {
+  bool agree = true;
+  fmt::print("| | n = 1024 | measured | n = 4096 | measured | n = 2^20 |\n|---|---|---|---|---|---|\n");
+  fmt::print("| lower bound (rms) | {:.3f} | | {:.3f} | | {:.3f} |\n", least_rms_prefix_error(Count{1024}),
+             least_rms_prefix_error(Count{4096}), least_rms_prefix_error(Count{1U << 20}));
+  for (const Choice& choice : choices()) {
+    std::string row = fmt::format("| {} |", choice.name);
+    for (const std::uint64_t steps : {1024U, 4096U}) {
+      const PrefixError computed = prefix_error(choice.factorization, Count{steps}, choice.buffers);
+      // Toeplitz sums take time in proportion to n^2.
+      const std::uint64_t sums = choice.factorization == Factorization::toeplitz && steps == 4096 ? 20 : 40;
+      const PrefixError measured = measure(choice, steps, 1000, sums);
+      agree = agree && near(measured, computed);
+      row += fmt::format(" {:.3f} / {:.3f} | {:.3f} / {:.3f} |", computed.max, computed.rms, measured.max, measured.rms);
+    }
+    const PrefixError computed = prefix_error(choice.factorization, Count{1U << 20}, choice.buffers);
+    fmt::print("{} {:.3f} / {:.3f} |\n", row, computed.max, computed.rms);
+  }
+  return agree;
+}
+
+double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+std::string bytes(double count) {
+  const double kilobytes = count / 1000;
+  return kilobytes < 1000 ? fmt::format("{:.1f} kB", kilobytes) : fmt::format("{:.1f} MB", kilobytes / 1000);
+}
+
+/// Time of a push and memory of the sum after `pushes` pushes, without the sampler's tables and the caller's vectors.
+std::string cost(const Choice& choice, std::uint64_t steps, std::uint64_t dimension, std::uint64_t pushes) {
+  ReplayBits bits{7};
+  const std::size_t nothing = allocated;
+  std::size_t tables = 0;
+  {
+    const GaussianContinualSum smallest = make(choice, 1, 1);
+    tables = allocated - nothing;
+  }
+  const std::size_t before = allocated;
+  GaussianContinualSum sum = make(choice, steps, dimension);
+  const GridVector contribution = zero(sum);
+  const std::size_t of_caller = malloc_usable_size(const_cast<std::int64_t*>(contribution.steps.data()));
+  const double start = seconds();
+  for (std::uint64_t t = 0; t < pushes; ++t) static_cast<void>(sum.push(contribution, bits));
+  const double per_push = (seconds() - start) / static_cast<double>(pushes);
+  const double held = static_cast<double>(allocated - before - of_caller) - static_cast<double>(tables);
+  const std::string time = per_push < 1e-3 ? fmt::format("{:.2f} us", per_push * 1e6) : fmt::format("{:.1f} ms", per_push * 1e3);
+  return fmt::format("{} | {}", time, bytes(std::max(held, 0.0)));
+}
+
+void print_costs() {
+  fmt::print("| | d = 10: per push | memory | d = 10^6: per push | memory |\n|---|---|---|---|---|\n");
+  for (const Choice& choice : choices()) {
+    const std::string large = choice.factorization == Factorization::toeplitz ? "(12 bytes per step and coordinate: 49 GB) |"
+                                                                              : cost(choice, 4096, 1'000'000, 127);
+    fmt::print("| {} | {} | {} |\n", choice.name, cost(choice, 4096, 10, 4095), large);
+  }
+}
+
+}  // namespace
+}  // namespace surety::mechanisms
+
+int main() {
+  using namespace surety::mechanisms;
+  const bool agree = print_errors();
+  fmt::print("\n");
+  print_costs();
+  if (!agree) fmt::print(stderr, "surety_factorization: a measured error is more than 2 % from the computed one\n");
+  return agree ? 0 : 1;
+}
