@@ -280,6 +280,15 @@ TEST(CoinBetting, RegretIsWithinItsBoundForEveryDistanceAtOnce) {
   RecordProperty("largest_ratio", std::to_string(largest));
 }
 
+// A bet that ran away beyond the boundary would take a hundred rounds to come back.
+TEST(CoinBetting, StaysCloseToTheDomainThatItPlaysIn) {
+  CoinBetting learner{ball, {0}, {.gradient_bound = GradientBound{1}, .wealth = InitialWealth{1}}};
+  for (int t = 0; t < 200; ++t) learner.update({.gradient = std::vector<double>{-1}});
+  EXPECT_EQ(learner.predict()[0], radius);
+  for (int t = 0; t < 5; ++t) learner.update({.gradient = std::vector<double>{1}});
+  EXPECT_LT(learner.predict()[0], radius / 2);
+}
+
 TEST(CoinBetting, TakesGradientsBeyondItsBoundForTheBound) {
   const auto after = [](double length) {
     CoinBetting learner{ball, {0, 0}, {.gradient_bound = GradientBound{1}, .wealth = InitialWealth{1}}};
