@@ -7,12 +7,15 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include <surety/accounting/calibrate.h>
+#include <surety/accounting/zcdp.h>
+#include <surety/optimizers/polyhedral_bandit.h>
 #include <surety/optimizers/simulation.h>
 
 #include "report.h"
@@ -28,7 +31,29 @@ struct Row {
   std::string title;
   Simulation simulation;
   bool has_noise;
+  /// DP-HDB with choices of vertices in place of noisy sums.
+  std::optional<mechanisms::NoiseShape> choices = std::nullopt;
 };
+
+/// Calibrated by zero-concentrated privacy, epsilon_t^2 / 8 for Gumbel noise and epsilon_t^2 / 2 for Laplace noise.
+PolyhedralBanditOptions choices_of(const Row& row) {
+  PolyhedralBanditOptions options{.arm = {.steps = row.simulation.steps,
+                                          .noise_multiplier = NoiseMultiplier{1},
+                                          .clip = LinfClip{0.1},
+                                          .step_scale = row.simulation.step_scale,
+                                          .laplace = row.choices == mechanisms::NoiseShape::laplace},
+                                  .arms = row.simulation.arms,
+                                  .warm_up = row.simulation.warm_up};
+  options.arm.noise_multiplier = calibrate(
+                                     [&](NoiseMultiplier z) {
+                                       auto candidate = options;
+                                       candidate.arm.noise_multiplier = z;
+                                       return plan(candidate);
+                                     },
+                                     target, accounting::Zcdp{})
+                                     .value;
+  return options;
+}
 
 /// A reward of ordinary size on the instance: knowledge that the greedy baseline may use.
 double usual_reward(BanditInstance instance) { return instance == BanditInstance::sparse ? 0.5 : 0.2; }
@@ -54,6 +79,8 @@ std::vector<Row> rows(BanditInstance instance, Count users) {
           {"DP-HDB", hdb, true},
           {"DP-HDB on the l1 ball", on_l1_ball, true},
           {"DP-HDB with a binary tree", by_tree, true},
+          {"DP-HDB by choices, Gumbel noise", hdb, true, mechanisms::NoiseShape::gumbel},
+          {"DP-HDB by choices, Laplace noise", hdb, true, mechanisms::NoiseShape::laplace},
           {"DP-UCB", ucb, true},
           {"DP-UCB, greedy", greedy, true},
           {fmt::format("DP-UCB, greedy, rewards within {}", usual_reward(instance)), tuned, true},
@@ -74,6 +101,17 @@ Outcome run(const Row& row, std::uint64_t seeds) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     if (!row.has_noise) {
       runs.push_back(exact_regret(row.simulation, seed));
+      continue;
+    }
+    if (row.choices) {
+      const auto options = choices_of(row);
+      auto [regret, spent] = charged(plan(options), target, seed, [&](accounting::Reservation& reservation, mechanisms::ReplayBits& bits) {
+        SharedSelector selector{reservation, bits, plan(options)};
+        const SquaredLoss loss{.label_bound = LabelBound{row.simulation.reward_bound.value()}, .weight_radius = Radius{1}};
+        return optimizers::detail::regret(PolyhedralBandit{loss, options, row.simulation.features}, selector, row.simulation, seed);
+      });
+      runs.push_back(std::move(regret));
+      outcome.epsilon = std::max(outcome.epsilon, spent);
       continue;
     }
     const auto noise = calibrate([&](NoiseMultiplier z) { return *event(row.simulation, z); }, target);
@@ -158,7 +196,9 @@ int main(int argc, char** argv) {
       "other seeds (1000 to 1005); a warm-up of 200 users per arm is in the regret of HDB. DP-HDB is Algorithm 3 of Han et al. with "
       "Gaussian prefix "
       "sums by buffered factorization, on the l_p ball with p = 1 + 1 / log 50 = 1.26 unless it says l1. DP-UCB is that of Shariff and "
-      "Sheffet with the same factorization, sensitivity sqrt(2) C, and their confidence width; greedy means width 0. The slope is that of "
+      "Sheffet with the same factorization, sensitivity sqrt(2) C, and their confidence width; greedy means width 0. By choices means the "
+      "paper's own estimator: each arm moves to privately chosen vertices of the l1 "
+      "ball, gradients clipped to 0.1 in each coordinate. The slope is that of "
       "log "
       "regret over log users in the second half.\n\n",
       users.value(), seeds);
