@@ -18,7 +18,8 @@
 //   one stream   the paper runs K streams and its proof forgets that a record whose arm changes moves two of them; here they are the blocks
 //                of one stream, whose sensitivity covers both
 //   rewards      those of the paper are sub-Gaussian, so its gradients have no bound; here the objective clamps them and g_t is clipped
-//   noise        Gaussian prefix sums in place of a private choice of the vertex (polyhedral_frank_wolfe.h): ten times the signal at d = 50
+//   noise        Gaussian prefix sums in place of private choices of vertices (polyhedral_bandit.h), whose regret is larger at d = 50
+//                (docs/results/linear-bandit.md)
 //   first step   as in online_frank_wolfe.h
 // Weights i never count how often an arm was chosen: that would be a function of the a_t, which no noise covers.
 //

@@ -105,7 +105,10 @@ std::vector<double> LinearUcb::scaled(const RowView& row) const {
   std::vector<double> x(features_);
   if (!std::isfinite(row.norm) || row.norm == 0) return x;
   const double longest = std::max(row.norm, options_.row_norm.value());
-  for (std::size_t k = 0; k < row.values.size(); ++k) x[row.is_sparse() ? row.indices[k] : k] = row.values[k] / longest;
+  for (std::size_t k = 0; k < row.values.size(); ++k) {
+    const std::size_t j = row.is_sparse() ? row.indices[k] : k;
+    if (j < features_) x[j] = row.values[k] / longest;
+  }
   return x;
 }
 

@@ -29,6 +29,23 @@ concept Selector = requires(S& selector, std::span<const double> scores, ScoreSe
   { selector.select(scores, sensitivity, change, event) } -> std::same_as<std::size_t>;
 };
 
+/// The exponential mechanism for the event exponential(epsilon), report-noisy-max with Laplace noise for pure(epsilon).
+/// \throws Error{unsupported} for another event.
+[[nodiscard]] inline mechanisms::ReportNoisyMax mechanism_of(const Event& event, ScoreSensitivity sensitivity, ScoreChange change,
+                                                             Count candidates) {
+  const auto* const exponential = std::get_if<Event::Exponential>(&event.node());
+  const auto* const pure = std::get_if<Event::Pure>(&event.node());
+  if (exponential == nullptr && pure == nullptr) {
+    throw Error{ErrorCode::unsupported, fmt::format("no mechanism selects with the event '{}'", describe(event))};
+  }
+  return mechanisms::ReportNoisyMax{{.epsilon = exponential != nullptr ? exponential->epsilon : pure->epsilon,
+                                     .sensitivity = sensitivity,
+                                     .change = change,
+                                     .candidates = candidates,
+                                     .adjacency = event.adjacency()},
+                                    exponential != nullptr ? mechanisms::NoiseShape::gumbel : mechanisms::NoiseShape::laplace};
+}
+
 /// Spends from a reservation, then chooses: by the exponential mechanism for the event exponential(epsilon), and by report-noisy-max with
 /// Laplace noise for pure(epsilon). What production uses; private when `Bits` is cryptographic.
 template <mechanisms::ReleaseBits Bits>
@@ -40,17 +57,7 @@ class NoisySelector {
   /// \throws Error{unsupported} for another event; Error{internal} when the reservation does not hold it; Error{environment} when the bits
   /// fail.
   [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
-    const auto* const exponential = std::get_if<Event::Exponential>(&event.node());
-    const auto* const pure = std::get_if<Event::Pure>(&event.node());
-    if (exponential == nullptr && pure == nullptr) {
-      throw Error{ErrorCode::unsupported, fmt::format("no mechanism selects with the event '{}'", describe(event))};
-    }
-    const mechanisms::ReportNoisyMax mechanism{{.epsilon = exponential != nullptr ? exponential->epsilon : pure->epsilon,
-                                                .sensitivity = sensitivity,
-                                                .change = change,
-                                                .candidates = Count{scores.size()},
-                                                .adjacency = event.adjacency()},
-                                               exponential != nullptr ? mechanisms::NoiseShape::gumbel : mechanisms::NoiseShape::laplace};
+    const auto mechanism = mechanism_of(event, sensitivity, change, Count{scores.size()});
     reservation_.spend(event);
     return mechanism.release(scores, bits_);
   }
