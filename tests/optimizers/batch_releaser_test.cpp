@@ -1,0 +1,63 @@
+#include <surety/optimizers/batch_releaser.h>
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include <surety/mechanisms/random_bits.h>
+
+#include "optimizers/refusal.h"
+#include "optimizers/temporary_folder.h"
+
+namespace surety::optimizers {
+namespace {
+
+constexpr auto adjacency = Adjacency::replace_one;
+const Event release_event = gaussian(NoiseMultiplier{3}, adjacency);
+const GridVector query{.grid = {.log2_step = -20}, .steps = {1 << 20, 2 << 20}};
+
+BatchPass three_batches() {
+  return {.batches = Count{3}, .release = release_event, .pass = deterministic(Batches{Count{30}, Count{10}}, release_event)};
+}
+
+class NoisyBatchReleaserTest : public testing::Test {
+ protected:
+  accounting::Reservation reserve(const Event& event) { return ledger_.reserve({.event = event}); }
+
+  TemporaryFolder folder_;
+  accounting::Ledger ledger_ = accounting::Ledger::create(folder_ / "ledger", adjacency);
+  mechanisms::ReplayBits bits_{1};
+};
+
+// A record is in one batch of a pass, so the pass is charged once, before its first release, and the next pass anew.
+TEST_F(NoisyBatchReleaserTest, ChargesAPassAtItsFirstRelease) {
+  const BatchPass pass = three_batches();
+  auto reservation = reserve(repeated(Count{2}, pass.pass));
+  NoisyBatchReleaser releaser{reservation, bits_, pass};
+  for (int release = 0; release < 6; ++release) {
+    EXPECT_EQ(releaser.release(query, L2Sensitivity{1}, release_event).size(), 2U);
+    EXPECT_TRUE(reservation.released() == accounting::Releases::of(repeated(Count{release < 3 ? 1U : 2U}, pass.pass))) << release;
+  }
+  EXPECT_THROW(static_cast<void>(releaser.release(query, L2Sensitivity{1}, release_event)), Error) << "a third pass is not reserved";
+}
+
+TEST_F(NoisyBatchReleaserTest, ReleasesNothingButWhatThePassSays) {
+  const BatchPass pass = three_batches();
+  auto reservation = reserve(pass.pass);
+  NoisyBatchReleaser releaser{reservation, bits_, pass};
+  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release(query, L2Sensitivity{1}, gaussian(NoiseMultiplier{2}, adjacency))); },
+                      ErrorCode::internal, {"gaussian(2)", "gaussian(3)"}));
+  EXPECT_FALSE(reservation.released().event());
+}
+
+// Noise of 3 x sensitivity, whatever the sensitivity of a batch: far below the grid's step it rounds to nothing.
+TEST_F(NoisyBatchReleaserTest, ScalesItsNoiseToTheSensitivityOfTheBatch) {
+  const BatchPass pass = three_batches();
+  auto reservation = reserve(pass.pass);
+  NoisyBatchReleaser releaser{reservation, bits_, pass};
+  EXPECT_EQ(releaser.release(query, L2Sensitivity{1e-12}, release_event), (std::vector<double>{1, 2}));
+  EXPECT_NE(releaser.release(query, L2Sensitivity{1}, release_event), (std::vector<double>{1, 2}));
+}
+
+}  // namespace
+}  // namespace surety::optimizers
