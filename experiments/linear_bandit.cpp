@@ -163,7 +163,11 @@ void print_instance(BanditInstance instance, std::uint64_t seeds, Count users) {
     fmt::print("{}{}: {:.2f}", separator, all[i].title, hdb / outcomes[i].regret.back().mean);
     separator = "; ";
   }
-  fmt::print(".\n\n");
+  std::string better;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].has_noise && outcomes[i].regret.back().mean < hdb) better += fmt::format("{}{}", better.empty() ? "" : "; ", all[i].title);
+  }
+  fmt::print(".\n\nPrivate rows with less regret than DP-HDB: {}.\n\n", better.empty() ? "none" : better);
 }
 
 std::uint64_t argument(int argc, char** argv, int position, std::uint64_t otherwise) {

@@ -13,6 +13,7 @@
 // [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022. docs/guarantees-bandits.md#choices
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -58,6 +59,19 @@ namespace detail {
 /// What a run releases: the steps of one arm, each charged once for all arms.
 /// \throws as plan(PolyhedralFrankWolfeOptions); Error{invalid_argument} when the warm-up is longer than the horizon.
 [[nodiscard]] inline Event plan(const PolyhedralBanditOptions& options) { return plan(detail::arm_options(options)); }
+
+/// The multiplier of the noise that [HLL22] Algorithm 2 prints, for arms of `steps` steps: Laplace noise with epsilon_t = sqrt(t) / (t + 1)
+/// / z and z = 2 sqrt(log n log(1/delta)) / epsilon. With `arm.laplace` set, the cost of plan(...) at this multiplier is what the printed
+/// noise really costs (for first steps of weight 1, and with the diameter of the ball for D: as printed, with D read as its radius, it is
+/// half the noise and costs about twice). \throws Error{invalid_argument} when epsilon or delta is 0 or there are fewer than 2 steps.
+[[nodiscard]] inline NoiseMultiplier printed_multiplier(Count steps, Epsilon epsilon, Delta delta) {
+  if (!(epsilon.value() > 0 && delta.value() > 0) || steps.value() < 2) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("epsilon, delta and steps are {}, {} and {}, must be greater than 0, 0 and 1 for the printed noise",
+                            epsilon.value(), delta.value(), steps.value())};
+  }
+  return NoiseMultiplier{2 * std::sqrt(std::log(static_cast<double>(steps.value())) * -std::log(delta.value())) / epsilon.value()};
+}
 
 /// Chooses for all arms under one charge, `plan(options)`, which is spent before the first draw.
 template <mechanisms::ReleaseBits Bits>
