@@ -290,13 +290,15 @@ int private_ftrl(const TrainOptions& options, const O& objective, const Target& 
 
 template <class Options>
 Noise calibrated(const Options& settings, const Target& target) {
+  const CostFunctions cost{.delta = [](const Event& event, Epsilon at) { return accounting::quick_delta(event, at); },
+                           .epsilon = [](const Event& event, Delta at) { return accounting::quick_epsilon(event, at); }};
   return noise_of(calibrate(
       [&](NoiseMultiplier z) {
         auto candidate = settings;
         candidate.noise_multiplier = z;
         return plan(candidate);
       },
-      target));
+      target, cost));
 }
 
 /// Stochastic gradient descent over batches of `records` records in their order.
