@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <variant>
 #include <vector>
 
 #include "optimizers/refusal.h"
@@ -96,6 +97,20 @@ TEST(CalibratedNoise, RefusesWhatIsNoRun) {
   auto added = simulation(LossInstance::simplex);
   added.adjacency = Adjacency::add_or_remove_one;
   EXPECT_TRUE(refuses([&] { require_possible(added); }, ErrorCode::unsupported, {"adjacency"}));
+}
+
+TEST(LossRegret, RefusesNoiseThatWasNotCharged) {
+  for (const auto kind : {LossNoise::gaussian, LossNoise::laplace}) {
+    const auto run = simulation(LossInstance::simplex, kind);
+    auto noise = calibrated_noise(run, target(1e-5));
+    if (kind == LossNoise::laplace) {
+      noise.amount = NoiseScale{std::get<NoiseScale>(noise.amount).value() / 2};
+    } else {
+      noise.amount = NoiseMultiplier{std::get<NoiseMultiplier>(noise.amount).value() / 2};
+    }
+    ReplayBits bits{1};
+    EXPECT_TRUE(refuses([&] { static_cast<void>(private_regret(run, noise, 1, bits)); }, ErrorCode::internal, {"as charged"}));
+  }
 }
 
 TEST(LossRegret, IsLessWithoutNoiseAndFollowsItsSeed) {
