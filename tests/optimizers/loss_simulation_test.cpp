@@ -79,9 +79,10 @@ TEST(CalibratedNoise, MeetsTheTargetWithTheEventOfItsSum) {
 }
 
 TEST(CalibratedNoise, LaplaceIsPureAtEveryEpsilon) {
-  for (double epsilon = 0.01; epsilon < 20; epsilon *= 1.37) {
-    const auto noise = calibrated_noise(simulation(LossInstance::simplex, LossNoise::laplace),
-                                        {.epsilon = Epsilon{epsilon}, .delta = Delta{0}, .adjacency = Adjacency::replace_one});
+  auto run = simulation(LossInstance::simplex, LossNoise::laplace);
+  run.steps = Count{1024};  // 6 levels: 6 / epsilon alone would not do at epsilon = 1
+  for (double epsilon = 0.125; epsilon <= 8; epsilon += 0.125) {
+    const auto noise = calibrated_noise(run, {.epsilon = Epsilon{epsilon}, .delta = Delta{0}, .adjacency = Adjacency::replace_one});
     EXPECT_LE(noise.epsilon.upper, epsilon);
     EXPECT_GT(noise.epsilon.upper, epsilon * (1 - 1e-14));
   }
