@@ -15,8 +15,6 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
-#include <random>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +23,7 @@
 #include <surety/mechanisms/gaussian_continual_sum.h>
 #include <surety/mechanisms/laplace.h>
 #include <surety/mechanisms/lp_noise.h>
+#include <surety/optimizers/loss_simulation.h>
 #include <surety/optimizers/matroid.h>
 #include <surety/optimizers/projection_free_bandit.h>
 
@@ -38,58 +37,6 @@ using mechanisms::Factorization;
 using mechanisms::TreeSum;
 
 constexpr double lipschitz = 1;
-constexpr std::size_t bases_mixed = 10;
-
-/// Losses of one run, drawn as they are played.
-class Losses {
- public:
-  Losses(std::vector<double> best, std::uint64_t seed) : best_{std::move(best)}, random_{seed}, a_(best_.size()) {}
-
-  double next(std::span<const double> point) {
-    double squared = 0;
-    for (double& x : a_) {
-      x = normal_(random_);
-      squared += x * x;
-    }
-    double product = 0;
-    for (std::size_t j = 0; j < a_.size(); ++j) product += a_[j] * (point[j] - best_[j]);
-    return std::abs(product) / std::sqrt(squared);
-  }
-
- private:
-  std::vector<double> best_;
-  std::mt19937_64 random_;
-  std::normal_distribution<double> normal_;
-  std::vector<double> a_;
-};
-
-std::vector<double> dirichlet(std::size_t size, std::mt19937_64& random) {
-  std::gamma_distribution<double> gamma{0.3};
-  std::vector<double> weights(size);
-  double sum = 0;
-  for (double& weight : weights) sum += weight = gamma(random);
-  for (double& weight : weights) weight /= sum;
-  return weights;
-}
-
-std::vector<double> best_point(const Simplex& /*simplex*/, std::size_t n, std::uint64_t seed) {
-  std::mt19937_64 random{seed};
-  return dirichlet(n, random);
-}
-
-template <class M>
-std::vector<double> best_point(const BasePolytope<M>& polytope, std::size_t n, std::uint64_t seed) {
-  std::mt19937_64 random{seed};
-  std::normal_distribution<double> normal;
-  std::vector<double> best(n);
-  for (const double weight : dirichlet(bases_mixed, random)) {
-    std::vector<double> costs(n);
-    for (double& cost : costs) cost = normal(random);
-    const auto base = polytope.minimize_linear(costs);
-    for (std::size_t j = 0; j < n; ++j) best[j] += weight * base[j];
-  }
-  return best;
-}
 
 template <class D>
 struct Cell {
@@ -122,7 +69,7 @@ struct Run {
 /// Plays `bandit` over the whole horizon. \return regret per step.
 template <class Bandit, class D, class Stream>
 double play(Bandit bandit, const Cell<D>& cell, std::uint64_t seed, Stream& stream) {
-  Losses losses{best_point(cell.domain, cell.dimension.value(), 1000 + seed), 2000 + seed};
+  SimulatedLosses losses{drawn_point(cell.domain, cell.dimension.value(), 1000 + seed), 2000 + seed};
   double sum = 0;
   for (std::uint64_t t = 0; t < cell.steps.value(); ++t) {
     const double loss = losses.next(bandit.point());

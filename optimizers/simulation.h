@@ -97,14 +97,14 @@ struct Simulation {
 void require_possible(const Simulation& simulation, NoiseMultiplier multiplier);
 
 /// Draws from a continual sum whose event is charged already.
-template <class Sum, mechanisms::ReleaseBits Bits>
+template <class Sum, mechanisms::ReleaseBits Bits, class Sensitivity = L2Sensitivity>
 class ChargedStream {
  public:
-  ChargedStream(Sum& sum, Bits& bits) : sum_{sum}, bits_{bits} {}
+  /// `sum` is calibrated for pushes of sensitivity at most `sensitivity`.
+  ChargedStream(Sum& sum, Bits& bits, Sensitivity sensitivity) : sum_{sum}, bits_{bits}, sensitivity_{sensitivity} {}
 
-  template <class Sensitivity>
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
-    if (!(sensitivity <= sum_.options().sensitivity)) {
+    if (!(sensitivity <= sensitivity_)) {
       throw Error{ErrorCode::internal, "a push is more sensitive than the noise was calibrated for"};
     }
     return sum_.push(contribution, bits_);
@@ -114,6 +114,7 @@ class ChargedStream {
  private:
   Sum& sum_;
   Bits& bits_;
+  Sensitivity sensitivity_;
 };
 
 namespace detail {
@@ -163,7 +164,7 @@ template <mechanisms::ReleaseBits Bits>
   if (simulation.algorithm == BanditAlgorithm::random) return detail::regret_of_random_play(simulation, seed);
   const auto options = detail::sum_options(simulation, multiplier);
   mechanisms::GaussianContinualSum sum{options};
-  ChargedStream stream{sum, bits};
+  ChargedStream stream{sum, bits, options.sensitivity};
   return detail::regret(simulation, detail::largest_deviation(options), seed, stream);
 }
 

@@ -143,7 +143,7 @@ TEST(ChargedStream, RefusesMoreThanItsNoiseIsFor) {
   const auto options = detail::sum_options(simulation(BanditInstance::dense, BanditAlgorithm::hdb), NoiseMultiplier{2});
   mechanisms::GaussianContinualSum sum{options};
   ReplayBits bits{1};
-  ChargedStream stream{sum, bits};
+  ChargedStream stream{sum, bits, options.sensitivity};
   const GridVector nothing{.grid = options.grid, .steps = std::vector<std::int64_t>(20)};
   EXPECT_EQ(stream.push(nothing, options.sensitivity).size(), 20U);
   EXPECT_TRUE(refuses([&] { static_cast<void>(stream.push(nothing, L2Sensitivity{1.001 * options.sensitivity.value()})); },
