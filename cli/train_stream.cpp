@@ -126,7 +126,8 @@ int train(const TrainOptions& options, const O&, const Noise& noise, Open open, 
   ModelFile model_file{options.model, features};
   auto reservation = options.run.reserve(planned);
   const Count count{features.features()};
-  Outcome outcome = bits.with([&](auto& source_of_bits) { return run(records, count, reservation, source_of_bits); });
+  auto& what_was_read = records;  // a binding itself cannot be captured
+  Outcome outcome = bits.with([&](auto& source_of_bits) { return run(what_was_read, count, reservation, source_of_bits); });
   model_file.commit(
       {.loss = std::string{O::name},
        .label = source.label,
