@@ -25,6 +25,7 @@
 #include <surety/mechanisms/sensitivity.h>
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/domain.h>
+#include <surety/optimizers/gradient_sum.h>
 #include <surety/optimizers/problem.h>
 #include <surety/optimizers/run.h>
 
@@ -45,6 +46,7 @@ struct GradientDescentOptions {
   std::optional<StepSize> step_size = {};            ///< eta; default 1 / (beta + lambda), beta the loss's smoothness at row norm 1
   std::optional<ClippingNorm> clip = {};             ///< C; default the loss's gradient bound at row norm 1
   std::optional<Count> public_count = {};            ///< n; default the number of records, which add-or-remove-one keeps private
+  std::size_t threads = 1;                           ///< the result does not depend on them
   std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
 };
 
@@ -89,15 +91,7 @@ template <Objective O, Projectable D, Releaser R>
   std::vector<double> weights(data.features(), 0.0);
   for (std::uint64_t done = 1; done <= options.steps.value(); ++done) {
     sum.clear();
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      const RowView row = data.row(i);
-      const double derivative = objective.derivative(row.dot(weights), data.label(i));
-      if (row.is_sparse()) {
-        sum.add_scaled(derivative, row.indices, row.values, row.norm);
-      } else if (!row.values.empty()) {
-        sum.add_scaled(derivative, row.values, row.norm);
-      }
-    }
+    add_gradients(data, objective, weights, sum, options.threads);
     const std::vector<double> released = releaser.release(sum.sum(), sensitivity, event);
     for (std::size_t j = 0; j < weights.size(); ++j) {
       weights[j] -= step.value() * (released[j] / static_cast<double>(count.value()) + lambda * weights[j]);
