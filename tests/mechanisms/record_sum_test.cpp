@@ -257,6 +257,25 @@ TEST(RecordSum, IsThePlainSumAtTheBoundary) {
   }
 }
 
+// Squares of integers that doubles lose in adding them up: the exact norm exceeds C by less than they can tell.
+TEST(RecordSum, IsThePlainSumWhereDoublesAreWrong) {
+  const auto check = [](const RecordSum::Options& options, const std::vector<double>& row) {
+    RecordSum fast{options};
+    PlainRecordSum plain{options};
+    fast.add_scaled(1, row, options.clip.value() / 2);
+    plain.add_scaled(1, row, options.clip.value() / 2);
+    ASSERT_EQ(fast.sum(), plain.sum());
+    ASSERT_TRUE(within(squared_norm(fast.sum().steps), 1, options));
+    ASSERT_LT(static_cast<double>(fast.sum().steps[0]) * options.grid.step(), row[0]);  // the record was shrunk
+  };
+  check({.clip = ClippingNorm{5}, .grid = {-37}, .dimension = 3}, {3, 4, 0x1p-37});
+  // K = 2^40 - 1 steps against C = K + 2^-9, and 400 coordinates of 2^12 steps, whose squares are a 2^-56 of K^2 each.
+  std::vector<double> row(1601);
+  row[0] = 0x1p40 - 1;
+  for (std::size_t i = 4; i < row.size(); i += 4) row[i] = 0x1p12;
+  check({.clip = ClippingNorm{0x1p40 - 1 + 0x1p-9}, .grid = {0}, .dimension = row.size()}, row);
+}
+
 TEST(RecordSum, MergesExactly) {
   const RecordSum::Options options{.clip = ClippingNorm{1}, .grid = {-40}, .dimension = 3};
   RecordSum all{options};
