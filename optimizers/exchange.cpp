@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -29,35 +28,6 @@ LearnerRange part_of_node(std::size_t learners, std::size_t nodes, std::size_t n
   const std::size_t longer = learners % nodes;
   const std::size_t first = node * size + std::min(node, longer);
   return {first, first + size + (node < longer ? 1 : 0)};
-}
-
-MixingMatrix::MixingMatrix(const std::vector<std::vector<MixingWeight>>& rows) {
-  if (rows.empty()) refuse("a mixing matrix has no rows, must have at least 1");
-  std::vector<double> column_sums(rows.size(), 0.0);
-  const auto require_one = [](const char* what, std::size_t index, double sum) {
-    if (!(std::abs(sum - 1) <= tolerance)) refuse(fmt::format("{} {} of a mixing matrix sums to {}, must sum to 1", what, index, sum));
-  };
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    double sum = 0;
-    std::size_t next = 0;
-    for (const MixingWeight& entry : rows[i]) {
-      if (entry.learner < next || entry.learner >= rows.size()) {
-        refuse(fmt::format("row {} of a mixing matrix names learner {}, must name learners below {} in ascending order", i, entry.learner,
-                           rows.size()));
-      }
-      if (!(entry.weight > 0)) {
-        refuse(fmt::format("row {} of a mixing matrix gives learner {} the weight {}, must be greater than 0", i, entry.learner,
-                           entry.weight));
-      }
-      next = entry.learner + 1;
-      sum += entry.weight;
-      column_sums[entry.learner] += entry.weight;
-      entries_.push_back(entry);
-    }
-    require_one("row", i, sum);
-    row_ends_.push_back(entries_.size());
-  }
-  for (std::size_t j = 0; j < rows.size(); ++j) require_one("column", j, column_sums[j]);
 }
 
 void detail::add_weighted(double weight, std::span<const double> values, bool first, std::span<double> target) {

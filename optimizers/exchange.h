@@ -4,9 +4,9 @@
 //
 //     b_t^i = sum over j of a_ij w~_t^j
 //
-// for a doubly stochastic matrix (a_ij) that all nodes know. An engine (`Exchange`) takes the parameters of its own learners and brings
-// their b_t^i back. There is one vector for each (learner, round), so every neighbour gets the same bytes. Sums go over ascending j in one
-// function, `mix`, so the result has the same bits however the learners are spread.
+// for the doubly stochastic matrix of the round (mixing.h), which all nodes know. An engine (`Exchange`) takes the parameters of its own
+// learners and brings their b_t^i back. There is one vector for each (learner, round), so every neighbour gets the same bytes. Sums go over
+// ascending j in one function, `mix`, so the result has the same bits however the learners are spread.
 //
 // Messages carry (round, learner): one that comes late, twice or early is noticed for what it is (`Inbox`). One that does not come at
 // all ends the run with Error{environment} after a timeout; no engine waits longer.
@@ -23,6 +23,8 @@
 #include <utility>
 #include <vector>
 
+#include <surety/optimizers/mixing.h>
+
 namespace surety::optimizers {
 
 /// The learners first, ..., last - 1.
@@ -38,43 +40,6 @@ struct LearnerRange {
 /// The part of `node` when `learners` are spread over `nodes` in consecutive ranges whose sizes differ by at most 1, longer ones first.
 /// \throws Error{invalid_argument} unless 1 <= nodes <= learners and node < nodes.
 [[nodiscard]] LearnerRange part_of_node(std::size_t learners, std::size_t nodes, std::size_t node);
-
-/// A positive entry a_ij of row i.
-struct MixingWeight {
-  std::size_t learner;  ///< j
-  double weight;
-  friend bool operator==(const MixingWeight&, const MixingWeight&) = default;
-};
-
-/// A doubly stochastic matrix of one round, by its positive entries: public.
-class MixingMatrix {
- public:
-  /// Row and column sums may miss 1 by this much.
-  static constexpr double tolerance = 1e-9;
-
-  /// Row i is rows[i], ascending by learner.
-  /// \throws Error{invalid_argument} when there is no row, a learner is out of range or out of order, a weight is not positive, or a row
-  ///         or a column does not sum to 1.
-  explicit MixingMatrix(const std::vector<std::vector<MixingWeight>>& rows);
-
-  [[nodiscard]] std::size_t learners() const noexcept { return row_ends_.size(); }
-  /// \pre learner < learners().
-  [[nodiscard]] std::span<const MixingWeight> row(std::size_t learner) const noexcept {
-    const std::size_t begin = learner == 0 ? 0 : row_ends_[learner - 1];
-    return std::span{entries_}.subspan(begin, row_ends_[learner] - begin);
-  }
-
- private:
-  std::vector<std::size_t> row_ends_;
-  std::vector<MixingWeight> entries_;
-};
-
-/// The matrices of all rounds, public and the same on every node. matrix(round) may reuse what it returned before.
-template <class M>
-concept MixingSequence = requires(M& mixing, const M& constant, std::uint64_t round) {
-  { constant.learners() } -> std::same_as<std::size_t>;
-  { mixing.matrix(round) } -> std::same_as<const MixingMatrix&>;
-};
 
 /// exchange(round, matrix, parameters, mixed): `parameters` holds the vectors of this node's learners one after the other, and `mixed`, as
 /// long, receives their mixed vectors. Rounds increase from call to call and are below `gather_round`; every node calls it in every round.
