@@ -189,7 +189,7 @@ TEST(Gossip, PlantedViolationsAreCaught) {
   EXPECT_LE(right.ratio, 1);
   EXPECT_TRUE(says(Mistake::raw_own_weights_in_mixing, "second of its pass that depends on one record"));
   EXPECT_TRUE(says(Mistake::noise_for_each_neighbour, "second one there"));
-  EXPECT_TRUE(says(Mistake::raw_weights_in_regularization, "a message depends on a record outside the releases"));
+  EXPECT_TRUE(says(Mistake::raw_weights_in_regularization, "depends on a record of another learner"));
   EXPECT_TRUE(says(Mistake::raw_output, "the result depends on a record outside the releases"));
   EXPECT_FALSE(difference(Mistake::start_at_data).untainted);
   EXPECT_GT(difference(Mistake::sensitivity_of_a_mean).ratio, 1);
