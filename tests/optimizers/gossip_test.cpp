@@ -454,6 +454,17 @@ TEST(Gossip, BoundsTheL1NormByTheL2Norm) {
   EXPECT_LE(l1_sensitivity(L2Sensitivity{2}, 4).value(), 4 * (1 + 0x1p-50));
 }
 
+TEST(Gossip, ProjectionsAreNotNonexpansiveInL1) {
+  // What the paper's sensitivity rests on: false next to the ball, 67.5 degrees from the first axis.
+  const double angle = 3 * std::numbers::pi / 8;
+  std::vector<double> a{2 * std::cos(angle), 2 * std::sin(angle)};
+  std::vector<double> b{a[0] + 1e-3, a[1]};
+  ball.project(a);
+  ball.project(b);
+  EXPECT_NEAR((std::abs(a[0] - b[0]) + std::abs(a[1] - b[1])) / 1e-3, (1 + std::numbers::sqrt2) / 2, 1e-3);
+  EXPECT_LE(std::hypot(a[0] - b[0], a[1] - b[1]), 1e-3);
+}
+
 // What the printed Algorithm 2 costs over its claim.
 TEST(Gossip, ThePrintedAlgorithm2CostsUpToETimesItsClaim) {
   const Regularization one{1};
