@@ -133,7 +133,7 @@ class ScriptedSamplingReleaser {
     GridVector query;
     L2Sensitivity sensitivity;
     Event event;
-    bool is_sampled;
+    std::optional<std::size_t> batch;  ///< its place in the script; nothing for a query of all records
   };
 
   /// `batches[k]` answers the k-th draw, whatever the number of records; `released[t]` is the answer to request t, of either kind.
@@ -156,10 +156,10 @@ class ScriptedSamplingReleaser {
   [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
     batch_.require_fresh();
     batch_.use();
-    return answer({query, sensitivity, event, true});
+    return answer({query, sensitivity, event, drawn_ - 1});
   }
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-    return answer({query, sensitivity, event, false});
+    return answer({query, sensitivity, event, std::nullopt});
   }
 
   [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }

@@ -390,7 +390,7 @@ TEST(BatchMutants, OfFixedSizeAreFound) {
                    130, [] { return 13U; }, "pass for fixed"));
   expect_found("the last record never joins, fixed size", 2e3, law, fixed(129, 13, "last, fixed"));
   expect_found("the same batch once more, once in 64, fixed size", 5e3, law, repeating(fixed(130, 13, "repeated")));
-  expect_found("16-bit words modulo n, fixed size", 4e4, fixed_law(1000, 30),
+  expect_found("16-bit words modulo n, fixed size", 1.2e5, fixed_law(1000, 30),
                without_replacement(30, [bits = stream("modulo 16")] { return (draw_word(*bits) >> 48) % 1000; }));
   // A relative 1000 / 2^64: for mechanisms/batch_sampler_test.
   expect_found("64-bit words modulo n, fixed size", 1e18, law,
