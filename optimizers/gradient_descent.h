@@ -65,7 +65,8 @@ struct GradientDescentResult {
 ///
 /// \pre   labels are as the objective wants them (`encode_labels`).
 /// \throws Error{invalid_argument}, before the first release, when the data have no labels, when there is no record and n is not
-///         given, or when n is not given under add-or-remove-one; and what the releaser throws.
+///         given, or when n is not given under add-or-remove-one; Error{unsupported} when eta is not given and the loss is not smooth;
+///         and what the releaser throws.
 /// \complexity O(T (stored values + features)) time, O(features) memory.
 /// \source [WYX17] Algorithm 4 and Theorem 6.1; docs/guarantees.md#gradient-descent.
 template <Objective O, Projectable D, Releaser R>
@@ -77,7 +78,8 @@ template <Objective O, Projectable D, Releaser R>
   }
   const Count count = options.public_count ? *options.public_count : Count{data.size()};
   const double lambda = options.regularization.value();
-  const StepSize step = options.step_size ? *options.step_size : StepSize{1 / (objective.smoothness(1) + lambda)};
+  const StepSize step =
+      options.step_size ? *options.step_size : StepSize{1 / (require_smoothness(objective, 1, "the default step size") + lambda)};
   const ClippingNorm clip = options.clip ? *options.clip : ClippingNorm{objective.gradient_bound(1)};
   const Event event = gaussian(options.noise_multiplier, options.adjacency);
   const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
