@@ -36,7 +36,7 @@ struct FullGradientOptions {
 template <Objective O, Releaser R>
 class NoisyFullGradient {
  public:
-  /// Data, objective and releaser must outlive it.
+  /// Data and releaser must outlive it.
   /// \pre   labels are as the objective wants them (`encode_labels`).
   /// \throws Error{invalid_argument} when the data have no labels, when there is no record and n is not given, or when n is not given
   ///         under add-or-remove-one.
@@ -81,7 +81,7 @@ class NoisyFullGradient {
   }
 
   const Dataset& data_;
-  const O& objective_;
+  O objective_;
   R& releaser_;
   double count_;
   std::size_t threads_;

@@ -53,7 +53,7 @@ using StepSmoothness = Quantity<SmoothnessConstantRule>;
 struct MirrorDescentOptions {
   NoiseMultiplier noise_multiplier;  ///< z
   Adjacency adjacency = Adjacency::replace_one;
-  Count steps = Count{30};                           ///< T
+  Count steps = Count{100};                          ///< T
   Regularization regularization{0};                  ///< lambda of (lambda / 2) ||w||_2^2
   std::optional<StepSmoothness> smoothness = {};     ///< M; default above, with the loss's smoothness at row norm 1
   std::optional<ClippingNorm> clip = {};             ///< C; default the loss's gradient bound at row norm 1
