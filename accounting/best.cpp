@@ -8,6 +8,7 @@
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/composition.h>
 #include <surety/accounting/contour.h>
+#include <surety/accounting/participation.h>
 #include <surety/accounting/privacy_loss.h>
 #include <surety/accounting/renyi.h>
 #include <surety/accounting/zcdp.h>
@@ -31,8 +32,15 @@ Best best(const Event& event, const Effort& effort, Ask ask) {
   std::vector<Opinion> opinions;
   // Where epsilons differ, so many grid points keep optimal composition within a tenth of a second.
   constexpr Composition::Optimal optimal{.points = 1 << 12};
-  const auto accountants = std::tuple{
-      ClosedForm{}, Contour{}, PrivacyLoss{.width = effort.width}, Renyi{}, Zcdp{}, optimal, Composition::Advanced{}, Composition::Basic{}};
+  const auto accountants = std::tuple{ClosedForm{},
+                                      Contour{},
+                                      PrivacyLoss{.width = effort.width},
+                                      Participation{},
+                                      Renyi{},
+                                      Zcdp{},
+                                      optimal,
+                                      Composition::Advanced{},
+                                      Composition::Basic{}};
   std::apply([&](const auto&... accountant) { (opinions.push_back(opinion_of(accountant, ask)), ...); }, accountants);
 
   const Opinion* lowest = nullptr;   // of the upper ends
@@ -61,7 +69,7 @@ Best best(const Event& event, const Effort& effort, Ask ask) {
 template <class Ask>
 Enclosure first(const Event& event, const Effort& effort, Ask ask) {
   std::optional<Enclosure> value;
-  const auto accountants = std::tuple{ClosedForm{}, Contour{}, PrivacyLoss{.width = effort.width}, Renyi{}};
+  const auto accountants = std::tuple{ClosedForm{}, Contour{}, PrivacyLoss{.width = effort.width}, Participation{}, Renyi{}};
   std::apply([&](const auto&... accountant) { static_cast<void>(((value = opinion_of(accountant, ask).value).has_value() || ...)); },
              accountants);
   if (!value) return best(event, effort, ask).value;  // which says why

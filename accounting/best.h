@@ -1,8 +1,8 @@
 // The best answer: every accountant that has a theorem for the event is asked, and the tightest certified bounds are kept.
 //
 // Each opinion is an enclosure of the same number, proved by itself. So the number lies in all of them, and two that do not
-// overlap show a defect, which is reported and never averaged away. Asked are closed-form, contour, privacy-loss, renyi, zcdp and the
-// composition theorems (optimal, advanced, basic), in this order.
+// overlap show a defect, which is reported and never averaged away. Asked are closed-form, contour, privacy-loss, participation, renyi,
+// zcdp and the composition theorems (optimal, advanced, basic), in this order.
 #pragma once
 
 #include <optional>
@@ -42,7 +42,7 @@ struct Effort {
 [[nodiscard]] Best best_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
 
 /// The cost of an event by the first accountant that has a theorem for it and answers quickly, in the order closed-form, contour,
-/// privacy-loss, renyi: for searches, which ask often. \throws as above.
+/// privacy-loss, participation, renyi: for searches, which ask often. \throws as above.
 [[nodiscard]] Enclosure quick_epsilon(const Event& event, Delta delta, const Effort& effort = {});
 [[nodiscard]] Enclosure quick_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
 

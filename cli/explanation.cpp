@@ -31,6 +31,10 @@ std::string theorem_of(std::string_view accountant, const Event& event) {
     return "privacy-loss: the distribution of the privacy loss on a grid, rounded to dominate (upper) and to be dominated (lower), "
            "composed by transforms (Doroshenko et al. 2022).";
   }
+  if (accountant == "participation") {
+    return "participation: with so little noise whoever sees a batch sees whether the record is in it; the cost is that of the Gaussian "
+           "releases of those batches, averaged over how many there are.";
+  }
   if (accountant == "renyi") {
     return "renyi: Renyi divergences add up at every order (Mironov 2017), converted at the best order (Canonne, Kamath, Steinke 2020). An "
            "upper bound only.";

@@ -23,6 +23,7 @@
 
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/contour.h>
+#include <surety/accounting/participation.h>
 #include <surety/accounting/privacy_loss.h>
 #include <surety/accounting/renyi.h>
 #include <surety/accounting/zcdp.h>
@@ -536,6 +537,7 @@ class Judge {
     };
     collect(ClosedForm{});
     collect(Contour{});
+    collect(Participation{});
     collect(Renyi{});
     collect(Moments{});
     collect(Zcdp{});
@@ -713,6 +715,7 @@ std::vector<std::pair<std::string, Enclosure>> answers_to(const Event& event, co
   };
   ask(ClosedForm{});
   ask(Contour{});
+  ask(Participation{});
   ask(PrivacyLoss{.width = 0.01});
   ask(Renyi{});
   ask(Moments{});

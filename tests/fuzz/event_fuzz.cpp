@@ -22,6 +22,7 @@
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/contour.h>
 #include <surety/accounting/event.h>
+#include <surety/accounting/participation.h>
 #include <surety/accounting/privacy_loss.h>
 #include <surety/accounting/renyi.h>
 #include <surety/accounting/zcdp.h>
@@ -222,6 +223,7 @@ void examine(const Event& event, Source& source, Counts& counts) {
   price(accounting::Renyi{}, event, delta_at, epsilon_at, counts);
   if (size_of(text) > 3 || !source.one_in(4)) return;
   price(accounting::Contour{}, event, delta_at, epsilon_at, counts);
+  price(accounting::Participation{}, event, delta_at, epsilon_at, counts);
   price(accounting::PrivacyLoss{.width = 1e-2, .memory = std::size_t{16} << 20}, event, delta_at, epsilon_at, counts);
 }
 
