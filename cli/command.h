@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <functional>
 #include <string>
 
@@ -26,6 +27,15 @@ inline constexpr int internal = 70;
 }  // namespace exit_code
 
 [[nodiscard]] int exit_code_of(ErrorCode code);
+
+/// What ended a command: its exit code and what is said about it.
+struct Failure {
+  int code;
+  std::string message;
+};
+[[nodiscard]] Failure failure_of(const std::exception_ptr& error);
+/// Prints one line on standard error, whatever `message` holds, and returns `code`; silent where standard error cannot be written.
+int fail(int code, const std::string& message);
 
 void add_account(CLI::App& app, Action& chosen);
 void add_calibrate(CLI::App& app, Action& chosen);

@@ -14,6 +14,7 @@
 
 #include "command.h"
 #include "output.h"
+#include "ranks.h"
 
 namespace surety::cli {
 
@@ -32,9 +33,6 @@ int exit_code_of(ErrorCode code) {
   return exit_code::internal;
 }
 
-namespace {
-
-/// One line on standard error, whatever `message` holds; nothing where standard error cannot be written.
 int fail(int code, const std::string& message) {
   std::string line = "surety: error: " + message;
   std::replace_if(
@@ -43,6 +41,24 @@ int fail(int code, const std::string& message) {
   std::fputs(line.c_str(), stderr);
   return code;
 }
+
+Failure failure_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Failure& failure) {
+    return failure;
+  } catch (const Error& refusal) {
+    return {exit_code_of(refusal.code()), refusal.what()};
+  } catch (const std::bad_alloc&) {
+    return {exit_code::environment, "memory is exhausted"};
+  } catch (const std::system_error& refusal) {  // of printing to a full disk
+    return {exit_code::environment, refusal.what()};
+  } catch (const std::exception& defect) {
+    return {exit_code::internal, defect.what()};
+  }
+}
+
+namespace {
 
 /// The parser's refusals in the words of the others: name, value, constraint.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
@@ -94,7 +110,11 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return fail(exit_code::usage, usage_message(app, error));
+    if (error.get_exit_code() != 0) {
+      // All ranks of an mpirun have the same words, so the first one says it; a later one that ended with an error might have it killed
+      // before.
+      return speaks_for_all() ? fail(exit_code::usage, usage_message(app, error)) : exit_code::fine;
+    }
     app.exit(error);  // prints --help or --version
     finish_output();
     return exit_code::fine;
@@ -114,13 +134,8 @@ int main(int argc, char** argv) {
   cli::claim_standard_descriptors();
   try {
     return cli::run(argc, argv);
-  } catch (const Error& error) {
-    return cli::fail(cli::exit_code_of(error.code()), error.what());
-  } catch (const std::bad_alloc&) {
-    return cli::fail(cli::exit_code::environment, "memory is exhausted");
-  } catch (const std::system_error& error) {  // of printing to a full disk
-    return cli::fail(cli::exit_code::environment, error.what());
-  } catch (const std::exception& error) {
-    return cli::fail(cli::exit_code::internal, error.what());
+  } catch (...) {
+    const auto failure = cli::failure_of(std::current_exception());
+    return cli::fail(failure.code, failure.message);
   }
 }

@@ -17,11 +17,13 @@
 #include <surety/optimizers/libsvm.h>
 #include <surety/optimizers/loss.h>
 #include <surety/optimizers/metrics.h>
+#include <surety/optimizers/mixing.h>
 #include <surety/optimizers/model.h>
 
 #include "command.h"
 #include "output.h"
 #include "private_run.h"
+#include "team.h"
 #include "train_options.h"
 #include "validators.h"
 
@@ -197,6 +199,7 @@ int train_objective(const TrainOptions& options, const O& objective) {
 constexpr std::string_view gradient_descent_name = "gradient-descent";
 const std::vector<std::string> streaming{"online-frank-wolfe", "polyhedral-frank-wolfe", "online-to-batch", "private-ftrl", "one-pass-sgd"};
 const std::vector<std::string> batched{"noisy-sgd", "noisy-frank-wolfe"};
+constexpr std::string_view gossip_name = "gossip";
 
 /// \throws Error{invalid_argument} when an option is given that the algorithm has no use for.
 void require_fitting_options(const TrainOptions& options) {
@@ -209,17 +212,23 @@ void require_fitting_options(const TrainOptions& options) {
   for (const auto& [option, given, algorithms] : std::vector<Known>{
            {"--held-out", options.held_out.has_value(), {descent}},
            {"--split-seed", options.split_seed.has_value(), {descent}},
-           {"--regularization", options.regularization.has_value(), {descent}},
+           {"--regularization", options.regularization.has_value(), {descent, gossip_name}},
            {"--public-count", options.public_count.has_value(), {descent}},
-           {"--step-size", options.step_size.has_value(), {descent, "private-ftrl", "one-pass-sgd", "noisy-sgd"}},
+           {"--step-size", options.step_size.has_value(), {descent, "private-ftrl", "one-pass-sgd", "noisy-sgd", gossip_name}},
            {"--step-scale", options.step_scale.has_value(), {"online-frank-wolfe", "polyhedral-frank-wolfe", "noisy-frank-wolfe"}},
            {"--norm", options.norm.has_value(), {"online-frank-wolfe", "noisy-frank-wolfe"}},
-           {"--records", options.records.has_value(), {"noisy-sgd", "noisy-frank-wolfe"}},
-           {"--batch-size", options.batch_size.has_value(), {"one-pass-sgd", "noisy-sgd"}},
-           {"--passes", options.passes.has_value(), {"noisy-sgd"}},
+           {"--records", options.records.has_value(), {"noisy-sgd", "noisy-frank-wolfe", gossip_name}},
+           {"--batch-size", options.batch_size.has_value(), {"one-pass-sgd", "noisy-sgd", gossip_name}},
+           {"--passes", options.passes.has_value(), {"noisy-sgd", gossip_name}},
+           {"--learners", options.learners.has_value(), {gossip_name}},
+           {"--topology", options.topology.has_value(), {gossip_name}},
+           {"--graph", options.graph.has_value(), {gossip_name}},
+           {"--mixing-seed", options.mixing_seed.has_value(), {gossip_name}},
+           {"--schedule", options.schedule.has_value(), {gossip_name}},
+           {"--timeout", options.timeout.has_value(), {gossip_name}},
            {"--factorization", options.factorization.has_value(), {"online-frank-wolfe", "online-to-batch", "private-ftrl"}},
            {"--learner", options.learner.has_value(), {"online-to-batch"}},
-           {"--noise", options.noise.has_value(), {"online-frank-wolfe", "polyhedral-frank-wolfe"}},
+           {"--noise", options.noise.has_value(), {"online-frank-wolfe", "polyhedral-frank-wolfe", gossip_name}},
            {"--every", options.every.has_value(), {streaming.begin(), streaming.end()}}}) {
     if (given && std::find(algorithms.begin(), algorithms.end(), options.algorithm) == algorithms.end()) {
       throw usage(fmt::format("{} is for {}, not for {}", option, fmt::join(algorithms, ", "), options.algorithm));
@@ -228,6 +237,16 @@ void require_fitting_options(const TrainOptions& options) {
 }
 
 int train(const TrainOptions& options) {
+  if (options.algorithm == gossip_name) {
+    return as_a_team([&](Team& team) {
+      require_fitting_options(options);
+      return train_by_gossip(options, team);
+    });
+  }
+  if (const auto launch = launched_by_mpirun(); launch && launch->size > 1) {
+    if (launch->rank > 0) return exit_code::fine;  // the first says it
+    throw usage(fmt::format("{} processes were started by mpirun, must be one: only gossip runs on several", launch->size));
+  }
   require_fitting_options(options);
   if (options.algorithm != gradient_descent_name) return train_beyond_gradient_descent(options);
   return with_objective(options, [&](const auto& objective) { return train_objective(options, objective); });
@@ -262,6 +281,7 @@ void add_train(CLI::App& app, Action& chosen) {
   std::vector<std::string> algorithms{std::string{gradient_descent_name}};
   algorithms.insert(algorithms.end(), streaming.begin(), streaming.end());
   algorithms.insert(algorithms.end(), batched.begin(), batched.end());
+  algorithms.emplace_back(gossip_name);
   problem->add_option("--algorithm", options->algorithm, fmt::format("{}", fmt::join(algorithms, ", ")))
       ->check(one_of(algorithms))
       ->capture_default_str();
@@ -270,19 +290,22 @@ void add_train(CLI::App& app, Action& chosen) {
                    "Gradient descent: noisy gradients to take, default 100. Streams: the most records to read. "
                    "noisy-frank-wolfe: batches, default 30")
       ->check(whole_number(1, max_count));
-  problem->add_option("--records", options->records, "noisy-sgd, noisy-frank-wolfe: the public number of records, checked")
+  problem->add_option("--records", options->records, "noisy-sgd, noisy-frank-wolfe, gossip: the public number of records, checked")
       ->check(whole_number(1, max_count));
-  problem->add_option("--batch-size", options->batch_size, "one-pass-sgd, noisy-sgd: default a thirtieth of the records")
+  problem
+      ->add_option("--batch-size", options->batch_size,
+                   "one-pass-sgd, noisy-sgd: default a thirtieth of the records. gossip: of a learner in a round, default 1")
       ->check(whole_number(1, max_count));
-  problem->add_option("--passes", options->passes, "noisy-sgd: over the records, default 1")->check(whole_number(1, max_count));
+  problem->add_option("--passes", options->passes, "noisy-sgd, gossip: over the records, default 1")->check(whole_number(1, max_count));
   problem
       ->add_option("--step-size", options->step_size,
-                   "Gradient descent: default 1 / (smoothness + regularization). private-ftrl: needed. SGD: default 0.5")
+                   "Gradient descent: default 1 / (smoothness + regularization). private-ftrl: needed. SGD: default 0.5. gossip: default 1")
       ->check(number());
   problem->add_option("--step-scale", options->step_scale, "Frank-Wolfe: s of the steps s / (t + 1); default 0.5")->check(number());
-  problem->add_option("--regularization", options->regularization, "Gradient descent: lambda of (lambda / 2) ||w||^2")
-      ->check(number())
-      ->default_str("0.0001");
+  problem
+      ->add_option("--regularization", options->regularization,
+                   "lambda of (lambda / 2) ||w||^2. Gradient descent: default 0.0001. gossip: default 0")
+      ->check(number());
   problem
       ->add_option(
           "--clip", options->clip,
@@ -297,6 +320,21 @@ void add_train(CLI::App& app, Action& chosen) {
   problem->add_option("--learner", options->learner, "online-to-batch: default subgradient")
       ->check(one_of({"subgradient", "dual-averaging", "optimistic", "strongly-convex", "coin-betting"}));
 
+  const auto gossip = command.add_option_group("Gossip");
+  gossip->add_option("--learners", options->learners, "How many learners share the records: record i belongs to learner i mod learners")
+      ->check(whole_number(1, optimizers::Mixing::max_learners));
+  gossip
+      ->add_option("--topology", options->topology,
+                   "Who exchanges parameters with whom: complete, ring, torus, hypercube, matchings (default: random ones), graph")
+      ->check(one_of({"complete", "ring", "torus", "hypercube", "matchings", "graph"}));
+  gossip->add_option("--graph", options->graph, "A file with an edge a line, two learners from 0: --topology graph, Metropolis weights");
+  gossip->add_option("--mixing-seed", options->mixing_seed, "The public seed of random matchings, default 0")->check(whole_number());
+  gossip
+      ->add_option("--schedule", options->schedule,
+                   "Of the step in round t: constant, inverse-root (default): step-size / sqrt(t), inverse: step-size / t")
+      ->check(one_of({"constant", "inverse-root", "inverse"}));
+  gossip->add_option("--timeout", options->timeout, "Seconds that a rank of an mpirun waits for the others, default 30")->check(number());
+
   const auto privacy = command.add_option_group("Privacy");
   options->run.add_promise_to(*privacy, true);
   privacy
@@ -305,8 +343,9 @@ void add_train(CLI::App& app, Action& chosen) {
       ->check(whole_number(1, max_count));
   privacy
       ->add_option("--noise", options->noise,
-                   "online-frank-wolfe: calibrated or paper (the printed noise, accounted for); polyhedral-frank-wolfe: gumbel or laplace")
-      ->check(one_of({"calibrated", "paper", "gumbel", "laplace"}));
+                   "online-frank-wolfe: calibrated or paper (the printed noise, accounted for); polyhedral-frank-wolfe: gumbel or laplace; "
+                   "gossip: laplace, k-norm (default at delta = 0) or gaussian (default elsewhere)")
+      ->check(one_of({"calibrated", "paper", "gumbel", "laplace", "k-norm", "gaussian"}));
   options->run.add_ledger_to(*privacy);
 
   command.add_option("--model", options->model, "Where to write the model")->required();

@@ -45,6 +45,12 @@ struct TrainOptions {
   std::optional<std::string> factorization;
   std::optional<std::string> learner;
   std::optional<std::string> noise;
+  std::optional<std::uint64_t> learners;
+  std::optional<std::string> topology;
+  std::optional<std::string> graph;
+  std::optional<std::uint64_t> mixing_seed;
+  std::optional<std::string> schedule;
+  std::optional<double> timeout;
 
   PrivateRunOptions run;
   std::optional<std::uint64_t> public_count;
@@ -92,7 +98,11 @@ void require_distinct_files(const TrainOptions& options);
 /// Shows public progress on a terminal, and nothing elsewhere.
 [[nodiscard]] std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps);
 
-/// Trains by any algorithm but gradient descent. \throws as every command.
+class Team;
+/// Trains learners that exchange parameters, alone or over the ranks of an mpirun. \throws as every command.
+int train_by_gossip(const TrainOptions& options, Team& team);
+
+/// Trains by any algorithm but gradient descent and gossip. \throws as every command.
 int train_beyond_gradient_descent(const TrainOptions& options);
 
 }  // namespace surety::cli

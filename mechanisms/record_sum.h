@@ -1,9 +1,11 @@
 // A sum of records whose sensitivity is a fact of the machine's arithmetic, not of the real numbers that it imitates.
 //
-// Each record is scaled down to l2 norm C, rounded toward zero to the grid, and then *checked*: the squares of its integer steps are
-// summed exactly and compared with (C / step)^2. Only a record that passes is added, in integers. Hence, whatever floating point did
-// before, a record contributes an integer vector that depends on that record alone and has exact l2 norm at most C, and the sum does
-// not depend on the order of the records.
+// Each record is scaled down to l2 norm C, rounded toward zero to the grid, and then *checked*: the sum of the squares of its integer
+// steps is compared with (C / step)^2, exactly where a bound on rounding errors leaves it in doubt. Only a record that passes is added,
+// in integers. Hence, whatever floating point did before, a record contributes an integer vector that depends on that record alone and
+// has exact l2 norm at most C, and the sum does not depend on the order of the records.
+//
+// Integers of magnitude up to 2^53 are doubles, and so are their sums: steps are kept as doubles, which are faster to compute with.
 #pragma once
 
 #include <cmath>
@@ -31,6 +33,7 @@ class RecordSum {
     ClippingNorm clip;      ///< C, the largest l2 norm of a record's contribution
     Grid grid;              ///< with step at most C and at least C / largest_ratio
     std::size_t dimension;  ///< coordinates of a record, at least 1
+    friend bool operator==(const Options&, const Options&) = default;
   };
 
   /// The empty sum. \throws Error{invalid_argument} when the options break their constraints.
@@ -52,8 +55,15 @@ class RecordSum {
   template <std::integral Index>
   void add_scaled(double factor, std::span<const Index> indices, std::span<const double> values, double norm);
 
+  /// Adds all records of `other`, exactly. O(dimension). \throws Error{invalid_argument} unless it has the same options.
+  void merge(const RecordSum& other);
+
   /// The sum so far, saturating at +-largest_sum steps per coordinate. O(dimension).
   [[nodiscard]] GridVector sum() const;
+
+  /// The sum so far in data units, each coordinate to the nearest double; does not saturate. For use within proofs of their own: it has
+  /// no sensitivity that holds on a grid. O(dimension).
+  [[nodiscard]] std::vector<double> reals() const;
 
   /// l2 sensitivity of `sum()`, exactly.
   [[nodiscard]] L2Sensitivity sensitivity(Adjacency adjacency) const { return sensitivity_of_clipped_sum(options_.clip, adjacency); }
@@ -75,34 +85,52 @@ class RecordSum {
     return length > options_.clip.value() ? options_.clip.value() / length : 1;
   }
 
-  /// Sets steps_ to scale * values in grid steps, rounded toward zero. \return whether its exact l2 norm is at most C.
+  /// Sets steps_ to scale * values in grid steps, clamped to +-C, rounded toward zero. \return whether its exact l2 norm is at most C.
   bool place(double scale, std::span<const double> values);
+  /// The same where it returns true; false also where rounding errors leave it in doubt.
+  bool place_fast(double scale, std::span<const double> values);
 
   /// Sets steps_ to what the record contributes: its first placing, or, when rounding errors or a wrong norm left that too long,
   /// the first of a series of ever faster shrinking ones, the last of which is zero.
   void place_clipped(double factor, std::span<const double> values, double norm);
 
+  /// Makes room for one more record in recent_.
+  void count_record() {
+    if (recent_records_ == most_recent_records_) [[unlikely]]
+      flush();
+    ++recent_records_;
+  }
+  void flush();
+
   void require_same_size(const char* what, std::size_t size, std::size_t wanted) const;
 
   Options options_;
   double steps_per_unit_;
-  double ratio_;                     ///< C / step, exact
-  Unsigned largest_squared_norm_;    ///< the integer part of (C / step)^2
-  std::vector<Integer> sum_;         ///< in steps
-  std::vector<std::int64_t> steps_;  ///< the record being placed
+  double ratio_;                       ///< C / step, exact
+  Unsigned largest_squared_norm_;      ///< the integer part of (C / step)^2
+  std::uint64_t most_recent_records_;  ///< this many contributions sum to at most 2^53 steps
+  std::uint64_t recent_records_ = 0;   ///< in recent_
+  std::vector<double> recent_;         ///< in steps: an exact integer
+  std::vector<Integer> sum_;           ///< in steps, of all records that are not in recent_
+  std::vector<double> steps_;          ///< the record being placed, integers
 };
 
 template <std::integral Index>
 void RecordSum::add_scaled(double factor, std::span<const Index> indices, std::span<const double> values, double norm) {
   require_same_size("the index list of a row", indices.size(), values.size());
   place_clipped(factor, values, norm);
+  count_record();
   // The checked norm is that of a vector only if no coordinate is named twice: hence the increasing order. Negative indices
   // become too large ones.
   std::size_t next = 0;
+  const std::size_t dimension = recent_.size();
+  double* const recent = recent_.data();
+  const double* const steps = steps_.data();
   for (std::size_t k = 0; k < values.size(); ++k) {
     const auto index = static_cast<std::size_t>(indices[k]);
-    if (index < next || index >= sum_.size()) continue;
-    sum_[index] += steps_[k];
+    if (index < next || index >= dimension) [[unlikely]]
+      continue;
+    recent[index] += steps[k];
     next = index + 1;
   }
 }

@@ -84,6 +84,11 @@ std::int64_t ScaledNormal::within_cell(std::int64_t cell, const std::array<doubl
   }
 }
 
+const RoundedGaussian& ScaledNormal::finest() {
+  static const RoundedGaussian made_once{StepSigma{0x1p50}};
+  return made_once;
+}
+
 void ScaledNormal::round(std::span<const std::int64_t> cells, const std::array<double, 3>& scale, std::span<std::int64_t> noise,
                          const NextWord& next_word) {
   const double sigma = scale[0] * scale[1] * scale[2];

@@ -28,7 +28,8 @@
 
 namespace surety::mechanisms {
 
-/// The nearest integers to sigma times independent ideal normals, for any sigma. For use by `ScaledGaussian`.
+/// The nearest integers to sigma times independent ideal normals, for any sigma. For use by `ScaledGaussian`. All of them share one table,
+/// which the first draw of a process makes in milliseconds.
 class ScaledNormal {
  public:
   /// Draws `count` samples for sigma = the exact product of `scale`, at most 2^56, saturating at the ends of int64, in blocks, and hands
@@ -37,7 +38,7 @@ class ScaledNormal {
   void for_each_block(std::size_t count, const std::array<double, 3>& scale, Bits& bits, Use use) const {
     const NextWord next_word = [&bits] { return draw_word(bits); };
     std::array<std::int64_t, LatticeSampler::block> samples;
-    fine_.for_each_block(count, bits, [&](std::size_t first, std::span<const std::int64_t> cells) {
+    finest().for_each_block(count, bits, [&](std::size_t first, std::span<const std::int64_t> cells) {
       const auto drawn = std::span{samples}.first(cells.size());
       round(cells, scale, drawn, next_word);
       use(first, std::span<const std::int64_t>{drawn});
@@ -51,7 +52,8 @@ class ScaledNormal {
   static void round(std::span<const std::int64_t> cells, const std::array<double, 3>& scale, std::span<std::int64_t> noise,
                     const NextWord& next_word);
 
-  RoundedGaussian fine_{StepSigma{0x1p50}};
+  /// Its sigma is 2^50.
+  [[nodiscard]] static const RoundedGaussian& finest();
 };
 
 /// Gaussian noise for a query on a grid, of another sensitivity at each release. As `Gaussian` otherwise.
@@ -64,7 +66,7 @@ class ScaledGaussian {
     Adjacency adjacency;
   };
 
-  /// Takes milliseconds; copies share what that sets up.
+  /// Costs nothing, so that a grid that follows the sensitivity is another `ScaledGaussian`.
   explicit ScaledGaussian(Options options) : options_{options} {}
 
   /// gaussian(multiplier), whatever the sensitivity of a release.

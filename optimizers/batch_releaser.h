@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -59,21 +58,17 @@ class NoisyBatchReleaser {
     }
     const auto* const leaf = std::get_if<Event::Gaussian>(&event.node());
     if (leaf == nullptr) throw Error{ErrorCode::unsupported, fmt::format("no mechanism releases the event '{}'", describe(event))};
-    if (!noise_ || !(noise_->options().grid == query.grid)) {
-      noise_.emplace(
-          mechanisms::ScaledGaussian::Options{.multiplier = leaf->multiplier, .grid = query.grid, .adjacency = event.adjacency()});
-    }
+    const mechanisms::ScaledGaussian noise{{.multiplier = leaf->multiplier, .grid = query.grid, .adjacency = event.adjacency()}};
     if (done_ % pass_.batches.value() == 0) reservation_.spend(pass_.pass);
     ++done_;
-    return noise_->release(query, sensitivity, bits_);
+    return noise.release(query, sensitivity, bits_);
   }
 
  private:
   accounting::Reservation& reservation_;
   Bits& bits_;
   BatchPass pass_;
-  std::uint64_t done_ = 0;                           ///< releases so far
-  std::optional<mechanisms::ScaledGaussian> noise_;  ///< the last one: its table takes milliseconds to make
+  std::uint64_t done_ = 0;  ///< releases so far
 };
 
 }  // namespace surety::optimizers

@@ -27,6 +27,7 @@
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/domain.h>
 #include <surety/optimizers/gradient_descent.h>
+#include <surety/optimizers/gradient_sum.h>
 #include <surety/optimizers/problem.h>
 #include <surety/optimizers/run.h>
 #include <surety/optimizers/stream.h>
@@ -85,10 +86,7 @@ template <Objective O, Projectable D, Releaser R>
     const std::size_t first = static_cast<std::size_t>(step % planned.batches.value()) * size;
     const std::size_t end = std::min(first + size, data.size());
     sum.clear();
-    for (std::size_t i = first; i < end; ++i) {
-      const RowView row = data.row(i);
-      add_clipped(objective.derivative(row.dot(weights), data.label(i)), row, sum);
-    }
+    add_gradients(data, objective, weights, RecordRange{.first = first, .end = end}, sum);
     const std::vector<double> released = releaser.release(sum.sum(), sensitivity, planned.release);
     for (std::size_t j = 0; j < weights.size(); ++j)
       weights[j] -= options.step_size.value() * released[j] / static_cast<double>(end - first);

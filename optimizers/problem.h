@@ -6,6 +6,7 @@
 // loss'(score, y) x and a sparse record has a sparse gradient.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -34,8 +35,12 @@ using Regularization = Quantity<RegularizationRule>;
 ///   derivative(score, label)  its derivative by the score; the gradient by the weights is derivative x row
 ///   gradient_bound(norm)      at least ||gradient||_2 for every label and every weight vector that the loss was told to expect,
 ///                             for rows of l2 norm at most `norm`; public
-///   smoothness(norm)          a Lipschitz constant of the gradient by the weights in l2, for such rows; public
-///   encode_label(label)       the label as the loss wants it, from this one label alone; nothing when it is no label of this loss
+///   gradient_difference_bound(norm)  at least ||gradient at u - gradient at v||_2 for one such row and label and any two weight vectors
+///   that
+///                             the loss was told to expect; public. At most 2 gradient_bound, and half of that where the derivative has
+///                             one sign for each label
+///   smoothness(norm)          a Lipschitz constant of the gradient by the weights in l2, for such rows; infinity when there is none;
+///   public encode_label(label)       the label as the loss wants it, from this one label alone; nothing when it is no label of this loss
 ///   label_constraint          what encode_label asks for, for messages: "must be ..."
 template <class O>
 concept Objective = requires(const O& objective, double number) {
@@ -44,9 +49,31 @@ concept Objective = requires(const O& objective, double number) {
   { objective.value(number, number) } -> std::same_as<double>;
   { objective.derivative(number, number) } -> std::same_as<double>;
   { objective.gradient_bound(number) } -> std::same_as<double>;
+  { objective.gradient_difference_bound(number) } -> std::same_as<double>;
   { objective.smoothness(number) } -> std::same_as<double>;
   { objective.encode_label(number) } -> std::same_as<std::optional<double>>;
 };
+
+/// A loss that proofs about minima may rest on: a promise. For every label that `encode_label` returns there is a nondecreasing function of
+/// the score, Lipschitz with the constant smoothness(1), from which `derivative` errs at scores of magnitude at most `score` by at most
+///   monotone_derivative_error(score)   absolutely: rounding; public
+///   derivative_has_one_sign            that function has no two values of opposite signs
+template <class O>
+concept ConvexObjective = Objective<O> && requires(const O& objective, double number) {
+  { objective.monotone_derivative_error(number) } -> std::same_as<double>;
+  { O::derivative_has_one_sign } -> std::convertible_to<bool>;
+};
+
+/// objective.smoothness(norm), for what rests on it: `purpose`, as in "the default step size".
+/// \throws Error{unsupported} when the loss is not smooth.
+template <Objective O>
+[[nodiscard]] double require_smoothness(const O& objective, double norm, std::string_view purpose) {
+  const double smoothness = objective.smoothness(norm);
+  if (!std::isfinite(smoothness)) {
+    throw Error{ErrorCode::unsupported, fmt::format("smoothness of {} loss is {}, must be finite for {}", O::name, smoothness, purpose)};
+  }
+  return smoothness;
+}
 
 /// The loss of one record. O(nonzeros).
 template <Objective O>

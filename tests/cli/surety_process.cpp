@@ -29,7 +29,9 @@ Process::Process(const Words& arguments, const Surroundings& around) {
   std::array<int, 2> out{};
   std::array<int, 2> err{};
   if (pipe2(out.data(), O_CLOEXEC) != 0 || pipe2(err.data(), O_CLOEXEC) != 0) throw std::runtime_error{"no pipe"};
-  std::vector<char*> words{const_cast<char*>(SURETY_COMMAND)};
+  std::vector<char*> words;
+  for (const auto& word : around.launcher) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(const_cast<char*>(SURETY_COMMAND));
   for (const auto& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   id_ = fork();

@@ -68,6 +68,7 @@ struct Surroundings {
   const char* standard_error = nullptr;
   bool close_output = false;
   bool close_error = false;
+  Words launcher = {};  ///< the program that starts the command, and its words
 };
 
 /// A running command. Standard output and error are pipes; `read` collects both until the process closes them.
@@ -82,6 +83,7 @@ class Process {
   }
 
   void kill() const { ::kill(id_, SIGKILL); }
+  [[nodiscard]] pid_t id() const { return id_; }
 
   Outcome finish();
 

@@ -13,8 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "reference/plain_record_sum.h"
+
 namespace surety::mechanisms {
 namespace {
+
+using reference::PlainRecordSum;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -211,6 +215,91 @@ TEST(RecordSum, AWrongNormIsShortenedNotTrusted) {
   EXPECT_TRUE(within(squared_norm(sum.sum().steps), 1, sum.options()));
 }
 
+RC_GTEST_PROP(RecordSum, IsThePlainSumBitForBit, ()) {
+  auto options = any_options();
+  options.dimension = *rc::gen::inRange<std::size_t>(1, 30);
+  RecordSum fast{options};
+  PlainRecordSum plain{options};
+  for (int record = 0; record < 10; ++record) {
+    const double factor = *any_double();
+    const auto row = *any_record(options.dimension);
+    const double norm = *rc::gen::element(l2_norm(row), l2_norm(row), *any_double());
+    fast.add_scaled(factor, row, norm);
+    plain.add_scaled(factor, row, norm);
+    const auto values = *rc::gen::container<std::vector<double>>(any_double());
+    const auto indices = *rc::gen::container<std::vector<int>>(values.size(), rc::gen::inRange(-2, 33));
+    fast.add_scaled(factor, std::span{indices}, values, norm);
+    plain.add_scaled(factor, std::span{indices}, std::span{values}, norm);
+  }
+  RC_ASSERT(fast.sum() == plain.sum());
+}
+
+// Records whose exact norm is C or a step more or less in one coordinate: here a bound on rounding errors must not decide.
+TEST(RecordSum, IsThePlainSumAtTheBoundary) {
+  for (const int log2_ratio : {2, 20, 26, 27, 38, 40}) {
+    const RecordSum::Options options{.clip = ClippingNorm{5}, .grid = {3 - log2_ratio}, .dimension = 9};
+    const double step = options.grid.step();
+    RecordSum fast{options};
+    PlainRecordSum plain{options};
+    for (const double excess : {-1.0, -0x1p-30, 0.0, 0x1p-30, 1.0}) {
+      for (const std::size_t place : {0U, 3U, 8U}) {
+        std::vector<double> row(9);
+        row[place] = 3 + excess * step;
+        row[(place + 4) % 9] = -4;
+        // Not clipped beforehand, as far as the norm says.
+        for (const double norm : {1.0, 5.0, l2_norm(row)}) {
+          fast.add_scaled(1, row, norm);
+          plain.add_scaled(1, row, norm);
+          ASSERT_EQ(fast.sum(), plain.sum()) << log2_ratio << ' ' << excess << ' ' << place << ' ' << norm;
+        }
+      }
+    }
+  }
+}
+
+// Squares of integers that doubles lose in adding them up: the exact norm exceeds C by less than they can tell.
+TEST(RecordSum, IsThePlainSumWhereDoublesAreWrong) {
+  const auto check = [](const RecordSum::Options& options, const std::vector<double>& row) {
+    RecordSum fast{options};
+    PlainRecordSum plain{options};
+    fast.add_scaled(1, row, options.clip.value() / 2);
+    plain.add_scaled(1, row, options.clip.value() / 2);
+    ASSERT_EQ(fast.sum(), plain.sum());
+    ASSERT_TRUE(within(squared_norm(fast.sum().steps), 1, options));
+    ASSERT_LT(static_cast<double>(fast.sum().steps[0]) * options.grid.step(), row[0]);  // the record was shrunk
+  };
+  check({.clip = ClippingNorm{5}, .grid = {-37}, .dimension = 3}, {3, 4, 0x1p-37});
+  // K = 2^40 - 1 steps against C = K + 2^-9, and 400 coordinates of 2^12 steps, whose squares are a 2^-56 of K^2 each.
+  std::vector<double> row(1601);
+  row[0] = 0x1p40 - 1;
+  for (std::size_t i = 4; i < row.size(); i += 4) row[i] = 0x1p12;
+  check({.clip = ClippingNorm{0x1p40 - 1 + 0x1p-9}, .grid = {0}, .dimension = row.size()}, row);
+}
+
+TEST(RecordSum, MergesExactly) {
+  const RecordSum::Options options{.clip = ClippingNorm{1}, .grid = {-40}, .dimension = 3};
+  RecordSum all{options};
+  RecordSum first{options};
+  RecordSum second{options};
+  for (int record = 0; record < 20'000; ++record) {  // more than 2^53 steps
+    const std::array row{0.9, -0.1 * record, 0.3};
+    all.add(row);
+    (record % 3 == 0 ? first : second).add(row);
+  }
+  first.merge(second);
+  EXPECT_EQ(first.sum(), all.sum());
+  EXPECT_NE(second.sum(), all.sum());
+}
+
+// 2^13 records of 2^40 steps are as many as doubles hold.
+TEST(RecordSum, IsExactBeyondTheIntegersOfDoubles) {
+  RecordSum sum{{.clip = ClippingNorm{1}, .grid = {-40}, .dimension = 2}};
+  constexpr std::int64_t records = 100'001;
+  for (std::int64_t record = 0; record < records; ++record) sum.add_scaled(1, std::array{1.0, 0.0}, 1);
+  sum.add_scaled(1, std::array{0x1p-40, 0.0}, 0x1p-40);
+  EXPECT_EQ(sum.sum().steps, (Steps{(records << 40) + 1, 0}));
+}
+
 TEST(RecordSum, SaturatesInsteadOfOverflowing) {
   // 2^23 records of 2^40 steps exceed what int64 holds.
   RecordSum sum{{.clip = ClippingNorm{1}, .grid = {-40}, .dimension = 2}};
@@ -252,6 +341,10 @@ TEST(RecordSum, RefusesOptionsAndShapesThatDoNotFit) {
   EXPECT_EQ(refusal([&] { sum.add_scaled(1, std::span<const int>{}, std::array{1.0}, 1); }),
             "the index list of a row has 0 coordinates, must have 1");
   EXPECT_EQ(sum.sum().steps, (Steps{0, 0, 0}));
+  EXPECT_EQ(refusal([&] {
+              sum.merge(RecordSum{{ClippingNorm{1}, Grid{-3}, 3}});
+            }),
+            "only sums of records of the same options can be merged");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <boost/math/distributions/exponential.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/uniform.hpp>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -215,6 +216,42 @@ TEST(ScaledNoise, FollowsTheSensitivityOfEachRelease) {
     EXPECT_NEAR(deviation(generalized, LrSensitivity{s}), 3 * s, 0.2 * s);
   }
   EXPECT_EQ(describe(gaussian.event()), "gaussian(3)");
+}
+
+// The noise in data units does not know of the grid: the same bits on other grids give the same values to within half a step of each, so
+// a grid may follow the sensitivity from release to release.
+TEST(ScaledNoise, FollowsTheGridOfEachRelease) {
+  constexpr std::size_t dimension = LatticeSampler::block;  // whose first words are drawn before any further ones
+  const auto released = [&](int log2_step, double sensitivity) {
+    const Grid grid{log2_step};
+    const ScaledGaussian noise{{.multiplier = NoiseMultiplier{3}, .grid = grid, .adjacency = adjacency}};
+    ReplayBits bits{7};
+    return noise.release({.grid = grid, .steps = std::vector<std::int64_t>(dimension, 1)}, L2Sensitivity{sensitivity}, bits);
+  };
+  const auto finest = released(-40, 1);
+  for (const int log2_step : {-30, -10, -2}) {
+    const auto found = released(log2_step, 1);
+    const double step = std::ldexp(1.0, log2_step);
+    for (std::size_t i = 0; i < dimension; ++i) {
+      ASSERT_NEAR(found[i] - step, finest[i] - 0x1p-40, step / 2 + 0x1p-40) << "coordinate " << i << " at step 2^" << log2_step;
+      ASSERT_EQ(std::floor(found[i] / step), found[i] / step);
+    }
+  }
+  // Sensitivity and grid halved together halve every value exactly.
+  const auto small = released(-130, std::ldexp(1.0, -90));
+  for (std::size_t i = 0; i < dimension; ++i) ASSERT_EQ(std::ldexp(small[i], 90), finest[i]);
+}
+
+// 100,000 grids take a fraction of a second; with a table for each they would take minutes.
+TEST(ScaledNoise, SetsNothingUpForAnotherGrid) {
+  ReplayBits bits{7};
+  const auto start = std::chrono::steady_clock::now();
+  for (int k = 0; k < 100'000; ++k) {
+    const Grid grid{-(k % 900)};
+    const ScaledGaussian noise{{.multiplier = NoiseMultiplier{2}, .grid = grid, .adjacency = adjacency}};
+    ASSERT_EQ(noise.release({.grid = grid, .steps = {0}}, L2Sensitivity{1024 * grid.step()}, bits).size(), 1U);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{20});
 }
 
 TEST(ScaledNoise, RefusesWhatDoesNotFit) {

@@ -315,6 +315,12 @@ TEST(GradientDescent, RefusesBeforeTheFirstRelease) {
   options.adjacency = Adjacency::replace_one;
   EXPECT_TRUE(refused(Dataset::dense(2, {}, {}), options, "count is 0"));
   EXPECT_TRUE(refused(Dataset::dense(2, {1, 2}, {}), options, "labels"));
+  options.step_size = std::nullopt;
+  EXPECT_TRUE(refuses(
+      [&] {
+        static_cast<void>(gradient_descent(assemble({{{1, 0}, 1}}, 2), HingeLoss{}, WholeSpace{}, options, nothing));
+      },
+      ErrorCode::unsupported, {"smoothness of hinge loss", "the default step size"}));
 }
 
 // An empty data set is a neighbour of one record under add-or-remove-one, so it trains like any other.

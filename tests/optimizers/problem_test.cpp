@@ -17,7 +17,8 @@ struct Parabola {
   [[nodiscard]] double value(double score, double label) const { return score * score * label; }
   [[nodiscard]] double derivative(double score, double label) const { return 2 * score * label; }
   [[nodiscard]] double gradient_bound(double norm) const { return norm; }
-  [[nodiscard]] double smoothness(double norm) const { return 4 * norm * norm; }
+  [[nodiscard]] double gradient_difference_bound(double norm) const { return 2 * norm; }
+  [[nodiscard]] double smoothness(double norm) const { return norm < 10 ? 4 * norm * norm : HUGE_VAL; }
   [[nodiscard]] std::optional<double> encode_label(double label) const {
     return label == 1 || label == 2 ? std::optional{3 - label} : std::nullopt;
   }
@@ -67,6 +68,17 @@ TEST(Problem, NamesTheFirstRecordWhoseLabelIsUnknown) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::bad_data);
     EXPECT_STREQ(error.what(), "row 2: label is 7, must be 1 or 2 for parabola loss");
+  }
+}
+
+TEST(Problem, RequiresSmoothnessWhereItIsNeeded) {
+  EXPECT_EQ(require_smoothness(Parabola{}, 3, "this test"), 36);
+  try {
+    static_cast<void>(require_smoothness(Parabola{}, 10, "this test"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_STREQ(error.what(), "smoothness of parabola loss is inf, must be finite for this test");
   }
 }
 

@@ -1,0 +1,122 @@
+// A team: what one command does as several processes, of which the first alone owns the ledger, the model and the output.
+//
+// How a run begins, for the first rank and for every later one:
+//
+//     first                                         later
+//     checks options, calibrates, asks the ledger   checks options, waits
+//     begin(noise)                                  reads its data
+//     reads its data, waits for all                 ready(what it is about to run)
+//     refuses where they differ, reserves
+//     go                                            draws its first noise
+//
+// and how one ends: whoever fails tells the first, which tells all to stop, hears from all that they have stopped, prints the one line of
+// the error, and lets everybody end with the same exit code. A rank that does not answer in time ends all of them by MPI_Abort; one that is
+// killed makes mpirun kill the others. All of this is over the one seam of ranks.h.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <surety/optimizers/exchange.h>
+
+#include "command.h"
+#include "ranks.h"
+
+namespace surety::cli {
+
+/// Thrown where a rank is told to stop: another one failed, and the first says so.
+struct Stopped {};
+
+class Team {
+ public:
+  /// Alone without ranks.
+  explicit Team(std::unique_ptr<Ranks> ranks) : ranks_{std::move(ranks)} {}
+
+  [[nodiscard]] std::size_t rank() const { return ranks_ ? ranks_->rank() : 0; }
+  [[nodiscard]] std::size_t size() const { return ranks_ ? ranks_->size() : 1; }
+  [[nodiscard]] bool is_first() const { return rank() == 0; }
+
+  /// How long ranks wait for each other while they learn, and where one has failed.
+  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+  void set_timeout(std::chrono::milliseconds timeout) noexcept { timeout_ = timeout; }
+
+  /// The first tells all others the noise to use.
+  void begin(double noise);
+  /// A later rank waits for it, as long as it takes.
+  [[nodiscard]] double await_begin();
+  /// A later rank says what it is about to run.
+  void report_ready(const std::string& run);
+  /// The first waits for that, as long as data are being read. \throws Error{invalid_argument} when a rank is about to run something else.
+  void await_ready(const std::string& run);
+  /// The first says that the run is reserved.
+  void go();
+  /// A later rank waits for it before its first draw.
+  void await_go();
+
+  void send_frames(std::size_t to, Words frames);
+  /// Frames from any rank; nothing until the deadline.
+  [[nodiscard]] std::optional<Words> receive_frames(Clock::time_point deadline);
+
+  /// Ends the run on all ranks, with the first one's exit code, or that of the rank that failed. \pre called once, last.
+  int end(const std::optional<Failure>& failure);
+
+ private:
+  friend int as_a_team(const std::function<int(Team&)>& run);
+  enum class Kind : std::uint64_t { begin = 1, ready, go, frames, failed, stop, stopped, end };
+
+  void tell(std::size_t rank, Kind kind, Words words = {});
+  void tell_others(Kind kind, const Words& words = {});
+  /// The next message; nothing until the deadline. \throws Failure when a rank reports one to the first, Stopped when the first says stop.
+  [[nodiscard]] std::optional<Ranks::Message> receive(Clock::time_point deadline);
+  /// The next message of one kind. Frames that come before are kept; every other kind is a defect.
+  [[nodiscard]] Ranks::Message await(Kind kind);
+  /// Forgets everything but the next message of one kind; false when that does not come in time.
+  bool await_only(Kind kind, Clock::time_point deadline);
+  int end_first(const std::optional<Failure>& failure);
+  int end_later(const std::optional<Failure>& failure, bool was_stopped);
+  [[nodiscard]] Clock::time_point soon() const { return Clock::now() + timeout_; }
+
+  std::unique_ptr<Ranks> ranks_;
+  std::chrono::milliseconds timeout_ = optimizers::default_timeout;
+  bool has_begun_ = false;            ///< whether noise may be drawn: from now on nobody is busy with reading
+  std::deque<Ranks::Message> early_;  ///< frames that came while something else was awaited
+};
+
+/// Runs `run` alone, or as one of the ranks that mpirun started. Returns the exit code; where there are several ranks, errors end in it
+/// too, after the first rank has printed one line. \throws what `run` throws when alone; Error{environment} when MPI does not start.
+int as_a_team(const std::function<int(Team&)>& run);
+
+/// The engine that spreads learners over a team, as optimizers::Exchange. Only what it is given is sent: released parameters, the same
+/// bytes to every neighbour, each at most once to a rank.
+class RankExchange {
+ public:
+  /// \throws Error{invalid_argument} for more ranks than learners.
+  RankExchange(Team& team, std::size_t learners);
+
+  [[nodiscard]] std::size_t learners() const noexcept { return learners_; }
+  [[nodiscard]] optimizers::LearnerRange local() const noexcept { return local_; }
+  void exchange(std::uint64_t round, const optimizers::MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed);
+  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters);
+
+ private:
+  [[nodiscard]] std::span<const double> vector_of(std::size_t learner, std::span<const double> parameters) const;
+  /// Waits for the messages of all `awaited` learners. \throws Error{environment} when one does not come in time.
+  void receive_all(std::uint64_t round, std::span<const std::size_t> awaited, std::size_t dimension);
+
+  Team& team_;
+  std::size_t learners_;
+  optimizers::LearnerRange local_;
+  std::optional<optimizers::Inbox> inbox_;  ///< made when the dimension is known
+};
+
+static_assert(optimizers::Exchange<RankExchange>);
+
+}  // namespace surety::cli

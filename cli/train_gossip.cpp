@@ -1,0 +1,331 @@
+// surety train by gossip: learners that own records and exchange parameters, in one process or spread over the ranks of an mpirun. Every
+// rank runs this file; what only the first may do stands behind `team.is_first()`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <concepts>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/best.h>
+#include <surety/accounting/solve.h>
+#include <surety/optimizers/gossip.h>
+#include <surety/optimizers/mixing.h>
+#include <surety/optimizers/model.h>
+
+#include "command.h"
+#include "output.h"
+#include "team.h"
+#include "train_options.h"
+
+namespace surety::cli {
+namespace {
+
+using namespace optimizers;
+
+/// In a path of data: the number of a learner, whose own file it is.
+constexpr std::string_view learner_word = "{learner}";
+
+bool has_file_for_each(const TrainOptions& options) { return options.data.find(learner_word) != std::string::npos; }
+
+TrainOptions of_learner(TrainOptions options, std::size_t learner) {
+  if (const auto place = options.data.find(learner_word); place != std::string::npos) {
+    options.data.replace(place, learner_word.size(), std::to_string(learner));
+  }
+  return options;
+}
+
+std::vector<Edge> read_graph(const std::string& path) {
+  std::ifstream file{path};
+  std::vector<Edge> edges;
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    std::istringstream words{line};
+    Edge edge{};
+    std::string rest;
+    if (line.find('-') != std::string::npos || !(words >> edge.a >> edge.b) || words >> rest) {
+      throw Error{ErrorCode::bad_data,
+                  fmt::format("{}: line {} is '{}', must be the numbers of two learners", path, number, one_line(line))};
+    }
+    edges.push_back(edge);
+  }
+  if (!file.eof()) throw Error{ErrorCode::bad_data, fmt::format("{}: cannot be read", path)};
+  return edges;
+}
+
+Mixing mixing_of(const TrainOptions& options, Count learners) {
+  const std::string topology = options.topology.value_or("matchings");
+  if (options.graph && topology != "graph") throw usage(fmt::format("--graph is for --topology graph, not for {}", topology));
+  if (options.mixing_seed && topology != "matchings")
+    throw usage(fmt::format("--mixing-seed is for --topology matchings, not for {}", topology));
+  if (topology == "complete") return Mixing::complete(learners);
+  if (topology == "ring") return Mixing::ring(learners);
+  if (topology == "torus") return Mixing::torus(learners);
+  if (topology == "hypercube") return Mixing::hypercube(learners);
+  if (topology == "matchings") return Mixing::random_matchings(learners, options.mixing_seed.value_or(0));
+  if (!options.graph) throw usage("--graph is missing: --topology graph needs a file of edges");
+  return Mixing::of_graph(learners, read_graph(*options.graph));
+}
+
+/// The noise of every release, by its one number.
+LearnerNoise noise_of(std::string_view kind, double value) {
+  if (kind == "laplace") return LaplaceNoise{NoiseScale{value}};
+  if (kind == "k-norm") return L2KNormNoise{NoiseScale{value}};
+  return GaussianNoise{NoiseMultiplier{value}};
+}
+
+std::string noise_kind(const TrainOptions& options) {
+  const std::string kind = options.noise.value_or(options.run.delta == 0 ? "k-norm" : "gaussian");
+  if (kind != "laplace" && kind != "k-norm" && kind != "gaussian") {
+    throw usage(fmt::format("--noise is '{}', must be laplace, k-norm or gaussian for gossip", kind));
+  }
+  return kind;
+}
+
+StepRule step_of(const TrainOptions& options) {
+  const double step = options.step_size.value_or(1);
+  const std::string schedule = options.schedule.value_or("inverse-root");
+  if (schedule == "constant") return ConstantStep{StepSize{step}};
+  if (schedule == "inverse-root") return InverseRootStep{StepSize{step}};
+  return InverseStep{Quantity<StepDecayRule>{1 / StepSize{step}.value()}};
+}
+
+template <class O>
+GossipOptions settings_of(const TrainOptions& options, const O& objective, Adjacency adjacency) {
+  if (!options.learners) throw usage("--learners is missing: gossip needs the number of learners");
+  if (!options.records) throw usage("--records is missing: gossip shares the public number of records out among learners");
+  if (!options.radius) throw usage("--radius is missing: gossip keeps its weights in a ball");
+  if (options.steps) throw usage("--steps is not for gossip, whose rounds follow from --records, --learners, --batch-size and --passes");
+  return {.noise = noise_of(noise_kind(options), 1),
+          .records = Count{*options.records},
+          .learners = Count{*options.learners},
+          .batch_size = Count{options.batch_size.value_or(1)},
+          .passes = Count{options.passes.value_or(1)},
+          .adjacency = adjacency,
+          .step = step_of(options),
+          .regularization = Regularization{options.regularization.value_or(0)},
+          .clip = ClippingNorm{options.clip ? *options.clip : objective.gradient_bound(1)}};
+}
+
+std::chrono::milliseconds timeout_of(const TrainOptions& options) {
+  if (!options.timeout) return default_timeout;
+  constexpr double most = 86'400;
+  if (!(*options.timeout >= 0.001 && *options.timeout <= most)) {
+    throw usage(fmt::format("--timeout is {}, must be at least 0.001 and at most {} seconds", *options.timeout, most));
+  }
+  return std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(*options.timeout * 1000))};
+}
+
+/// The features of all learners' records, from the options and the header of one file.
+FeatureMap features_of(const TrainOptions& options, const Source& source) {
+  if (options.data == TextReader::standard_input) throw usage("the data file is -, must be a file: gossip reads its header first");
+  if (const auto* sparse = std::get_if<SparseFeatures>(&source.inputs)) return {.inputs = *sparse};
+  return open_stream(options, source).features;
+}
+
+template <class O>
+Dataset read_encoded(const TrainOptions& options, const Source& source, const FeatureMap& features, const O& objective,
+                     std::size_t records) {
+  const auto found = read(options, source);
+  if (!(found.features == features))
+    throw Error{ErrorCode::bad_data, fmt::format("{}: has other columns than other learners' files", options.data)};
+  if (found.data.size() != records) {
+    throw Error{ErrorCode::bad_data,
+                fmt::format("{}: has {} records, must have the {} that follow from --records", options.data, found.data.size(), records)};
+  }
+  try {
+    return encode_labels(objective, found.data);
+  } catch (const Error& error) {
+    throw Error{error.code(), fmt::format("{}: {}", options.data, error.what())};
+  }
+}
+
+/// The records of this rank's learners: of one file every rank reads all and keeps its own; a learner's own file is opened by its rank
+/// alone.
+template <class O>
+std::vector<Dataset> read_parts(const TrainOptions& options, const Source& source, const FeatureMap& features, const O& objective,
+                                const GossipOptions& settings, LearnerRange local) {
+  if (!has_file_for_each(options)) {
+    return deal_records(read_encoded(options, source, features, objective, static_cast<std::size_t>(settings.records.value())),
+                        settings.learners, local);
+  }
+  std::vector<Dataset> parts;
+  for (std::size_t learner = local.first; learner < local.last; ++learner) {
+    parts.push_back(read_encoded(of_learner(options, learner), source, features, objective,
+                                 records_of_learner(settings.records, settings.learners, learner)));
+  }
+  return parts;
+}
+
+Solution calibrated(const GossipOptions& settings, std::string_view kind, Count features, const Target& target) {
+  const auto event = [&](double value) {
+    auto candidate = settings;
+    candidate.noise = noise_of(kind, value);
+    return plan(candidate, features);
+  };
+  const CostFunctions cost{.delta = [](const Event& e, Epsilon at) { return accounting::quick_delta(e, at); },
+                           .epsilon = [](const Event& e, Delta at) { return accounting::quick_epsilon(e, at); }};
+  return solve(event, target, {.name = kind == "gaussian" ? "noise multiplier" : "scale", .lowest = 0x1p-600, .highest = 0x1p600}, cost);
+}
+
+/// All that must be equal on all ranks, as a text.
+std::string described(const TrainOptions& options, const GossipOptions& settings, const FeatureMap& features, double noise) {
+  std::vector<std::pair<std::size_t, std::size_t>> edges;
+  if (options.graph) {
+    for (const auto& edge : read_graph(*options.graph)) edges.emplace_back(edge.a, edge.b);
+  }
+  return nlohmann::json{{"version", SURETY_VERSION},
+                        {"data", options.data},
+                        {"features", to_json(features)},
+                        {"label", options.label},
+                        {"loss", options.loss},
+                        {"label_bound", options.label_bound.value_or(0)},
+                        {"event", describe(plan(settings, Count{features.features()}))},
+                        {"noise", noise},
+                        {"topology", options.topology.value_or("")},
+                        {"graph", edges},
+                        {"mixing_seed", options.mixing_seed.value_or(0)},
+                        {"schedule", options.schedule.value_or("")},
+                        {"step_size", options.step_size.value_or(1)},
+                        {"regularization", settings.regularization.value()},
+                        {"radius", options.radius.value()},
+                        {"clip", settings.clip.value()},
+                        {"replay_seed", options.run.replay_seed.value_or(0)},
+                        {"is_replayed", options.run.replay_seed.has_value()}}
+      .dump();
+}
+
+struct Report {
+  Solution noise;
+  std::uint64_t run;
+  std::uint64_t rounds;
+  std::size_t ranks;
+};
+
+void print_report(const TrainOptions& options, const Report& report) {
+  const std::string topology = options.topology.value_or("matchings");
+  if (options.json) {
+    print({{"algorithm", options.algorithm},
+           {"loss", options.loss},
+           {"adjacency", options.run.adjacency},
+           {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
+           {"event", describe(report.noise.event)},
+           {"epsilon", json(report.noise.epsilon)},
+           {"delta", options.run.delta},
+           {"noise", noise_kind(options)},
+           {"noise_value", report.noise.value},
+           {"learners", *options.learners},
+           {"topology", topology},
+           {"rounds", report.rounds},
+           {"processes", report.ranks},
+           {"ledger", options.run.ledger},
+           {"run", report.run},
+           {"model", options.model},
+           {"not_private", options.run.replay_seed.has_value()},
+           {"records", *options.records}});
+    return;
+  }
+  const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
+  line("trained", fmt::format("{} loss by {}, {} records of {} learners, {} rounds over {}", options.loss, options.algorithm,
+                              *options.records, *options.learners, report.rounds, topology));
+  if (report.ranks > 1) line("processes", std::to_string(report.ranks));
+  line("adjacency", options.run.adjacency);
+  line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
+  line("noise", fmt::format("{} of {} {}, for each learner in each round", noise_kind(options),
+                            noise_kind(options) == "gaussian" ? "multiplier" : "scale", report.noise.value));
+  line("epsilon", fmt::format("in {} at delta = {}", text(report.noise.epsilon), options.run.delta));
+  line("ledger", fmt::format("{}, run {}", options.run.ledger, report.run));
+  line("model", options.model);
+  if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
+}
+
+/// The mean over learners, at the first rank, of what each learned over the last half of the rounds.
+template <class O, class Engine, class Owner>
+std::vector<double> learn(const std::vector<Dataset>& parts, const O& objective, Radius radius, const GossipOptions& settings,
+                          Mixing& mixing, Engine engine, Owner&& owner, RunBits& bits) {
+  const auto run = [&](auto learner_bits) {
+    NoisyLearnerReleaser releaser{std::forward<Owner>(owner), learner_bits};
+    const auto result = gossip(parts, objective, L2Ball{radius}, settings, mixing, engine, releaser);
+    const auto all = engine.gather(result.mean);
+    return all.empty() ? all : mean_vector(all, parts.front().features());
+  };
+  return bits.with([&](auto& source) {
+    if constexpr (std::same_as<std::remove_reference_t<decltype(source)>, mechanisms::ReplayBits>) {
+      return run(ReplayedLearnerBits{source, engine.local()});
+    } else {
+      return run(SharedBits{source});
+    }
+  });
+}
+
+template <class O>
+int train_learners(const TrainOptions& options, const O& objective, Team& team) {
+  const Target target = options.run.target();
+  auto settings = settings_of(options, objective, target.adjacency);
+  team.set_timeout(timeout_of(options));
+  const Radius radius{*options.radius};
+  const LearnerRange local = part_of_node(static_cast<std::size_t>(settings.learners.value()), team.size(), team.rank());
+  Mixing mixing = mixing_of(options, settings.learners);
+  const auto kind = noise_kind(options);
+  const auto source = source_of(options);
+  const auto features = features_of(of_learner(options, local.first), source);
+  const Count dimension{features.features()};
+  const GossipPass shape = pass(settings, dimension);
+  RunBits bits{options.run.replay_seed};
+  const auto train = [&](auto engine, auto&& owner, const std::vector<Dataset>& parts) {
+    return learn(parts, objective, radius, settings, mixing, std::move(engine), std::forward<decltype(owner)>(owner), bits);
+  };
+
+  if (!team.is_first()) {
+    const double noise = team.await_begin();
+    settings.noise = noise_of(kind, noise);
+    const auto parts = read_parts(options, source, features, objective, settings, local);
+    team.report_ready(described(options, settings, features, noise));
+    team.await_go();
+    static_cast<void>(train(RankExchange{team, mixing.learners()}, ChargedByFirstNode{}, parts));
+    return exit_code::fine;
+  }
+
+  for (std::size_t learner = local.first; learner < (has_file_for_each(options) ? local.last : local.first + 1); ++learner) {
+    require_distinct_files(of_learner(options, learner));
+  }
+  const auto noise = calibrated(settings, kind, dimension, target);
+  settings.noise = noise_of(kind, noise.value);
+  settings.progress = progress_bar(settings.passes.value() * shape.rounds);
+  const auto planned = options.run.plan(noise.event, fmt::format("{}, {} loss", options.algorithm, options.loss));
+  options.run.check(planned);
+  team.begin(noise.value);
+  const auto parts = read_parts(options, source, features, objective, settings, local);
+  team.await_ready(described(options, settings, features, noise.value));
+
+  ModelFile model_file{options.model, features};
+  auto reservation = options.run.reserve(planned);
+  team.go();
+  auto weights = team.size() == 1 ? train(InProcessExchange{mixing.learners()}, reservation, parts)
+                                  : train(RankExchange{team, mixing.learners()}, reservation, parts);
+  model_file.commit({.loss = std::string{O::name},
+                     .label = source.label,
+                     .features = features,
+                     .weights = std::move(weights),
+                     .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value()}});
+  reservation.settle(accounting::Stopping::data_independent);
+  print_report(options,
+               {.noise = noise, .run = reservation.id().value, .rounds = settings.passes.value() * shape.rounds, .ranks = team.size()});
+  return exit_code::fine;
+}
+
+}  // namespace
+
+int train_by_gossip(const TrainOptions& options, Team& team) {
+  return with_objective(options, [&](const auto& objective) { return train_learners(options, objective, team); });
+}
+
+}  // namespace surety::cli

@@ -1,0 +1,236 @@
+// surety under mpirun: the same parameters however learners are spread, one line of error, and a ledger that keeps what was reserved when a
+// rank is killed, stopped or fails. Refused runs are started with --quiet, or mpirun adds words of its own to ours.
+#include <sys/stat.h>
+
+#include <chrono>
+#include <thread>
+
+#include "surety_process.h"
+
+namespace surety_test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Words launcher(int ranks) { return {SURETY_MPIRUN, "--quiet", "-n", std::to_string(ranks)}; }
+
+class Mpirun : public CommandTest {
+ protected:
+  Mpirun() {
+    // As root in a container with fewer processors than ranks.
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+  }
+
+  /// Seven learners share 60 records, and noise is replayed.
+  [[nodiscard]] Words words(const std::string& name) const {
+    return {"train",         path("small.csv"),
+            "--label",       "label>0",
+            "--algorithm",   "gossip",
+            "--learners",    "7",
+            "--records",     "60",
+            "--radius",      "2",
+            "--epsilon",     "1",
+            "--delta",       "1e-5",
+            "--ledger",      path(name + ".db"),
+            "--model",       path(name + ".json"),
+            "--replay-seed", "5"};
+  }
+  /// A run that lasts until it is ended.
+  [[nodiscard]] Words endless() const { return words("run") + Words{"--passes", "10000000", "--topology", "complete"}; }
+
+  static Outcome run(const Words& arguments, int ranks) { return Process{arguments, {.launcher = launcher(ranks)}}.finish(); }
+
+  /// Exactly one line, and `words` in it.
+  static void expect_one_line(const Outcome& outcome, int code, const Words& words) {
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    EXPECT_TRUE(is_one_error_line(outcome.err)) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    for (const auto& word : words) EXPECT_NE(outcome.err.find(word), std::string::npos) << outcome.err << "without: " << word;
+  }
+
+  /// The process that is this rank of the mpirun.
+  static pid_t rank_of(const Process& mpirun, int rank) {
+    const auto end = Clock::now() + std::chrono::minutes{1};
+    const std::string wanted = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
+    while (Clock::now() < end) {
+      const std::string id = std::to_string(mpirun.id());
+      std::istringstream children{contents("/proc/" + id + "/task/" + id + "/children")};
+      for (pid_t child = 0; children >> child;) {
+        const auto environment = contents("/proc/" + std::to_string(child) + "/environ");
+        if (environment.find(wanted + '\0') != std::string::npos) return child;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+    throw std::runtime_error{"the rank does not come"};
+  }
+
+  [[nodiscard]] nlohmann::json runs_now() const {
+    const auto listed = Process{{"ledger", "list", path("run.db"), "--json"}}.finish();
+    return listed.code == 0 ? listed.json()["runs"] : nlohmann::json::array();
+  }
+
+  void wait_for_the_charge() const {
+    const auto end = Clock::now() + std::chrono::minutes{1};
+    while (runs_now().empty()) {
+      ASSERT_LT(Clock::now(), end) << "nothing is charged";
+      std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
+  }
+
+  /// The ledger holds one run, which is charged in full.
+  void expect_the_full_charge() const {
+    EXPECT_EQ(runs_in(path("run.db")), 1U);
+    const auto shown = surety({"ledger", "show", path("run.db"), "1", "--json"}).json();
+    EXPECT_EQ(shown["state"], "reserved");
+    EXPECT_EQ(shown["charged"], shown["plan"]);
+    EXPECT_FALSE(std::filesystem::exists(path("run.json")));
+  }
+};
+
+TEST_F(Mpirun, GivesTheSameParametersToTheLastBitOnAnyNumberOfRanks) {
+  static_cast<void>(small_data(60));
+  for (const Words& extra :
+       std::vector<Words>{{"--passes", "3", "--batch-size", "2"}, {"--topology", "ring", "--delta", "0", "--noise", "k-norm"}}) {
+    Words base = words("alone") + extra;
+    if (extra[0] == "--topology")
+      base.erase(std::find(base.begin(), base.end(), "--delta"), std::find(base.begin(), base.end(), "--delta") + 2);
+    const auto alone = surety(base);
+    ASSERT_EQ(alone.code, 0) << alone.err;
+    const auto model = contents(path("alone.json"));
+    ASSERT_GT(model.size(), 100U);
+    for (const int ranks : extra[0] == "--passes" ? std::vector<int>{1, 2, 3, 4} : std::vector<int>{4}) {
+      const std::string name = "on" + std::to_string(ranks);
+      auto arguments = base;
+      for (auto& word : arguments) {
+        if (word == path("alone.db")) word = path(name + ".db");
+        if (word == path("alone.json")) word = path(name + ".json");
+      }
+      const auto outcome = run(arguments, ranks);
+      ASSERT_EQ(outcome.code, 0) << outcome.err;
+      EXPECT_EQ(outcome.err, "");
+      EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'),
+                std::count(alone.out.begin(), alone.out.end(), '\n') + (ranks > 1 ? 1 : 0))
+          << outcome.out;
+      EXPECT_EQ(contents(path(name + ".json")), model) << ranks << " ranks";
+      // One charge, the same as of one process, and settled.
+      const auto shown = surety({"ledger", "show", path(name + ".db"), std::to_string(runs_in(path(name + ".db"))), "--json"}).json();
+      EXPECT_EQ(shown["state"], "settled");
+      EXPECT_EQ(shown["charged"], shown["plan"]);
+      std::filesystem::remove(path(name + ".db"));
+    }
+    std::filesystem::remove(path("alone.db"));
+  }
+}
+
+TEST_F(Mpirun, RefusesInOneLineOnAllRanks) {
+  static_cast<void>(small_data(60));
+  expect_one_line(run(words("run") + Words{"--topology", "hypercube"}, 3), 2, {"learners is 7", "power of two"});
+  expect_one_line(run(words("run") + Words{"--learn"}, 3), 2, {"--learn"});
+  expect_one_line(run(words("run"), 8), 2, {"number of nodes is 8", "at most 7"});
+  auto descent = train(path("small.csv"));
+  expect_one_line(run(descent, 2), 2, {"2 processes", "must be one"});
+  EXPECT_FALSE(std::filesystem::exists(path("run.db")));
+
+  ASSERT_EQ(surety({"ledger", "create", path("run.db"), "--adjacency", "replace-one", "--epsilon", "0.5", "--delta", "1e-5", "--filter",
+                    "gaussian"})
+                .code,
+            0);
+  expect_one_line(run(words("run"), 4), 1, {"0.5"});
+  EXPECT_EQ(runs_in(path("run.db")), 0U);
+  EXPECT_FALSE(std::filesystem::exists(path("run.json")));
+}
+
+// A learner's own file is opened by its rank alone, and what that rank finds in it reaches the first before anything is charged.
+TEST_F(Mpirun, HearsOfTheErrorsOfLaterRanks) {
+  for (std::size_t i = 0; i < 4; ++i) write(path("of" + std::to_string(i)), "+1 1:1\n-1 2:1\n");
+  write(path("of3"), "+1 1:1\n-1 zwei:1\n");
+  Words arguments{"train",         path("of{learner}"),
+                  "--format",      "libsvm",
+                  "--features",    "2",
+                  "--algorithm",   "gossip",
+                  "--learners",    "4",
+                  "--records",     "8",
+                  "--radius",      "1",
+                  "--epsilon",     "1",
+                  "--delta",       "1e-5",
+                  "--ledger",      path("run.db"),
+                  "--model",       path("run.json"),
+                  "--replay-seed", "1"};
+  expect_one_line(run(arguments, 2), 3, {"rank 1", "of3", "zwei"});
+  EXPECT_FALSE(std::filesystem::exists(path("run.db")));
+  write(path("of3"), "+1 1:1\n-1 1:1\n");
+  ASSERT_EQ(run(arguments, 2).code, 0);
+  EXPECT_EQ(runs_in(path("run.db")), 1U);
+}
+
+// Held by a pipe without data the rank is killed before the run is reserved, so nothing is charged.
+TEST_F(Mpirun, ChargesNothingWhenARankIsKilledBeforeTheReservation) {
+  for (std::size_t i = 0; i < 3; ++i) write(path("of" + std::to_string(i)), "+1 1:1\n-1 2:1\n");
+  ASSERT_EQ(mkfifo(path("of3").c_str(), 0600), 0);
+  Process mpirun{
+      {"train",    path("of{learner}"), "--format", "libsvm",        "--features", "2",         "--algorithm", "gossip",  "--learners",
+       "4",        "--records",         "8",        "--radius",      "1",          "--epsilon", "1",           "--delta", "1e-5",
+       "--ledger", path("run.db"),      "--model",  path("run.json")},
+      {.launcher = launcher(2)}};
+  const pid_t later = rank_of(mpirun, 1);
+  // It reads the pipe once a writer can open it.
+  const auto end = Clock::now() + std::chrono::minutes{1};
+  int writer = -1;
+  while ((writer = open(path("of3").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
+    ASSERT_LT(Clock::now(), end);
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  }
+  ASSERT_EQ(::kill(later, SIGKILL), 0);
+  const auto outcome = mpirun.finish();
+  close(writer);
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(!std::filesystem::exists(path("run.db")) || runs_in(path("run.db")) == 0);
+  EXPECT_FALSE(std::filesystem::exists(path("run.json")));
+}
+
+TEST_F(Mpirun, KeepsTheFullChargeWhenARankIsKilled) {
+  static_cast<void>(small_data(60));
+  for (const int killed : {2, 0}) {
+    Process mpirun{endless(), {.launcher = launcher(3)}};
+    const pid_t rank = rank_of(mpirun, killed);
+    ASSERT_NO_FATAL_FAILURE(wait_for_the_charge());
+    const auto begin = Clock::now();
+    ASSERT_EQ(::kill(rank, SIGKILL), 0);
+    const auto outcome = mpirun.finish();
+    EXPECT_EQ(outcome.code, 137) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds{20}) << "mpirun hangs";
+    expect_the_full_charge();
+    std::filesystem::remove(path("run.db"));
+  }
+}
+
+// A rank that does not answer, but lives: the others wait for the timeout, then say which learner is missing, and all end.
+TEST_F(Mpirun, EndsWhenARankNoLongerAnswers) {
+  static_cast<void>(small_data(60));
+  for (const int stopped : {1, 0}) {
+    Process mpirun{endless() + Words{"--timeout", "1"}, {.launcher = launcher(2)}};
+    const pid_t rank = rank_of(mpirun, stopped);
+    ASSERT_NO_FATAL_FAILURE(wait_for_the_charge());
+    const auto begin = Clock::now();
+    ASSERT_EQ(::kill(rank, SIGSTOP), 0);
+    const auto outcome = mpirun.finish();
+    EXPECT_EQ(outcome.code, 5) << outcome.err;
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds{20}) << "mpirun hangs";
+    EXPECT_EQ(outcome.out, "");
+    // MPI_Abort may add lines of its own; of ours there is one.
+    const std::string ours = "surety: error: ";
+    EXPECT_NE(outcome.err.find(ours), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find(ours), outcome.err.rfind(ours)) << outcome.err;
+    EXPECT_NE(outcome.err.find("within 1 s"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find(stopped == 1 ? "learner 4" : "learner 0"), std::string::npos) << outcome.err;
+    expect_the_full_charge();
+    std::filesystem::remove(path("run.db"));
+  }
+}
+
+}  // namespace
+}  // namespace surety_test
