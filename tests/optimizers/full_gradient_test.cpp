@@ -60,10 +60,10 @@ TEST(NoisyFullGradient, DoesNotDependOnThreads) {
   }
   const Dataset many = Dataset::dense(3, values, labels);
   const std::vector<double> weights{0.1, -2, 0.3};
-  const auto by = [&](std::uint64_t threads) {
+  const auto by = [&](std::size_t threads) {
     ExactReleaser exact;
     auto settings = options(Adjacency::replace_one);
-    settings.threads = Count{threads};
+    settings.threads = threads;
     NoisyFullGradient gradient{many, LogisticLoss{}, settings, exact};
     return gradient(weights);
   };
