@@ -10,13 +10,16 @@ namespace surety::accounting {
 namespace {
 
 RunAudit audit_run(Run run) {
-  RunAudit result{.run = std::move(run), .epsilon = std::nullopt, .kept = std::nullopt};
+  RunAudit result{.run = std::move(run), .epsilon = std::nullopt, .delta = std::nullopt, .kept = std::nullopt};
   if (const auto& promise = result.run.plan.promise) {
     const auto charged = result.run.charged();
     result.epsilon = charged ? best_epsilon(*charged, promise->delta).value : Enclosure{0, 0};
-    const bool meets = !charged || best_delta(*charged, promise->epsilon).value.upper <= promise->delta.value();
-    result.kept = meets && !result.run.plan.not_private;
-    if (charged && result.run.plan.not_private) result.epsilon->upper = std::numeric_limits<double>::infinity();
+    result.delta = charged ? best_delta(*charged, promise->epsilon).value : Enclosure{0, 0};
+    result.kept = result.delta->upper <= promise->delta.value() && !result.run.plan.not_private;
+    if (charged && result.run.plan.not_private) {
+      result.epsilon->upper = std::numeric_limits<double>::infinity();
+      result.delta->upper = 1;
+    }
   }
   return result;
 }

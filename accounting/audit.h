@@ -17,6 +17,7 @@ namespace surety::accounting {
 struct RunAudit {
   Run run;
   std::optional<Enclosure> epsilon;  ///< cost of what is charged, at the promise's delta, as Audit::epsilon; nothing without a promise
+  std::optional<Enclosure> delta;    ///< likewise, at the promise's epsilon
   std::optional<bool> kept;          ///< nothing without a promise
 };
 

@@ -1,12 +1,14 @@
-// surety audit: what a ledger proves.
+// surety audit: what a ledger proves, or whether a claim about an event holds.
 #include <fmt/format.h>
 
 #include <memory>
 #include <optional>
 
 #include <surety/accounting/audit.h>
+#include <surety/accounting/best.h>
 
 #include "command.h"
+#include "event_options.h"
 #include "output.h"
 #include "validators.h"
 
@@ -15,6 +17,7 @@ namespace {
 
 struct AuditOptions {
   std::string ledger;
+  EventOptions event;
   double delta = 0;
   std::optional<double> epsilon;
   bool json = false;
@@ -41,6 +44,7 @@ nlohmann::json run_json(const accounting::RunAudit& audited) {
   if (run.plan.promise) {
     result["promise"] = target_json(*run.plan.promise);
     result["epsilon"] = json(*audited.epsilon);
+    result["delta"] = json(*audited.delta);
     result["kept"] = *audited.kept;
   }
   return result;
@@ -57,8 +61,8 @@ void print_report(const AuditOptions& options, const accounting::Audit& report, 
     fmt::print("run {:<8} {}  {}\n", run.id.value, run.created, one_line(run.plan.note));
     fmt::print("  charged    {} ({})\n", describe_or_nothing(run.charged()), state_of(run));
     if (const auto& promise = run.plan.promise) {
-      fmt::print("  promise    epsilon = {} at delta = {}: {}, epsilon in {}\n", promise->epsilon, promise->delta,
-                 *audited.kept ? "kept" : "BROKEN", text(*audited.epsilon));
+      fmt::print("  promise    epsilon = {} at delta = {}: {}, epsilon in {}, delta in {}\n", promise->epsilon, promise->delta,
+                 *audited.kept ? "kept" : "BROKEN", text(*audited.epsilon), text(*audited.delta));
     }
     if (run.plan.not_private) fmt::print("  NOT PRIVATE: its noise was replayed from a known seed\n");
   }
@@ -75,7 +79,45 @@ void print_report(const AuditOptions& options, const accounting::Audit& report, 
                   : (report.not_private ? "NOT PRIVATE: noise was replayed from a known seed" : "a promise is BROKEN"));
 }
 
+/// A claim about an event, as a paper or a program makes it: what it really costs at both numbers of the claim.
+int audit_claim(const AuditOptions& options) {
+  if (!options.epsilon)
+    throw Error{ErrorCode::invalid_argument, "--event needs --epsilon: the claim to be audited is at --epsilon and --delta"};
+  if (options.event.adjacency.empty()) throw Error{ErrorCode::invalid_argument, "--event needs --adjacency"};
+  const Event event = options.event.parse();
+  const Target claim{.epsilon = Epsilon{*options.epsilon}, .delta = Delta{options.delta}, .adjacency = event.adjacency()};
+  const auto by_delta = accounting::best_epsilon(event, claim.delta);
+  const auto epsilon = by_delta.value;
+  const auto delta = accounting::best_delta(event, claim.epsilon).value;
+  const bool kept = delta.upper <= claim.delta.value() || epsilon.upper <= claim.epsilon.value();
+  const bool refuted = delta.lower > claim.delta.value() || epsilon.lower > claim.epsilon.value();
+  if (options.json) {
+    print({{"event", describe(event)},
+           {"adjacency", name(event.adjacency())},
+           {"claim", target_json(claim)},
+           {"epsilon", json(epsilon)},
+           {"delta", json(delta)},
+           {"accountant", by_delta.accountant},
+           {"kept", kept},
+           {"refuted", refuted}});
+    return kept ? exit_code::fine : exit_code::broken;
+  }
+  fmt::print("{:<12} {}\n", "event", describe(event));
+  fmt::print("{:<12} {}\n", "adjacency", name(event.adjacency()));
+  fmt::print("{:<12} epsilon = {} at delta = {}\n", "claim", claim.epsilon, claim.delta);
+  fmt::print("{:<12} in {} at delta = {} by {}\n", "epsilon", text(epsilon), claim.delta, by_delta.accountant);
+  fmt::print("{:<12} in {} at epsilon = {}\n", "delta", text(delta), claim.epsilon);
+  fmt::print("{:<12} {}\n", "verdict",
+             kept      ? "the claim is kept"
+             : refuted ? "the claim is BROKEN: some data sets cost more"
+                       : "the claim is not proved: the bounds lie on both sides of it");
+  return kept ? exit_code::fine : exit_code::broken;
+}
+
 int audit(const AuditOptions& options) {
+  if (!options.event.event.empty()) return audit_claim(options);
+  if (options.ledger.empty()) throw Error{ErrorCode::invalid_argument, "what is audited is missing: a ledger's file, or --event"};
+  if (!options.event.adjacency.empty()) throw Error{ErrorCode::invalid_argument, "--adjacency goes with --event: a ledger has its own"};
   const Delta delta{options.delta};
   const auto report = accounting::audit(accounting::Ledger::open(options.ledger), delta);
   const bool kept = report.kept && (!options.epsilon || report.epsilon.upper <= Epsilon{*options.epsilon}.value());
@@ -111,17 +153,24 @@ int audit(const AuditOptions& options) {
 }  // namespace
 
 void add_audit(CLI::App& app, Action& chosen) {
-  auto& command = *app.add_subcommand("audit", "Report what a ledger proves, and whether its runs kept their promises");
+  auto& command = *app.add_subcommand(
+      "audit", "Report what a ledger proves and whether its runs kept their promises, or whether a claim about an event holds");
   const auto options = std::make_shared<AuditOptions>();
-  command.add_option("ledger", options->ledger, "The ledger's file")->required();
+  auto* ledger = command.add_option("ledger", options->ledger, "The ledger's file");
+  options->event.add_optional_to(command)->excludes(ledger);
   command.add_option("--delta", options->delta, "Report epsilon at this delta")->check(number())->required();
-  command.add_option("--epsilon", options->epsilon, "Also require that everything together costs at most this epsilon")->check(number());
+  command
+      .add_option("--epsilon", options->epsilon,
+                  "Also require that everything together costs at most this epsilon; with --event, what is claimed")
+      ->check(number());
   command.add_flag("--json", options->json, "Print one JSON object");
   command.footer(
-      "The ledger is all that is read. Exit code 1 when a promise is broken.\n"
+      "The ledger is all that is read. Exit code 1 when a promise is broken, and when a claim is not kept.\n"
       "Examples:\n"
       "  surety audit run.db --delta 1e-5\n"
-      "  surety audit run.db --delta 1e-5 --epsilon 2 --json");
+      "  surety audit run.db --delta 1e-5 --epsilon 2 --json\n"
+      "  surety audit --event 'repeat(75000, without_replacement(200000, 1, gaussian(0.0045)))' --adjacency replace-one --epsilon 0.2 "
+      "--delta 1e-3");
   command.callback([options, &chosen] { chosen = [options] { return audit(*options); }; });
 }
 

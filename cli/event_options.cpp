@@ -4,11 +4,15 @@
 
 namespace surety::cli {
 
+CLI::Option* EventOptions::add_optional_to(CLI::App& command) {
+  command.add_option("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out");
+  return command.add_option("--event", event,
+                            "What is released, such as repeat(100, gaussian(40)): the words are in the README; or its JSON form");
+}
+
 void EventOptions::add_to(CLI::App& command) {
-  command
-      .add_option("--event", event, "What is released, such as repeat(100, gaussian(40)): the words are in the README; or its JSON form")
-      ->required();
-  command.add_option("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out")->required();
+  add_optional_to(command)->required();
+  command.get_option("--adjacency")->required();
 }
 
 Event EventOptions::parse(const std::map<std::string, double>& values) const {

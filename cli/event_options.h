@@ -14,6 +14,8 @@ struct EventOptions {
   std::string adjacency;
 
   void add_to(CLI::App& command);
+  /// The same where an event is one of several things to ask about. \return the option --event.
+  CLI::Option* add_optional_to(CLI::App& command);
   /// The event, with `values` for its names. \throws Error{invalid_argument}, also when a JSON event says another adjacency.
   [[nodiscard]] Event parse(const std::map<std::string, double>& values = {}) const;
 };

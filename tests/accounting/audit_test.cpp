@@ -68,6 +68,20 @@ TEST_F(AuditTest, ALittleLessNoiseThanPromisedIsABrokenPromise) {
   EXPECT_FALSE(report.kept);
 }
 
+// Noise as a paper prints it for steps on one of 200,000 records: 75,000 of them draw a record with probability 0.313, and show it.
+TEST_F(AuditTest, NoiseThatShowsEveryDrawnRecordBreaksItsPromise) {
+  const auto step = sampled_without_replacement(Batches{Count{200'000}, Count{1}}, gaussian(NoiseMultiplier{0.0045}, adjacency));
+  run({.event = repeated(Count{75'000}, step), .promise = target(0.2, 1e-3)});
+  const auto report = audit(ledger_, Delta{1e-3});
+  const auto& audited = report.runs.front();
+  EXPECT_FALSE(*audited.kept);
+  EXPECT_FALSE(report.kept);
+  EXPECT_NEAR(audited.delta->lower, 0.3127, 1e-4);
+  EXPECT_NEAR(audited.delta->upper, 0.3127, 1e-4);
+  EXPECT_NEAR(audited.epsilon->lower, 74'630, 20);
+  EXPECT_NEAR(audited.epsilon->upper, 74'630, 20);
+}
+
 TEST_F(AuditTest, EachRunIsHeldToItsOwnPromise) {
   run({.event = noise(100, 1), .promise = target(0.5, 1e-5)});
   run({.event = noise(1, 1), .promise = target(0.5, 1e-5)});

@@ -100,6 +100,32 @@ TEST(Participation, EnclosesTheTruthOfAFewBatches) {
   EXPECT_GT(narrow, cases / 4);
 }
 
+// To the last digits: what each of the terms of the upper bound covers is small.
+TEST(Participation, EnclosesTheCurveOfOneBatch) {
+  long double nearest = 1;
+  for (double rate = 0.5; rate > 1e-4; rate /= 9) {
+    for (double multiplier = 0.2; multiplier > 0.05; multiplier /= 1.5) {
+      for (double epsilon = 1e-3; epsilon < 1 / multiplier / multiplier; epsilon *= 1.8) {
+        const long double truth = batch(rate, 1 / static_cast<long double>(multiplier), epsilon, true);
+        const auto found = delta(Participation{}, poisson(1, rate, multiplier), Epsilon{epsilon});
+        EXPECT_LE(found.lower, truth * (1 + 1e-14L)) << rate << ' ' << multiplier << ' ' << epsilon;
+        EXPECT_GE(found.upper, truth * (1 - 1e-14L)) << rate << ' ' << multiplier << ' ' << epsilon;
+        nearest = std::min(nearest, found.upper / truth - 1);
+      }
+    }
+  }
+  EXPECT_LT(nearest, 1e-7);
+}
+
+// Where every draw shows, delta is the probability that the record is drawn at all.
+TEST(Participation, CountsEveryNumberOfDraws) {
+  const long double drawn = -std::expm1(75'000 * std::log1p(-1 / 200'000.0L));
+  const auto found = delta(Participation{}, fixed(75'000, 200'000, 1e-4), Epsilon{0.2});
+  EXPECT_LE(found.lower, drawn);
+  EXPECT_GE(found.upper, drawn);
+  EXPECT_LT(found.width(), 1e-11);
+}
+
 // With rate 1/2 and one batch every term has its weight: the curve is q delta_G(log(1 + (e^epsilon - 1) / q)).
 TEST(Participation, IsNarrowWhereTheNoiseIsSmall) {
   for (const double multiplier : {0.1, 0.03, 0.01, 0.001}) {

@@ -109,6 +109,31 @@ TEST_F(LedgerCommand, AuditsTwoRunsTogetherAndAgainstWhatIsAsked) {
   EXPECT_EQ(surety({"audit", path("run.db"), "--delta", "0", "--json"}).json()["epsilon"]["upper"], "infinity");
 }
 
+TEST_F(LedgerCommand, AuditsAClaimAboutAnEvent) {
+  const auto claim = [](const std::string& event, const std::string& epsilon) {
+    return Words{"audit", "--event", event, "--adjacency", "replace-one", "--epsilon", epsilon, "--delta", "1e-3"};
+  };
+  const auto printed = claim("repeat(75000, without_replacement(200000, 1, gaussian(0.0045)))", "0.2");
+  const auto broken = surety(printed + Words{"--json"});
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_EQ(broken.json()["kept"], false);
+  EXPECT_EQ(broken.json()["refuted"], true);
+  EXPECT_NEAR(broken.json()["delta"]["lower"].get<double>(), 0.3127, 1e-4);
+  EXPECT_NEAR(broken.json()["delta"]["upper"].get<double>(), 0.3127, 1e-4);
+  EXPECT_NE(surety(printed).out.find("BROKEN"), std::string::npos);
+  EXPECT_EQ(surety(claim("repeat(100, gaussian(50))", "1")).code, 0);
+  EXPECT_NE(surety(claim("repeat(100, gaussian(50))", "1")).out.find("the claim is kept"), std::string::npos);
+  // An upper bound alone neither keeps nor refutes it.
+  const auto open = surety(claim("zcdp(0.1)", "0.3") + Words{"--json"});
+  EXPECT_EQ(open.code, 1);
+  EXPECT_EQ(open.json()["refuted"], false);
+  expect_refused({"audit", "--delta", "1e-3"}, 2, {"ledger", "--event"});
+  expect_refused({"audit", "--event", "gaussian(1)", "--delta", "1e-3", "--epsilon", "1"}, 2, {"--adjacency"});
+  expect_refused({"audit", "--event", "gaussian(1)", "--adjacency", "replace-one", "--delta", "1e-3"}, 2, {"--epsilon"});
+  expect_refused(audit() + Words{"--adjacency", "replace-one"}, 2, {"--adjacency", "--event"});
+  expect_refused(audit() + Words{"--event", "gaussian(1)"}, 2, {"--event"});
+}
+
 TEST_F(LedgerCommand, RefusesWhatIsNoIntactLedger) {
   ASSERT_EQ(surety(train(small_data())).code, 0);
   const auto good = contents(path("run.db"));
