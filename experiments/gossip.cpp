@@ -271,8 +271,8 @@ std::string number(double value) { return std::isinf(value) ? "none" : fmt::form
 template <class Make>
 void report(const std::string& title, const std::string& text_before, const std::vector<Noise>& noises, std::uint64_t seeds, Make make) {
   std::vector<Setting> settings;
-  for (const std::uint64_t learners : {1, 4, 64}) {
-    for (const std::uint64_t batch : {1, 5}) {
+  for (const std::uint64_t learners : {1U, 4U, 64U}) {
+    for (const std::uint64_t batch : {1U, 5U}) {
       settings.push_back({learners, std::numeric_limits<double>::infinity(), batch, Noise::none});
       for (const Noise noise : noises) {
         for (const double epsilon : {1.0, 0.1, 0.01}) settings.push_back({learners, epsilon, batch, noise});
@@ -340,7 +340,7 @@ void report_printed() {
   const auto z = calibrate([](NoiseMultiplier m) { return gaussian(m, adjacency); },
                            {.epsilon = Epsilon{1}, .delta = Delta{delta}, .adjacency = adjacency})
                      .value;
-  for (const std::uint64_t count : {1, 5, 20}) {
+  for (const std::uint64_t count : {1U, 5U, 20U}) {
     GossipOptions options{.noise = GaussianNoise{z}, .records = Count{640}, .learners = Count{64}, .passes = Count{count}};
     const double gaussian_cost = accounting::best_epsilon(plan(options, Count{10}), Delta{delta}).value.upper;
     options.noise = L2KNormNoise{NoiseScale{1}};
@@ -379,7 +379,7 @@ void report_speed() {
   Table table{{"noise", "batch 1", "batch 5"}};
   for (const Noise noise : {Noise::none, Noise::laplace, Noise::k_norm, Noise::gaussian}) {
     std::vector<std::string> cells{std::string{name(noise)}};
-    for (const std::uint64_t batch : {1, 5}) {
+    for (const std::uint64_t batch : {1U, 5U}) {
       const auto start = std::chrono::steady_clock::now();
       static_cast<void>(measure(instance, 0, {64, 1, batch, noise}, 1));
       cells.push_back(fmt::format("{:.2f}", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
