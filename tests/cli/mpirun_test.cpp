@@ -145,6 +145,18 @@ TEST_F(Mpirun, RefusesInOneLineOnAllRanks) {
   EXPECT_FALSE(std::filesystem::exists(path("run.json")));
 }
 
+// mpirun can start ranks with different words. What differs is found before anything is charged, and nobody waits for a rank that has
+// ended.
+TEST_F(Mpirun, RefusesRanksWithDifferentOptions) {
+  static_cast<void>(small_data(60));
+  const Words second{":", "-n", "1", SURETY_COMMAND};
+  const auto other = [&](const Words& words_of_second) { return run(words("run") + second + words_of_second, 1); };
+  expect_one_line(other(words("run") + Words{"--passes", "2"}), 2, {"rank 1 is about to run something else"});
+  expect_one_line(other(words("run") + Words{"--topology", "hypercube"}), 2, {"rank 1: learners is 7", "power of two"});
+  expect_one_line(other(words("run") + Words{"--no-such-word"}), 2, {"--no-such-word"});
+  EXPECT_FALSE(std::filesystem::exists(path("run.db")));
+}
+
 // A learner's own file is opened by its rank alone, and what that rank finds in it reaches the first before anything is charged.
 TEST_F(Mpirun, HearsOfTheErrorsOfLaterRanks) {
   for (std::size_t i = 0; i < 4; ++i) write(path("of" + std::to_string(i)), "+1 1:1\n-1 2:1\n");
