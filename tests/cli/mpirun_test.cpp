@@ -135,6 +135,10 @@ TEST_F(Mpirun, RefusesInOneLineOnAllRanks) {
   auto descent = train(path("small.csv"));
   expect_one_line(run(descent, 2), 2, {"2 processes", "must be one"});
   EXPECT_FALSE(std::filesystem::exists(path("run.db")));
+  // Found by the reservation alone, when all ranks have read their data.
+  auto nowhere = words("run");
+  *(std::find(nowhere.begin(), nowhere.end(), "--ledger") + 1) = path("no/such/run.db");
+  expect_one_line(run(nowhere, 3), 5, {"no/such/run.db"});
 
   ASSERT_EQ(surety({"ledger", "create", path("run.db"), "--adjacency", "replace-one", "--epsilon", "0.5", "--delta", "1e-5", "--filter",
                     "gaussian"})
