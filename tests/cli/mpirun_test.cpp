@@ -135,6 +135,10 @@ TEST_F(Mpirun, RefusesInOneLineOnAllRanks) {
   auto descent = train(path("small.csv"));
   expect_one_line(run(descent, 2), 2, {"2 processes", "must be one"});
   EXPECT_FALSE(std::filesystem::exists(path("run.db")));
+  // Found by the reservation alone, when all ranks have read their data.
+  auto nowhere = words("run");
+  *(std::find(nowhere.begin(), nowhere.end(), "--ledger") + 1) = path("no/such/run.db");
+  expect_one_line(run(nowhere, 3), 5, {"no/such/run.db"});
 
   ASSERT_EQ(surety({"ledger", "create", path("run.db"), "--adjacency", "replace-one", "--epsilon", "0.5", "--delta", "1e-5", "--filter",
                     "gaussian"})
@@ -143,6 +147,18 @@ TEST_F(Mpirun, RefusesInOneLineOnAllRanks) {
   expect_one_line(run(words("run"), 4), 2, {"no filter of kind gaussian"});
   EXPECT_EQ(runs_in(path("run.db")), 0U);
   EXPECT_FALSE(std::filesystem::exists(path("run.json")));
+}
+
+// mpirun can start ranks with different words. What differs is found before anything is charged, and nobody waits for a rank that has
+// ended.
+TEST_F(Mpirun, RefusesRanksWithDifferentOptions) {
+  static_cast<void>(small_data(60));
+  const Words second{":", "-n", "1", SURETY_COMMAND};
+  const auto other = [&](const Words& words_of_second) { return run(words("run") + second + words_of_second, 1); };
+  expect_one_line(other(words("run") + Words{"--passes", "2"}), 2, {"rank 1 is about to run something else"});
+  expect_one_line(other(words("run") + Words{"--topology", "hypercube"}), 2, {"rank 1: learners is 7", "power of two"});
+  expect_one_line(other(words("run") + Words{"--no-such-word"}), 2, {"--no-such-word"});
+  EXPECT_FALSE(std::filesystem::exists(path("run.db")));
 }
 
 // A learner's own file is opened by its rank alone, and what that rank finds in it reaches the first before anything is charged.
