@@ -53,11 +53,11 @@ TEST(OutputPerturbation, ARecordMovesTheQueryByAtMostItsSensitivityAndNothingEls
   std::mt19937_64 random{31};
   double largest[3] = {};
 #ifdef __OPTIMIZE__
-  constexpr int cases = 12'000;
+  constexpr std::size_t cases = 12'000;
 #else
-  constexpr int cases = 1'000;  // as under the sanitizers
+  constexpr std::size_t cases = 1'000;  // as under the sanitizers
 #endif
-  for (int c = 0; c < cases; ++c) {
+  for (std::size_t c = 0; c < cases; ++c) {
     const std::size_t features = 1 + random() % 3;
     const std::size_t size = 1 + random() % 5;
     const auto adjacency = std::array{Adjacency::replace_one, Adjacency::zero_out, Adjacency::add_or_remove_one}[c % 3];
@@ -129,7 +129,7 @@ TEST(OutputPerturbation, LongRowsCountAsTheirDirections) {
 }
 
 TEST(RecordWeight, MovesAClippedSumByAtMostOneOverN) {
-  for (const std::uint64_t n : {1, 3, 50, 1000}) {
+  for (const std::uint64_t n : {1U, 3U, 50U, 1000U}) {
     const auto weight = [&](std::uint64_t records) { return record_weight(Adjacency::add_or_remove_one, Count{n}, records); };
     for (std::uint64_t records = 0; records < 600 * n; records += 1 + records / 3000) {
       const auto count = static_cast<double>(records);
