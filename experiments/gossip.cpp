@@ -425,7 +425,8 @@ int run(std::uint64_t seeds, std::uint64_t raw_seeds) {
       "0's parameters over the last half of the rounds, on fresh records; *accuracy of the mean* is of the mean over all\n"
       "learners. Laplace noise is that of the paper, with its bound L = C = 1, per coordinate for the l1 sensitivity 2 sqrt(n)\n"
       "C; the l2 K-norm gives the same epsilon, the Gaussian (epsilon, 1e-5). Every noisy run is charged to a ledger and\n"
-      "audited.\n"
+      "audited. Hinge loss, phi = 1, steps 1 / (phi t), weights in the ball of radius 10, learners in random matchings; nothing is\n"
+      "tuned.\n"
       "\n");
   report("Synthetic", fmt::format("100,000 records in the unit ball of R^10, seeds 1 .. {}.", seeds),
          {Noise::laplace, Noise::k_norm, Noise::gaussian}, seeds, synthetic);
