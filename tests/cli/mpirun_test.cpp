@@ -21,6 +21,8 @@ class Mpirun : public CommandTest {
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+    // Otherwise mpirun gives the ranks of a failed run another second.
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 1);
   }
 
   /// Seven learners share 60 records, and noise is replayed.
