@@ -414,7 +414,7 @@ TEST(Svrg, FollowsTheReleasedIteratesWithItsClipAndGrid) {
   EXPECT_EQ(log[1].query.steps, (std::vector<std::int64_t>{0, 0}));
   EXPECT_EQ(log[2].sensitivity, L2Sensitivity{2 * (0.25 * 0.4)});
   EXPECT_EQ(log[3].sensitivity, L2Sensitivity{2 * largest_clip});
-  for (const std::size_t t : {1, 2, 3}) {
+  for (const std::size_t t : {1U, 2U, 3U}) {
     const double steps = settings.noise_multiplier.value() * log[t].sensitivity.value() * log[t].query.grid.steps_per_unit();
     EXPECT_GT(steps, 0x1p28) << t;
     EXPECT_LT(steps, 0x1p30) << t;
