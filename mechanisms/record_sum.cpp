@@ -151,6 +151,15 @@ GridVector RecordSum::sum() const {
   return result;
 }
 
+std::vector<double> RecordSum::reals() const {
+  std::vector<double> result(sum_.size());
+  const double step = options_.grid.step();
+  for (std::size_t i = 0; i < sum_.size(); ++i) {
+    result[i] = static_cast<double>(sum_[i] + static_cast<std::int64_t>(recent_[i])) * step;
+  }
+  return result;
+}
+
 void RecordSum::clear() {
   std::fill(sum_.begin(), sum_.end(), 0);
   std::fill(recent_.begin(), recent_.end(), 0.0);

@@ -61,6 +61,10 @@ class RecordSum {
   /// The sum so far, saturating at +-largest_sum steps per coordinate. O(dimension).
   [[nodiscard]] GridVector sum() const;
 
+  /// The sum so far in data units, each coordinate to the nearest double; does not saturate. For use within proofs of their own: it has
+  /// no sensitivity that holds on a grid. O(dimension).
+  [[nodiscard]] std::vector<double> reals() const;
+
   /// l2 sensitivity of `sum()`, exactly.
   [[nodiscard]] L2Sensitivity sensitivity(Adjacency adjacency) const { return sensitivity_of_clipped_sum(options_.clip, adjacency); }
 

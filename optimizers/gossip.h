@@ -331,7 +331,7 @@ GossipResult gossip(std::span<const Dataset> parts, const O& objective, const D&
       if (first < data.size()) {
         const std::size_t end = std::min(first + size, data.size());
         sum.clear();
-        for (std::size_t i = first; i < end; ++i) add_gradient(data, objective, before, i, sum);
+        add_gradients(data, objective, before, RecordRange{first, end}, sum);
         const std::vector<double> released = releaser.release(local.first + k, round, sum.sum(), sensitivity);
         const double factor = step / static_cast<double>(end - first);
         for (std::size_t j = 0; j < dimension; ++j) after[j] -= factor * released[j];

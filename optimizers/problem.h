@@ -54,6 +54,16 @@ concept Objective = requires(const O& objective, double number) {
   { objective.encode_label(number) } -> std::same_as<std::optional<double>>;
 };
 
+/// A loss that proofs about minima may rest on: a promise. For every label that `encode_label` returns there is a nondecreasing function of
+/// the score, Lipschitz with the constant smoothness(1), from which `derivative` errs at scores of magnitude at most `score` by at most
+///   monotone_derivative_error(score)   absolutely: rounding; public
+///   derivative_has_one_sign            that function has no two values of opposite signs
+template <class O>
+concept ConvexObjective = Objective<O> && requires(const O& objective, double number) {
+  { objective.monotone_derivative_error(number) } -> std::same_as<double>;
+  { O::derivative_has_one_sign } -> std::convertible_to<bool>;
+};
+
 /// objective.smoothness(norm), for what rests on it: `purpose`, as in "the default step size".
 /// \throws Error{unsupported} when the loss is not smooth.
 template <Objective O>

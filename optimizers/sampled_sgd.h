@@ -43,12 +43,12 @@
 
 namespace surety::optimizers {
 
-struct MomentumRule {
+struct MomentumFactorRule {
   static constexpr std::string_view name = "momentum";
   static constexpr std::string_view constraint = "at least 0 and less than 1";
   static bool holds(double x) { return x >= 0 && x < 1; }
 };
-using Momentum = Quantity<MomentumRule>;
+using MomentumFactor = Quantity<MomentumFactorRule>;
 
 /// eta_t for t = 1, 2, ...:
 ///   constant             eta
@@ -68,7 +68,7 @@ struct SampledSgdOptions {
   Count microbatch{1};                               ///< k, records; the last one may be smaller
   std::optional<StepSize> step_size = {};            ///< eta; default 1 / (beta + m), beta the loss's smoothness at row norm 1
   StepSchedule schedule = StepSchedule::inverse;     ///< of eta_t
-  Momentum momentum{0};                              ///< mu
+  MomentumFactor momentum{0};                        ///< mu
   std::optional<ClippingNorm> clip = {};             ///< C; default the loss's gradient bound at row norm 1
   std::optional<Count> public_count = {};            ///< n; default the number of records, which add-or-remove-one keeps private
   std::optional<ReturnedIterate> returned = {};      ///< which w_t; default the mean of the last half

@@ -39,7 +39,7 @@ SampledSgdOptions options(AnySampler sampler, Adjacency adjacency, std::uint64_t
           .adjacency = adjacency,
           .microbatch = Count{microbatch},
           .step_size = StepSize{0.7},
-          .momentum = Momentum{0.25},
+          .momentum = MomentumFactor{0.25},
           .clip = ClippingNorm{clip},
           .public_count = Count{20}};
 }
@@ -317,7 +317,7 @@ TEST(SampledSgd, RefusesWhatItHasNoGuaranteeFor) {
   auto settings = options(poisson, Adjacency::add_or_remove_one);
   settings.public_count = {};
   EXPECT_TRUE(refused(settings, ErrorCode::invalid_argument, "give a public count"));
-  EXPECT_TRUE(refuses([] { Momentum{1}; }, ErrorCode::invalid_argument, {"momentum is 1", "less than 1"}));
+  EXPECT_TRUE(refuses([] { MomentumFactor{1}; }, ErrorCode::invalid_argument, {"momentum is 1", "less than 1"}));
   const Dataset unlabelled = Dataset::dense(1, {0.5, -0.2}, {});
   ExactSamplingReleaser exact{bits, poisson};
   EXPECT_TRUE(refuses([&] { static_cast<void>(run(options(poisson, Adjacency::zero_out))(unlabelled, exact)); },
