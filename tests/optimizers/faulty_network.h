@@ -125,7 +125,8 @@ inline std::optional<std::vector<std::uint64_t>> FaultyNetwork::receive(std::siz
       return words;
     }
     if (now >= deadline) return std::nullopt;
-    changed_.wait_until(lock, mailbox.empty() ? deadline : std::min(deadline, mailbox.top().arrival));
+    const std::chrono::steady_clock::time_point until = mailbox.empty() ? deadline : std::min(deadline, mailbox.top().arrival);
+    changed_.wait_until(lock, until);  // a copy: the mailbox changes meanwhile
   }
 }
 
