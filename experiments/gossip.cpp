@@ -10,12 +10,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -271,8 +271,8 @@ std::string number(double value) { return std::isinf(value) ? "none" : fmt::form
 template <class Make>
 void report(const std::string& title, const std::string& text_before, const std::vector<Noise>& noises, std::uint64_t seeds, Make make) {
   std::vector<Setting> settings;
-  for (const std::uint64_t learners : {1, 4, 64}) {
-    for (const std::uint64_t batch : {1, 5}) {
+  for (const std::uint64_t learners : {1U, 4U, 64U}) {
+    for (const std::uint64_t batch : {1U, 5U}) {
       settings.push_back({learners, std::numeric_limits<double>::infinity(), batch, Noise::none});
       for (const Noise noise : noises) {
         for (const double epsilon : {1.0, 0.1, 0.01}) settings.push_back({learners, epsilon, batch, noise});
@@ -281,13 +281,16 @@ void report(const std::string& title, const std::string& text_before, const std:
   }
   std::vector<std::vector<Measured>> found(settings.size(), std::vector<Measured>(seeds));
   std::vector<double> majority;
+  std::vector<double> at_zero;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const Instance instance = make(seed);
     const double best = best_objective(instance);
+    at_zero.push_back(objective(instance.training, std::vector<double>(instance.training.features(), 0.0)) - best);
     majority.push_back(constant_scores(instance.fresh.labels()).accuracy);
     on_two_threads(settings.size(), [&](std::size_t k) { found[k][seed - 1] = measure(instance, best, settings[k], seed); });
   }
-  fmt::print("## {}\n\n{} More frequent class: {:.4f} of the fresh records.\n\n", title, text_before, mean_and_deviation(majority).mean);
+  fmt::print("## {}\n\n{} More frequent class: {:.4f} of the fresh records. Average regret of the zero vector: {:.3g}.\n\n", title,
+             text_before, mean_and_deviation(majority).mean, mean_and_deviation(at_zero).mean);
   Table table{{"noise", "learners", "batch", "epsilon", "average regret", "accuracy", "area under curve", "accuracy of the mean",
                "audited epsilon"}};
   const auto add = [&](Noise noise) {
@@ -309,6 +312,26 @@ void report(const std::string& title, const std::string& text_before, const std:
   for (const Noise noise : noises) add(noise);
   fmt::print("{}\n", table.markdown());
   std::fflush(stdout);
+}
+
+void report_claims() {
+  fmt::print(
+      "## What survives of the paper's claims\n"
+      "\n"
+      "- *Regret falls as epsilon grows, and is least without noise.* Yes, wherever the ball of weights does not cut both off.\n"
+      "- *At epsilon = 1 accuracy is that without noise* (Table I: 82.51, 74.64 and 65.72 % in both). No: on the synthetic records, which\n"
+      "  are separable, it is 0.87 to 0.88 with the paper's noise and 0.91 to 0.92 with the l2 K-norm, against 0.996. On real text pure\n"
+      "  noise leaves areas under the curve that scatter around 1/2, Laplace with all features as the K-norm with 256; Gaussian noise\n"
+      "  at epsilon = 1 leaves 0.55 to 0.61 on Reuters.\n"
+      "- *Low regret at epsilon = 0.01, with accuracy 75.69 % for one learner.* No: chance, and hundreds of times the regret of the zero\n"
+      "  vector. At epsilon = 1 and one record a round the printed noise has more regret than the zero vector, too.\n"
+      "- *Accuracy falls with the number of learners.* Not on records dealt at random: 1, 4 and 64 learners agree within the deviation.\n"
+      "  Regret does rise, since each learner has fewer rounds, of which the first are the worst. With 15 records a learner (RCV1)\n"
+      "  learner 0 is worse than one learner with all records, also without noise; the mean over learners is not.\n"
+      "- *Batches of 5 bring the private deviation to that without noise.* No, but they help, since a round has the same noise for five\n"
+      "  times the signal: 1.2 to 5 times less regret on the synthetic records, most at epsilon = 1.\n"
+      "- *Both algorithms are private as printed.* Algorithm 1 is, if nobody reads weights without noise. Algorithm 2 is not: see below.\n"
+      "\n");
 }
 
 void report_printed() {
@@ -340,7 +363,7 @@ void report_printed() {
   const auto z = calibrate([](NoiseMultiplier m) { return gaussian(m, adjacency); },
                            {.epsilon = Epsilon{1}, .delta = Delta{delta}, .adjacency = adjacency})
                      .value;
-  for (const std::uint64_t count : {1, 5, 20}) {
+  for (const std::uint64_t count : {1U, 5U, 20U}) {
     GossipOptions options{.noise = GaussianNoise{z}, .records = Count{640}, .learners = Count{64}, .passes = Count{count}};
     const double gaussian_cost = accounting::best_epsilon(plan(options, Count{10}), Delta{delta}).value.upper;
     options.noise = L2KNormNoise{NoiseScale{1}};
@@ -375,14 +398,16 @@ void report_real(const std::string& title, std::size_t features, std::uint32_t b
 
 void report_speed() {
   const Instance instance = synthetic(1);
-  fmt::print("## Speed\n\nSeconds for one pass over the synthetic records by 64 learners in process, on one thread, regret included.\n\n");
+  fmt::print(
+      "## Speed\n\nSeconds of processor time for one pass over the synthetic records by 64 learners in process, regret and audit "
+      "included.\n\n");
   Table table{{"noise", "batch 1", "batch 5"}};
   for (const Noise noise : {Noise::none, Noise::laplace, Noise::k_norm, Noise::gaussian}) {
     std::vector<std::string> cells{std::string{name(noise)}};
-    for (const std::uint64_t batch : {1, 5}) {
-      const auto start = std::chrono::steady_clock::now();
+    for (const std::uint64_t batch : {1U, 5U}) {
+      const std::clock_t start = std::clock();
       static_cast<void>(measure(instance, 0, {64, 1, batch, noise}, 1));
-      cells.push_back(fmt::format("{:.2f}", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
+      cells.push_back(fmt::format("{:.2f}", static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC));
     }
     table.add(std::move(cells));
   }
@@ -392,23 +417,22 @@ void report_speed() {
 int run(std::uint64_t seeds, std::uint64_t raw_seeds) {
   fmt::print("{}", heading("Private distributed online learning", "scripts/experiment gossip"));
   fmt::print(
-      "Means (deviations) over seeds; `experiments/gossip.cpp` defines everything. Li, Zhou, Chen, Jiang, *Differentially Private\n"
-      "Distributed Online Learning*: Figure 1 is regret against epsilon (64 learners) and against learners (epsilon = 0.1), Figure 2 "
-      "regret\n"
-      "and its deviation for batches of 1 and 5, Table I accuracy. *Average regret* is Definition 2 over the number of records, for "
-      "learner 0:\n"
-      "the loss with phi / 2 ||w||^2 of its released parameters on every learner's records of the round, minus that of the best fixed "
-      "vector.\n"
-      "*Accuracy* and *area under curve* are of the mean of learner 0's parameters over the last half of the rounds, on fresh records;\n"
-      "*accuracy of the mean* is of the mean over all learners. Laplace noise is that of the paper, with its bound L = C = 1, per "
-      "coordinate\n"
-      "for the l1 sensitivity 2 sqrt(n) C; the l2 K-norm gives the same epsilon, the Gaussian (epsilon, 1e-5). Every noisy run is charged "
-      "to\n"
-      "a ledger and audited.\n\n");
+      "Means (deviations) over seeds; `experiments/gossip.cpp` defines everything. Li, Zhou, Chen, Jiang, *Differentially\n"
+      "Private Distributed Online Learning*: Figure 1 is regret against epsilon (64 learners) and against learners (epsilon =\n"
+      "0.1), Figure 2 regret and its deviation for batches of 1 and 5, Table I accuracy. *Average regret* is Definition 2 over\n"
+      "the number of records, for learner 0: the loss with phi / 2 ||w||^2 of its released parameters on every learner's\n"
+      "records of the round, minus that of the best fixed vector. *Accuracy* and *area under curve* are of the mean of learner\n"
+      "0's parameters over the last half of the rounds, on fresh records; *accuracy of the mean* is of the mean over all\n"
+      "learners. Laplace noise is that of the paper, with its bound L = C = 1, per coordinate for the l1 sensitivity 2 sqrt(n)\n"
+      "C; the l2 K-norm gives the same epsilon, the Gaussian (epsilon, 1e-5). Every noisy run is charged to a ledger and\n"
+      "audited. Hinge loss, phi = 1, steps 1 / (phi t), weights in the ball of radius 10, learners in random matchings; nothing is\n"
+      "tuned.\n"
+      "\n");
   report("Synthetic", fmt::format("100,000 records in the unit ball of R^10, seeds 1 .. {}.", seeds),
          {Noise::laplace, Noise::k_norm, Noise::gaussian}, seeds, synthetic);
   report_real("Reuters-21578, money-fx", 8'315, 1, "bzcat", "reuters.trn.bz2", "reuters.tst.bz2", seeds, raw_seeds);
   report_real("RCV1 (CCAT), 1,000 records", 47'236, 1, "zcat", "rcv1_small.vw.gz", "rcv1_small_test.vw.gz", seeds, raw_seeds);
+  report_claims();
   report_printed();
   report_speed();
   return 0;

@@ -132,7 +132,7 @@ TEST(Exchange, HasTheSameBitsHoweverLearnersAreSpread) {
   for (const Mixing& mixing : sequences()) {
     InProcessExchange alone{mixing.learners()};
     const auto expected = run(alone, mixing, 3, 12);
-    for (const std::size_t nodes : {1, 2, 3, 7}) {
+    for (const std::size_t nodes : {1U, 2U, 3U, 7U}) {
       const Outcome outcome = run_over_network(mixing, nodes, 12, {}, milliseconds{20'000});
       EXPECT_EQ(outcome.errors, std::vector<std::string>(nodes));
       EXPECT_TRUE(same_bits(outcome.gathered, expected)) << nodes << " nodes";

@@ -298,7 +298,7 @@ TEST(Gossip, HasTheSameBitsHoweverLearnersAreSpread) {
     const auto reordered = [&random](std::uint64_t, std::size_t, std::size_t) {
       return Fate{.delay = std::chrono::milliseconds{random() % 3}, .copies = {std::chrono::milliseconds{random() % 5}}};
     };
-    for (const std::size_t nodes : {1, 2, 5}) {
+    for (const std::size_t nodes : {1U, 2U, 5U}) {
       EXPECT_TRUE(same_bits(run_over_network(data, settings, mixing, nodes, reordered), alone.last)) << nodes << " nodes";
     }
   }
