@@ -67,7 +67,7 @@ struct BarzilaiBorwein {
   StepSize first;
   StepSize lowest;
   StepSize highest;
-  double multiple = 1;  ///< greater than 0
+  double multiple = 0.2;  ///< greater than 0; as the default step, a fifth of what the curvature allows
 };
 
 struct DifferenceFloorRule : Positive {
@@ -87,7 +87,7 @@ struct SvrgOptions {
   Count epochs{10};                                                                      ///< T
   Count inner_steps{50};                                                                 ///< m
   SvrgAnchor anchor = SvrgAnchor::average;                                               ///< what the next anchor and the result are
-  std::variant<std::monostate, StepSize, SvrgSchedule, BarzilaiBorwein> step_size = {};  ///< default 1 / L
+  std::variant<std::monostate, StepSize, SvrgSchedule, BarzilaiBorwein> step_size = {};  ///< default 1 / (5 L)
   std::optional<ClippingNorm> clip = {};             ///< G; default the loss's gradient bound at row norm 1
   std::optional<ClippingNorm> difference_clip = {};  ///< D; default the loss's gradient difference bound at row norm 1
   std::optional<DifferenceFloor> floor = {};         ///< default 2^-20 D; at most D
@@ -196,7 +196,7 @@ template <Objective O>
     throw Error{ErrorCode::invalid_argument,
                 fmt::format("{} is {}, must be at most {}, the clip itself", DifferenceFloorRule::name, floor, largest)};
   }
-  StepSize first{1 / smoothness};
+  StepSize first{1 / (5 * smoothness)};
   if (const auto* const rule = std::get_if<BarzilaiBorwein>(&options.step_size); rule != nullptr) {
     if (!(rule->lowest <= rule->first && rule->first <= rule->highest)) {
       throw Error{ErrorCode::invalid_argument,
