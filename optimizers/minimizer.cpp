@@ -63,13 +63,15 @@ Dataset with_clipped_rows(const Dataset& data, Radius radius) {
   std::vector<std::size_t> row_ends;
   std::vector<std::uint32_t> indices;
   std::vector<double> values;
-  // A norm is off by a relative (m/2 + 2) u, a quotient and two products by 3u.
+  // A norm is off by a relative (m/2 + 2) u, the quotient, the product and the bound by 4u. A quotient by the norm is at most 1; the bound
+  // over the norm might be subnormal, and then useless.
   const auto slack = [](const RowView& row) { return (static_cast<double>(row.values.size()) + 16) * u; };
   for (std::size_t i = 0; i < data.size(); ++i) {
     const RowView row = data.row(i);
     const double largest = radius.value() * (1 - slack(row));
-    const double factor = row.norm <= largest ? 1 : std::isfinite(row.norm) ? largest / row.norm : 0;
-    for (const double value : row.values) values.push_back(factor * value);
+    for (const double value : row.values) {
+      values.push_back(row.norm <= largest ? value : std::isfinite(row.norm) ? value / row.norm * largest : 0);
+    }
     indices.insert(indices.end(), row.indices.begin(), row.indices.end());
     row_ends.push_back(values.size());
   }
