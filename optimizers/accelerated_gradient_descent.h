@@ -84,7 +84,7 @@ struct AcceleratedGradientDescentOptions {
   std::optional<ClippingNorm> clip = {};             ///< C; default the loss's gradient bound at row norm 1
   std::optional<Count> public_count = {};            ///< n; default the number of records, which add-or-remove-one keeps private
   ReturnedIterate returned = LastIterate{};          ///< which w_t
-  Count threads = Count{1};                          ///< results do not depend on it
+  std::size_t threads = 1;                           ///< results do not depend on it
   std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
 };
 

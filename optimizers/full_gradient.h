@@ -29,7 +29,7 @@ struct FullGradientOptions {
   Adjacency adjacency;
   std::optional<ClippingNorm> clip = {};   ///< C; default the loss's gradient bound at row norm 1
   std::optional<Count> public_count = {};  ///< n; default the number of records, which add-or-remove-one keeps private
-  Count threads = Count{1};                ///< results do not depend on it
+  std::size_t threads = 1;                 ///< results do not depend on it
 };
 
 /// \source docs/guarantees-empirical-risk.md#full-gradient
@@ -45,7 +45,7 @@ class NoisyFullGradient {
         objective_{objective},
         releaser_{releaser},
         count_{divisor(data, options)},
-        threads_{options.threads.value()},
+        threads_{options.threads},
         multiplier_{options.noise_multiplier},
         event_{gaussian(options.noise_multiplier, options.adjacency)},
         sum_{sum_options(data, objective, options)},

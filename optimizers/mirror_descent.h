@@ -58,7 +58,7 @@ struct MirrorDescentOptions {
   std::optional<StepSmoothness> smoothness = {};     ///< M; default above, with the loss's smoothness at row norm 1
   std::optional<ClippingNorm> clip = {};             ///< C; default the loss's gradient bound at row norm 1
   std::optional<Count> public_count = {};            ///< n; default the number of records, which add-or-remove-one keeps private
-  Count threads = Count{1};                          ///< results do not depend on it
+  std::size_t threads = 1;                           ///< results do not depend on it
   std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
 };
 

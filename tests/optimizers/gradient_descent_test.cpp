@@ -24,6 +24,7 @@
 #include <surety/optimizers/loss.h>
 #include <surety/optimizers/metrics.h>
 
+#include "optimizers/full_gradient_checks.h"
 #include "optimizers/refusal.h"
 #include "optimizers/taint.h"
 #include "optimizers/temporary_folder.h"
@@ -77,11 +78,6 @@ std::vector<std::vector<double>> any_script(std::size_t steps, std::size_t featu
   const auto value = rc::gen::map(rc::gen::inRange(-1000, 1001), [](int i) { return i / 50.0; });
   return *rc::gen::container<std::vector<std::vector<double>>>(steps, rc::gen::container<std::vector<double>>(features, value));
 }
-
-struct Neighbours {
-  Dataset data;
-  Dataset neighbour;
-};
 
 Neighbours any_neighbours(Adjacency adjacency, std::size_t features) {
   const auto size = *rc::gen::inRange<std::size_t>(1, 12);
@@ -146,6 +142,7 @@ enum class Leak {
   clip_from_data,              // the median or the largest norm as the clip
   early_stop_on_raw_loss,      // the number of releases tells
   count_of_records,            // dividing by a private number
+  best_iterate,                // the iterate of smallest loss, in place of one drawn beforehand
 };
 
 auto leaky_descent(Leak leak) {
@@ -162,6 +159,7 @@ auto leaky_descent(Leak leak) {
     if (leak == Leak::count_of_records) divisor = static_cast<double>(data.size());
     std::vector<double> weights(data.features(), 0.0);
     std::vector<double> raw_weights = weights;
+    std::vector<double> best = weights;
     for (int t = 0; t < 4; ++t) {
       if (leak == Leak::early_stop_on_raw_loss && regularized_loss(objective, data, weights, Regularization{0}) < 0.68) break;
       mechanisms::RecordSum sum{{.clip = ClippingNorm{clip}, .grid = {.log2_step = -20}, .dimension = data.features()}};
@@ -179,7 +177,10 @@ auto leaky_descent(Leak leak) {
       }
       if (leak == Leak::own_raw_weights && t > 0) weights = raw_weights;
       domain.project(weights);
+      const auto loss_at = [&](const std::vector<double>& w) { return regularized_loss(objective, data, w, Regularization{0}); };
+      if (loss_at(weights) < loss_at(best)) best = weights;
     }
+    if (leak == Leak::best_iterate) return best;
     if (leak == Leak::raw_statistic_in_result) weights.push_back(regularized_loss(objective, data, weights, Regularization{0}));
     return weights;
   };
@@ -199,7 +200,7 @@ TEST(TaintTest, CatchesEveryPlantedLeak) {
   EXPECT_TRUE(verdict(Leak::none, neighbour));
   EXPECT_TRUE(verdict(Leak::none, shorter));
   for (const Leak leak : {Leak::exact_gradient_in_one_step, Leak::own_raw_weights, Leak::raw_statistic_in_result, Leak::step_size_from_data,
-                          Leak::clip_from_data, Leak::early_stop_on_raw_loss}) {
+                          Leak::clip_from_data, Leak::early_stop_on_raw_loss, Leak::best_iterate}) {
     EXPECT_FALSE(verdict(leak, neighbour)) << static_cast<int>(leak);
   }
   EXPECT_FALSE(verdict(Leak::count_of_records, shorter));
@@ -292,6 +293,173 @@ TEST(GradientDescent, WithoutNoiseItFindsTheOptimum) {
   const auto result = gradient_descent(data, squared, WholeSpace{}, options, exact);
   // (1/n) sum x (w x - y) + lambda w = 0, up to the rounding of gradients to the grid.
   EXPECT_NEAR(result.weights[0], (1 + 1 + 2 + 0) / 4.0 / ((1 + 0.25 + 1 + 0.0625) / 4 + 0.1), 1e-6);
+}
+
+// Every choice that does not look at the data is a function of what was released.
+TEST(GradientDescent, ReturnsTheIterateThatWasAskedFor) {
+  const Dataset data = assemble({{{0.6, 0.1}, -1}}, 2);
+  const std::vector<std::vector<double>> script{{2, -1}, {0.5, 4}, {-3, 1}};
+  const auto run = [&](std::uint64_t steps, const ReturnedIterate& returned) {
+    ScriptedReleaser releaser{script};
+    auto options = few_steps(Adjacency::replace_one, steps);
+    options.returned = returned;
+    return gradient_descent(data, LogisticLoss{}, L2Ball{Radius{0.5}}, options, releaser).weights;
+  };
+  EXPECT_EQ(run(3, IterateAt{0}), (std::vector<double>{0, 0}));
+  const auto first = run(1, LastIterate{});
+  const auto second = run(2, LastIterate{});
+  const auto third = run(3, LastIterate{});
+  EXPECT_EQ(run(3, IterateAt{1}), first);
+  EXPECT_EQ(run(3, IterateAt{2}), second);
+  EXPECT_EQ(run(3, IterateAt{3}), third);
+  const auto mean = run(3, AverageIterate{});
+  const auto mean_of_two = run(3, AverageIterate{.of_last = Count{2}});
+  for (std::size_t j = 0; j < 2; ++j) {
+    EXPECT_NEAR(mean[j], (first[j] + second[j] + third[j]) / 3, 1e-15);
+    EXPECT_NEAR(mean_of_two[j], (second[j] + third[j]) / 2, 1e-15);
+  }
+}
+
+RC_GTEST_PROP(GradientDescent, OnlyQueriesDependOnARecordWhateverIsReturned, ()) {
+  const Adjacency adjacency = *rc::gen::elementOf(adjacencies);
+  const auto features = *rc::gen::inRange<std::size_t>(1, 6);
+  const auto [data, neighbour] = any_neighbours(adjacency, features);
+  const auto script = any_script(4, features);
+  auto options = few_steps(adjacency);
+  if (*rc::gen::arbitrary<bool>()) {
+    options.returned = AverageIterate{.of_last = Count{*rc::gen::inRange<std::uint64_t>(1, 5)}};
+  } else {
+    options.returned = IterateAt{*rc::gen::inRange<std::uint64_t>(0, 5)};
+  }
+  // A regularizer in place of the domain, which shows its iterates.
+  const auto proximal = [=](const Dataset& records, const auto& domain, auto& releaser) {
+    const auto shown = [&](double step, std::span<double> weights) {
+      ElasticNet{.l1 = Regularization{0.1}, .l2 = Regularization{0.3}}.proximal(step, weights);
+      domain.project(weights);
+    };
+    return detail::gradient_descent(records, LogisticLoss{}, shown, options, releaser).weights;
+  };
+  const auto verdict = untainted(proximal, data, neighbour, WholeSpace{}, script);
+  if (!verdict) RC_FAIL(std::string{verdict.message()});
+  RC_ASSERT(largest_sensitivity_ratio(proximal, data, neighbour, WholeSpace{}, script) <= 1);
+}
+
+TEST(GradientDescent, TakesTheProximalStepOfTheFormula) {
+  const Dataset data = assemble({{{0.6, 0.1}, -1}}, 2);
+  ScriptedReleaser releaser{{{2, -0.5}, {0.5, 4}}};
+  const L1Regularizer h{Regularization{0.1}};
+  const auto found = gradient_descent(data, LogisticLoss{}, h, few_steps(Adjacency::replace_one, 2), releaser).weights;
+  const auto expected = [](double first, double second) {
+    const auto soft = [](double w) { return std::copysign(std::max(0.0, std::abs(w) - 1.7 * 0.1), w); };
+    const double once = soft(-1.7 * (first / 11));
+    return soft(once - 1.7 * (second / 11 + 0.03 * once));
+  };
+  EXPECT_DOUBLE_EQ(found[0], expected(2, 0.5));
+  EXPECT_DOUBLE_EQ(found[1], expected(-0.5, 4));
+}
+
+// A domain and its indicator are one algorithm; l2 in F and l2 as h have one minimum.
+TEST(GradientDescent, DomainsAndRegularizersAgree) {
+  const Dataset data = assemble({{{0.6, 0.8}, -1}, {{0.2, -0.9}, 1}, {{-0.5, 0.1}, 1}}, 2);
+  ExactReleaser exact;
+  auto options = few_steps(Adjacency::replace_one, 300);
+  options.step_size = StepSize{3};
+  options.clip = ClippingNorm{2};
+  const L2Ball ball{Radius{0.3}};
+  EXPECT_EQ(gradient_descent(data, LogisticLoss{}, ball, options, exact).weights,
+            gradient_descent(data, LogisticLoss{}, Indicator{ball}, options, exact).weights);
+  const auto in_f = gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, exact).weights;
+  const Regularization lambda = options.regularization;
+  options.regularization = Regularization{0};
+  const auto in_h = gradient_descent(data, LogisticLoss{}, L2Regularizer{lambda}, options, exact).weights;
+  const auto on_ball = gradient_descent(data, LogisticLoss{}, L2RegularizerOn{lambda, L2Ball{Radius{100}}}, options, exact).weights;
+  for (std::size_t j = 0; j < 2; ++j) {
+    EXPECT_NEAR(in_f[j], in_h[j], 1e-7);
+    EXPECT_EQ(on_ball[j], in_h[j]);
+  }
+}
+
+// The lasso: without noise the minimum satisfies its own optimality condition, |gradient_j| <= lambda where w_j = 0, else = -lambda
+// sign(w_j).
+TEST(GradientDescent, WithoutNoiseItFindsSparseMinima) {
+  const SquaredLoss squared{.label_bound = LabelBound{4}, .weight_radius = Radius{10}};
+  const Dataset data = Dataset::dense(3, {1, 0.2, 0.1, -0.5, 0.3, 0.9, 0.4, -1, 0.2, 0.1, 0.6, -0.7}, {1, 0.2, -0.3, 0.1});
+  const Regularization lambda{0.12};
+  const GradientDescentOptions options{
+      .noise_multiplier = NoiseMultiplier{1}, .steps = Count{2000}, .regularization = Regularization{0}, .clip = ClippingNorm{20}};
+  ExactReleaser exact;
+  const auto w = gradient_descent(data, squared, L1Regularizer{lambda}, options, exact).weights;
+  std::vector<double> gradient(3, 0.0);
+  for (std::size_t i = 0; i < 4; ++i) add_gradient(squared, data.row(i), data.label(i), w, gradient);
+  int zeros = 0;
+  for (std::size_t j = 0; j < 3; ++j) {
+    if (w[j] == 0) {
+      ++zeros;
+      EXPECT_LE(std::abs(gradient[j] / 4), lambda.value());
+    } else {
+      EXPECT_NEAR(gradient[j] / 4, -std::copysign(lambda.value(), w[j]), 1e-5);
+    }
+  }
+  EXPECT_GT(zeros, 0);
+  EXPECT_LT(zeros, 3);
+}
+
+// [WYX17] Theorem 6.3: the mean over iterates of the squared gradient is at most 2 L (F(w_0) - min F) / T + d sigma^2, for losses that need
+// not be convex, at eta = 1 / L; the expectation over a uniform index is that mean. Here a sigmoid loss, which is not convex.
+struct SigmoidLoss {
+  static constexpr std::string_view name = "sigmoid";
+  static constexpr std::string_view label_constraint = "must be -1 or 1";
+  [[nodiscard]] double value(double score, double label) const { return 1 / (1 + std::exp(label * score)); }
+  [[nodiscard]] double derivative(double score, double label) const {
+    const double p = value(score, label);
+    return -label * p * (1 - p);
+  }
+  [[nodiscard]] double gradient_bound(double norm) const { return norm / 4; }
+  [[nodiscard]] double gradient_difference_bound(double norm) const { return norm / 4; }
+  [[nodiscard]] double smoothness(double norm) const { return norm * norm / 10; }  // max |p (1 - p) (1 - 2 p)| < 0.0963
+  [[nodiscard]] std::optional<double> encode_label(double label) const { return label; }
+};
+
+TEST(GradientDescent, ARandomIterateHasASmallGradientWithoutConvexity) {
+  const SigmoidLoss loss;
+  std::vector<Record> records;
+  for (int i = 0; i < 200; ++i) records.push_back({{std::sin(1.0 * i), std::cos(1.0 * i)}, i % 7 < 3 ? 1.0 : -1.0});
+  const Dataset data = assemble(records, 2);
+  constexpr double steps = 50;
+  const GradientDescentOptions plain{.noise_multiplier = NoiseMultiplier{0.5}, .steps = Count{50}, .regularization = Regularization{0}};
+  const double sigma = 0.5 * 2 * 0.25 / 200;
+  mechanisms::ReplayBits bits{5};
+  double mean = 0;
+  constexpr int runs = 60;
+  ReplayedReleaser releaser{bits};
+  for (int k = 0; k < runs; ++k) {
+    auto options = plain;
+    options.returned = random_iterate(options.steps, bits);
+    const auto w = gradient_descent(data, loss, NoRegularizer{}, options, releaser).weights;
+    std::vector<double> gradient(2, 0.0);
+    for (std::size_t i = 0; i < data.size(); ++i) add_gradient(loss, data.row(i), data.label(i), w, gradient);
+    mean += (gradient[0] * gradient[0] + gradient[1] * gradient[1]) / (200.0 * 200.0) / runs;
+  }
+  // F(0) = 1/2 and F >= 0.
+  EXPECT_LE(mean, 2 * 0.1 * 0.5 / steps + 2 * sigma * sigma);
+  EXPECT_GT(mean, 0);
+}
+
+// The sum of the releases of the worst record, whose gradient is at the clip in every step.
+TEST(GradientDescent, LosesNoMoreThanItIsCharged) {
+  constexpr double delta = 1e-3;
+  const GradientDescentOptions options{.noise_multiplier = NoiseMultiplier{std::sqrt(3.0)},  // mu = 1
+                                       .steps = Count{3},
+                                       .regularization = Regularization{0},
+                                       .clip = ClippingNorm{0.5}};
+  const auto run = [&](const Dataset& data, auto& releaser) {
+    static_cast<void>(gradient_descent(data, LinearLoss{}, NoRegularizer{}, options, releaser));
+  };
+  const double lower = attacked_epsilon(run, 3, 0.5, options.noise_multiplier, delta, optimized ? 30'000 : 6000, 9);
+  const double charged = accounting::best_epsilon(plan(options), Delta{delta}).value.upper;
+  EXPECT_LE(lower, charged);
+  EXPECT_GE(lower, charged * (optimized ? 0.55 : 0.3));
+  RecordProperty("lower_over_upper", std::to_string(lower / charged));
 }
 
 TEST(GradientDescent, ReportsPublicProgress) {
@@ -389,13 +557,6 @@ double optimum(const Dataset& data, Regularization lambda) {
   EXPECT_LT(squared_gradient / (2 * lambda.value()), 1e-8);
   return regularized_loss(LogisticLoss{}, data, weights, lambda);
 }
-
-// A build without optimisation, as under the sanitizers, looks at the same code with one seed: it is fifty times slower.
-#ifdef __OPTIMIZE__
-constexpr bool optimized = true;
-#else
-constexpr bool optimized = false;
-#endif
 
 // At epsilon = 1, delta = 1e-5 the expected excess over the optimum is some 6e-4 from the noise (123 coordinates, each with
 // variance near eta sigma^2 / 4) and little from the finite number of steps. Five seeds, so that no lucky one decides.
