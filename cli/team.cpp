@@ -200,7 +200,7 @@ void RankExchange::receive_all(std::uint64_t round, std::span<const std::size_t>
   while (const auto missing = inbox_->missing(awaited)) {
     const auto frames = team_.receive_frames(deadline);
     if (!frames) refuse_to_wait(round, *missing, team_.timeout());
-    optimizers::receive_frames(*frames, dimension, *inbox_);
+    optimizers::receive_frames(*frames, *inbox_);
   }
 }
 

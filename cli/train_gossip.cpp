@@ -173,6 +173,18 @@ Solution calibrated(const GossipOptions& settings, std::string_view kind, Count 
   };
   const CostFunctions cost{.delta = [](const Event& e, Epsilon at) { return accounting::quick_delta(e, at); },
                            .epsilon = [](const Event& e, Delta at) { return accounting::quick_epsilon(e, at); }};
+  // Without a delta E passes of pure noise cost E / scale: that, and what rounding needs, is tried before a search, which is slow here.
+  if (kind != "gaussian" && target.delta.value() == 0 && target.epsilon.value() > 0) {
+    const double proposed = static_cast<double>(settings.passes.value()) / target.epsilon.value();
+    for (double margin = 0x1p-52; std::isfinite(proposed) && margin < 0x1p-30; margin *= 2) {
+      const double value = proposed * (1 + margin);
+      const Event made = event(value);
+      const Enclosure epsilon = cost.epsilon(made, target.delta);
+      if (epsilon.upper > target.epsilon.value()) continue;
+      const Enclosure delta = cost.delta(made, target.epsilon);
+      if (delta.upper == 0) return {.value = value, .event = made, .epsilon = epsilon, .delta = delta, .failing = std::nullopt};
+    }
+  }
   return solve(event, target, {.name = kind == "gaussian" ? "noise multiplier" : "scale", .lowest = 0x1p-600, .highest = 0x1p600}, cost);
 }
 

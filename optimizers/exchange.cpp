@@ -130,15 +130,15 @@ void append_frame(std::uint64_t round, std::size_t learner, std::span<const doub
   for (const double value : values) words.push_back(std::bit_cast<std::uint64_t>(value));
 }
 
-void receive_frames(std::span<const std::uint64_t> words, std::size_t dimension, Inbox& inbox) {
-  const std::size_t size = frame_header + dimension;
+void receive_frames(std::span<const std::uint64_t> words, Inbox& inbox) {
+  const std::size_t size = frame_header + inbox.dimension();
   if (words.size() % size != 0) {
     throw Error{ErrorCode::environment,
                 fmt::format("{} words came from another node, must be a multiple of {}, the length of a message", words.size(), size)};
   }
-  std::vector<double> values(dimension);
+  std::vector<double> values(inbox.dimension());
   for (; !words.empty(); words = words.subspan(size)) {
-    const auto bits = words.subspan(frame_header, dimension);
+    const auto bits = words.subspan(frame_header, inbox.dimension());
     std::transform(bits.begin(), bits.end(), values.begin(), [](std::uint64_t word) { return std::bit_cast<double>(word); });
     inbox.receive(words[0], static_cast<std::size_t>(words[1]), values);
   }

@@ -43,7 +43,8 @@ struct LearnerRange {
 
 /// exchange(round, matrix, parameters, mixed): `parameters` holds the vectors of this node's learners one after the other, and `mixed`, as
 /// long, receives their mixed vectors. Rounds increase from call to call and are below `gather_round`; every node calls it in every round.
-/// gather(parameters): the vectors of all learners, in order, at the node of learner 0; nothing at the others. At the end, once.
+/// gather(parameters): the vectors of all learners, in order, as long as in `exchange`, at the node of learner 0; nothing at the others. At
+/// the end, once.
 /// Both \throw Error{environment} when a message does not come in time; a run does not go on after that.
 template <class E>
 concept Exchange = requires(E& engine, const E& constant, std::uint64_t round, const MixingMatrix& matrix,
@@ -119,6 +120,7 @@ class Inbox {
   /// The first learner of `awaited` that has sent nothing yet.
   [[nodiscard]] std::optional<std::size_t> missing(std::span<const std::size_t> awaited) const;
 
+  [[nodiscard]] std::size_t dimension() const noexcept { return dimension_; }
   [[nodiscard]] std::uint64_t late() const noexcept { return late_; }              ///< messages of rounds that were over
   [[nodiscard]] std::uint64_t duplicates() const noexcept { return duplicates_; }  ///< messages that came again
 
@@ -142,7 +144,7 @@ inline constexpr std::size_t frame_header = 2;
 void append_frame(std::uint64_t round, std::size_t learner, std::span<const double> values, std::vector<std::uint64_t>& words);
 /// Hands every message in `words` to `inbox`. \throws Error{environment} when the words are no whole number of messages, and as
 /// `Inbox::receive`.
-void receive_frames(std::span<const std::uint64_t> words, std::size_t dimension, Inbox& inbox);
+void receive_frames(std::span<const std::uint64_t> words, Inbox& inbox);
 
 /// What an engine throws when messages of a round did not come in time.
 /// \throws Error{environment} "round 7: no parameters of learner 3 within 30 s", always.
