@@ -18,6 +18,7 @@
 #include <surety/accounting/calibrate.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/ledger.h>
+#include <surety/accounting/privacy_loss.h>
 #include <surety/optimizers/accelerated_gradient_descent.h>
 #include <surety/optimizers/gradient_descent.h>
 #include <surety/optimizers/loss.h>
@@ -152,10 +153,12 @@ Dataset encode(const O& objective, const Dataset& data, const TrainOptions& opti
   }
 }
 
-/// Parameters, budget and entropy fail here, before private data are read: `calibrated() -> Noise`. `run(data, noise, reservation, bits)`
-/// returns the weights.
+/// Parameters, budget and entropy fail here, before private data are read: `calibrated() -> Noise`. What can only be refused when the
+/// numbers of features and of records are known is refused before the charge: `check(data, noise)`, of what is public in the data.
+/// `run(data, noise, reservation, bits)` returns the weights.
 template <class O, class Calibrated, class Run>
-int train(const TrainOptions& options, const O& objective, const Setting& setting, Calibrated calibrated, Run run) {
+int train(const TrainOptions& options, const O& objective, const Setting& setting, Calibrated calibrated, Run run,
+          const std::function<void(const Dataset&, const Noise&)>& check = {}) {
   const Target target = options.run.target();
   const SplitOptions how = split_options(options, target.adjacency);
   if (target.adjacency == Adjacency::add_or_remove_one && !setting.public_count) {
@@ -179,6 +182,7 @@ int train(const TrainOptions& options, const O& objective, const Setting& settin
   if (parts.training.empty() && target.adjacency != Adjacency::add_or_remove_one) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", options.data)};
   }
+  if (check) check(parts.training, noise);
   ModelFile model_file{options.model, features};
   auto reservation = options.run.reserve(planned);
 
@@ -305,8 +309,12 @@ void refuse_steps(const TrainOptions& options, std::string_view instead) {
   if (options.steps) throw usage(fmt::format("--steps is not for {}, {}", options.algorithm, instead));
 }
 
-void refuse_radius(const TrainOptions& options) {
+/// lambda of a perturbation, which is over all weights.
+Regularization perturbed_regularization(const TrainOptions& options) {
   if (options.radius) throw usage(fmt::format("--radius is not for {}, whose minimum is over all weights", options.algorithm));
+  const Regularization lambda{options.regularization.value_or(0.01)};
+  if (!(lambda.value() > 0)) throw usage(fmt::format("--regularization is 0, must be greater than 0 for {}", options.algorithm));
+  return lambda;
 }
 
 // ---- Full gradients ---------------------------------------------------------------------------------------------------------------------
@@ -398,6 +406,28 @@ int by_mirror_descent(const TrainOptions& options, const O& objective, const Tar
 
 // ---- Secret batches ---------------------------------------------------------------------------------------------------------------------
 
+/// What an accountant says of batches of fixed size, at the narrowest width that its memory allows: others are slower and say no more.
+CostFunctions cost_of_fixed_size(const Target& target) {
+  const auto at_some_width = [epsilon = target.epsilon.value()](const auto& ask) {
+    for (const double share : {0x1p-8, 0x1p-5}) {
+      try {
+        return ask(accounting::PrivacyLoss{.width = share * epsilon});
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::memory) throw;
+      }
+    }
+    return ask(accounting::PrivacyLoss{.width = 0x1p-2 * epsilon});
+  };
+  return {.delta =
+              [=](const Event& event, Epsilon at) {
+                return at_some_width([&](const accounting::PrivacyLoss& by) { return accounting::delta(by, event, at); });
+              },
+          .epsilon =
+              [=](const Event& event, Delta at) {
+                return at_some_width([&](const accounting::PrivacyLoss& by) { return accounting::epsilon(by, event, at); });
+              }};
+}
+
 Noise sampled_noise(const SampledSgdOptions& settings, const Target& target, ClippingNorm clip, const std::optional<double>& given) {
   const auto at = [&](NoiseMultiplier z) {
     auto candidate = settings;
@@ -415,7 +445,8 @@ Noise sampled_noise(const SampledSgdOptions& settings, const Target& target, Cli
   }
   const CostFunctions cost{.delta = [](const Event& event, Epsilon epsilon) { return accounting::quick_delta(event, epsilon); },
                            .epsilon = [](const Event& event, Delta delta) { return accounting::quick_epsilon(event, delta); }};
-  const auto found = calibrate(at, target, cost);
+  const bool is_fixed = std::holds_alternative<FixedSizeBatches>(settings.sampler);
+  const auto found = calibrate(at, target, is_fixed ? cost_of_fixed_size(target) : cost);
   return {.event = found.event, .epsilon = found.epsilon, .multiplier = found.value.value(), .sigma = found.value.value() * clip.value()};
 }
 
@@ -515,9 +546,8 @@ int by_svrg(const TrainOptions& options, const O& objective, const Target& targe
 template <class O>
 int by_output_perturbation(const TrainOptions& options, const O& objective, const Target& target) {
   refuse_steps(options, "which finds its minimum to the last digit that matters");
-  refuse_radius(options);
   const OutputPerturbationOptions settings{.noise = NoiseMultiplier{1},
-                                           .regularization = Regularization{options.regularization.value_or(0.01)},
+                                           .regularization = perturbed_regularization(options),
                                            .adjacency = target.adjacency,
                                            .clip = clip_of(options, objective),
                                            .public_count = public_count_of(options)};
@@ -532,13 +562,15 @@ int by_output_perturbation(const TrainOptions& options, const O& objective, cons
         auto noisy = settings;
         noisy.noise = NoiseMultiplier{noise.multiplier};
         return output_perturbation(data, objective, noisy, releaser);
+      },
+      [&](const Dataset& data, const Noise&) {
+        static_cast<void>(minimizer_sensitivity(objective, settings, settings.public_count.value_or(Count{data.size()}), data.features()));
       });
 }
 
 template <class O>
 int by_objective_perturbation(const TrainOptions& options, const O& objective, const Target& target) {
   refuse_steps(options, "which finds its minimum to the last digit that matters");
-  refuse_radius(options);
   if (target.adjacency == Adjacency::add_or_remove_one) {
     throw usage("--adjacency is add-or-remove-one, must be replace-one or zero-out for objective-perturbation");
   }
@@ -546,7 +578,7 @@ int by_objective_perturbation(const TrainOptions& options, const O& objective, c
   ObjectivePerturbationOptions settings{.records = training_count(options, target.adjacency),
                                         .noise_multiplier = NoiseMultiplier{1},
                                         .epsilon = target.epsilon,
-                                        .regularization = Regularization{options.regularization.value_or(0.01)},
+                                        .regularization = perturbed_regularization(options),
                                         .adjacency = target.adjacency,
                                         .clip = clip_of(options, objective),
                                         .output_multiplier = NoiseMultiplier{1000}};
@@ -574,7 +606,8 @@ int by_objective_perturbation(const TrainOptions& options, const O& objective, c
       [&](const Dataset& data, const Noise&, accounting::Reservation& reservation, auto& bits) {
         NoisyPerturbingReleaser releaser{reservation, bits};
         return objective_perturbation(data, objective, settings, releaser);
-      });
+      },
+      [&](const Dataset& data, const Noise&) { static_cast<void>(perturbed_minimum_distance(objective, settings, data.features())); });
 }
 
 template <class O>

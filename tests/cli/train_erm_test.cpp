@@ -79,20 +79,16 @@ TEST_F(TrainOnFile, TrainsChargesAndWritesAModelByEveryAlgorithm) {
 }
 
 TEST_F(TrainOnFile, DoesTheMainJobByDpSgd) {
-  const auto outcome =
-      surety(words(randhie, {"dp-sgd", "--records", "20190", "--batch-size", "200", "--epochs", "4"}, "add-or-remove-one", "mdvis>0") +
-             Words{"--delta", "1e-5", "--json"});
-  ASSERT_EQ(outcome.code, 2) << "an option is given twice";
-  Words once =
-      words(randhie, {"dp-sgd", "--records", "20190", "--batch-size", "200", "--epochs", "4", "--json"}, "add-or-remove-one", "mdvis>0");
-  const auto trained = surety(once);
+  const auto trained = surety(words(randhie, {"dp-sgd", "--records", "20190", "--json"}, "replace-one", "mdvis>0"));
   ASSERT_EQ(trained.code, 0) << trained.err;
   const auto report = trained.json();
-  // 4 x 16,152 / 200 steps; the event says q exactly.
-  EXPECT_EQ(report["event"].get<std::string>().substr(0, 33), "repeat(323, poisson(0.0123823675");
+  // Five times 16,152 records in batches of 80; the event says the rate exactly.
+  EXPECT_EQ(report["event"].get<std::string>().substr(0, 33), "repeat(1010, poisson(0.0049529470");
   EXPECT_GT(report["epsilon"]["lower"].get<double>(), 0.99);
-  EXPECT_GE(report["held_out_scores_not_private"]["area_under_the_curve"]["model"].get<double>(), 0.62);
-  EXPECT_LT(report["held_out_scores_not_private"]["log_loss"]["model"], report["held_out_scores_not_private"]["log_loss"]["constant"]);
+  // With 1e-5 in place of 1e-3 for delta the area is 0.637 and the log loss 0.601, where the constant has 0.6236.
+  const auto& scores = report["held_out_scores_not_private"];
+  EXPECT_GE(scores["area_under_the_curve"]["model"].get<double>(), 0.62);
+  EXPECT_LT(scores["log_loss"]["model"], scores["log_loss"]["constant"]);
 }
 
 TEST_F(TrainOnFile, TakesANoiseMultiplierThatKeepsThePromise) {
@@ -104,14 +100,17 @@ TEST_F(TrainOnFile, TakesANoiseMultiplierThatKeepsThePromise) {
   EXPECT_EQ(report["noise_multiplier"], 4);
   EXPECT_EQ(report["sigma"], 2);
   EXPECT_LT(report["epsilon"]["upper"].get<double>(), 0.5);
-  EXPECT_EQ(surety({"account", report["event"].get<std::string>(), "--adjacency", "add-or-remove-one", "--delta", "1e-3"}).code, 0);
+  EXPECT_EQ(surety({"account", "--event", report["event"].get<std::string>(), "--adjacency", "add-or-remove-one", "--delta", "1e-3"}).code,
+            0);
   expect_refused_untouched(words(data, sgd + Words{"--noise-multiplier", "0.5"}, "add-or-remove-one"), 2,
                            {"--noise-multiplier is 0.5, which costs epsilon in [", "at most the --epsilon 1"});
 }
 
 TEST_F(TrainOnFile, RepeatsItselfFromASeed) {
   const auto data = small_data(300);
-  for (const Words& extra : std::vector<Words>{{"dp-sgd", "--records", "300"}, {"dp-sgd", "--records", "300", "--sampling", "fixed"}}) {
+  for (const Words& extra :
+       std::vector<Words>{{"dp-sgd", "--records", "300", "--batch-size", "24", "--epochs", "1"},
+                          {"dp-sgd", "--records", "300", "--batch-size", "24", "--epochs", "1", "--sampling", "fixed"}}) {
     const Words replay = words(data, extra) + Words{"--replay-seed", "7"};
     ASSERT_EQ(surety(replay).code, 0);
     const auto first = contents(path("model.json"));
@@ -149,13 +148,13 @@ TEST_F(TrainOnFile, RefusesWhatItCannotPromiseOrDoesNotKnow) {
   refused(sgd + Words{"--momentum", "1"}, {"momentum is 1, must be at least 0 and less than 1"});
   refused(sgd + Words{"--loss", "hinge"}, {"smoothness of hinge loss", "default --step-size"});
   refused(sgd + Words{"--l1", "0.1", "--radius", "1"}, {"--l1", "--radius"});
-  refused({"dp-sgd", "--records", "1", "--held-out", "0.9"}, {"--records is 1, must leave at least one"});
   refused({"svrg", "--records", "60", "--loss", "hinge"}, {"smoothness of hinge loss"});
   refused({"svrg", "--records", "60", "--steps", "5"}, {"--steps is not for svrg"});
   refused({"mirror-descent"}, {"--radius is missing"});
   refused({"output-perturbation", "--loss", "hinge"}, {"--loss is hinge, must be smooth"});
   refused({"output-perturbation", "--radius", "1"}, {"--radius is not for output-perturbation"});
-  refused({"output-perturbation", "--regularization", "0"}, {"regularization"});
+  refused({"output-perturbation", "--regularization", "0"}, {"--regularization is 0, must be greater than 0"});
+  refused({"objective-perturbation", "--records", "60", "--regularization", "1e-9"}, {"regularization"});
   refused({"objective-perturbation", "--records", "60"}, {"must be replace-one or zero-out"}, "add-or-remove-one");
   refused({"accelerated-gradient-descent"}, {"--public-count is missing"}, "add-or-remove-one");
   refused({"accelerated-gradient-descent", "--iterate", "random"}, {"must be last or average"});
