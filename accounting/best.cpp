@@ -27,6 +27,23 @@ Opinion opinion_of(const A& accountant, Ask ask) {
   }
 }
 
+/// At the narrowest of a few widths that its memory allows: a wider enclosure is mostly far better than the next accountant's answer.
+template <class Ask>
+Opinion opinion_of(const PrivacyLoss& accountant, Ask ask) {
+  constexpr double widest = 512;
+  for (double widening = 1;; widening *= 8) {
+    PrivacyLoss wider = accountant;
+    wider.width *= widening;
+    try {
+      return {PrivacyLoss::name, ask(wider), {}};
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::memory && widening < widest) continue;
+      if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+      return {PrivacyLoss::name, std::nullopt, error.what()};
+    }
+  }
+}
+
 template <class Ask>
 Best best(const Event& event, const Effort& effort, Ask ask) {
   std::vector<Opinion> opinions;

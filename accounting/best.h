@@ -32,7 +32,7 @@ struct Best {
 
 /// Settings of the accountants that can work harder on request.
 struct Effort {
-  double width = 1e-4;  ///< aimed at in epsilon by the accountants that compute on a grid
+  double width = 1e-4;  ///< aimed at in epsilon by the accountants that compute on a grid; up to 512 times as wide where memory is short
 };
 
 /// epsilon(delta) of `event`, and delta(epsilon).

@@ -49,7 +49,8 @@ void add_predict(CLI::App& app, Action& chosen) {
   command.add_option("data", options->data, "A file with the same columns as the training data; the label may be missing")->required();
   command.add_flag("--json", options->json, "Print one JSON object");
   command.footer(
-      "One number per line: the probability of the label +1 for logistic loss, the value for squared loss.\n"
+      "One number per line: the probability of the label +1 for logistic loss, the value for squared loss, and for hinge losses a score "
+      "whose sign is the class.\n"
       "Example:\n"
       "  surety predict model.json examples/data/randhie.csv | head");
   command.callback([options, &chosen] { chosen = [options] { return predict(*options); }; });

@@ -1,24 +1,13 @@
 // surety train: a private model, charged to a ledger before the first noise is drawn.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <utility>
-#include <variant>
+#include <string>
 #include <vector>
 
-#include <surety/accounting/calibrate.h>
-#include <surety/accounting/ledger.h>
-#include <surety/mechanisms/random_bits.h>
-#include <surety/optimizers/csv.h>
-#include <surety/optimizers/gradient_descent.h>
-#include <surety/optimizers/libsvm.h>
-#include <surety/optimizers/loss.h>
-#include <surety/optimizers/metrics.h>
 #include <surety/optimizers/mixing.h>
-#include <surety/optimizers/model.h>
 
 #include "command.h"
 #include "output.h"
@@ -30,201 +19,62 @@
 namespace surety::cli {
 namespace {
 
-using namespace optimizers;
-
 /// The largest Count.
 constexpr std::uint64_t max_count = std::uint64_t{1} << 53;
 /// The most features that a feature map may have.
 constexpr std::uint64_t max_features = std::uint64_t{1} << 24;
-/// Of gradient descent.
-constexpr std::uint64_t default_steps = 100;
-
-/// \throws Error{bad_data} naming the file, row and label that the objective does not know.
-template <class O>
-Dataset encode(const O& objective, const Dataset& data, const TrainOptions& options) {
-  try {
-    return encode_labels(objective, data);
-  } catch (const Error& error) {
-    throw Error{error.code(), fmt::format("{}: {}", options.data, error.what())};
-  }
-}
-
-template <class O, class Bits>
-std::vector<double> descend(const Dataset& data, const O& objective, const TrainOptions& options, const GradientDescentOptions& settings,
-                            accounting::Reservation& reservation, Bits& bits) {
-  NoisyReleaser<Bits> releaser{reservation, bits};
-  if (options.radius) return gradient_descent(data, objective, L2Ball{Radius{*options.radius}}, settings, releaser).weights;
-  return gradient_descent(data, objective, WholeSpace{}, settings, releaser).weights;
-}
-
-nlohmann::json number_or_null(double value) { return std::isnan(value) ? nlohmann::json{} : nlohmann::json(value); }
-
-/// Scores on the held-out part: {"log_loss": {"model": ..., "constant": ...}, ...}; empty when nothing is held out.
-nlohmann::json held_out_scores(const Model& model, const Dataset& held_out) {
-  if (held_out.empty()) return nlohmann::json::object();
-  const auto values = scores(model, held_out);
-  if (model.loss == SquaredLoss::name) {
-    return {{"mean_squared_error",
-             {{"model", mean_squared_error(values, held_out.labels())}, {"constant", constant_mean_squared_error(held_out.labels())}}}};
-  }
-  const auto found = binary_scores(values, held_out.labels());
-  const auto constant = constant_scores(held_out.labels());
-  return {{"log_loss", {{"model", found.log_loss}, {"constant", constant.log_loss}}},
-          {"area_under_the_curve",
-           {{"model", number_or_null(found.area_under_the_curve)}, {"constant", number_or_null(constant.area_under_the_curve)}}},
-          {"accuracy", {{"model", found.accuracy}, {"constant", constant.accuracy}}}};
-}
-
-struct Report {
-  Calibration noise;
-  std::uint64_t run;
-  std::size_t training_records;
-  std::size_t held_out_records;
-  double sigma;
-  nlohmann::json scores;
-};
-
-void print_report(const TrainOptions& options, const Report& report) {
-  const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
-  line("trained", fmt::format("{} loss by {}, {} steps", options.loss, options.algorithm, options.steps.value_or(default_steps)));
-  line("adjacency", options.run.adjacency);
-  line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
-  line("released", describe(report.noise.event));
-  line("epsilon", fmt::format("in {} at delta = {}", text(report.noise.epsilon), options.run.delta));
-  line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", report.sigma));
-  line("ledger", fmt::format("{}, run {}", options.run.ledger, report.run));
-  line("model", options.model);
-  if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
-  if (report.scores.empty()) {
-    line("held out", "nothing");
-    return;
-  }
-  fmt::print("\nscores on {} held-out records (computed on private data, so not private themselves: do not publish them)\n",
-             report.held_out_records);
-  fmt::print("{:<24} {:>10} {:>22}\n", "", "model", "constant prediction");
-  for (const auto& [score, values] : report.scores.items()) {
-    const auto shown = [](const nlohmann::json& value) {
-      return value.is_null() ? std::string{"one class"} : fmt::format("{:.4f}", value.get<double>());
-    };
-    std::string title = score;
-    for (auto& c : title) c = c == '_' ? ' ' : c;
-    fmt::print("{:<24} {:>10} {:>22}\n", title, shown(values["model"]), shown(values["constant"]));
-  }
-}
-
-void print_json(const TrainOptions& options, const Report& report) {
-  print({{"algorithm", options.algorithm},
-         {"loss", options.loss},
-         {"adjacency", options.run.adjacency},
-         {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
-         {"event", describe(report.noise.event)},
-         {"epsilon", json(report.noise.epsilon)},
-         {"delta", options.run.delta},
-         {"noise_multiplier", report.noise.value.value()},
-         {"sigma", report.sigma},
-         {"ledger", options.run.ledger},
-         {"run", report.run},
-         {"model", options.model},
-         {"not_private", options.run.replay_seed.has_value()},
-         {"training_records", report.training_records},
-         {"held_out_records", report.held_out_records},
-         {"held_out_scores_not_private", report.scores}});
-}
-
-template <class O>
-int train_objective(const TrainOptions& options, const O& objective) {
-  // Parameters, budget and entropy fail here, before private data is read.
-  const Target target = options.run.target();
-  GradientDescentOptions settings{.noise_multiplier = NoiseMultiplier{1},
-                                  .adjacency = target.adjacency,
-                                  .steps = Count{options.steps.value_or(default_steps)},
-                                  .regularization = Regularization{options.regularization.value_or(1e-4)},
-                                  .progress = progress_bar(options.steps.value_or(default_steps))};
-  if (options.step_size) settings.step_size = StepSize{*options.step_size};
-  if (options.clip) settings.clip = ClippingNorm{*options.clip};
-  if (options.public_count) settings.public_count = Count{*options.public_count};
-  if (options.radius) static_cast<void>(Radius{*options.radius});
-  const double held_out = options.held_out.value_or(0.2);
-  if (!(held_out >= 0 && held_out < 1)) throw usage(fmt::format("--held-out is {}, must be at least 0 and less than 1", held_out));
-  if (target.adjacency == Adjacency::add_or_remove_one && !options.public_count) {
-    throw usage(
-        "--public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
-  }
-  const auto source = source_of(options);
-  require_distinct_files(options);
-  const auto noise = calibrate(
-      [&](NoiseMultiplier z) {
-        auto candidate = settings;
-        candidate.noise_multiplier = z;
-        return plan(candidate);
-      },
-      target);
-  settings.noise_multiplier = noise.value;
-  const auto planned = options.run.plan(noise.event, fmt::format("{}, {} loss", options.algorithm, options.loss));
-  options.run.check(planned);
-  RunBits bits{options.run.replay_seed};
-
-  auto [data, features] = read(options, source);
-  const auto parts = split(encode(objective, data, options),
-                           {.adjacency = target.adjacency, .held_out_fraction = held_out, .seed = options.split_seed.value_or(0)});
-  if (parts.training.empty() && target.adjacency != Adjacency::add_or_remove_one) {
-    throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", options.data)};
-  }
-  ModelFile model_file{options.model, features};
-  auto reservation = options.run.reserve(planned);
-
-  auto weights =
-      bits.with([&](auto& source_of_bits) { return descend(parts.training, objective, options, settings, reservation, source_of_bits); });
-
-  const Model model{.loss = std::string{O::name},
-                    .label = source.label,
-                    .features = features,
-                    .weights = std::move(weights),
-                    .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value()}};
-  model_file.commit(model);
-  reservation.settle(accounting::Stopping::data_independent);
-
-  const ClippingNorm clip = settings.clip.value_or(ClippingNorm{objective.gradient_bound(1)});
-  const Report report{.noise = noise,
-                      .run = reservation.id().value,
-                      .training_records = parts.training.size(),
-                      .held_out_records = parts.held_out.size(),
-                      .sigma = noise.value.value() * mechanisms::sensitivity_of_clipped_sum(clip, target.adjacency).value(),
-                      .scores = held_out_scores(model, parts.held_out)};
-  options.json ? print_json(options, report) : print_report(options, report);
-  return exit_code::fine;
-}
 
 /// The algorithms, and the options that only some of them know.
-constexpr std::string_view gradient_descent_name = "gradient-descent";
+const std::vector<std::string> on_files{"gradient-descent", "accelerated-gradient-descent", "mirror-descent",        "dp-sgd", "svrg",
+                                        "svrg++",           "output-perturbation",          "objective-perturbation"};
 const std::vector<std::string> streaming{"online-frank-wolfe", "polyhedral-frank-wolfe", "online-to-batch", "private-ftrl", "one-pass-sgd"};
 const std::vector<std::string> batched{"noisy-sgd", "noisy-frank-wolfe"};
 constexpr std::string_view gossip_name = "gossip";
 
 /// \throws Error{invalid_argument} when an option is given that the algorithm has no use for.
 void require_fitting_options(const TrainOptions& options) {
+  using Names = std::vector<std::string_view>;
   struct Known {
     std::string_view option;
     bool given;
-    std::vector<std::string_view> algorithms;
+    Names algorithms;
   };
-  const std::string_view descent = gradient_descent_name;
+  const auto with = [](const std::vector<std::string>& names, const Names& more = {}) {
+    Names all{names.begin(), names.end()};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const std::string_view descent = "gradient-descent";
+  const std::string_view accelerated = "accelerated-gradient-descent";
   for (const auto& [option, given, algorithms] : std::vector<Known>{
-           {"--held-out", options.held_out.has_value(), {descent}},
-           {"--split-seed", options.split_seed.has_value(), {descent}},
-           {"--regularization", options.regularization.has_value(), {descent, gossip_name}},
-           {"--public-count", options.public_count.has_value(), {descent}},
-           {"--step-size", options.step_size.has_value(), {descent, "private-ftrl", "one-pass-sgd", "noisy-sgd", gossip_name}},
+           {"--held-out", options.held_out.has_value(), with(on_files)},
+           {"--split-seed", options.split_seed.has_value(), with(on_files)},
+           {"--regularization", options.regularization.has_value(), with(on_files, {gossip_name})},
+           {"--public-count", options.public_count.has_value(), {descent, accelerated, "mirror-descent", "output-perturbation"}},
+           {"--step-size",
+            options.step_size.has_value(),
+            {descent, accelerated, "dp-sgd", "svrg", "svrg++", "private-ftrl", "one-pass-sgd", "noisy-sgd", gossip_name}},
            {"--step-scale", options.step_scale.has_value(), {"online-frank-wolfe", "polyhedral-frank-wolfe", "noisy-frank-wolfe"}},
            {"--norm", options.norm.has_value(), {"online-frank-wolfe", "noisy-frank-wolfe"}},
-           {"--records", options.records.has_value(), {"noisy-sgd", "noisy-frank-wolfe", gossip_name}},
-           {"--batch-size", options.batch_size.has_value(), {"one-pass-sgd", "noisy-sgd", gossip_name}},
+           {"--records",
+            options.records.has_value(),
+            {"dp-sgd", "svrg", "svrg++", "objective-perturbation", "noisy-sgd", "noisy-frank-wolfe", gossip_name}},
+           {"--batch-size", options.batch_size.has_value(), {"dp-sgd", "svrg", "svrg++", "one-pass-sgd", "noisy-sgd", gossip_name}},
+           {"--epochs", options.epochs.has_value(), {"dp-sgd", "svrg", "svrg++"}},
+           {"--inner-steps", options.inner_steps.has_value(), {"svrg", "svrg++"}},
+           {"--sampling", options.sampling.has_value(), {"dp-sgd", "svrg", "svrg++"}},
+           {"--microbatch", options.microbatch.has_value(), {"dp-sgd"}},
+           {"--momentum", options.momentum.has_value(), {"dp-sgd"}},
+           {"--noise-multiplier", options.noise_multiplier.has_value(), {"dp-sgd"}},
+           {"--iterate", options.iterate.has_value(), {descent, accelerated, "dp-sgd"}},
+           {"--l1", options.l1.has_value(), {descent, accelerated, "dp-sgd", "svrg", "svrg++"}},
+           {"--geometry", options.geometry.has_value(), {"mirror-descent"}},
            {"--passes", options.passes.has_value(), {"noisy-sgd", gossip_name}},
            {"--learners", options.learners.has_value(), {gossip_name}},
            {"--topology", options.topology.has_value(), {gossip_name}},
            {"--graph", options.graph.has_value(), {gossip_name}},
            {"--mixing-seed", options.mixing_seed.has_value(), {gossip_name}},
-           {"--schedule", options.schedule.has_value(), {gossip_name}},
+           {"--schedule", options.schedule.has_value(), {"dp-sgd", gossip_name}},
            {"--timeout", options.timeout.has_value(), {gossip_name}},
            {"--factorization", options.factorization.has_value(), {"online-frank-wolfe", "online-to-batch", "private-ftrl"}},
            {"--learner", options.learner.has_value(), {"online-to-batch"}},
@@ -248,8 +98,8 @@ int train(const TrainOptions& options) {
     throw usage(fmt::format("{} processes were started by mpirun, must be one: only gossip runs on several", launch->size));
   }
   require_fitting_options(options);
-  if (options.algorithm != gradient_descent_name) return train_beyond_gradient_descent(options);
-  return with_objective(options, [&](const auto& objective) { return train_objective(options, objective); });
+  if (std::find(on_files.begin(), on_files.end(), options.algorithm) != on_files.end()) return train_on_a_file(options);
+  return train_beyond_gradient_descent(options);
 }
 
 }  // namespace
@@ -276,9 +126,11 @@ void add_train(CLI::App& app, Action& chosen) {
   input->add_option("--split-seed", options->split_seed, "The seed of that split")->check(whole_number())->default_str("0");
 
   const auto problem = command.add_option_group("Problem and algorithm");
-  problem->add_option("--loss", options->loss, "logistic or squared")->check(one_of({"logistic", "squared"}))->capture_default_str();
+  problem->add_option("--loss", options->loss, "logistic, squared, smoothed-hinge or hinge; streams: logistic or squared")
+      ->check(one_of({"logistic", "squared", "smoothed-hinge", "hinge"}))
+      ->capture_default_str();
   problem->add_option("--label-bound", options->label_bound, "Squared loss: labels are clamped to [-bound, bound]")->check(number());
-  std::vector<std::string> algorithms{std::string{gradient_descent_name}};
+  std::vector<std::string> algorithms = on_files;
   algorithms.insert(algorithms.end(), streaming.begin(), streaming.end());
   algorithms.insert(algorithms.end(), batched.begin(), batched.end());
   algorithms.emplace_back(gossip_name);
@@ -287,24 +139,31 @@ void add_train(CLI::App& app, Action& chosen) {
       ->capture_default_str();
   problem
       ->add_option("--steps", options->steps,
-                   "Gradient descent: noisy gradients to take, default 100. Streams: the most records to read. "
-                   "noisy-frank-wolfe: batches, default 30")
+                   "Gradient descent: noisy gradients to take, default 100; accelerated and mirror descent: 30. dp-sgd: batches, if not "
+                   "--epochs. Streams: the most records to read. noisy-frank-wolfe: batches, default 30")
       ->check(whole_number(1, max_count));
-  problem->add_option("--records", options->records, "noisy-sgd, noisy-frank-wolfe, gossip: the public number of records, checked")
+  problem
+      ->add_option(
+          "--records", options->records,
+          "dp-sgd, svrg, svrg++, objective-perturbation, noisy-sgd, noisy-frank-wolfe, gossip: the public number of records in the "
+          "file, checked; under add-or-remove-one a public guess of it")
       ->check(whole_number(1, max_count));
   problem
       ->add_option("--batch-size", options->batch_size,
-                   "one-pass-sgd, noisy-sgd: default a thirtieth of the records. gossip: of a learner in a round, default 1")
+                   "dp-sgd: default 1/200 of the records trained on. svrg, svrg++: 1/400. one-pass-sgd, noisy-sgd: 1/30. gossip: of a "
+                   "learner in a round, default 1")
       ->check(whole_number(1, max_count));
   problem->add_option("--passes", options->passes, "noisy-sgd, gossip: over the records, default 1")->check(whole_number(1, max_count));
   problem
-      ->add_option("--step-size", options->step_size,
-                   "Gradient descent: default 1 / (smoothness + regularization). private-ftrl: needed. SGD: default 0.5. gossip: default 1")
+      ->add_option(
+          "--step-size", options->step_size,
+          "Gradient descent, dp-sgd: default 1 / (smoothness + regularization). svrg, svrg++: default 1 / smoothness. private-ftrl: "
+          "needed. noisy-sgd, one-pass-sgd: default 0.5. gossip: default 1")
       ->check(number());
   problem->add_option("--step-scale", options->step_scale, "Frank-Wolfe: s of the steps s / (t + 1); default 0.5")->check(number());
   problem
       ->add_option("--regularization", options->regularization,
-                   "lambda of (lambda / 2) ||w||^2. Gradient descent: default 0.0001. gossip: default 0")
+                   "lambda of (lambda / 2) ||w||^2. On files: default 0.0001; mirror-descent: 0; perturbations: 0.01. gossip: default 0")
       ->check(number());
   problem
       ->add_option(
@@ -314,11 +173,41 @@ void add_train(CLI::App& app, Action& chosen) {
       ->check(number());
   problem->add_option("--radius", options->radius, "Keep the weights in a ball of this radius; default: everywhere, streams need one")
       ->check(number());
+  problem->add_option("--l1", options->l1, "Descent, dp-sgd, svrg, svrg++: the factor of ||w||_1, met by soft thresholding; default 0")
+      ->check(number());
+  problem->add_option("--smoothing", options->smoothing, "Smoothed hinge: the half width of its parabola, default 0.5")->check(number());
+  problem
+      ->add_option("--iterate", options->iterate,
+                   "Which is the model: last, average, or random (of gradient descent); default last, dp-sgd: the mean of the last half")
+      ->check(one_of({"last", "average", "random"}));
+  problem->add_option("--geometry", options->geometry, "mirror-descent: l2 or l1, the norm of the ball, or simplex; default l2")
+      ->check(one_of({"l2", "l1", "simplex"}));
   problem->add_option("--norm", options->norm, "online-frank-wolfe: p of the ball's norm; default 2")->check(number());
   problem->add_option("--factorization", options->factorization, "Streams: how prefix sums are made private; default buffered")
       ->check(one_of({"tree", "streaming-tree", "toeplitz", "buffered"}));
   problem->add_option("--learner", options->learner, "online-to-batch: default subgradient")
       ->check(one_of({"subgradient", "dual-averaging", "optimistic", "strongly-convex", "coin-betting"}));
+
+  const auto batches = command.add_option_group("Secret batches");
+  batches
+      ->add_option("--sampling", options->sampling,
+                   "How batches are drawn: poisson, or fixed (without replacement, under replace-one alone). Default poisson; svrg and "
+                   "svrg++ under replace-one: fixed")
+      ->check(one_of({"poisson", "fixed"}));
+  batches->add_option("--epochs", options->epochs, "dp-sgd: how often a record is met on average, default 5. svrg: 5; svrg++: 3")
+      ->check(whole_number(1, max_count));
+  batches
+      ->add_option("--inner-steps", options->inner_steps, "svrg, svrg++: batches of an epoch, default 100; svrg++: twice as many in each")
+      ->check(whole_number(1, max_count));
+  batches
+      ->add_option("--noise-multiplier", options->noise_multiplier,
+                   "dp-sgd: the noise over --clip, in place of the least that keeps the promise; refused when it does not keep it")
+      ->check(number());
+  batches
+      ->add_option("--microbatch", options->microbatch,
+                   "dp-sgd under replace-one: the mean gradient of so many successive records is clipped; default 1")
+      ->check(whole_number(1, max_count));
+  batches->add_option("--momentum", options->momentum, "dp-sgd: the share of the last direction, default 0")->check(number());
 
   const auto gossip = command.add_option_group("Gossip");
   gossip->add_option("--learners", options->learners, "How many learners share the records: record i belongs to learner i mod learners")
@@ -330,8 +219,10 @@ void add_train(CLI::App& app, Action& chosen) {
   gossip->add_option("--graph", options->graph, "A file with an edge a line, two learners from 0: --topology graph, Metropolis weights");
   gossip->add_option("--mixing-seed", options->mixing_seed, "The public seed of random matchings, default 0")->check(whole_number());
   gossip
-      ->add_option("--schedule", options->schedule,
-                   "Of the step in round t: constant, inverse-root (default): step-size / sqrt(t), inverse: step-size / t")
+      ->add_option(
+          "--schedule", options->schedule,
+          "Of the step in round t: constant, inverse-root (default): step-size / sqrt(t), inverse: step-size / t. dp-sgd: the last "
+          "is its default, step-size / (1 + step-size regularization t)")
       ->check(one_of({"constant", "inverse-root", "inverse"}));
   gossip->add_option("--timeout", options->timeout, "Seconds that a rank of an mpirun waits for the others, default 30")->check(number());
 

@@ -37,6 +37,19 @@ CsvOptions csv_options(const TrainOptions& options) {
 
 }  // namespace
 
+void require_options_of_loss(const TrainOptions& options) {
+  const bool is_squared = options.loss == SquaredLoss::name;
+  if (options.label_bound && !is_squared)
+    throw usage(fmt::format("--label-bound is for squared loss, labels of {} loss are classes", options.loss));
+  if (options.smoothing && options.loss != SmoothedHingeLoss::name) {
+    throw usage(fmt::format("--smoothing is for smoothed-hinge loss, not for {} loss", options.loss));
+  }
+  if (!is_squared) return;
+  if (!options.label_bound) throw usage("--label-bound is missing: squared loss needs a public bound on the labels' magnitude");
+  if (!options.radius && !options.clip)
+    throw usage("--radius or --clip is missing: the gradient of squared loss is bounded only where the weights are");
+}
+
 Source source_of(const TrainOptions& options) {
   if (options.format == "csv") {
     if (options.label.empty()) throw usage("--label is missing, a CSV file needs a column or a comparison such as 'visits>0'");

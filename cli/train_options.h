@@ -41,6 +41,16 @@ struct TrainOptions {
   std::optional<double> regularization;
   std::optional<double> clip;
   std::optional<double> radius;
+  std::optional<double> l1;
+  std::optional<double> smoothing;
+  std::optional<std::string> iterate;
+  std::optional<std::string> geometry;
+  std::optional<std::string> sampling;
+  std::optional<std::uint64_t> epochs;
+  std::optional<std::uint64_t> inner_steps;
+  std::optional<double> noise_multiplier;
+  std::optional<std::uint64_t> microbatch;
+  std::optional<double> momentum;
   std::optional<double> norm;
   std::optional<std::string> factorization;
   std::optional<std::string> learner;
@@ -60,19 +70,31 @@ struct TrainOptions {
   bool json = false;
 };
 
-/// Calls train(objective) with the loss that the options name. \throws Error{invalid_argument} for options that do not suit it.
+/// \throws Error{invalid_argument} for an option of another loss than the one that is asked for.
+void require_options_of_loss(const TrainOptions& options);
+
+/// Calls train(objective) with the loss that the options name, for algorithms that know two. \throws Error{invalid_argument} for options
+/// that do not suit it.
 template <class Train>
 int with_objective(const TrainOptions& options, Train train) {
   using namespace optimizers;
-  if (options.loss == LogisticLoss::name) {
-    if (options.label_bound) throw usage("--label-bound is for squared loss, labels of logistic loss are classes");
-    return train(LogisticLoss{});
+  require_options_of_loss(options);
+  if (options.loss == LogisticLoss::name) return train(LogisticLoss{});
+  if (options.loss != SquaredLoss::name) {
+    throw usage(fmt::format("--loss is {}, must be logistic or squared for {}", options.loss, options.algorithm));
   }
-  if (!options.label_bound) throw usage("--label-bound is missing: squared loss needs a public bound on the labels' magnitude");
-  if (!options.radius && !options.clip)
-    throw usage("--radius or --clip is missing: the gradient of squared loss is bounded only where the weights are");
   // Without a radius every record is clipped to --clip, and the loss's own bound is not used.
   return train(SquaredLoss{.label_bound = LabelBound{*options.label_bound}, .weight_radius = Radius{options.radius.value_or(1)}});
+}
+
+/// The same for algorithms that know all losses.
+template <class Train>
+int with_any_objective(const TrainOptions& options, Train train) {
+  using namespace optimizers;
+  if (options.loss != SmoothedHingeLoss::name && options.loss != HingeLoss::name) return with_objective(options, train);
+  require_options_of_loss(options);
+  if (options.loss == HingeLoss::name) return train(HingeLoss{});
+  return train(SmoothedHingeLoss{.width = SmoothingWidth{options.smoothing.value_or(0.5)}});
 }
 
 /// How the data are to be read: public, and checked before they are.
@@ -102,7 +124,10 @@ class Team;
 /// Trains learners that exchange parameters, alone or over the ranks of an mpirun. \throws as every command.
 int train_by_gossip(const TrainOptions& options, Team& team);
 
-/// Trains by any algorithm but gradient descent and gossip. \throws as every command.
+/// Trains on all records of a file but those held out, by empirical risk minimization. \throws as every command.
+int train_on_a_file(const TrainOptions& options);
+
+/// Trains by any other algorithm but gossip. \throws as every command.
 int train_beyond_gradient_descent(const TrainOptions& options);
 
 }  // namespace surety::cli

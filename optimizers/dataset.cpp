@@ -59,6 +59,10 @@ std::vector<bool> sides_by_content(const Dataset& data, double fraction, std::ui
   return sides;
 }
 
+void require_fraction(double fraction) {
+  if (!(fraction >= 0 && fraction < 1)) refuse(fmt::format("held-out fraction is {}, must be at least 0 and less than 1", fraction));
+}
+
 std::vector<bool> sides_by_index(std::size_t size, double fraction, std::uint64_t seed) {
   std::vector<bool> sides(size);
   if (fraction == 0) return sides;
@@ -149,11 +153,18 @@ Dataset Dataset::with_labels(std::vector<double> labels) const {
   return other;
 }
 
+std::size_t training_records(std::size_t records, const SplitOptions& options) {
+  require_fraction(options.held_out_fraction);
+  if (options.adjacency == Adjacency::add_or_remove_one) {
+    refuse("adjacency is add-or-remove-one, must be replace-one or zero-out for a public number of training records");
+  }
+  const auto sides = sides_by_index(records, options.held_out_fraction, options.seed);
+  return static_cast<std::size_t>(std::count(sides.begin(), sides.end(), false));
+}
+
 Split split(const Dataset& data, const SplitOptions& options) {
   const double fraction = options.held_out_fraction;
-  if (!(fraction >= 0 && fraction < 1)) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("held-out fraction is {}, must be at least 0 and less than 1", fraction)};
-  }
+  require_fraction(fraction);
   const auto held_out_sides = options.adjacency == Adjacency::add_or_remove_one ? sides_by_content(data, fraction, options.seed)
                                                                                 : sides_by_index(data.size(), fraction, options.seed);
   std::vector<std::size_t> training;

@@ -111,4 +111,8 @@ struct SplitOptions {
 /// \source docs/guarantees.md#split.
 [[nodiscard]] Split split(const Dataset& data, const SplitOptions& options);
 
+/// How many of `records` records such a split trains on, where that is as public as their number. O(records).
+/// \throws Error{invalid_argument} as `split`, and under add-or-remove-one.
+[[nodiscard]] std::size_t training_records(std::size_t records, const SplitOptions& options);
+
 }  // namespace surety::optimizers

@@ -25,7 +25,7 @@ namespace surety::optimizers {
 namespace {
 
 constexpr int model_version = 1;
-constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name};
+constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
 [[noreturn]] void refuse_model(const std::string& reason) { throw Error{ErrorCode::invalid_argument, fmt::format("model: {}", reason)}; }
 
@@ -89,7 +89,7 @@ std::size_t largest_text(const FeatureMap& features) {
 
 void Model::validate() const {
   if (std::find(known_losses.begin(), known_losses.end(), loss) == known_losses.end()) {
-    refuse_model(fmt::format("loss is {}, must be {}", in_quotes(loss), fmt::join(known_losses, " or ")));
+    refuse_model(fmt::format("loss is {}, must be {}", in_quotes(loss), fmt::join(known_losses, ", ")));
   }
   features.validate();
   if (weights.size() != features.features()) refuse_model(fmt::format("{} weights for {} features", weights.size(), features.features()));

@@ -49,7 +49,8 @@ struct Model {
 /// The score <w, x> of every record. \throws Error{invalid_argument} when the data have another number of features.
 [[nodiscard]] std::vector<double> scores(const Model& model, const Dataset& data);
 
-/// What the model says about every record: the probability of +1 for the logistic loss, the value for the squared loss.
+/// What the model says about every record: the probability of +1 for the logistic loss, the value for the squared loss, and for the hinge
+/// losses the score, whose sign is the class.
 [[nodiscard]] std::vector<double> predict(const Model& model, const Dataset& data);
 
 /// A model file in the making. Its space on the disk is taken before the training, so that a full disk, a missing folder or a

@@ -67,7 +67,7 @@ struct BarzilaiBorwein {
   StepSize first;
   StepSize lowest;
   StepSize highest;
-  double multiple = 1;  ///< greater than 0
+  double multiple = 0.2;  ///< greater than 0; as the default step, a fifth of what the curvature allows
 };
 
 struct DifferenceFloorRule : Positive {

@@ -8,6 +8,9 @@
 #include <optional>
 #include <string_view>
 
+#include <surety/accounting/privacy_loss.h>
+#include <surety/accounting/renyi.h>
+
 #include <reference/refusal.h>
 
 namespace surety::accounting {
@@ -35,6 +38,18 @@ TEST(Best, SaysWhyAnAccountantHasNoOpinion) {
   for (const auto& opinion : best.opinions) EXPECT_NE(opinion.value.has_value(), !opinion.refusal.empty()) << opinion.accountant;
   EXPECT_FALSE(best.opinions.front().value);
   EXPECT_NE(best.opinions.front().refusal.find("laplace(4)"), std::string::npos);
+}
+
+// A wider answer of the privacy-loss accountant beats the next accountant's by far.
+TEST(Quick, IsWiderWhereMemoryDoesNotAllowTheWidthAskedFor) {
+  const Event long_run = event("repeat(75000, without_replacement(200000, 100, gaussian(1.05)))", Adjacency::replace_one);
+  constexpr double width = 1.6e-3;  // needs half a gigabyte
+  EXPECT_THROW(static_cast<void>(delta(PrivacyLoss{.width = width}, long_run, Epsilon{0.5})), Error);
+  const Enclosure found = quick_delta(long_run, Epsilon{0.5}, Effort{.width = width});
+  EXPECT_LT(found.upper, 0.5 * delta(Renyi{}, long_run, Epsilon{0.5}).upper);
+  EXPECT_GT(found.lower, 0);
+  const Enclosure wide = delta(PrivacyLoss{.width = 0.05}, long_run, Epsilon{0.5});
+  EXPECT_TRUE(overlap(found, wide));
 }
 
 TEST(Best, OfAPureEventIsFiniteAtDeltaZero) {

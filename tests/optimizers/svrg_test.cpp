@@ -193,7 +193,7 @@ auto run_with(Mistake mistake) {
     if (mistake == Mistake::raw_barzilai_borwein) {
       const detail::SvrgAnchorPoint now{.weights = x, .gradient = mechanisms::to_reals(gradients(x))};
       const detail::SvrgAnchorPoint before{.weights = anchor, .gradient = mechanisms::to_reals(raw_gradient)};
-      step = detail::barzilai_borwein({StepSize{1}, StepSize{1e-9}, StepSize{1e9}}, now, before).value();
+      step = detail::barzilai_borwein({StepSize{1}, StepSize{1e-9}, StepSize{1e9}, 1}, now, before).value();
     }
     for (int t = 1; t <= 2; ++t) {
       const auto batch = releaser.draw_batch(data.size());
@@ -414,7 +414,7 @@ TEST(Svrg, FollowsTheReleasedIteratesWithItsClipAndGrid) {
   EXPECT_EQ(log[1].query.steps, (std::vector<std::int64_t>{0, 0}));
   EXPECT_EQ(log[2].sensitivity, L2Sensitivity{2 * (0.25 * 0.4)});
   EXPECT_EQ(log[3].sensitivity, L2Sensitivity{2 * largest_clip});
-  for (const std::size_t t : {1, 2, 3}) {
+  for (const std::size_t t : {1U, 2U, 3U}) {
     const double steps = settings.noise_multiplier.value() * log[t].sensitivity.value() * log[t].query.grid.steps_per_unit();
     EXPECT_GT(steps, 0x1p28) << t;
     EXPECT_LT(steps, 0x1p30) << t;
@@ -428,7 +428,7 @@ TEST(Svrg, FollowsTheReleasedIteratesWithItsClipAndGrid) {
 }
 
 TEST(Svrg, MakesBarzilaiBorweinStepsFromWhatIsReleased) {
-  const BarzilaiBorwein rule{.first = StepSize{0.5}, .lowest = StepSize{0.1}, .highest = StepSize{4}};
+  const BarzilaiBorwein rule{.first = StepSize{0.5}, .lowest = StepSize{0.1}, .highest = StepSize{4}, .multiple = 1};
   const detail::SvrgAnchorPoint before{.weights = {1, 0}, .gradient = {0.5, 0.5}};
   const auto step = [&](const std::vector<double>& weights, const std::vector<double>& gradient, const BarzilaiBorwein& with) {
     return detail::barzilai_borwein(with, {.weights = weights, .gradient = gradient}, before).value();

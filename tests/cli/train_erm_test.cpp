@@ -1,0 +1,170 @@
+// surety train on whole files: every algorithm end to end, DP-SGD by the flags that people know, and what is refused.
+#include "surety_process.h"
+
+namespace surety_test {
+namespace {
+
+class TrainOnFile : public CommandTest {
+ protected:
+  /// The words of a run; each adjacency has a ledger of its own.
+  [[nodiscard]] Words words(const std::string& data, const Words& extra, const std::string& adjacency = "replace-one",
+                            const std::string& label = "label") const {
+    return Words{"train",       data,
+                 "--label",     label,
+                 "--epsilon",   "1",
+                 "--delta",     "1e-3",
+                 "--adjacency", adjacency,
+                 "--ledger",    path(adjacency + ".db"),
+                 "--model",     path("model.json"),
+                 "--algorithm"} +
+           extra;
+  }
+};
+
+TEST_F(TrainOnFile, TrainsChargesAndWritesAModelByEveryAlgorithm) {
+  const auto data = small_data(300);
+  const Words few{"--epochs", "2", "--inner-steps", "5", "--batch-size", "20"};
+  std::map<std::string, std::size_t> runs;
+  const auto expect_trained = [&](const std::string& adjacency, const Words& extra) {
+    const auto arguments = words(data, extra, adjacency) + Words{"--json"};
+    const auto trained = surety(arguments);
+    ASSERT_EQ(trained.code, 0) << joined(arguments) << trained.err;
+    const auto report = trained.json();
+    EXPECT_EQ(report["algorithm"], extra[0]);
+    EXPECT_EQ(report["run"], ++runs[adjacency]);
+    EXPECT_EQ(report["training_records"].get<int>() + report["held_out_records"].get<int>(), 300);
+    EXPECT_LE(report["epsilon"]["upper"].get<double>(), 1) << joined(arguments);
+    EXPECT_GT(report["epsilon"]["upper"].get<double>(), 0.3) << joined(arguments);
+    EXPECT_TRUE(report["held_out_scores_not_private"].contains("accuracy") ||
+                report["held_out_scores_not_private"].contains("mean_squared_error"));
+    const auto shown = surety({"ledger", "show", path(adjacency + ".db"), std::to_string(runs[adjacency]), "--json"}).json();
+    EXPECT_EQ(shown["state"], "settled");
+    EXPECT_EQ(shown["charged"], shown["settled"]["released"]) << joined(arguments);
+    EXPECT_EQ(surety({"predict", path("model.json"), data}).code, 0);
+  };
+  for (const Words& extra : std::vector<Words>{
+           {"gradient-descent", "--iterate", "average"},
+           {"gradient-descent", "--iterate", "random", "--l1", "0.01"},
+           {"gradient-descent", "--loss", "smoothed-hinge", "--smoothing", "0.25"},
+           {"gradient-descent", "--loss", "hinge", "--step-size", "0.5"},
+           {"accelerated-gradient-descent", "--regularization", "0.01"},
+           {"accelerated-gradient-descent", "--loss", "squared", "--label-bound", "1", "--radius", "2", "--iterate", "average"},
+           {"mirror-descent", "--radius", "2"},
+           {"mirror-descent", "--radius", "2", "--geometry", "l1"},
+           {"mirror-descent", "--radius", "2", "--geometry", "simplex"},
+           {"dp-sgd", "--records", "300", "--steps", "20"},
+           {"dp-sgd", "--records", "300", "--batch-size", "20", "--epochs", "2", "--sampling", "fixed", "--loss", "smoothed-hinge"},
+           {"dp-sgd", "--records", "300", "--batch-size", "24", "--epochs", "2", "--microbatch", "4", "--momentum", "0.5"},
+           {"dp-sgd", "--records", "300", "--batch-size", "24", "--epochs", "1", "--microbatch", "3", "--sampling", "fixed", "--l1", "0.1"},
+           Words{"svrg", "--records", "300"} + few,
+           Words{"svrg++", "--records", "300", "--radius", "2"} + few,
+           {"output-perturbation"},
+           {"objective-perturbation", "--records", "300", "--loss", "smoothed-hinge", "--regularization", "0.1"}}) {
+    expect_trained("replace-one", extra);
+  }
+  for (const Words& extra :
+       std::vector<Words>{{"accelerated-gradient-descent", "--public-count", "240"},
+                          {"dp-sgd", "--records", "300", "--batch-size", "20", "--epochs", "2", "--schedule", "constant"},
+                          {"dp-sgd", "--records", "310", "--loss", "hinge", "--step-size", "1", "--steps", "10", "--iterate", "last"},
+                          Words{"svrg", "--records", "300"} + few,
+                          {"output-perturbation", "--public-count", "240"}}) {
+    expect_trained("add-or-remove-one", extra);
+  }
+  expect_trained("zero-out", {"dp-sgd", "--records", "300", "--steps", "10"});
+  for (const char* adjacency : {"replace-one", "add-or-remove-one", "zero-out"}) {
+    const auto audited = surety({"audit", path(std::string{adjacency} + ".db"), "--delta", "0.02", "--json"});
+    EXPECT_EQ(audited.code, 0) << audited.err;
+    EXPECT_EQ(audited.json()["kept"], true);
+  }
+}
+
+TEST_F(TrainOnFile, DoesTheMainJobByDpSgd) {
+  const auto outcome =
+      surety(words(randhie, {"dp-sgd", "--records", "20190", "--batch-size", "200", "--epochs", "4"}, "add-or-remove-one", "mdvis>0") +
+             Words{"--delta", "1e-5", "--json"});
+  ASSERT_EQ(outcome.code, 2) << "an option is given twice";
+  Words once =
+      words(randhie, {"dp-sgd", "--records", "20190", "--batch-size", "200", "--epochs", "4", "--json"}, "add-or-remove-one", "mdvis>0");
+  const auto trained = surety(once);
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const auto report = trained.json();
+  // 4 x 16,152 / 200 steps; the event says q exactly.
+  EXPECT_EQ(report["event"].get<std::string>().substr(0, 33), "repeat(323, poisson(0.0123823675");
+  EXPECT_GT(report["epsilon"]["lower"].get<double>(), 0.99);
+  EXPECT_GE(report["held_out_scores_not_private"]["area_under_the_curve"]["model"].get<double>(), 0.62);
+  EXPECT_LT(report["held_out_scores_not_private"]["log_loss"]["model"], report["held_out_scores_not_private"]["log_loss"]["constant"]);
+}
+
+TEST_F(TrainOnFile, TakesANoiseMultiplierThatKeepsThePromise) {
+  const auto data = small_data(300);
+  const Words sgd{"dp-sgd", "--records", "300", "--batch-size", "20", "--epochs", "2"};
+  const auto outcome = surety(words(data, sgd + Words{"--noise-multiplier", "4", "--clip", "0.5"}, "add-or-remove-one") + Words{"--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto report = outcome.json();
+  EXPECT_EQ(report["noise_multiplier"], 4);
+  EXPECT_EQ(report["sigma"], 2);
+  EXPECT_LT(report["epsilon"]["upper"].get<double>(), 0.5);
+  EXPECT_EQ(surety({"account", report["event"].get<std::string>(), "--adjacency", "add-or-remove-one", "--delta", "1e-3"}).code, 0);
+  expect_refused_untouched(words(data, sgd + Words{"--noise-multiplier", "0.5"}, "add-or-remove-one"), 2,
+                           {"--noise-multiplier is 0.5, which costs epsilon in [", "at most the --epsilon 1"});
+}
+
+TEST_F(TrainOnFile, RepeatsItselfFromASeed) {
+  const auto data = small_data(300);
+  for (const Words& extra : std::vector<Words>{{"dp-sgd", "--records", "300"}, {"dp-sgd", "--records", "300", "--sampling", "fixed"}}) {
+    const Words replay = words(data, extra) + Words{"--replay-seed", "7"};
+    ASSERT_EQ(surety(replay).code, 0);
+    const auto first = contents(path("model.json"));
+    ASSERT_EQ(surety(replay).code, 0);
+    EXPECT_EQ(contents(path("model.json")), first);
+    ASSERT_EQ(surety(words(data, extra) + Words{"--replay-seed", "8"}).code, 0);
+    EXPECT_NE(contents(path("model.json")), first);
+  }
+}
+
+// Under add-or-remove-one the number of records is private: a wrong guess changes the step, never the outcome of the command.
+TEST_F(TrainOnFile, ChecksThePublicNumberOfRecordsWhereItIsPublic) {
+  const auto data = small_data(300);
+  EXPECT_EQ(surety(words(data, {"dp-sgd", "--records", "200", "--steps", "3"}, "add-or-remove-one")).code, 0);
+  for (const Words& extra : std::vector<Words>{{"dp-sgd"}, {"svrg"}, {"objective-perturbation"}}) {
+    expect_refused_untouched(words(data, extra + Words{"--records", "200"}), 3, {"has 300 records, must have the 200 of --records"});
+    expect_refused_untouched(words(data, extra), 2, {"--records is missing"});
+  }
+}
+
+TEST_F(TrainOnFile, RefusesWhatItCannotPromiseOrDoesNotKnow) {
+  const auto data = small_data(60);
+  const auto refused = [&](const Words& extra, const Words& said, const std::string& adjacency = "replace-one") {
+    expect_refused_untouched(words(data, extra, adjacency), 2, said);
+  };
+  const Words sgd{"dp-sgd", "--records", "60"};
+  refused(sgd + Words{"--batch-size", "61"}, {"--batch-size is 61, must be at most the 48 records"});
+  refused(sgd + Words{"--batch-size", "10", "--microbatch", "4"}, {"--batch-size is 10, must be a multiple of the 4 of --microbatch"});
+  refused(sgd + Words{"--batch-size", "8", "--microbatch", "4"}, {"adjacency is add-or-remove-one, must be replace-one for microbatches"},
+          "add-or-remove-one");
+  refused(sgd + Words{"--batch-size", "8", "--microbatch", "4"}, {"adjacency is zero-out, must be replace-one for microbatches"},
+          "zero-out");
+  refused(sgd + Words{"--sampling", "fixed"}, {"--sampling is fixed, must be poisson under add-or-remove-one"}, "add-or-remove-one");
+  refused(sgd + Words{"--steps", "5", "--epochs", "5"}, {"--steps and --epochs"});
+  refused(sgd + Words{"--momentum", "1"}, {"momentum is 1, must be at least 0 and less than 1"});
+  refused(sgd + Words{"--loss", "hinge"}, {"smoothness of hinge loss", "default --step-size"});
+  refused(sgd + Words{"--l1", "0.1", "--radius", "1"}, {"--l1", "--radius"});
+  refused({"dp-sgd", "--records", "1", "--held-out", "0.9"}, {"--records is 1, must leave at least one"});
+  refused({"svrg", "--records", "60", "--loss", "hinge"}, {"smoothness of hinge loss"});
+  refused({"svrg", "--records", "60", "--steps", "5"}, {"--steps is not for svrg"});
+  refused({"mirror-descent"}, {"--radius is missing"});
+  refused({"output-perturbation", "--loss", "hinge"}, {"--loss is hinge, must be smooth"});
+  refused({"output-perturbation", "--radius", "1"}, {"--radius is not for output-perturbation"});
+  refused({"output-perturbation", "--regularization", "0"}, {"regularization"});
+  refused({"objective-perturbation", "--records", "60"}, {"must be replace-one or zero-out"}, "add-or-remove-one");
+  refused({"accelerated-gradient-descent"}, {"--public-count is missing"}, "add-or-remove-one");
+  refused({"accelerated-gradient-descent", "--iterate", "random"}, {"must be last or average"});
+  refused({"gradient-descent", "--sampling", "fixed"}, {"--sampling is for dp-sgd, svrg, svrg++, not for gradient-descent"});
+  refused({"gradient-descent", "--smoothing", "0.5"}, {"--smoothing is for smoothed-hinge loss, not for logistic loss"});
+  refused({"gradient-descent", "--loss", "hinge"}, {"smoothness of hinge loss"});
+  refused({"private-ftrl", "--loss", "hinge", "--radius", "1", "--steps", "5", "--step-size", "1"},
+          {"--loss is hinge, must be logistic or squared for private-ftrl"});
+}
+
+}  // namespace
+}  // namespace surety_test
