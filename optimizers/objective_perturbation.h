@@ -20,6 +20,8 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -103,25 +105,29 @@ template <mechanisms::ReleaseBits Bits>
 class NoisyPerturbingReleaser {
  public:
   /// Both must outlive the releaser.
-  NoisyPerturbingReleaser(accounting::Reservation& reservation, Bits& bits) : reservation_{reservation}, bits_{bits} {}
+  NoisyPerturbingReleaser(accounting::Reservation& reservation, Bits& bits)
+      : reservation_{reservation}, bits_{bits}, output_{reservation, bits} {}
 
   /// \throws Error{internal} when the reservation does not hold the event.
   [[nodiscard]] std::vector<double> perturb(std::size_t dimension, L2Sensitivity sigma, const Event& event) {
     const Grid grid = mechanisms::grid_for(sigma, NoiseMultiplier{1});
-    const mechanisms::Gaussian noise{
-        {.multiplier = NoiseMultiplier{1}, .sensitivity = sigma, .grid = grid, .adjacency = event.adjacency()}};
+    const mechanisms::Gaussian::Options options{
+        .multiplier = NoiseMultiplier{1}, .sensitivity = sigma, .grid = grid, .adjacency = event.adjacency()};
+    if (!noise_ || noise_->options() != options) noise_.emplace(options);
     reservation_.spend(event);
-    return noise.release(GridVector{.grid = grid, .steps = std::vector<std::int64_t>(dimension)}, bits_);
+    return noise_->release(GridVector{.grid = grid, .steps = std::vector<std::int64_t>(dimension)}, bits_);
   }
 
   /// As `NoisyReleaser`.
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-    return NoisyReleaser<Bits>{reservation_, bits_}.release(query, sensitivity, event);
+    return output_.release(query, sensitivity, event);
   }
 
  private:
   accounting::Reservation& reservation_;
   Bits& bits_;
+  NoisyReleaser<Bits> output_;
+  std::optional<mechanisms::Gaussian> noise_;  ///< inside the objective; its tables take milliseconds to make
 };
 
 namespace detail {
@@ -146,6 +152,32 @@ template <ConvexObjective O>
   return (1 + 0x1p-40) * (minimum_distance(shape) + rounded / options.regularization.value());
 }
 
+namespace detail {
+
+/// The run whose events are known. \pre events are those of the options and the objective; data as `objective_perturbation` wants them.
+template <ConvexObjective O, PerturbingReleaser R>
+[[nodiscard]] std::vector<double> perturb_and_minimize(const Dataset& data, const O& objective, const ObjectivePerturbationOptions& options,
+                                                       const ObjectivePerturbationEvents& events, R& releaser) {
+  const std::size_t features = data.features();
+  const auto n = static_cast<double>(options.records.value());
+  const double sigma = options.noise_multiplier.value() * options.clip.value();
+  const double largest = largest_perturbation(sigma, features);
+  const auto shape =
+      minimum_shape(objective, 1 + 0x1p-40, options.clip, options.row_norm, options.regularization, largest / n * (1 + 0x1p-40), features);
+  const L2Sensitivity exact{2 * perturbed_minimum_distance(objective, options, features)};
+  const Grid grid = mechanisms::grid_for(exact, options.output_multiplier);
+  const L2Sensitivity sensitivity = mechanisms::after_rounding(exact, grid, features);
+  const Dataset clipped = with_clipped_rows(data, options.row_norm);
+
+  std::vector<double> linear = releaser.perturb(features, L2Sensitivity{sigma}, events.minimizer);
+  shorten(linear, largest);
+  for (double& coordinate : linear) coordinate /= n;
+  const std::vector<double> minimum = minimize(clipped, objective, 1 / n, linear, shape, {.threads = options.threads});
+  return releaser.release(mechanisms::round_to_nearest(minimum, grid), sensitivity, events.output);
+}
+
+}  // namespace detail
+
 /// Runs the algorithm above; returns the released weights, one per feature. `plan(options, objective)` is what `releaser` will be asked
 /// for, in its two parts. The guarantee needs nothing of the data but labels that the loss knows.
 ///
@@ -163,23 +195,8 @@ template <ConvexObjective O, PerturbingReleaser R>
     throw Error{ErrorCode::invalid_argument, fmt::format("the data set has {} records, must have {}, for which the noise was made",
                                                          data.size(), options.records.value())};
   }
-  const auto events = objective_perturbation_events(options, perturbed_loss(objective));
-  const std::size_t features = data.features();
-  const auto n = static_cast<double>(options.records.value());
-  const double sigma = options.noise_multiplier.value() * options.clip.value();
-  const double largest = detail::largest_perturbation(sigma, features);
-  const auto shape =
-      minimum_shape(objective, 1 + 0x1p-40, options.clip, options.row_norm, options.regularization, largest / n * (1 + 0x1p-40), features);
-  const L2Sensitivity exact{2 * perturbed_minimum_distance(objective, options, features)};
-  const Grid grid = mechanisms::grid_for(exact, options.output_multiplier);
-  const L2Sensitivity sensitivity = mechanisms::after_rounding(exact, grid, features);
-  const Dataset clipped = with_clipped_rows(data, options.row_norm);
-
-  std::vector<double> linear = releaser.perturb(features, L2Sensitivity{sigma}, events.minimizer);
-  detail::shorten(linear, largest);
-  for (double& coordinate : linear) coordinate /= n;
-  const std::vector<double> minimum = minimize(clipped, objective, 1 / n, linear, shape, {.threads = options.threads});
-  return releaser.release(mechanisms::round_to_nearest(minimum, grid), sensitivity, events.output);
+  return detail::perturb_and_minimize(data, objective, options, objective_perturbation_events(options, perturbed_loss(objective)),
+                                      releaser);
 }
 
 }  // namespace surety::optimizers

@@ -79,14 +79,15 @@ template <mechanisms::ReleaseBits Bits>
 class NoisyVectorReleaser {
  public:
   /// Both must outlive the releaser.
-  NoisyVectorReleaser(accounting::Reservation& reservation, Bits& bits) : reservation_{reservation}, bits_{bits} {}
+  NoisyVectorReleaser(accounting::Reservation& reservation, Bits& bits)
+      : reservation_{reservation}, bits_{bits}, gaussian_{reservation, bits} {}
 
   /// \throws Error{unsupported} for an event that is neither Gaussian nor l2 K-norm noise of the query's dimension; Error{internal} when
   /// the
   ///         reservation does not hold it; Error{invalid_argument} when the noise does not fit the grid.
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
     const auto* const leaf = std::get_if<Event::KNorm>(&event.node());
-    if (leaf == nullptr) return NoisyReleaser<Bits>{reservation_, bits_}.release(query, sensitivity, event);
+    if (leaf == nullptr) return gaussian_.release(query, sensitivity, event);
     if (leaf->norm != NormName::l2 || leaf->dimension.value() != query.steps.size()) {
       throw Error{ErrorCode::unsupported,
                   fmt::format("no mechanism releases the event '{}' in dimension {}", describe(event), query.steps.size())};
@@ -103,6 +104,7 @@ class NoisyVectorReleaser {
  private:
   accounting::Reservation& reservation_;
   Bits& bits_;
+  NoisyReleaser<Bits> gaussian_;
 };
 
 /// Runs the algorithm above; returns the released weights, one per feature. `plan(options, features)` is what `releaser` is asked for,

@@ -98,7 +98,7 @@ void expect_plain_sums(const Dataset& data, const O& objective, std::mt19937_64&
   const auto of_all = plain_gradients(data, objective, weights, all, options);
   const auto of_batch = plain_gradients(data, objective, weights, batch, options);
   const auto of_range = plain_gradients(data, objective, weights, std::span{all}.subspan(range.first, range.end - range.first), options);
-  for (const std::size_t threads : {0, 1, 2, 5}) {
+  for (const std::size_t threads : {0U, 1U, 2U, 5U}) {
     mechanisms::RecordSum sum{options};
     add_gradients(data, objective, weights, sum, threads);
     ASSERT_EQ(sum.sum(), of_all) << data.size() << ' ' << threads;
@@ -114,8 +114,8 @@ void expect_plain_sums(const Dataset& data, const O& objective, std::mt19937_64&
 TEST(GradientSum, IsThePlainSumBitForBit) {
   std::mt19937_64 random{7};
   const SquaredLoss squared{.label_bound = LabelBound{1}, .weight_radius = Radius{1}};
-  for (const std::size_t size : {0, 1, 7, 8, 63, 64, 65, 131, 500}) {
-    for (const std::size_t features : {1, 2, 3, 4, 5, 31}) {
+  for (const std::size_t size : {0U, 1U, 7U, 8U, 63U, 64U, 65U, 131U, 500U}) {
+    for (const std::size_t features : {1U, 2U, 3U, 4U, 5U, 31U}) {
       for (const Dataset& data : {drawn_dense(size, features, random), drawn_sparse(size, features, random)}) {
         expect_plain_sums(data, LogisticLoss{}, random);
         expect_plain_sums(data, squared, random);
@@ -128,7 +128,7 @@ TEST(GradientSum, IsThePlainSumBitForBit) {
 // Enough records for several threads: 2048 for each.
 TEST(GradientSum, DoesNotDependOnThreads) {
   std::mt19937_64 random{8};
-  for (const std::size_t size : {4095, 4096, 10'247}) {
+  for (const std::size_t size : {4095U, 4096U, 10'247U}) {
     expect_plain_sums(drawn_dense(size, 5, random), LogisticLoss{}, random);
     expect_plain_sums(drawn_sparse(size, 9, random), HingeLoss{}, random);
   }
@@ -136,8 +136,8 @@ TEST(GradientSum, DoesNotDependOnThreads) {
 
 // Parts must be all records, each once: a sum over four threads of what counts them.
 TEST(GradientSum, EachRecordIsInOnePart) {
-  for (const std::size_t count : {0, 1, 2047, 4096, 8191, 8195, 20'000}) {
-    for (const std::size_t threads : {0, 1, 3, 4, 7}) {
+  for (const std::size_t count : {0U, 1U, 2047U, 4096U, 8191U, 8195U, 20'000U}) {
+    for (const std::size_t threads : {0U, 1U, 3U, 4U, 7U}) {
       mechanisms::RecordSum sum{{.clip = ClippingNorm{1}, .grid = {0}, .dimension = 1}};
       std::vector<int> seen(count);
       detail::in_parts(count, threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
@@ -154,7 +154,7 @@ TEST(GradientSum, EachRecordIsInOnePart) {
 
 TEST(GradientSum, AFailureInAnyThreadIsThrown) {
   mechanisms::RecordSum sum{{.clip = ClippingNorm{1}, .grid = {0}, .dimension = 1}};
-  for (const std::size_t failing : {0, 4000, 8191}) {
+  for (const std::size_t failing : {0U, 4000U, 8191U}) {
     EXPECT_THROW(detail::in_parts(8192, 4, sum,
                                   [&](std::size_t begin, std::size_t end, mechanisms::RecordSum&) {
                                     if (begin <= failing && failing < end) throw std::runtime_error{"planted"};
