@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <surety/accounting/calibrate.h>
@@ -51,7 +52,7 @@ struct Shown {
 
 auto accelerated(const AcceleratedGradientDescentOptions& options) {
   return [=](const Dataset& data, const auto& domain, auto& releaser) {
-    const Shown shown{ElasticNet{.l1 = Regularization{0.01}, .l2 = Regularization{0.2}}, domain};
+    const Shown<std::remove_cvref_t<decltype(domain)>> shown{ElasticNet{.l1 = Regularization{0.01}, .l2 = Regularization{0.2}}, domain};
     return accelerated_gradient_descent(data, LogisticLoss{}, shown, options, releaser).weights;
   };
 }

@@ -34,19 +34,21 @@ TEST(NoisyFullGradient, IsTheClippedMeanOverThePublicCount) {
 
 TEST(NoisyFullGradient, AsksForOneGaussianReleaseACall) {
   for (const auto& [adjacency, sensitivity] : {std::pair{Adjacency::replace_one, 1.0}, std::pair{Adjacency::add_or_remove_one, 0.5}}) {
-    ScriptedReleaser releaser{{{1, 2}, {3, 4}}};
+    ScriptedReleaser releaser{{{1, 2}, {3, 4}, {5, 6}}};
     auto settings = options(adjacency);
     settings.clip = ClippingNorm{0.5};
     NoisyFullGradient gradient{data, LogisticLoss{}, settings, releaser};
     EXPECT_DOUBLE_EQ(gradient.noise(), 3 * sensitivity / 5);
     EXPECT_EQ(gradient(std::vector<double>{0, 0}), (std::vector<double>{0.2, 0.4}));
     EXPECT_EQ(gradient(std::vector<double>{0, 1}), (std::vector<double>{0.6, 0.8}));
-    ASSERT_EQ(releaser.log().size(), 2U);
+    EXPECT_EQ(gradient(std::vector<double>{0, 0}), (std::vector<double>{1, 1.2}));
+    ASSERT_EQ(releaser.log().size(), 3U);
     for (const auto& request : releaser.log()) {
       EXPECT_EQ(request.sensitivity.value(), sensitivity);
       EXPECT_EQ(request.event, gaussian(NoiseMultiplier{3}, adjacency));
     }
-    // Not the same query twice: it starts from zero again.
+    // Each query starts from zero: what was summed before does not stay.
+    EXPECT_EQ(releaser.log()[0].query.steps, releaser.log()[2].query.steps);
     EXPECT_NE(releaser.log()[0].query.steps, releaser.log()[1].query.steps);
   }
 }
