@@ -13,6 +13,7 @@
 #include <ctime>
 #include <filesystem>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -342,6 +343,20 @@ RC_GTEST_PROP(GradientDescent, OnlyQueriesDependOnARecordWhateverIsReturned, ())
   const auto verdict = untainted(proximal, data, neighbour, WholeSpace{}, script);
   if (!verdict) RC_FAIL(std::string{verdict.message()});
   RC_ASSERT(largest_sensitivity_ratio(proximal, data, neighbour, WholeSpace{}, script) <= 1);
+}
+
+TEST(GradientDescent, OneRecordMovesNothingButItsQueriesInManyCases) {
+  const auto make = [](Adjacency adjacency, std::mt19937_64& random) {
+    auto options = few_steps(adjacency);
+    const std::array<ReturnedIterate, 3> all{LastIterate{}, AverageIterate{}, IterateAt{.index = random() % 4}};
+    options.returned = all[random() % all.size()];
+    return descent(options);
+  };
+  const Checked found = check_neighbours(make, 4, optimized ? 12'000 : 600, 1);
+  EXPECT_TRUE(found.untainted);
+  EXPECT_LE(found.largest_ratio, 1);
+  EXPECT_GT(found.largest_ratio, 0.99);
+  RecordProperty("largest_ratio", std::to_string(found.largest_ratio));
 }
 
 TEST(GradientDescent, TakesTheProximalStepOfTheFormula) {
