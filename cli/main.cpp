@@ -111,9 +111,8 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      // All ranks of an mpirun have the same words, so the first one says it; a later one that ended with an error might have it killed
-      // before.
-      return speaks_for_all() ? fail(exit_code::usage, usage_message(app, error)) : exit_code::fine;
+      let_the_first_speak();
+      return fail(exit_code::usage, usage_message(app, error));
     }
     app.exit(error);  // prints --help or --version
     finish_output();

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string_view>
+#include <thread>
 
 #include <surety/accounting/error.h>
 
@@ -23,7 +24,10 @@ std::optional<std::size_t> number_in_environment(const char* name) {
   return value;
 }
 
-[[noreturn]] void refuse(const std::string& reason) { throw Error{ErrorCode::environment, reason}; }
+[[noreturn]] void refuse(const std::string& reason) {
+  let_the_first_speak();
+  throw Error{ErrorCode::environment, reason};
+}
 
 }  // namespace
 
@@ -37,9 +41,9 @@ std::optional<Launch> launched_by_mpirun() {
   return std::nullopt;
 }
 
-bool speaks_for_all() {
+void let_the_first_speak() {
   const auto launch = launched_by_mpirun();
-  return !launch || launch->rank == 0;
+  if (launch && launch->rank > 0) std::this_thread::sleep_for(std::chrono::seconds{2});
 }
 
 std::unique_ptr<Ranks> start_ranks([[maybe_unused]] const Launch& launch) {

@@ -23,8 +23,9 @@ struct Launch {
 };
 /// OpenMPI's words, OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE, or PMI_RANK and PMI_SIZE; nothing for a process started otherwise.
 [[nodiscard]] std::optional<Launch> launched_by_mpirun();
-/// Whether this process is the one to print what all processes of an mpirun have to say alike: not a later rank.
-[[nodiscard]] bool speaks_for_all();
+/// Before an error that all processes of an mpirun make alike, and before MPI lets them talk: a later rank waits for two seconds, in which
+/// the first one's error makes mpirun end it. A later rank that is still there has an error of its own, and goes on to say so.
+void let_the_first_speak();
 
 /// For one thread. Every function throws std::runtime_error when MPI reports an error.
 class Ranks {

@@ -244,7 +244,7 @@ int train(const TrainOptions& options) {
     });
   }
   if (const auto launch = launched_by_mpirun(); launch && launch->size > 1) {
-    if (launch->rank > 0) return exit_code::fine;  // the first says it
+    let_the_first_speak();
     throw usage(fmt::format("{} processes were started by mpirun, must be one: only gossip runs on several", launch->size));
   }
   require_fitting_options(options);
