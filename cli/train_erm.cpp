@@ -268,7 +268,8 @@ Count training_count(const TrainOptions& options, Adjacency adjacency) {
   const SplitOptions how = split_options(options, adjacency);
   const Count records{*options.records};
   if (adjacency == Adjacency::add_or_remove_one) {
-    return Count{std::max<std::uint64_t>(1, std::llround((1 - how.held_out_fraction) * static_cast<double>(records.value())))};
+    return Count{std::max<std::uint64_t>(
+        1, static_cast<std::uint64_t>(std::round((1 - how.held_out_fraction) * static_cast<double>(records.value()))))};
   }
   const std::size_t count = training_records(static_cast<std::size_t>(records.value()), how);
   if (count == 0) throw usage(fmt::format("--records is {}, must leave at least one to train on", records.value()));
@@ -470,7 +471,7 @@ int by_dp_sgd(const TrainOptions& options, const O& objective, const Target& tar
   const double batches =
       static_cast<double>(options.epochs.value_or(5)) * static_cast<double>(training.value()) / static_cast<double>(size);
   if (!(batches < 0x1p53)) throw usage(fmt::format("--epochs is {}, must make fewer than 2^53 batches", *options.epochs));
-  const std::uint64_t steps = options.steps.value_or(std::max<std::uint64_t>(1, std::llround(batches)));
+  const std::uint64_t steps = options.steps.value_or(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(batches))));
   const ClippingNorm clip = clip_of(options, objective);
   SampledSgdOptions settings{.noise_multiplier = NoiseMultiplier{1},
                              .sampler = sampler_of(options, "poisson", units, size / microbatch.value()),

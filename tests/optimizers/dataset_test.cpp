@@ -176,5 +176,22 @@ TEST(Split, SeesTheRecordNotItsStorage) {
   }
 }
 
+// What batches of fixed size and their rates are made of, before any record is read.
+TEST(Split, TrainsOnAPublicNumberOfRecordsWhereTheirNumberIsPublic) {
+  for (const std::size_t size : {0U, 1U, 7U, 60U, 301U}) {
+    for (const double fraction : {0.0, 0.2, 0.37, 0.9}) {
+      for (const auto adjacency : {Adjacency::replace_one, Adjacency::zero_out}) {
+        const SplitOptions options{.adjacency = adjacency, .held_out_fraction = fraction, .seed = size};
+        const Dataset data = Dataset::dense(1, std::vector<double>(size, 0.5), std::vector<double>(size, 1.0));
+        EXPECT_EQ(training_records(size, options), split(data, options).training.size()) << size << ' ' << fraction;
+      }
+    }
+  }
+  const SplitOptions by_content{.adjacency = Adjacency::add_or_remove_one};
+  EXPECT_TRUE(refuses([&] { static_cast<void>(training_records(10, by_content)); }, ErrorCode::invalid_argument, {"add-or-remove-one"}));
+  const SplitOptions all{.held_out_fraction = 1};
+  EXPECT_TRUE(refuses([&] { static_cast<void>(training_records(10, all)); }, ErrorCode::invalid_argument, {"held-out fraction is 1"}));
+}
+
 }  // namespace
 }  // namespace surety::optimizers
