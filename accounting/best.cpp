@@ -1,8 +1,6 @@
 #include <surety/accounting/best.h>
 
 #include <algorithm>
-#include <tuple>
-#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -28,10 +26,12 @@ Opinion opinion_of(const A& accountant, Ask ask) {
   }
 }
 
+constexpr double most_widening = 512;
+
 /// At the narrowest of a few widths that its memory allows, up to `widest` times its own: a wider enclosure is mostly far better than the
 /// next accountant's answer.
 template <class Ask>
-Opinion opinion_of(const PrivacyLoss& accountant, Ask ask, double widest = 512) {
+Opinion opinion_of(const PrivacyLoss& accountant, Ask ask, double widest = most_widening) {
   for (double widening = 1;; widening *= 8) {
     PrivacyLoss wider = accountant;
     wider.width *= widening;
@@ -49,28 +49,20 @@ bool is_narrow(const Enclosure& value) { return value.upper - value.lower <= 1e-
 
 template <class Ask>
 Best best(const Event& event, const Effort& effort, Ask ask) {
-  std::vector<Opinion> opinions;
   // Where epsilons differ, so many grid points keep optimal composition within a tenth of a second.
   constexpr Composition::Optimal optimal{.points = 1 << 12};
-  const auto accountants = std::tuple{ClosedForm{},
-                                      Contour{},
-                                      PrivacyLoss{.width = effort.width},
-                                      Participation{},
-                                      Renyi{},
-                                      Zcdp{},
-                                      optimal,
-                                      Composition::Advanced{},
-                                      Composition::Basic{}};
   const Opinion by_draws = opinion_of(Participation{}, ask);
-  const auto opinion = [&](const auto& accountant) {
-    using A = std::decay_t<decltype(accountant)>;
-    if constexpr (std::is_same_v<A, Participation>) return by_draws;
-    // Where the draws alone say it, a wide grid says nothing more, and takes seconds.
-    if constexpr (std::is_same_v<A, PrivacyLoss>)
-      return opinion_of(accountant, ask, by_draws.value && is_narrow(*by_draws.value) ? 1 : 512);
-    if constexpr (!std::is_same_v<A, Participation> && !std::is_same_v<A, PrivacyLoss>) return opinion_of(accountant, ask);
-  };
-  std::apply([&](const auto&... accountant) { (opinions.push_back(opinion(accountant)), ...); }, accountants);
+  // Where the draws alone say it, a wide grid says nothing more, and takes seconds.
+  const double widest = by_draws.value && is_narrow(*by_draws.value) ? 1 : most_widening;
+  std::vector<Opinion> opinions{opinion_of(ClosedForm{}, ask),
+                                opinion_of(Contour{}, ask),
+                                opinion_of(PrivacyLoss{.width = effort.width}, ask, widest),
+                                by_draws,
+                                opinion_of(Renyi{}, ask),
+                                opinion_of(Zcdp{}, ask),
+                                opinion_of(optimal, ask),
+                                opinion_of(Composition::Advanced{}, ask),
+                                opinion_of(Composition::Basic{}, ask)};
 
   const Opinion* lowest = nullptr;   // of the upper ends
   const Opinion* highest = nullptr;  // of the lower ends

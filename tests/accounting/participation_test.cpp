@@ -105,7 +105,7 @@ TEST(Participation, EnclosesTheCurveOfOneBatch) {
   long double nearest = 1;
   for (double rate = 0.5; rate > 1e-4; rate /= 9) {
     for (double multiplier = 0.2; multiplier > 0.05; multiplier /= 1.5) {
-      for (double epsilon = 1e-3; epsilon < 1 / multiplier / multiplier; epsilon *= 1.8) {
+      for (double epsilon = 1e-3; epsilon < 1 / multiplier / multiplier; epsilon *= 3) {
         const long double truth = batch(rate, 1 / static_cast<long double>(multiplier), epsilon, true);
         const auto found = delta(Participation{}, poisson(1, rate, multiplier), Epsilon{epsilon});
         EXPECT_LE(found.lower, truth * (1 + 1e-14L)) << rate << ' ' << multiplier << ' ' << epsilon;
