@@ -1,5 +1,9 @@
 #include <surety/accounting/filter.h>
 
+#include <algorithm>
+#include <variant>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include <surety/accounting/calibrate.h>
@@ -31,16 +35,21 @@ struct HasRule {
   bool operator()(const Event::Concentrated&) const { return concentrated(); }
   bool operator()(const Event::GeneralizedGaussian&) const { return concentrated(); }
   bool operator()(const Event::KNorm&) const { return pure(); }
-  bool operator()(const Event::Repeated&) const { return false; }  // structure is never a leaf
-  bool operator()(const Event::Composed&) const { return false; }
-  bool operator()(const Event::Parallel&) const { return false; }
+  // These two are never leaves themselves, but may be parts of one.
+  bool operator()(const Event::Repeated& e) const { return concentrated(e.event); }
+  bool operator()(const Event::Composed& e) const { return concentrated(e.events); }
+  bool operator()(const Event::Parallel& e) const { return concentrated(e.events); }
   bool operator()(const Event::PoissonSampled&) const { return false; }
   bool operator()(const Event::SampledWithoutReplacement&) const { return false; }
-  bool operator()(const Event::Shuffled&) const { return false; }
-  bool operator()(const Event::Deterministic&) const { return false; }
+  bool operator()(const Event::Shuffled& e) const { return concentrated(e.event); }
+  bool operator()(const Event::Deterministic& e) const { return concentrated(e.event); }
 
   /// The zcdp filter admits whatever has a rho.
   [[nodiscard]] bool concentrated() const { return kind == FilterKind::zcdp; }
+  [[nodiscard]] bool concentrated(const Event& part) const { return concentrated() && std::visit(*this, part.node()); }
+  [[nodiscard]] bool concentrated(const std::vector<Event>& parts) const {
+    return std::all_of(parts.begin(), parts.end(), [this](const Event& part) { return concentrated(part); });
+  }
   /// An (epsilon, 0)-private release has a rho as well.
   [[nodiscard]] bool pure() const { return concentrated() || kind == FilterKind::basic; }
 };

@@ -101,6 +101,20 @@ TEST(Filter, KindsRoundTripThroughTheirNames) {
 
 Releases of(const char* text) { return Releases::of(parse_event(text, adjacency)); }
 
+TEST(Filter, OfRhoTakesTheDearestPartAndOneBatchOfAnEpoch) {
+  const auto concentrated = filter(FilterKind::zcdp, 1, 1e-5);
+  EXPECT_EQ(concentrated.spent(of("parallel(gaussian(2), repeat(2, gaussian(1)), pure(1))")), Enclosure(1, 1));
+  EXPECT_EQ(concentrated.spent(of("repeat(3, deterministic(9, 3, gaussian(2)))")), Enclosure(0.375, 0.375));
+  EXPECT_EQ(concentrated.spent(of("shuffled(9, 3, gaussian(2))")), Enclosure(0.125, 0.125));
+  for (const char* text : {"parallel(gaussian(2), approx(1, 1e-6))", "deterministic(9, 3, without_replacement(9, 3, gaussian(2)))",
+                           "without_replacement(9, 3, gaussian(2))", "shuffled(9, 3, approx(1, 1e-6))"}) {
+    EXPECT_THROW(static_cast<void>(concentrated.admits(of(text))), Error) << text;
+  }
+  for (const char* text : {"parallel(gaussian(2), gaussian(2))", "deterministic(9, 3, gaussian(2))"}) {
+    EXPECT_THROW(static_cast<void>(filter(FilterKind::gaussian, 1, 1e-5).admits(of(text))), Error) << text;
+  }
+}
+
 TEST(BasicFilter, AddsUpEpsilonsAndDeltas) {
   const auto basic = filter(FilterKind::basic, 1, 0.25);
   EXPECT_TRUE(basic.admits(of("repeat(4, pure(0.25))")));
