@@ -64,7 +64,7 @@ TEST_F(Refusal, OfOptionsOutOfRange) {
   }
   expect_refused_untouched(train_with("--held-out", "1"), 2, {"--held-out is 1", "less than 1"});
   expect_refused_untouched(train_with("--adjacency", "replace"), 2, {"adjacency is 'replace'", "replace-one"});
-  expect_refused_untouched(train_with("--loss", "hinge"), 2, {"--loss is 'hinge'", "logistic or squared"});
+  expect_refused_untouched(train_with("--loss", "poisson"), 2, {"--loss is 'poisson'", "smoothed-hinge", "hinge"});
   expect_refused_untouched(train_with("--algorithm", "adam"), 2, {"--algorithm is 'adam'", "gradient-descent"});
   expect_refused_untouched(train_with("--format", "xml"), 2, {"--format is 'xml'", "csv or libsvm"});
   expect_refused_untouched(train_with("--features", "3"), 2, {"--features", "LIBSVM"});

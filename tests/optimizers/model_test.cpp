@@ -89,7 +89,7 @@ TEST(Model, RefusesWhatIsNoModel) {
   EXPECT_TRUE(refused(with(R"("surety_model":1)", R"("surety_model":2)")));
   EXPECT_TRUE(refused(with(R"("surety_model":1)", R"("surety_model":1,"x":1)")));
   EXPECT_TRUE(refused(with(R"("surety_model":1)", R"("surety_model":1,"surety_model":1)")));
-  EXPECT_TRUE(refused(with(R"("loss":"logistic")", R"("loss":"hinge")")));
+  EXPECT_TRUE(refused(with(R"("loss":"logistic")", R"("loss":"poisson")")));
   EXPECT_TRUE(refused(with(R"("loss":"logistic")", R"("loss":7)")));
   EXPECT_TRUE(refused(with(R"("label":"mdvis>0")", R"("label":"mdvis>")")));
   EXPECT_TRUE(refused(with(R"("weights":[)", R"("weights":[7,)")));
@@ -122,8 +122,10 @@ TEST(Predict, GivesProbabilitiesOrValues) {
   const Dataset data = Dataset::dense(2, {1, 0, 1, 1}, {});
   EXPECT_EQ(scores(model, data), (std::vector<double>{1, -1}));
   EXPECT_DOUBLE_EQ(predict(model, data)[0], 1 / (1 + std::exp(-1)));
-  model.loss = "squared";
-  EXPECT_EQ(predict(model, data), (std::vector<double>{1, -1}));
+  for (const char* loss : {"squared", "hinge", "smoothed-hinge"}) {
+    model.loss = loss;
+    EXPECT_EQ(predict(parse_model(write_model(model), "m.json"), data), (std::vector<double>{1, -1})) << loss;
+  }
   EXPECT_TRUE(refuses([&] { static_cast<void>(predict(model, Dataset::dense(1, {1}, {}))); }, ErrorCode::invalid_argument, {"1 features"}));
 }
 
