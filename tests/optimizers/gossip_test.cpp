@@ -144,8 +144,8 @@ auto run_with(Mistake mistake) {
             b[j] += matrix.row(i)[i].weight * (raw[i * dimension + j] - noised[i * dimension + j]);
         }
         sum.clear();
-        const std::size_t first = static_cast<std::size_t>(round % planned.rounds) * 2;
-        for (std::size_t k = first; k < std::min(first + 2, parts[i].size()); ++k) add_gradient(parts[i], LogisticLoss{}, b, k, sum);
+        const std::size_t first = std::min(static_cast<std::size_t>(round % planned.rounds) * 2, parts[i].size());
+        add_gradients(parts[i], LogisticLoss{}, b, RecordRange{.first = first, .end = std::min(first + 2, parts[i].size())}, sum);
         const auto exact = mechanisms::to_reals(sum.sum());
         const auto released = releaser.release(i, round, sum.sum(), sensitivity);
         if (mistake == Mistake::noise_for_each_neighbour) static_cast<void>(releaser.release(i, round, sum.sum(), sensitivity));
