@@ -252,7 +252,9 @@ void add_train(CLI::App& app, Action& chosen) {
       "Examples:\n"
       "  surety train examples/data/randhie.csv --label 'mdvis>0' --epsilon 1 --delta 1e-5 --ledger run.db --model model.json\n"
       "  surety train a9a.gz --format libsvm --features 123 --regularization 0.01 --epsilon 1 --delta 1e-5 \\\n"
-      "               --ledger run.db --model model.json");
+      "               --ledger run.db --model model.json\n"
+      "  surety train examples/data/randhie.csv --label 'mdvis>0' --algorithm dp-sgd --records 20190 --batch-size 200 --epochs 5 \\\n"
+      "               --clip 0.5 --epsilon 1 --delta 1e-5 --ledger run.db --model model.json");
   command.callback([options, &chosen] { chosen = [options] { return train(*options); }; });
 }
 

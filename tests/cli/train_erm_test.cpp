@@ -111,6 +111,7 @@ TEST_F(TrainOnFile, RepeatsItselfFromASeed) {
   for (const Words& extra :
        std::vector<Words>{{"dp-sgd", "--records", "300", "--batch-size", "24", "--epochs", "1"},
                           {"dp-sgd", "--records", "300", "--batch-size", "24", "--epochs", "1", "--sampling", "fixed"}}) {
+    if (sanitized && extra.back() == "fixed") continue;  // calibration once more, and nothing new
     const Words replay = words(data, extra) + Words{"--replay-seed", "7"};
     ASSERT_EQ(surety(replay).code, 0);
     const auto first = contents(path("model.json"));
