@@ -78,7 +78,7 @@ void require_fitting_options(const TrainOptions& options) {
            {"--timeout", options.timeout.has_value(), {gossip_name}},
            {"--factorization", options.factorization.has_value(), {"online-frank-wolfe", "online-to-batch", "private-ftrl"}},
            {"--learner", options.learner.has_value(), {"online-to-batch"}},
-           {"--noise", options.noise.has_value(), {"online-frank-wolfe", "polyhedral-frank-wolfe", gossip_name}},
+           {"--noise", options.noise.has_value(), {"svrg", "svrg++", "online-frank-wolfe", "polyhedral-frank-wolfe", gossip_name}},
            {"--every", options.every.has_value(), {streaming.begin(), streaming.end()}}}) {
     if (given && std::find(algorithms.begin(), algorithms.end(), options.algorithm) == algorithms.end()) {
       throw usage(fmt::format("{} is for {}, not for {}", option, fmt::join(algorithms, ", "), options.algorithm));
@@ -155,10 +155,9 @@ void add_train(CLI::App& app, Action& chosen) {
       ->check(whole_number(1, max_count));
   problem->add_option("--passes", options->passes, "noisy-sgd, gossip: over the records, default 1")->check(whole_number(1, max_count));
   problem
-      ->add_option(
-          "--step-size", options->step_size,
-          "Gradient descent, dp-sgd: default 1 / (smoothness + regularization). svrg, svrg++: default 1 / smoothness. private-ftrl: "
-          "needed. noisy-sgd, one-pass-sgd: default 0.5. gossip: default 1")
+      ->add_option("--step-size", options->step_size,
+                   "Gradient descent, dp-sgd: default 1 / (smoothness + regularization). svrg, svrg++: default 1 / (5 smoothness). "
+                   "private-ftrl: needed. noisy-sgd, one-pass-sgd: default 0.5. gossip: default 1")
       ->check(number());
   problem->add_option("--step-scale", options->step_scale, "Frank-Wolfe: s of the steps s / (t + 1); default 0.5")->check(number());
   problem
@@ -234,7 +233,8 @@ void add_train(CLI::App& app, Action& chosen) {
       ->check(whole_number(1, max_count));
   privacy
       ->add_option("--noise", options->noise,
-                   "online-frank-wolfe: calibrated or paper (the printed noise, accounted for); polyhedral-frank-wolfe: gumbel or laplace; "
+                   "svrg, svrg++: calibrated (their printed noise is refused); online-frank-wolfe: calibrated or paper (the printed noise, "
+                   "accounted for); polyhedral-frank-wolfe: gumbel or laplace; "
                    "gossip: laplace, k-norm (default at delta = 0) or gaussian (default elsewhere)")
       ->check(one_of({"calibrated", "paper", "gumbel", "laplace", "k-norm", "gaussian"}));
   options->run.add_ledger_to(*privacy);

@@ -520,6 +520,9 @@ int by_svrg(const TrainOptions& options, const O& objective, const Target& targe
   if (options.step_size) settings.step_size = StepSize{*options.step_size};
   static_cast<void>(require_smoothness(objective, 1, options.algorithm));
   const std::uint64_t inner = all_inner_steps(settings).value();
+  const std::string kind = options.noise.value_or("calibrated");
+  if (kind == "paper") refuse_printed_svrg_noise(training, Count{inner});
+  if (kind != "calibrated") throw usage(fmt::format("--noise is '{}', must be calibrated for {}", kind, options.algorithm));
   const Penalty penalty{options, options.regularization.value_or(1e-4)};
   return train(
       options, objective,
