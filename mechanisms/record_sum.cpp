@@ -91,6 +91,7 @@ RecordSum::RecordSum(Options options)
   int exponent = 0;
   const auto mantissa = static_cast<Unsigned>(std::ldexp(std::frexp(ratio_, &exponent), 53));
   largest_squared_norm_ = mantissa * mantissa >> (2 * (53 - exponent));
+  nearest_squared_norm_ = static_cast<double>(largest_squared_norm_);
 }
 
 void RecordSum::add_scaled(double factor, std::span<const double> row, double norm) {
@@ -98,13 +99,6 @@ void RecordSum::add_scaled(double factor, std::span<const double> row, double no
   place_clipped(factor, row, norm);
   count_record();
   add_to(recent_.data(), steps_.data(), recent_.size());
-}
-
-bool RecordSum::place_fast(double scale, std::span<const double> values) {
-  const double squared_norm = whole_steps(scale, steps_per_unit_, values.data(), values.size(), steps_.data());
-  // A sum of n squares errs by less than a relative (n + 1) 2^-53; the rest covers the operations here.
-  const double slack = (static_cast<double>(values.size()) + 8) * 0x1p-52;
-  return squared_norm * (1 + slack) < static_cast<double>(largest_squared_norm_);
 }
 
 bool RecordSum::place(double scale, std::span<const double> values) {
@@ -125,7 +119,10 @@ void RecordSum::place_clipped(double factor, std::span<const double> values, dou
   const double clip = clip_factor(factor, norm);
   // A record without a finite norm may hold an infinite factor, and 0 times that is not 0.
   double scale = clip == 0 ? 0 : factor * clip;
-  if (place_fast(scale, values)) [[likely]]
+  const double squared_norm = whole_steps(scale, steps_per_unit_, values.data(), values.size(), steps_.data());
+  // A sum of n squares errs by less than a relative (n + 1) 2^-53; the rest covers the operations here. What passes needed no clamp.
+  const double slack = (static_cast<double>(values.size()) + 8) * 0x1p-52;
+  if (squared_norm * (1 + slack) < nearest_squared_norm_) [[likely]]
     return;
   for (double shrink = 0x1p-50; !place(scale, values); shrink *= 2) scale *= 1 - shrink;
 }

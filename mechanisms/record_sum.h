@@ -87,9 +87,6 @@ class RecordSum {
 
   /// Sets steps_ to scale * values in grid steps, clamped to +-C, rounded toward zero. \return whether its exact l2 norm is at most C.
   bool place(double scale, std::span<const double> values);
-  /// The same where it returns true; false also where rounding errors leave it in doubt.
-  bool place_fast(double scale, std::span<const double> values);
-
   /// Sets steps_ to what the record contributes: its first placing, or, when rounding errors or a wrong norm left that too long,
   /// the first of a series of ever faster shrinking ones, the last of which is zero.
   void place_clipped(double factor, std::span<const double> values, double norm);
@@ -108,6 +105,7 @@ class RecordSum {
   double steps_per_unit_;
   double ratio_;                       ///< C / step, exact
   Unsigned largest_squared_norm_;      ///< the integer part of (C / step)^2
+  double nearest_squared_norm_;        ///< the same, as a double
   std::uint64_t most_recent_records_;  ///< this many contributions sum to at most 2^53 steps
   std::uint64_t recent_records_ = 0;   ///< in recent_
   std::vector<double> recent_;         ///< in steps: an exact integer
