@@ -1,6 +1,7 @@
 #include <surety/optimizers/gossip.h>
 
 #include <gtest/gtest.h>
+#include <mpfr.h>
 
 #include <algorithm>
 #include <chrono>
@@ -274,6 +275,7 @@ std::vector<double> run_over_network(const Dataset& data, const GossipOptions& s
       const auto result = gossip(parts, LogisticLoss{}, ball, settings, own, engine, releaser);
       auto all = engine.gather(result.last);
       if (node == 0) gathered = std::move(all);
+      mpfr_free_cache();  // what MPFR keeps for this thread
     });
   }
   for (auto& thread : threads) thread.join();
