@@ -32,6 +32,16 @@ struct FullGradientOptions {
   std::size_t threads = 1;                 ///< results do not depend on it
 };
 
+/// What the options of a method say of its full gradients.
+template <class Options>
+[[nodiscard]] FullGradientOptions full_gradient_options(const Options& options) {
+  return {.noise_multiplier = options.noise_multiplier,
+          .adjacency = options.adjacency,
+          .clip = options.clip,
+          .public_count = options.public_count,
+          .threads = options.threads};
+}
+
 /// \source docs/guarantees-empirical-risk.md#full-gradient
 template <Objective O, Releaser R>
 class NoisyFullGradient {

@@ -69,13 +69,7 @@ namespace detail {
 template <Objective O, class Map, Releaser R>
 [[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, const O& objective, const Map& map,
                                                      const GradientDescentOptions& options, R& releaser) {
-  NoisyFullGradient gradient_at{data, objective,
-                                FullGradientOptions{.noise_multiplier = options.noise_multiplier,
-                                                    .adjacency = options.adjacency,
-                                                    .clip = options.clip,
-                                                    .public_count = options.public_count,
-                                                    .threads = options.threads},
-                                releaser};
+  NoisyFullGradient gradient_at{data, objective, full_gradient_options(options), releaser};
   const double lambda = options.regularization.value();
   const StepSize step =
       options.step_size ? *options.step_size : StepSize{1 / (require_smoothness(objective, 1, "the default step size") + lambda)};

@@ -112,13 +112,7 @@ template <Objective O, Geometry G>
 template <Objective O, Geometry G, Releaser R>
 [[nodiscard]] MirrorDescentResult mirror_descent(const Dataset& data, const O& objective, const G& geometry,
                                                  const MirrorDescentOptions& options, R& releaser) {
-  NoisyFullGradient gradient_at{data, objective,
-                                FullGradientOptions{.noise_multiplier = options.noise_multiplier,
-                                                    .adjacency = options.adjacency,
-                                                    .clip = options.clip,
-                                                    .public_count = options.public_count,
-                                                    .threads = options.threads},
-                                releaser};
+  NoisyFullGradient gradient_at{data, objective, full_gradient_options(options), releaser};
   const double lambda = options.regularization.value();
   const double smoothness =
       options.smoothness ? options.smoothness->value()

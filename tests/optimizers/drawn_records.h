@@ -45,6 +45,35 @@ inline DrawnRecord drawn_record(std::size_t features, std::mt19937_64& random) {
   return {.row = std::move(row), .label = random() % 2 == 0 ? 1.0 : -1.0};
 }
 
+/// `data` and one record more, at the end.
+inline Dataset with(const Dataset& data, const DrawnRecord& record) {
+  std::vector<DrawnRecord> records;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const auto values = data.row(i).values;
+    records.push_back({{values.begin(), values.end()}, data.label(i)});
+  }
+  records.push_back(record);
+  return assemble(records);
+}
+
+/// Released values for a script: of the size of what is asked, and far beyond it.
+inline std::vector<std::vector<double>> drawn_script(std::size_t releases, std::size_t features, std::mt19937_64& random) {
+  std::vector<std::vector<double>> released;
+  for (std::size_t t = 0; t < releases; ++t) released.push_back(drawn_vector(features, random));
+  return released;
+}
+
+/// Batches for a script: each of `size` records joins by a coin.
+inline std::vector<std::vector<std::size_t>> drawn_batches(std::size_t count, std::size_t size, std::mt19937_64& random) {
+  std::vector<std::vector<std::size_t>> drawn(count);
+  for (auto& batch : drawn) {
+    for (std::size_t i = 0; i < size; ++i) {
+      if (random() % 2 == 0) batch.push_back(i);
+    }
+  }
+  return drawn;
+}
+
 struct DrawnNeighbours {
   Dataset data;
   Dataset neighbour;

@@ -50,32 +50,6 @@ auto run(const SampledSgdOptions& options) {
   };
 }
 
-Script drawn_script(std::size_t features, std::mt19937_64& random) {
-  Script released;
-  for (std::size_t t = 0; t < steps; ++t) released.push_back(drawn_vector(features, random));
-  return released;
-}
-
-Places drawn_batches(std::size_t units, std::mt19937_64& random) {
-  Places batches(steps);
-  for (auto& batch : batches) {
-    for (std::size_t i = 0; i < units; ++i) {
-      if (random() % 2 == 0) batch.push_back(i);
-    }
-  }
-  return batches;
-}
-
-Dataset with(const Dataset& data, const DrawnRecord& record) {
-  std::vector<DrawnRecord> records;
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    const auto values = data.row(i).values;
-    records.push_back({{values.begin(), values.end()}, data.label(i)});
-  }
-  records.push_back(record);
-  return assemble(records);
-}
-
 // 20,000 pairs of neighbours, a third under each adjacency; under replace-one microbatches of up to 4 records.
 TEST(SampledSgd, ARecordMovesQueriesOfItsBatchesByAtMostTheSensitivity) {
   std::mt19937_64 random{20240504};
@@ -95,7 +69,7 @@ TEST(SampledSgd, ARecordMovesQueriesOfItsBatchesByAtMostTheSensitivity) {
     AnySampler sampler = PoissonBatches{SamplingRate{0.3}};
     if (adjacency == Adjacency::replace_one && random() % 2 == 0) sampler = FixedSizeBatches{Batches{Count{units}, Count{1}}};
     const auto found = sampled_difference(run(options(sampler, adjacency, microbatch)), data, neighbour, place / microbatch, is_added,
-                                          drawn_batches(is_added ? size + 1 : units, random), drawn_script(features, random));
+                                          drawn_batches(steps, is_added ? size + 1 : units, random), drawn_script(steps, features, random));
     ASSERT_TRUE(found.untainted) << "case " << c;
     ASSERT_LE(found.ratio, 1) << "case " << c;
     auto& ratio = largest[static_cast<int>(adjacency)];

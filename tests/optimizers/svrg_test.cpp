@@ -54,33 +54,6 @@ auto run(const SvrgOptions& options, const H& regularizer) {
   return [=](const Dataset& data, auto& releaser) { return svrg(data, LogisticLoss{}, regularizer, options, releaser); };
 }
 
-Dataset with(const Dataset& data, const DrawnRecord& record) {
-  std::vector<DrawnRecord> records;
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    const auto values = data.row(i).values;
-    records.push_back({{values.begin(), values.end()}, data.label(i)});
-  }
-  records.push_back(record);
-  return assemble(records);
-}
-
-/// Released values of the size of what is asked, and far beyond it.
-Script drawn_script(std::size_t features, std::mt19937_64& random) {
-  Script released;
-  for (std::size_t t = 0; t < releases; ++t) released.push_back(drawn_vector(features, random));
-  return released;
-}
-
-Places drawn_batches(std::size_t size, std::mt19937_64& random) {
-  Places drawn(batches);
-  for (auto& batch : drawn) {
-    for (std::size_t i = 0; i < size; ++i) {
-      if (random() % 2 == 0) batch.push_back(i);
-    }
-  }
-  return drawn;
-}
-
 // ---- Sensitivity and taint --------------------------------------------------------------------------------------------------------------
 
 /// The largest change of a query over its sensitivity, of all records and of batches.
@@ -128,12 +101,12 @@ TEST(Svrg, ARecordMovesEveryQueryByAtMostItsSensitivity) {
       case 1: settings.step_size = BarzilaiBorwein{.first = StepSize{0.7}, .lowest = StepSize{0.1}, .highest = StepSize{9}}; break;
       default: break;
     }
-    const Places drawn = drawn_batches(is_added ? size + 1 : size, random);
+    const Places drawn = drawn_batches(batches, is_added ? size + 1 : size, random);
     Places others = drawn;
     if (is_added) {
       for (auto& batch : others) batch.erase(std::remove(batch.begin(), batch.end(), place), batch.end());
     }
-    const Script released = drawn_script(features, random);
+    const Script released = drawn_script(releases, features, random);
     const auto check = [&, place = place, &data = data, &neighbour = neighbour](const auto& algorithm) {
       const auto found = sampled_difference(algorithm, data, neighbour, place, is_added, drawn, released);
       ASSERT_TRUE(found.untainted) << "case " << c;
