@@ -504,9 +504,10 @@ int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::st
       "are\n"
       "those of one record that were evaluated, for DP-SVRG with batches of their expected size; *seconds* are of one run, one thread, by\n"
       "the wall clock of a machine that had other work; DP-AccMD is on the ball of radius 12;\n"
-      "*audited epsilon* is the upper bound that an audit of the run's ledger gives at delta = 1e-3, for the three columns. No option was\n"
-      "chosen by looking at these data: steps, batches and shares of noise are the defaults, or the public rules in the source. The rows\n"
-      "that take long have {} seeds, the others {}.\n\n"
+      "*audited epsilon* is the upper bound that an audit of the run's ledger gives at delta = 1e-3, for the three columns.\n"
+      "One set of options serves all data. Steps, batches and the share of DP-SVRG's noise were chosen with covtype and a9a in view, which "
+      "a private\n"
+      "run on these would have to pay for. The rows that take long have {} seeds, the others {}.\n\n"
       "The noise that the paper prints for its own experiments is no guarantee: [printed-erm-noise.md](printed-erm-noise.md).\n\n",
       slow_seeds, seeds);
   const char* const folder = std::getenv("SURETY_DATA_DIR");
