@@ -67,6 +67,9 @@ void require_fitting_options(const TrainOptions& options) {
            {"--momentum", options.momentum.has_value(), {"dp-sgd"}},
            {"--noise-multiplier", options.noise_multiplier.has_value(), {"dp-sgd"}},
            {"--iterate", options.iterate.has_value(), {descent, accelerated, "dp-sgd"}},
+           {"--threads",
+            options.threads.has_value(),
+            {descent, accelerated, "mirror-descent", "svrg", "svrg++", "output-perturbation", "objective-perturbation"}},
            {"--l1", options.l1.has_value(), {descent, accelerated, "dp-sgd", "svrg", "svrg++"}},
            {"--geometry", options.geometry.has_value(), {"mirror-descent"}},
            {"--passes", options.passes.has_value(), {"noisy-sgd", gossip_name}},
@@ -186,6 +189,11 @@ void add_train(CLI::App& app, Action& chosen) {
       ->check(one_of({"tree", "streaming-tree", "toeplitz", "buffered"}));
   problem->add_option("--learner", options->learner, "online-to-batch: default subgradient")
       ->check(one_of({"subgradient", "dual-averaging", "optimistic", "strongly-convex", "coin-betting"}));
+
+  problem
+      ->add_option("--threads", options->threads,
+                   "For gradients of all records; the result is the same for every number. Default: as many as there are processors")
+      ->check(whole_number(1, 1024));
 
   const auto batches = command.add_option_group("Secret batches");
   batches

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -225,6 +226,9 @@ class Penalty {
 };
 static_assert(Regularizer<Penalty>);
 
+/// For gradients of all records. Results do not depend on them.
+std::size_t threads_of(const TrainOptions& options) { return options.threads.value_or(std::max(1U, std::thread::hardware_concurrency())); }
+
 /// The clip of one record, or what the loss says for rows of norm 1.
 template <class O>
 ClippingNorm clip_of(const TrainOptions& options, const O& objective) {
@@ -336,6 +340,7 @@ int by_gradient_descent(const TrainOptions& options, const O& objective, const T
                                   .clip = clip,
                                   .public_count = public_count_of(options),
                                   .returned = iterate_of(options),
+                                  .threads = threads_of(options),
                                   .progress = progress_bar(steps)};
   if (options.step_size) settings.step_size = StepSize{*options.step_size};
   if (!settings.step_size) static_cast<void>(require_smoothness(objective, 1, "the default --step-size"));
@@ -363,6 +368,7 @@ int by_accelerated_gradient_descent(const TrainOptions& options, const O& object
                                              .clip = clip,
                                              .public_count = public_count_of(options),
                                              .returned = iterate_of(options),
+                                             .threads = threads_of(options),
                                              .progress = progress_bar(steps)};
   if (options.step_size) settings.step_size = StepSize{*options.step_size};
   if (!settings.step_size) static_cast<void>(require_smoothness(objective, 1, "the default --step-size"));
@@ -388,6 +394,7 @@ int by_mirror_descent(const TrainOptions& options, const O& objective, const Tar
                                       .regularization = Regularization{options.regularization.value_or(0)},
                                       .clip = clip,
                                       .public_count = public_count_of(options),
+                                      .threads = threads_of(options),
                                       .progress = progress_bar(steps)};
   static_cast<void>(require_smoothness(objective, 1, "mirror-descent"));
   return train(
@@ -516,6 +523,7 @@ int by_svrg(const TrainOptions& options, const O& objective, const Target& targe
                        .inner_steps = Count{options.inner_steps.value_or(100)},
                        .clip = clip,
                        .public_count = training,
+                       .threads = threads_of(options),
                        .progress = progress_bar(options.epochs.value_or(is_plus_plus ? 3 : 5))};
   if (options.step_size) settings.step_size = StepSize{*options.step_size};
   static_cast<void>(require_smoothness(objective, 1, options.algorithm));
@@ -554,7 +562,8 @@ int by_output_perturbation(const TrainOptions& options, const O& objective, cons
                                            .regularization = perturbed_regularization(options),
                                            .adjacency = target.adjacency,
                                            .clip = clip_of(options, objective),
-                                           .public_count = public_count_of(options)};
+                                           .public_count = public_count_of(options),
+                                           .threads = threads_of(options)};
   return train(
       options, objective, {.extent = "one release", .public_count = options.public_count},
       [&]() -> Noise {
@@ -585,7 +594,8 @@ int by_objective_perturbation(const TrainOptions& options, const O& objective, c
                                         .regularization = perturbed_regularization(options),
                                         .adjacency = target.adjacency,
                                         .clip = clip_of(options, objective),
-                                        .output_multiplier = NoiseMultiplier{1000}};
+                                        .output_multiplier = NoiseMultiplier{1000},
+                                        .threads = threads_of(options)};
   return train(
       options, objective, {.extent = "one release", .records = options.records, .public_count = options.records},
       [&]() -> Noise {

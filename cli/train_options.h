@@ -44,6 +44,7 @@ struct TrainOptions {
   std::optional<double> l1;
   std::optional<double> smoothing;
   std::optional<std::string> iterate;
+  std::optional<std::uint64_t> threads;
   std::optional<std::string> geometry;
   std::optional<std::string> sampling;
   std::optional<std::uint64_t> epochs;

@@ -122,6 +122,20 @@ TEST_F(TrainOnFile, RepeatsItselfFromASeed) {
   }
 }
 
+TEST_F(TrainOnFile, FindsTheSameModelOnEveryNumberOfThreads) {
+  const auto data = small_data(sanitized ? 5200 : 8000);  // enough for two threads and for three
+  for (const char* algorithm : {"gradient-descent", "output-perturbation"}) {
+    std::vector<std::string> models;
+    for (const char* threads : {"1", "2", "3"}) {
+      const auto outcome = surety(words(data, {algorithm}) + Words{"--replay-seed", "7", "--threads", threads});
+      ASSERT_EQ(outcome.code, 0) << outcome.err;
+      models.push_back(contents(path("model.json")));
+    }
+    EXPECT_EQ(models[0], models[1]) << algorithm;
+    EXPECT_EQ(models[0], models[2]) << algorithm;
+  }
+}
+
 // Under add-or-remove-one the number of records is private: a wrong guess changes the step, never the outcome of the command.
 TEST_F(TrainOnFile, ChecksThePublicNumberOfRecordsWhereItIsPublic) {
   const auto data = small_data(300);
