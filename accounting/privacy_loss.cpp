@@ -16,6 +16,7 @@
 #include <surety/accounting/composition.h>
 #include <surety/accounting/convolution.h>
 #include <surety/accounting/dominating_pair.h>
+#include <surety/accounting/hypotheses.h>
 #include <surety/accounting/parallel_parts.h>
 #include <surety/accounting/releases.h>
 #include <surety/accounting/renyi.h>
@@ -92,7 +93,9 @@ AtomsBase best_two_point(double epsilon, const LossLaw& law, double s) {
     double terms[2];
     for (std::size_t i = 0; i < 2; ++i) {
       const double u = atoms[i].loss;
-      const double mixed = u < 0 ? std::log1p(law.rate * std::expm1(u)) : u + std::log(law.rate + (1 - law.rate) * std::exp(-u));
+      // What is revealed adds the same to the moment at every t.
+      const double rate = law.mixing == Mixing::revealed ? 1 : law.rate;
+      const double mixed = u < 0 ? std::log1p(rate * std::expm1(u)) : u + std::log(rate + (1 - rate) * std::exp(-u));
       const double q_mass = std::log(atoms[i].mass) - u;
       terms[i] = law.mixing == Mixing::added ? q_mass - s * mixed : q_mass + (s + 1) * mixed;
     }
@@ -178,9 +181,10 @@ class PartsOf {
   void operator()(const Event::SampledWithoutReplacement& e) {
     sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
   }
-  /// One epoch of public batches: a record takes part in one of them, known in advance.
+  /// One epoch of public batches: a record takes part in one of them, known in advance. That neighbours share their batches is why
+  /// event.cpp refuses add-or-remove-one.
   void operator()(const Event::Deterministic& e) { PartsOf{out_, tilt_}.visit(e.event, count_); }
-  /// Whoever knows the permutation sees public batches: no amplification is counted.
+  /// Whoever knows the permutation sees public batches: no amplification is counted. Adjacencies as above.
   void operator()(const Event::Shuffled& e) {
     const std::uint64_t records = e.batches.records().value();
     const std::uint64_t size = e.batches.size().value();
@@ -330,19 +334,18 @@ class PartsOf {
     add({removed_upper, removed_lower, same, count_}, {added_upper, added_lower, same, count_});
   }
 
+  /// Fixed size is a theorem under replace-one (event.cpp) for any release, since the record, the one in its place, and the one that
+  /// takes its place in the batch are three neighbours; which pair a Poisson batch has is for poisson_pair to say.
   void sampled(const Event& inner, double rate, bool fixed_size) {
     const auto entries = Releases::of(inner).entries();
     // One batch, shared by everything inside. A Gaussian composition is one Gaussian release.
-    const bool has_parallel = std::any_of(entries.begin(), entries.end(),
-                                          [](const auto& entry) { return std::holds_alternative<Event::Parallel>(entry.leaf.node()); });
-    if (fixed_size && rate < 1 && has_parallel) {
-      // How many of the batch fall into one part tells how many are left for another.
+    if (fixed_size && rate < 1 && splits_its_batch(inner)) {
       refuse(*leaf_, "shares one batch of fixed size among parallel parts, for which no theorem is known");
     }
     if (const auto multiplier = gaussian_multiplier(inner)) {
       const double least = multiplier->lower;
       const double most = multiplier->upper;
-      if (!fixed_size && rate < 1 && inner.adjacency() == Adjacency::replace_one) {
+      if (!fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite) {
         // Two bounded records may be opposite; each of the two data sets has one of them in the batch or not. The bound on one record is
         // half of the sensitivity.
         const Part part{{GaussianBase{2 * least}, Mixing::opposite, rate},
@@ -375,6 +378,7 @@ class PartsOf {
     Directions one;
     PartsOf{one}.visit(inner, 1);
     if (one.removed.size() != 1) refuse(*leaf_, "shares one batch among several releases");
+    if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
     Part removed = one.removed.front();
     if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper) ||
         std::holds_alternative<MaximumBase>(removed.upper.base)) {
@@ -398,6 +402,33 @@ class PartsOf {
     added.upper.mixing = Mixing::added;
     if (added.lower) added.lower->mixing = Mixing::added;
     add(std::move(removed), std::move(added));
+  }
+
+  /// With probability `rate` the pair of the release, else nothing that differs. \pre `one` is a single release.
+  void revealed(const Directions& one, double rate) {
+    out_.symmetric = out_.symmetric && one.symmetric;
+    out_.has_choice = out_.has_choice || one.has_choice;
+    const auto of = [&](Part part) {
+      if (std::holds_alternative<MaximumBase>(part.upper.base)) refuse_with_hint(*leaf_, "has no dominating pair here");
+      part.upper = reveal(part.upper, rate, +1);
+      if (part.lower) part.lower = reveal(*part.lower, rate, -1);
+      part.same = part.same && part.upper.infinite_mass == 0;
+      part.count = count_;
+      return part;
+    };
+    add(of(one.removed.front()), of(one.added.front()));
+  }
+  /// A larger rate and a larger share at infinite loss dominate, so both are rounded to `side`, where they round at all.
+  [[nodiscard]] static LossLaw reveal(LossLaw law, double rate, int side) {
+    law.mixing = Mixing::revealed;
+    law.rate = rate;
+    if (law.infinite_mass == 0) return law;
+    const double outward = side > 0 ? infinity : 0.0;
+    const double share = law.infinite_mass;
+    law.infinite_mass = std::nextafter(rate * share, outward);
+    law.rate = rate * (1 - share) / (1 - law.infinite_mass) * (1 + side * 8 * unit);
+    law.rate = std::min(law.rate, 1.0);
+    return law;
   }
 
   Directions& out_;
