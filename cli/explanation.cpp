@@ -70,6 +70,10 @@ class Notes {
         "gaussian(z): z is the standard deviation over the l2 sensitivity under {}; for a sum of vectors clipped to norm C that is {}.",
         name(adjacency), adjacency == Adjacency::replace_one ? "2C" : "C"));
   }
+  void visit(const Event::RandomizedResponse& /*node*/, Adjacency adjacency) {
+    if (adjacency != Adjacency::zero_out) return;
+    add("randomized_response under zero-out: a zeroed record answers as one of the categories, or at random; charged as a replaced one.");
+  }
   void visit(const Event::DiscreteGaussian& /*node*/, Adjacency /*adjacency*/) { integers(); }
   void visit(const Event::DiscreteLaplace& /*node*/, Adjacency /*adjacency*/) { integers(); }
   void integers() {

@@ -46,7 +46,7 @@ using Kind = Sampling::Kind;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int default_mechanisms = 1;  // a sanitizer without optimisation is some 50 times slower
 #else
-constexpr int default_mechanisms = 8;
+constexpr int default_mechanisms = 5;
 #endif
 
 int from_environment(const char* name, int otherwise) {
@@ -395,7 +395,7 @@ std::vector<Opinion> opinions_of(const Event& event, const std::vector<double>& 
   std::vector<Opinion> found;
   ask(found, ClosedForm{}, "closed-form", event, at);
   ask(found, Contour{}, "contour", event, at);
-  ask(found, PrivacyLoss{.width = 1e-2}, "privacy-loss", event, at);
+  ask(found, PrivacyLoss{.width = 3e-2}, "privacy-loss", event, at);
   ask(found, Participation{}, "participation", event, at);
   ask(found, Renyi{}, "renyi", event, at);
   ask(found, Moments{}, "moments", event, at);
@@ -407,7 +407,7 @@ std::vector<Opinion> opinions_of(const Event& event, const std::vector<double>& 
 }
 
 const std::vector<double>& epsilons() {
-  static const std::vector<double> at{0.05, 0.6, 1.3};
+  static const std::vector<double> at{0.1, 0.9};
   return at;
 }
 
@@ -427,17 +427,20 @@ Event whole(const Event& event, const Sampling& sampling, int places) {
 }
 
 std::vector<Sampling> samplings(Adjacency adjacency, int places) {
-  std::vector<Sampling> all{{Kind::all, 1, 0, 1},       {Kind::all, 1, 0, 2},       {Kind::poisson, 0.3, 0, 1},
-                            {Kind::poisson, 0.75, 0, 1}, {Kind::poisson, 0.3, 0, 2}, {Kind::poisson, 0.75, 0, 3}};
+  std::vector<Sampling> all{{Kind::all, 1, 0, 1},
+                            {Kind::all, 1, 0, 2},
+                            {Kind::poisson, 0.3, 0, 1},
+                            {Kind::poisson, 0.75, 0, 1},
+                            {Kind::poisson, 0.3, 0, 2}};
   if (adjacency == Adjacency::add_or_remove_one) return all;
-  for (int size = 1; size < places; ++size) {
-    if (adjacency == Adjacency::replace_one) {
-      all.push_back({Kind::fixed_size, 1, size, 1});
-      if (size == 1) all.push_back({Kind::fixed_size, 1, size, 2});
-    }
-    all.push_back({Kind::shuffled, 1, size, 1});
-    all.push_back({Kind::in_order, 1, size, 1});
+  if (places == 1) return all;
+  const int size = places / 2;
+  if (adjacency == Adjacency::replace_one) {
+    all.push_back({Kind::fixed_size, 1, size, 1});
+    if (places == 2) all.push_back({Kind::fixed_size, 1, size, 2});
   }
+  all.push_back({Kind::shuffled, 1, size, 1});
+  all.push_back({Kind::in_order, 1, size, 1});
   return all;
 }
 
@@ -548,12 +551,12 @@ TEST(Meaning, NoMechanismCostsMoreThanAnyAccountantSays) {
     for (const auto& row : rows) {
       cases += row.cases;
       // A suite whose mechanisms are far from what is charged would find nothing.
-      if (row.cases > 0 && adjacency != "replace-one" ) {
+      if (row.cases > 0 && adjacency != "replace-one") {
         EXPECT_GT(row.closest, 0.9) << adjacency;
       }
     }
   }
-  if (mechanisms >= 8) {
+  if (mechanisms >= 5) {
     EXPECT_GE(cases, 20000u);
   }
   if (const char* file = std::getenv("SURETY_MEANING_REPORT")) write_report(file, check);
@@ -616,13 +619,13 @@ TEST(Meaning, TheWorstMechanismOfPublicBatchesIsEnclosed) {
 
 TEST(Meaning, BatchesUnderZeroOutOfWhatShowsWhoIsInThemCostWhatTheirNumberSays) {
   const auto epsilon_at = [](const std::string& text, double at) {
-    return best_epsilon(event_of(text, Adjacency::zero_out), Delta{at}).value;
+    return epsilon(PrivacyLoss{.width = 1e-3}, event_of(text, Adjacency::zero_out), Delta{at});
   };
   // A Binomial(100, 0.01) number of answers is seen, each of loss +-log 9: 17.330564, where the record's absence would cost 1.3146.
   const auto hundred = epsilon_at("repeat(100, poisson(0.01, randomized_response(0.9, 2)))", 1e-6);
-  EXPECT_LE(hundred.lower, 17.3305642);
-  EXPECT_GE(hundred.upper, 17.3305634);
-  EXPECT_LT(hundred.upper - hundred.lower, 1e-3);
+  EXPECT_LE(hundred.lower, 17.330564316);
+  EXPECT_GE(hundred.upper, 17.330564315);
+  EXPECT_LT(hundred.upper - hundred.lower, 1e-2);
   // One record: it answers with its own category with probability 0.09, or 0.005 after it was zeroed.
   const auto once = epsilon_at("poisson(0.1, randomized_response(0.9, 3))", 0);
   EXPECT_LE(once.lower, std::log(18) * (1 + 1e-12));
@@ -636,9 +639,9 @@ TEST(Meaning, BatchesUnderZeroOutOfWhatShowsWhoIsInThemCostWhatTheirNumberSays) 
   EXPECT_EQ(epsilon_at("poisson(1, randomized_response(0.9, 2))", 0).upper, epsilon_at("randomized_response(0.9, 2)", 0).upper);
   for (const std::string sum : {"laplace(1)", "discrete_laplace(1, 1)", "gaussian(2)"}) {
     const std::string text = "repeat(3, poisson(0.1, " + sum + "))";
-    const auto zeroed = best_epsilon(event_of(text, Adjacency::zero_out), Delta{1e-4}).value;
-    const auto removed = best_epsilon(event_of(text, Adjacency::add_or_remove_one), Delta{1e-4}).value;
-    EXPECT_EQ(zeroed.upper, removed.upper) << text;
+    EXPECT_EQ(epsilon_at(text, 1e-4).upper,
+              epsilon(PrivacyLoss{.width = 1e-3}, event_of(text, Adjacency::add_or_remove_one), Delta{1e-4}).upper)
+        << text;
   }
 }
 
@@ -646,10 +649,10 @@ TEST(Meaning, EveryRenyiDivergenceOfARevealedBatchIsExact) {
   for (const double order : {1.01, 1.5, 2.0, 17.0}) {
     for (const double rate : {1e-6, 0.1, 0.9}) {
       const Event batch = event_of("poisson(" + text_of(rate) + ", randomized_response(0.9, 2))", Adjacency::zero_out);
-      const double moment = 1 - rate + rate * (0.9 * std::pow(9, order - 1) + 0.1 * std::pow(9, 1 - order));
+      const double truth = std::log1p(rate * (0.9 * std::pow(9, order - 1) + 0.1 * std::pow(9, 1 - order) - 1)) / (order - 1);
       const double bound = renyi_divergence(batch, RenyiOrder{order}).divergence.upper;
-      EXPECT_GE(bound, std::log(moment) / (order - 1) * (1 - 1e-9)) << order;
-      EXPECT_LE(bound, std::log(moment) / (order - 1) * (1 + 1e-6)) << order;
+      EXPECT_GE(bound, truth * (1 - 1e-9)) << order;
+      EXPECT_LE(bound, truth * (1 + 1e-6)) << order;
     }
   }
 }
@@ -663,7 +666,8 @@ TEST(Meaning, OnlyNoiseOnSumsTakesAZeroedRecordForAnAbsentOne) {
   }
   for (const std::string other :
        {"randomized_response(0.9, 2)", "exponential(1)", "pure(1)", "approx(1, 0.1)", "zcdp(1)", "repeat(2, pure(1))",
-        "compose(gaussian(1), pure(1))", "parallel(gaussian(1), exponential(1))", "poisson(0.5, gaussian(1))", "shuffled(3, 1, gaussian(1))"}) {
+        "compose(gaussian(1), pure(1))", "parallel(gaussian(1), exponential(1))", "poisson(0.5, gaussian(1))",
+        "shuffled(3, 1, gaussian(1))"}) {
     EXPECT_FALSE(acts(other)) << other;
   }
   EXPECT_EQ(poisson_pair(event_of("pure(1)", Adjacency::add_or_remove_one)), PoissonPair::with_or_without);

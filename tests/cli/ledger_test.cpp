@@ -134,6 +134,15 @@ TEST_F(LedgerCommand, AuditsAClaimAboutAnEvent) {
   expect_refused(audit() + Words{"--event", "gaussian(1)"}, 2, {"--event"});
 }
 
+TEST(Audit, RefutesAClaimOfBatchesThatShowWhoIsInThem) {
+  const Words claim{"audit",   "--event", "poisson(0.1, randomized_response(0.9, 3))", "--adjacency", "zero-out", "--epsilon", "1",
+                    "--delta", "0"};
+  const auto said = surety(claim);
+  EXPECT_EQ(said.code, 1);
+  EXPECT_NE(said.out.find("BROKEN"), std::string::npos) << said.out;
+  EXPECT_EQ(surety(claim + Words{"--json"}).json()["refuted"], true);
+}
+
 TEST_F(LedgerCommand, RefusesWhatIsNoIntactLedger) {
   ASSERT_EQ(surety(train(small_data())).code, 0);
   const auto good = contents(path("run.db"));
