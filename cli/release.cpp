@@ -166,7 +166,7 @@ Candidate choose(const Statistic& statistic, const Target& target, const std::st
 
 struct Report {
   Candidate chosen;
-  std::uint64_t run;
+  accounting::RunId run;
   std::uint64_t records;
   std::vector<Estimate> estimates;
 };
@@ -185,12 +185,13 @@ void print_report(const ReleaseOptions& options, const Report& report) {
     line("interval", fmt::format("{} with confidence {}, over the noise alone", interval(report.estimates.front()), options.confidence));
   }
   line("adjacency", options.run.adjacency);
+  line("unit", describe(options.run.unit));
   line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
   line("released", describe(report.chosen.cost.event));
   line("epsilon", fmt::format("in {} at delta = {}", text(report.chosen.cost.epsilon), options.run.delta));
   line("noise", fmt::format("{}, standard deviation {:.6g} on {}", name(report.chosen.noise), standard_deviation(report.chosen.noise),
                             sum.what_is_released()));
-  line("ledger", fmt::format("{}, run {}", options.run.ledger, report.run));
+  line("ledger", options.run.ledger_and(report.run));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
   if (!sum.is_histogram()) return;
   const auto names = sum.names();
@@ -225,9 +226,8 @@ void print_json(const ReleaseOptions& options, const Report& report) {
                         {"l2_sensitivity", sum.l2_sensitivity().value()},
                         {"grid_step", sum.grid().step()},
                         {"confidence", options.confidence},
-                        {"ledger", options.run.ledger},
-                        {"run", report.run},
                         {"not_private", options.run.replay_seed.has_value()}};
+  object.update(options.run.charge_json(report.run));
   if (sum.statistic().has_public_count()) object["records"] = report.records;
   if (sum.is_histogram()) {
     const auto names = sum.names();
@@ -262,12 +262,11 @@ int release(const ReleaseOptions& options) {
 
   // From here on nothing depends on data but the values.
   const auto released = bits.with([&](auto& source) { return optimizers::release(chosen.sum, chosen.noise, reservation, source); });
-  reservation.settle(accounting::Stopping::data_independent);
 
   auto estimates = chosen.sum.estimates(released, reach, records);
-  const Report report{.chosen = std::move(chosen), .run = reservation.id().value, .records = records, .estimates = std::move(estimates)};
-  options.json ? print_json(options, report) : print_report(options, report);
-  return exit_code::fine;
+  const Report report{.chosen = std::move(chosen), .run = reservation.id(), .records = records, .estimates = std::move(estimates)};
+  return report_and_settle(reservation, options.run.ledger,
+                           [&] { options.json ? print_json(options, report) : print_report(options, report); });
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ nlohmann::json held_out_scores(const Model& model, const Dataset& held_out) {
 
 struct Report {
   std::string extent;
-  std::uint64_t run;
+  accounting::RunId run;
   std::size_t training_records;
   std::size_t held_out_records;
   nlohmann::json scores;
@@ -95,11 +95,12 @@ void print_report(const TrainOptions& options, const Noise& noise, const Report&
   const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
   line("trained", fmt::format("{} loss by {}, {}", options.loss, options.algorithm, report.extent));
   line("adjacency", options.run.adjacency);
+  line("unit", describe(options.run.unit));
   line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
   line("released", describe(noise.event));
   line("epsilon", fmt::format("in {} at delta = {}", text(noise.epsilon), options.run.delta));
   if (noise.sigma) line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", *noise.sigma));
-  line("ledger", fmt::format("{}, run {}", options.run.ledger, report.run));
+  line("ledger", options.run.ledger_and(report.run));
   line("model", options.model);
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
   if (report.scores.empty()) {
@@ -120,22 +121,22 @@ void print_report(const TrainOptions& options, const Noise& noise, const Report&
 }
 
 void print_json(const TrainOptions& options, const Noise& noise, const Report& report) {
-  print({{"algorithm", options.algorithm},
-         {"loss", options.loss},
-         {"adjacency", options.run.adjacency},
-         {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
-         {"event", describe(noise.event)},
-         {"epsilon", json(noise.epsilon)},
-         {"delta", options.run.delta},
-         {"noise_multiplier", noise.multiplier},
-         {"sigma", noise.sigma ? nlohmann::json(*noise.sigma) : nlohmann::json{}},
-         {"ledger", options.run.ledger},
-         {"run", report.run},
-         {"model", options.model},
-         {"not_private", options.run.replay_seed.has_value()},
-         {"training_records", report.training_records},
-         {"held_out_records", report.held_out_records},
-         {"held_out_scores_not_private", report.scores}});
+  nlohmann::json object{{"algorithm", options.algorithm},
+                        {"loss", options.loss},
+                        {"adjacency", options.run.adjacency},
+                        {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
+                        {"event", describe(noise.event)},
+                        {"epsilon", json(noise.epsilon)},
+                        {"delta", options.run.delta},
+                        {"noise_multiplier", noise.multiplier},
+                        {"sigma", noise.sigma ? nlohmann::json(*noise.sigma) : nlohmann::json{}},
+                        {"model", options.model},
+                        {"not_private", options.run.replay_seed.has_value()},
+                        {"training_records", report.training_records},
+                        {"held_out_records", report.held_out_records},
+                        {"held_out_scores_not_private", report.scores}};
+  object.update(options.run.charge_json(report.run));
+  print(object);
 }
 
 SplitOptions split_options(const TrainOptions& options, Adjacency adjacency) {
@@ -195,15 +196,14 @@ int train(const TrainOptions& options, const O& objective, const Setting& settin
                     .weights = std::move(weights),
                     .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value()}};
   model_file.commit(model);
-  reservation.settle(accounting::Stopping::data_independent);
 
   const Report report{.extent = setting.extent,
-                      .run = reservation.id().value,
+                      .run = reservation.id(),
                       .training_records = parts.training.size(),
                       .held_out_records = parts.held_out.size(),
                       .scores = held_out_scores(model, parts.held_out)};
-  options.json ? print_json(options, noise, report) : print_report(options, noise, report);
-  return exit_code::fine;
+  return report_and_settle(reservation, options.run.ledger,
+                           [&] { options.json ? print_json(options, noise, report) : print_report(options, noise, report); });
 }
 
 // ---- What algorithms share --------------------------------------------------------------------------------------------------------------
