@@ -1125,6 +1125,7 @@ Enclosure delta_of(const ComposedPair& pair, double epsilon) {
 Enclosure largest_of(const Parts& parts) {
   double lower = 0;
   double upper = 0;
+  bool is_unbounded = false;
   const double rounding = 4 * unit * static_cast<double>(parts.size() + 2);
   for (const auto& part : parts) {
     const double count = static_cast<double>(part.count);
@@ -1132,8 +1133,11 @@ Enclosure largest_of(const Parts& parts) {
     upper += most ? count * most->upper * (1 + rounding) : infinity;
     if (!part.lower) continue;
     const auto least = largest_loss(*part.lower);
-    lower += least ? count * least->lower * (1 - rounding) : infinity;
+    is_unbounded = is_unbounded || !least;
+    lower += least ? count * least->lower * (1 - rounding) : 0;
   }
+  // A finite sum beyond the range of double is at least its largest number.
+  lower = is_unbounded ? infinity : std::min(lower, std::numeric_limits<double>::max());
   return {std::min(lower, upper), upper};
 }
 
@@ -1419,10 +1423,11 @@ void choose_two_points(Parts& parts, double s) {
 /// tilt, window and step.
 class Tasks {
  public:
-  Tasks(const Event& event, const Question& question, double width) : event_{event}, question_{question}, width_{width} {
+  Tasks(const Event& event, const Question& question, double width, bool upper_only)
+      : event_{event}, question_{question}, width_{width} {
     PartsOf{directions_}.visit(event, 1);
     for_each_direction(directions_, [&](const Parts& parts) {
-      if (one_limit(parts)) return add(all_, parts, true, true, width);
+      if (!upper_only && one_limit(parts)) return add(all_, parts, true, true, width);
       Parts upper;
       for (const auto& part : parts) upper.push_back({part.upper, std::nullopt, false, part.count});
       const bool known = std::any_of(uppers_.begin(), uppers_.end(), [&](const Parts& other) {
@@ -1434,6 +1439,7 @@ class Tasks {
       add(all_, std::move(upper), true, false, width / 4);
     });
     sort(all_);
+    if (upper_only) return;
     if (!all_.empty()) tilt_ = all_.front().slope;
     for (auto& task : lower(tilt_)) all_.push_back(std::move(task));
     sort(all_);
@@ -1587,7 +1593,7 @@ void try_other_choices(const Tasks& tasks, const Run& run, Largest& largest) {
 Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Question& question) {
   if (!(accountant.width > 0))
     throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
-  Tasks tasks{event, question, accountant.width};
+  Tasks tasks{event, question, accountant.width, accountant.upper_only};
   const Run run{accountant, question};
   Largest largest;
   for (auto& task : tasks.all()) {
@@ -1604,7 +1610,7 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
     }
     largest.take(task);
   }
-  if (tasks.has_choice() && accountant.step == 0) try_other_choices(tasks, run, largest);
+  if (tasks.has_choice() && accountant.step == 0 && !accountant.upper_only) try_other_choices(tasks, run, largest);
   return largest.answer();
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <surety/accounting/best.h>
+#include <surety/accounting/best_cost.h>
 #include <surety/accounting/solve.h>
 #include <surety/optimizers/statistics.h>
 #include <surety/optimizers/text_reader.h>
@@ -146,8 +147,7 @@ Candidate calibrated(const Statistic& statistic, const Target& target, bool is_g
     return is_gaussian ? gaussian(NoiseMultiplier{value}, target.adjacency)
                        : surety::release(Event::Laplace{NoiseScale{value}}, target.adjacency);
   };
-  const CostFunctions cost{.delta = [](const Event& e, Epsilon at) { return accounting::quick_delta(e, at); },
-                           .epsilon = [](const Event& e, Delta at) { return accounting::quick_epsilon(e, at); }};
+  const CostFunctions cost = accounting::best_cost(target);
   auto found = is_gaussian ? solve(event, target, {.name = "noise multiplier", .lowest = 0x1p-600, .highest = 0x1p600}, cost)
                            : solve_laplace(event, target, cost);
   StatisticSum sum{statistic, grid_for(statistic, NoiseMultiplier{found.value})};

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <surety/accounting/best.h>
+#include <surety/accounting/best_cost.h>
 #include <surety/accounting/calibrate.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/ledger.h>
@@ -414,26 +415,10 @@ int by_mirror_descent(const TrainOptions& options, const O& objective, const Tar
 
 // ---- Secret batches ---------------------------------------------------------------------------------------------------------------------
 
-/// What an accountant says of batches of fixed size, at the narrowest width that its memory allows: others are slower and say no more.
-CostFunctions cost_of_fixed_size(const Target& target) {
-  const auto at_some_width = [epsilon = target.epsilon.value()](const auto& ask) {
-    for (const double share : {0x1p-8, 0x1p-5}) {
-      try {
-        return ask(accounting::PrivacyLoss{.width = share * epsilon});
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::memory) throw;
-      }
-    }
-    return ask(accounting::PrivacyLoss{.width = 0x1p-2 * epsilon});
-  };
-  return {.delta =
-              [=](const Event& event, Epsilon at) {
-                return at_some_width([&](const accounting::PrivacyLoss& by) { return accounting::delta(by, event, at); });
-              },
-          .epsilon =
-              [=](const Event& event, Delta at) {
-                return at_some_width([&](const accounting::PrivacyLoss& by) { return accounting::epsilon(by, event, at); });
-              }};
+/// How narrow batches are accounted for. The laws of those of fixed size fill a grid soon.
+accounting::Effort effort_for(const SampledSgdOptions& settings, const Target& target) {
+  if (std::holds_alternative<FixedSizeBatches>(settings.sampler)) return {.width = 0x1p-8 * std::min(1.0, target.epsilon.value())};
+  return {};
 }
 
 Noise sampled_noise(const SampledSgdOptions& settings, const Target& target, ClippingNorm clip, const std::optional<double>& given) {
@@ -451,10 +436,7 @@ Noise sampled_noise(const SampledSgdOptions& settings, const Target& target, Cli
     }
     return {.event = event, .epsilon = epsilon, .multiplier = *given, .sigma = *given * clip.value()};
   }
-  const CostFunctions cost{.delta = [](const Event& event, Epsilon epsilon) { return accounting::quick_delta(event, epsilon); },
-                           .epsilon = [](const Event& event, Delta delta) { return accounting::quick_epsilon(event, delta); }};
-  const bool is_fixed = std::holds_alternative<FixedSizeBatches>(settings.sampler);
-  const auto found = calibrate(at, target, is_fixed ? cost_of_fixed_size(target) : cost);
+  const auto found = calibrate(at, target, accounting::best_cost(target, effort_for(settings, target)));
   return {.event = found.event, .epsilon = found.epsilon, .multiplier = found.value.value(), .sigma = found.value.value() * clip.value()};
 }
 

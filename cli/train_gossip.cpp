@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <surety/accounting/best.h>
+#include <surety/accounting/best_cost.h>
 #include <surety/accounting/solve.h>
 #include <surety/optimizers/gossip.h>
 #include <surety/optimizers/mixing.h>
@@ -171,8 +172,7 @@ Solution calibrated(const GossipOptions& settings, std::string_view kind, Count 
     candidate.noise = noise_of(kind, value);
     return plan(candidate, features);
   };
-  const CostFunctions cost{.delta = [](const Event& e, Epsilon at) { return accounting::quick_delta(e, at); },
-                           .epsilon = [](const Event& e, Delta at) { return accounting::quick_epsilon(e, at); }};
+  const CostFunctions cost = accounting::best_cost(target);
   // Without a delta E passes of pure noise cost E / scale: that, and what rounding needs, is tried before a search, which is slow here.
   if (kind != "gaussian" && target.delta.value() == 0 && target.epsilon.value() > 0) {
     const double proposed = static_cast<double>(settings.passes.value()) / target.epsilon.value();

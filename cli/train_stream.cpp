@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <surety/accounting/best.h>
+#include <surety/accounting/best_cost.h>
 #include <surety/accounting/calibrate.h>
 #include <surety/accounting/zcdp.h>
 #include <surety/mechanisms/gaussian_continual_sum.h>
@@ -290,15 +291,13 @@ int private_ftrl(const TrainOptions& options, const O& objective, const Target& 
 
 template <class Options>
 Noise calibrated(const Options& settings, const Target& target) {
-  const CostFunctions cost{.delta = [](const Event& event, Epsilon at) { return accounting::quick_delta(event, at); },
-                           .epsilon = [](const Event& event, Delta at) { return accounting::quick_epsilon(event, at); }};
   return noise_of(calibrate(
       [&](NoiseMultiplier z) {
         auto candidate = settings;
         candidate.noise_multiplier = z;
         return plan(candidate);
       },
-      target, cost));
+      target, accounting::best_cost(target)));
 }
 
 /// Stochastic gradient descent over batches of `records` records in their order.
