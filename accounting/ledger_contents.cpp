@@ -92,8 +92,11 @@ void LedgerContents::take(const std::string& entry) {
   require(adjacency.has_value() == (kind != "open"), "the ledger does not start with its adjacency, and only so");
 
   const auto event_of = [&](const nlohmann::json& written) {
-    Event event = event_from_json(written.dump());
+    std::string text = written.dump();
+    if (last_event && last_event->first == text) return last_event->second;
+    Event event = event_from_json(text);
     require(event.adjacency() == *adjacency, "an event has another adjacency than the ledger");
+    last_event.emplace(std::move(text), event);
     return event;
   };
   const auto target_of = [&](const nlohmann::json& written) {

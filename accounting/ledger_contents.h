@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <surety/accounting/database.h>
@@ -47,6 +48,8 @@ struct LedgerContents {
   std::optional<Releases> counted;
   std::int64_t entries = 0;
   std::uint64_t checksum = 0;
+  /// The event that was read last, by its JSON: runs often repeat each other, and reading an event takes longer than all else.
+  std::optional<std::pair<std::string, Event>> last_event;
 
   /// Takes the next entry into account. Leaves everything as it was when it throws.
   /// \throws Error{invalid_argument} or a JSON exception when it makes no sense there.
