@@ -454,22 +454,20 @@ int run(std::uint64_t seeds, std::uint64_t raw_seeds) {
   return 0;
 }
 
-/// One run of every kind on few records, and the tables of what is printed.
+/// One run of every noise on few records, by one learner and by four with batches, and the tables of what is printed.
 void make_fixed_part(FixedPart& part) {
   const Instance instance = synthetic(1, 2'000);
   const double best = best_objective(instance);
   part.add("best objective", best);
-  for (const std::uint64_t learners : {1U, 4U}) {
-    for (const std::uint64_t batch : {1U, 5U}) {
-      for (const Noise noise : {Noise::none, Noise::laplace, Noise::k_norm, Noise::gaussian}) {
-        const Setting setting{learners, noise == Noise::none ? std::numeric_limits<double>::infinity() : 1, batch, noise};
-        const Measured found = measure(instance, best, setting, 1);
-        const auto title = fmt::format("{} noise, {} learners, batches of {}", name(noise), learners, batch);
-        part.add(title + ": average regret", found.regret);
-        part.add(title + ": area under curve", found.area);
-        part.add(title + ": accuracy of the mean", found.all_accuracy);
-        part.add(title + ": audited epsilon", found.epsilon);
-      }
+  for (const auto& [learners, batch] : {std::pair<std::uint64_t, std::uint64_t>{1, 1}, {4, 5}}) {
+    for (const Noise noise : {Noise::none, Noise::laplace, Noise::k_norm, Noise::gaussian}) {
+      const Setting setting{learners, noise == Noise::none ? std::numeric_limits<double>::infinity() : 1, batch, noise};
+      const Measured found = measure(instance, best, setting, 1);
+      const auto title = fmt::format("{} noise, {} learners, batches of {}", name(noise), learners, batch);
+      part.add(title + ": average regret", found.regret);
+      part.add(title + ": area under curve", found.area);
+      part.add(title + ": accuracy of the mean", found.all_accuracy);
+      part.add(title + ": audited epsilon", found.epsilon);
     }
   }
   for (const auto& row : printed_factor_rows()) part.show(Table::line(row));
