@@ -18,6 +18,7 @@
 #include <surety/optimizers/text_reader.h>
 
 #include "command.h"
+#include "files.h"
 #include "output.h"
 #include "private_run.h"
 #include "validators.h"
@@ -190,7 +191,7 @@ void print_report(const ReleaseOptions& options, const Report& report) {
   line("epsilon", fmt::format("in {} at delta = {}", text(report.chosen.cost.epsilon), options.run.delta));
   line("noise", fmt::format("{}, standard deviation {:.6g} on {}", name(report.chosen.noise), standard_deviation(report.chosen.noise),
                             sum.what_is_released()));
-  line("ledger", fmt::format("{}, run {}", options.run.ledger, report.run));
+  line("ledger", fmt::format("{}, run {}", shown(options.run.ledger), report.run));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
   if (!sum.is_histogram()) return;
   const auto names = sum.names();
@@ -250,7 +251,7 @@ int release(const ReleaseOptions& options) {
   }
   const Target target = options.run.target();
   const auto statistic = parse_statistic(options);
-  require_not_the_ledger(options.run.ledger, {{"the data file", options.data}});
+  require_separate({.ledger = NamedFile{"--ledger", options.run.ledger}, .inputs = {{"the data file", options.data}}});
   auto chosen = choose(statistic, target, options.noise);
   const auto planned = options.run.plan(chosen.cost.event, describe(statistic));
   options.run.check(planned);

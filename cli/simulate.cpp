@@ -14,6 +14,7 @@
 #include <surety/optimizers/simulation.h>
 
 #include "command.h"
+#include "files.h"
 #include "output.h"
 #include "private_run.h"
 #include "validators.h"
@@ -167,7 +168,7 @@ void print_report(const SimulateOptions& options, const Report& report) {
                                 has_losses(options) ? "points played" : "but a user's own arm"));
     line("released", describe(report.charge->event) + (options.seeds > 1 ? ", once: a user is in one run" : ""));
     line("epsilon", fmt::format("in {} at delta = {}", text(report.charge->epsilon), options.run.delta));
-    line("ledger", fmt::format("{}, run {}", options.run.ledger, report.charge->run));
+    line("ledger", fmt::format("{}, run {}", shown(options.run.ledger), report.charge->run));
   }
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
   if (options.without_noise) line("NOT PRIVATE", "there is no noise");
@@ -213,6 +214,7 @@ std::vector<RegretBand> bands_of(const SimulateOptions& options, Run run) {
 /// Charges the ledger, and then private_run(seed, bits) for each seed.
 template <class PrivateRun>
 Report charged(const SimulateOptions& options, Charge charge, PrivateRun private_run) {
+  require_separate({.ledger = NamedFile{"--ledger", options.run.ledger}});
   // The users of different seeds are different ones, so all runs cost a user as much as one.
   const auto planned = options.run.plan(
       charge.event, fmt::format("{} on {} runs of the {} instance, simulated users", options.algorithm, options.seeds, options.instance));
