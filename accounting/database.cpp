@@ -53,11 +53,11 @@ void forget(sqlite3* handle) {
 }  // namespace
 
 void damaged(const std::string& path, const std::string& reason) {
-  throw Error{ErrorCode::damaged_ledger, fmt::format("'{}' is not an intact ledger: {}", path, reason)};
+  throw Error{ErrorCode::damaged_ledger, fmt::format("'{}' is not an intact ledger: {}", one_line(path), reason)};
 }
 
 void refused_by_machine(const std::string& path, const std::string& action, int error_number) {
-  throw Error{ErrorCode::environment, fmt::format("cannot {} '{}': {}", action, path, std::strerror(error_number))};
+  throw Error{ErrorCode::environment, fmt::format("cannot {} '{}': {}", action, one_line(path), std::strerror(error_number))};
 }
 
 DatabaseCall::DatabaseCall() { ++one_of_this_process<Calls>().running; }
@@ -92,7 +92,7 @@ struct Connection::Wait {
 Connection::Connection(std::string name, int flags) : name_{std::move(name)} {
   if (one_of_this_process<Calls>().was_forked_amid_one) {
     throw Error{ErrorCode::environment,
-                fmt::format("cannot use the ledger '{}': this process was made by fork while another thread used a ledger", name_)};
+                fmt::format("cannot use the ledger '{}': this process was made by fork while another thread used a ledger", one_line(name_))};
   }
   const DatabaseCall call;
   // Even a failed open leaves a handle, which holds the reason and has to be closed.
@@ -129,14 +129,14 @@ void Connection::raise(int code, const std::string& reason) const {
     case SQLITE_PERM:
     case SQLITE_NOMEM:
     case SQLITE_NOLFS:
-    case SQLITE_PROTOCOL: throw Error{ErrorCode::environment, fmt::format("cannot use the ledger '{}': {}", name_, reason)};
+    case SQLITE_PROTOCOL: throw Error{ErrorCode::environment, fmt::format("cannot use the ledger '{}': {}", one_line(name_), reason)};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       throw Error{
           ErrorCode::environment,
-          fmt::format("cannot use the ledger '{}': could not get its lock in {} s in which nobody wrote to it", name_, patience.count())};
+          fmt::format("cannot use the ledger '{}': could not get its lock in {} s in which nobody wrote to it", one_line(name_), patience.count())};
     case SQLITE_MISUSE:
-    case SQLITE_INTERNAL: throw Error{ErrorCode::internal, fmt::format("misuse of SQLite on '{}': {}", name_, reason)};
+    case SQLITE_INTERNAL: throw Error{ErrorCode::internal, fmt::format("misuse of SQLite on '{}': {}", one_line(name_), reason)};
     default: damaged(name_, reason);
   }
 }
@@ -154,7 +154,7 @@ void Connection::end_write_ahead_log() const {
   throw Error{ErrorCode::environment,
               fmt::format("cannot use the ledger '{0}': another program has switched it to a write-ahead log, which cannot be ended now; close "
                           "that program, or run: sqlite3 '{0}' 'PRAGMA journal_mode = DELETE'",
-                          name_)};
+                          one_line(name_))};
 }
 
 Statement::Statement(const Connection& connection, std::string_view sql) : connection_{connection} {

@@ -2,11 +2,10 @@
 // that names the value and the constraint it breaks.
 #pragma once
 
-#include <algorithm>
-#include <cctype>
 #include <stdexcept>
 #include <string>
-#include <string_view>
+
+#include <surety/accounting/safe_text.h>
 
 namespace surety {
 
@@ -30,13 +29,5 @@ class Error : public std::runtime_error {
  private:
   ErrorCode code_;
 };
-
-/// What a message repeats of a user's text: at most 200 characters of it, on one line.
-[[nodiscard]] inline std::string one_line(std::string_view text) {
-  std::string line{text.substr(0, 200)};
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
-  return text.size() > 200 ? line + "..." : line;
-}
 
 }  // namespace surety

@@ -1,6 +1,5 @@
 #include <surety/accounting/ledger.h>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -12,7 +11,10 @@
 
 #include <surety/accounting/database.h>
 #include <surety/accounting/ledger_contents.h>
+#include <surety/accounting/new_file.h>
+#include <surety/accounting/place.h>
 #include <surety/accounting/run_locks.h>
+#include <surety/accounting/safe_text.h>
 
 namespace surety::accounting {
 
@@ -21,21 +23,6 @@ namespace {
 [[noreturn]] void refuse(const std::string& reason) { throw Error{ErrorCode::invalid_argument, reason}; }
 
 // ----------------------------------------------------------------------------------------------------------------- files
-
-/// A file descriptor; closed on destruction.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_{number} {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 /// Whether there is anything at `path`, be it a link that leads nowhere.
 bool exists(const std::string& path) {
@@ -49,51 +36,25 @@ std::string full_path(const std::filesystem::path& path) {
   return std::filesystem::absolute(path).string();
 }
 
-void write_and_sync(const std::string& path, const Descriptor& file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) refused_by_machine(path, "write", errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (::fsync(file.number()) != 0) refused_by_machine(path, "write", errno);
-}
-
 /// Puts `image` at `path`, complete and durable, unless something is there already: then false, and nothing has changed.
-/// A temporary file in the same folder gets a second name by link(2), which replaces nothing; a process killed before that
-/// leaves a file `.<name>.<process>-<attempt>.new`, which means nothing to anybody.
 bool publish(const std::string& path, std::string_view image) {
-  const std::filesystem::path target{path};
-  std::string temporary;
-  int number = -1;
-  for (int attempt = 0; number < 0; ++attempt) {
-    temporary = (target.parent_path() / fmt::format(".{}.{}-{}.new", target.filename().string(), ::getpid(), attempt)).string();
-    number = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (number < 0 && errno != EEXIST) refused_by_machine(path, "create", errno);
-  }
-  std::optional<Descriptor> file{std::in_place, number};
-  struct Remover {
-    const std::string& name;
-    ~Remover() { ::unlink(name.c_str()); }
-  } const remover{temporary};
-
-  write_and_sync(path, *file, image);
-  file.reset();  // before others can open it: closing later would drop the locks of this process's connections
-  // SQLite would take a journal that an earlier database left under this name for the new ledger's, and play it back into it.
-  // A journal that belongs to a ledger which another process has just put here is not left over: that file is looked for last.
-  for (const char* suffix : {"-journal", "-wal"}) {
-    if (exists(path + suffix) && !exists(path)) {
-      throw Error{ErrorCode::environment,
-                  fmt::format("cannot create '{0}': '{0}{1}' is left over from another database, move it away", path, suffix)};
+  const Place place{path};
+  for (const auto suffix : database_side_files) {
+    if (place.name().ends_with(suffix)) {
+      refuse(fmt::format("the ledger is '{}', must not end in {}: SQLite deletes what has such a name", one_line(path), suffix));
     }
   }
-  if (::link(temporary.c_str(), path.c_str()) != 0) {
-    if (errno == EEXIST) return false;
-    refused_by_machine(path, "create", errno);
+  NewFile file{place, image.size()};
+  file.write(image);
+  // SQLite would take a journal that an earlier database left under this name for the new ledger's, and play it back into it.
+  // A journal that belongs to a ledger which another process has just put here is not left over: that file is looked for last.
+  for (const auto suffix : {"-journal", "-wal"}) {
+    if (exists(path + suffix) && !exists(path)) {
+      throw Error{ErrorCode::environment,
+                  fmt::format("cannot create '{0}': '{0}{1}' is left over from another database, move it away", one_line(path), suffix)};
+    }
   }
-  const Descriptor folder{::open(target.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (folder.number() < 0 || ::fsync(folder.number()) != 0) refused_by_machine(path, "make durable", errno);
-  return true;
+  return file.put_where_nothing_is();
 }
 
 }  // namespace
@@ -400,7 +361,7 @@ Ledger Ledger::create(const std::filesystem::path& path, Adjacency adjacency, st
   if (budget) require_budget_fits(*budget, adjacency);
   const std::string name = full_path(path);
   if (exists(name) || !publish(name, first_image(adjacency, unit, budget)))
-    refuse(fmt::format("'{}' exists, a new ledger replaces nothing", name));
+    refuse(fmt::format("'{}' exists, a new ledger replaces nothing", one_line(name)));
   return Ledger{std::make_shared<LedgerFile>(path), true};
 }
 
@@ -411,10 +372,10 @@ Ledger Ledger::open_or_create(const std::filesystem::path& path, Adjacency adjac
   Ledger ledger{std::make_shared<LedgerFile>(path), is_new};
   if (ledger.adjacency() != adjacency) {
     refuse(fmt::format("adjacency is {}, must be the ledger's, {} (in '{}')", surety::name(adjacency), surety::name(ledger.adjacency()),
-                       name));
+                       one_line(name)));
   }
   if (ledger.unit() != unit) {
-    refuse(fmt::format("unit is {}, must be the ledger's, {} (in '{}')", describe(unit), describe(ledger.unit()), name));
+    refuse(fmt::format("unit is {}, must be the ledger's, {} (in '{}')", describe(unit), describe(ledger.unit()), one_line(name)));
   }
   return ledger;
 }

@@ -49,7 +49,7 @@ int open_to_lock(const std::string& path, dev_t device, ino_t inode) {
   // What was opened by mistake stays open: closing it could drop the locks of another connection.
   if (::fstat(descriptor, &status) != 0) refused_by_machine(path, "lock the ledger", errno);
   if (status.st_dev != device || status.st_ino != inode) {
-    throw Error{ErrorCode::environment, "cannot lock the ledger '" + path + "': another file took its place while it was open"};
+    throw Error{ErrorCode::environment, "cannot lock the ledger '" + one_line(path) + "': another file took its place while it was open"};
   }
   return descriptor;
 }

@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "event_options.h"
+#include "files.h"
 #include "output.h"
 #include "validators.h"
 
@@ -51,7 +52,7 @@ nlohmann::json run_json(const accounting::RunAudit& audited) {
 }
 
 void print_report(const AuditOptions& options, const accounting::Audit& report, bool kept) {
-  fmt::print("{:<12} {}\n", "ledger", options.ledger);
+  fmt::print("{:<12} {}\n", "ledger", shown(options.ledger));
   fmt::print("{:<12} {}\n", "adjacency", name(report.adjacency));
   fmt::print("{:<12} {}\n", "unit", describe(report.unit));
   fmt::print("{:<12} {}\n", "released", describe_or_nothing(report.event));
@@ -119,6 +120,7 @@ int audit(const AuditOptions& options) {
   if (!options.event.event.empty()) return audit_claim(options);
   if (options.ledger.empty()) throw Error{ErrorCode::invalid_argument, "what is audited is missing: a ledger's file, or --event"};
   if (!options.event.adjacency.empty()) throw Error{ErrorCode::invalid_argument, "--adjacency goes with --event: a ledger has its own"};
+  require_separate({.ledger = NamedFile{"the ledger", options.ledger}});
   const Delta delta{options.delta};
   const auto report = accounting::audit(accounting::Ledger::open(options.ledger), delta);
   const bool kept = report.kept && (!options.epsilon || report.epsilon.upper <= Epsilon{*options.epsilon}.value());

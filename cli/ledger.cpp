@@ -8,6 +8,7 @@
 #include <surety/accounting/ledger.h>
 
 #include "command.h"
+#include "files.h"
 #include "output.h"
 #include "validators.h"
 
@@ -64,10 +65,10 @@ int create(const LedgerOptions& options) {
     if (budget) object["budget"] = {{"epsilon", *options.epsilon}, {"delta", *options.delta}, {"filter", options.filter}};
     print(object);
   } else if (budget) {
-    fmt::print("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({} filter)\n", options.path, name(adjacency),
+    fmt::print("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({} filter)\n", shown(options.path), name(adjacency),
                describe(ledger.unit()), *options.epsilon, *options.delta, options.filter);
   } else {
-    fmt::print("made {} under {} for {} without a budget\n", options.path, name(adjacency), describe(ledger.unit()));
+    fmt::print("made {} under {} for {} without a budget\n", shown(options.path), name(adjacency), describe(ledger.unit()));
   }
   return exit_code::fine;
 }
@@ -116,7 +117,7 @@ int show(const LedgerOptions& options) {
     return exit_code::fine;
   }
   throw Error{ErrorCode::invalid_argument,
-              fmt::format("run is {}, must be one that 'surety ledger list {}' shows", options.run, options.path)};
+              fmt::format("run is {}, must be one that 'surety ledger list {}' shows", options.run, one_line(options.path))};
 }
 
 }  // namespace
@@ -129,7 +130,12 @@ void add_ledger(CLI::App& app, Action& chosen) {
     auto& subcommand = *command.add_subcommand(word, help);
     subcommand.add_option("ledger", options->path, "The ledger's file")->required();
     subcommand.add_flag("--json", options->json, "Print one JSON object");
-    subcommand.callback([options, action, &chosen] { chosen = [options, action] { return action(*options); }; });
+    subcommand.callback([options, action, &chosen] {
+      chosen = [options, action] {
+        require_separate({.ledger = NamedFile{"the ledger", options->path}});
+        return action(*options);
+      };
+    });
     return subcommand;
   };
   auto& create_command = add("create", "Make a ledger, with a budget if --epsilon and --delta say one", create);

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
 #include <system_error>
+
+#include <surety/accounting/error.h>
+#include <surety/accounting/new_file.h>
 
 #include "command.h"
 #include "output.h"
@@ -34,11 +35,9 @@ int exit_code_of(ErrorCode code) {
 }
 
 int fail(int code, const std::string& message) {
-  std::string line = "surety: error: " + message;
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
-  line += '\n';
-  std::fputs(line.c_str(), stderr);
+  // Messages cut what they repeat of a user's text to 200 characters each; this is for those of other libraries.
+  constexpr std::size_t most = 1000;
+  std::fputs(fmt::format("surety: error: {}\n", one_line(message, most)).c_str(), stderr);
   return code;
 }
 
@@ -118,6 +117,7 @@ int run(int argc, char** argv) {
     finish_output();
     return exit_code::fine;
   }
+  if (!app.got_subcommand("train")) require_one_process();
   const int code = chosen();
   finish_output();
   return code;
@@ -131,6 +131,7 @@ int main(int argc, char** argv) {
   // A file size limit is to be an error of the write, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
   cli::claim_standard_descriptors();
+  accounting::remove_new_files_on_signals();
   try {
     return cli::run(argc, argv);
   } catch (...) {

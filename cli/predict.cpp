@@ -11,6 +11,7 @@
 #include <surety/optimizers/model.h>
 
 #include "command.h"
+#include "files.h"
 #include "output.h"
 
 namespace surety::cli {
@@ -23,6 +24,7 @@ struct PredictOptions {
 };
 
 int predict(const PredictOptions& options) {
+  require_separate({.inputs = {{"the model", options.model}, {"the data file", options.data}}});
   const auto model = optimizers::read_model(options.model);
   const bool is_csv = std::holds_alternative<optimizers::NamedColumns>(model.features.inputs);
   const auto data =

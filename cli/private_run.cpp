@@ -19,7 +19,7 @@ double parse_double(std::string_view text, std::string_view option) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw usage(fmt::format("{} has '{}', must be a number there", option, text));
+    throw usage(fmt::format("{} has '{}', must be a number there", option, one_line(text)));
   return value;
 }
 
@@ -33,25 +33,6 @@ std::vector<std::string> split_at_commas(std::string_view text) {
     }
   }
   return values;
-}
-
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return std::filesystem::equivalent(a, b, ignored) ||
-         std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
-}
-
-void require_not_the_ledger(const std::string& ledger, const std::vector<NamedFile>& files) {
-  std::error_code ignored;
-  const std::string canonical = std::filesystem::weakly_canonical(ledger, ignored).string();
-  for (const char* suffix : {"", "-journal", "-wal", "-shm"}) {
-    for (const auto& file : files) {
-      if (is_same_file(file.path, canonical + suffix)) {
-        throw usage(fmt::format("{} is '{}', must be another file than the ledger{}", file.name, file.path,
-                                *suffix == 0 ? "" : " and what SQLite keeps beside it"));
-      }
-    }
-  }
 }
 
 void PrivateRunOptions::add_promise_to(CLI::App& group, bool delta_is_required) {
@@ -89,7 +70,7 @@ accounting::Reservation PrivateRunOptions::reserve(const accounting::Plan& plan)
 }
 
 std::string PrivateRunOptions::ledger_and(accounting::RunId run) const {
-  return fmt::format("{}{}, run {}", ledger, opened_->value().is_new() ? " (new)" : "", run.value);
+  return fmt::format("{}{}, run {}", shown(ledger), opened_->value().is_new() ? " (new)" : "", run.value);
 }
 
 nlohmann::json PrivateRunOptions::charge_json(accounting::RunId run) const {

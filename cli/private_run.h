@@ -26,15 +26,6 @@ namespace surety::cli {
 /// What stands between the commas of `text`: one text more than there are commas.
 [[nodiscard]] std::vector<std::string> split_at_commas(std::string_view text);
 
-/// A file that a command reads or writes beside its ledger; `name` is for messages: "--model", "the data file".
-struct NamedFile {
-  std::string_view name;
-  const std::string& path;
-};
-[[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
-/// \throws Error{invalid_argument} when a file is the ledger or what SQLite keeps beside it, which is its own to overwrite and to delete.
-void require_not_the_ledger(const std::string& ledger, const std::vector<NamedFile>& files);
-
 /// The options by which a command promises and charges.
 struct PrivateRunOptions {
   double epsilon = 0;

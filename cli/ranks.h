@@ -27,6 +27,10 @@ struct Launch {
 /// the first one's error makes mpirun end it. A later rank that is still there has an error of its own, and goes on to say so.
 void let_the_first_speak();
 
+/// For every command but those that run on several processes: each of them would release, and charge, once more.
+/// \throws Error{invalid_argument} in a process of an mpirun with several.
+void require_one_process();
+
 /// For one thread. Every function throws std::runtime_error when MPI reports an error.
 class Ranks {
  public:
@@ -54,8 +58,9 @@ class Ranks {
 
 /// Loads the module and starts MPI: a third of a second.
 /// \throws Error{environment} when the command was built without MPI, or the module does not load or start, or MPI sees other processes
-/// than `launch` says.
-[[nodiscard]] std::unique_ptr<Ranks> start_ranks(const Launch& launch);
+/// than `launch` says. MPI itself waits without end for a rank that never starts it: when it has not started within `timeout`, this process
+/// ends with one line and the exit code of the environment, which makes mpirun end the others.
+[[nodiscard]] std::unique_ptr<Ranks> start_ranks(const Launch& launch, std::chrono::milliseconds timeout);
 
 /// The one function of the module. \throws std::runtime_error when MPI does not start.
 inline constexpr const char* ranks_module_function = "surety_start_ranks";

@@ -19,6 +19,7 @@
 #include <surety/optimizers/text_reader.h>
 
 #include "command.h"
+#include "files.h"
 #include "output.h"
 #include "private_run.h"
 #include "validators.h"
@@ -250,7 +251,7 @@ int release(const ReleaseOptions& options) {
   }
   const Target target = options.run.target();
   const auto statistic = parse_statistic(options);
-  require_not_the_ledger(options.run.ledger, {{"the data file", options.data}});
+  require_separate({.ledger = NamedFile{"--ledger", options.run.ledger}, .inputs = {{"the data file", options.data}}});
   auto chosen = choose(statistic, target, options.noise);
   const auto planned = options.run.plan(chosen.cost.event, describe(statistic));
   options.run.check(planned);

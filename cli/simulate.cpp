@@ -14,6 +14,7 @@
 #include <surety/optimizers/simulation.h>
 
 #include "command.h"
+#include "files.h"
 #include "output.h"
 #include "private_run.h"
 #include "validators.h"
@@ -218,6 +219,7 @@ int print(const SimulateOptions& options, const Report& report) {
 /// Charges the ledger, makes private_run(seed, bits) for each seed, prints, and settles.
 template <class PrivateRun>
 int charged(const SimulateOptions& options, Charge charge, PrivateRun private_run) {
+  require_separate({.ledger = NamedFile{"--ledger", options.run.ledger}});
   // The users of different seeds are different ones, so all runs cost a user as much as one.
   const auto planned = options.run.plan(
       charge.event, fmt::format("{} on {} runs of the {} instance, simulated users", options.algorithm, options.seeds, options.instance));

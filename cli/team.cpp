@@ -167,13 +167,13 @@ int Team::end_later(const std::optional<Failure>& failure, bool was_stopped) {
 
 int Team::end(const std::optional<Failure>& failure) { return is_first() ? end_first(failure) : end_later(failure, false); }
 
-int as_a_team(const std::function<int(Team&)>& run) {
+int as_a_team(std::chrono::milliseconds timeout, const std::function<int(Team&)>& run) {
   const auto launch = launched_by_mpirun();
   if (!launch || launch->size == 1) {
     Team alone{nullptr};
     return run(alone);
   }
-  Team team{start_ranks(*launch)};
+  Team team{start_ranks(*launch, timeout), timeout};
   std::optional<Failure> failure;
   try {
     static_cast<void>(run(team));

@@ -37,16 +37,15 @@ struct Stopped {};
 
 class Team {
  public:
-  /// Alone without ranks.
-  explicit Team(std::unique_ptr<Ranks> ranks) : ranks_{std::move(ranks)} {}
+  /// Alone without ranks. `timeout` is how long ranks wait for each other while they learn, and where one has failed.
+  explicit Team(std::unique_ptr<Ranks> ranks, std::chrono::milliseconds timeout = optimizers::default_timeout)
+      : ranks_{std::move(ranks)}, timeout_{timeout} {}
 
   [[nodiscard]] std::size_t rank() const { return ranks_ ? ranks_->rank() : 0; }
   [[nodiscard]] std::size_t size() const { return ranks_ ? ranks_->size() : 1; }
   [[nodiscard]] bool is_first() const { return rank() == 0; }
 
-  /// How long ranks wait for each other while they learn, and where one has failed.
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
-  void set_timeout(std::chrono::milliseconds timeout) noexcept { timeout_ = timeout; }
 
   /// The first tells all others the noise to use.
   void begin(double noise);
@@ -69,7 +68,7 @@ class Team {
   int end(const std::optional<Failure>& failure);
 
  private:
-  friend int as_a_team(const std::function<int(Team&)>& run);
+  friend int as_a_team(std::chrono::milliseconds timeout, const std::function<int(Team&)>& run);
   enum class Kind : std::uint64_t { begin = 1, ready, go, frames, failed, stop, stopped, end };
 
   void tell(std::size_t rank, Kind kind, Words words = {});
@@ -85,14 +84,15 @@ class Team {
   [[nodiscard]] Clock::time_point soon() const { return Clock::now() + timeout_; }
 
   std::unique_ptr<Ranks> ranks_;
-  std::chrono::milliseconds timeout_ = optimizers::default_timeout;
+  std::chrono::milliseconds timeout_;
   bool has_begun_ = false;            ///< whether noise may be drawn: from now on nobody is busy with reading
   std::deque<Ranks::Message> early_;  ///< frames that came while something else was awaited
 };
 
 /// Runs `run` alone, or as one of the ranks that mpirun started. Returns the exit code; where there are several ranks, errors end in it
 /// too, after the first rank has printed one line. \throws what `run` throws when alone; Error{environment} when MPI does not start.
-int as_a_team(const std::function<int(Team&)>& run);
+/// When the other ranks do not come within `timeout`, the process ends there, with a line that says so.
+int as_a_team(std::chrono::milliseconds timeout, const std::function<int(Team&)>& run);
 
 /// The engine that spreads learners over a team, as optimizers::Exchange. Only what it is given is sent: released parameters, the same
 /// bytes to every neighbour, each at most once to a rank.

@@ -89,18 +89,27 @@ void require_fitting_options(const TrainOptions& options) {
   }
 }
 
+/// The timeout holds for the start of MPI already, before ranks can talk about what is wrong with it.
+std::chrono::milliseconds timeout_or_let_the_first_speak(const TrainOptions& options) {
+  try {
+    return timeout_of(options);
+  } catch (const Error&) {
+    let_the_first_speak();
+    throw;
+  }
+}
+
 int train(const TrainOptions& options) {
   if (options.algorithm == gossip_name) {
-    return as_a_team([&](Team& team) {
+    const auto timeout = timeout_or_let_the_first_speak(options);
+    return as_a_team(timeout, [&](Team& team) {
       require_fitting_options(options);
       return train_by_gossip(options, team);
     });
   }
-  if (const auto launch = launched_by_mpirun(); launch && launch->size > 1) {
-    let_the_first_speak();
-    throw usage(fmt::format("{} processes were started by mpirun, must be one: only gossip runs on several", launch->size));
-  }
+  require_one_process();
   require_fitting_options(options);
+  require_distinct_files(options);
   if (std::find(on_files.begin(), on_files.end(), options.algorithm) != on_files.end()) return train_on_a_file(options);
   return train_beyond_gradient_descent(options);
 }

@@ -35,6 +35,7 @@
 #include <surety/optimizers/svrg_calibration.h>
 
 #include "command.h"
+#include "files.h"
 #include "output.h"
 #include "private_run.h"
 #include "train_options.h"
@@ -102,7 +103,7 @@ void print_report(const TrainOptions& options, const Noise& noise, const Report&
   line("epsilon", fmt::format("in {} at delta = {}", text(noise.epsilon), options.run.delta));
   if (noise.sigma) line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", *noise.sigma));
   line("ledger", options.run.ledger_and(report.run));
-  line("model", options.model);
+  line("model", shown(options.model));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
   if (report.scores.empty()) {
     line("held out", "nothing");
@@ -152,7 +153,7 @@ Dataset encode(const O& objective, const Dataset& data, const TrainOptions& opti
   try {
     return encode_labels(objective, data);
   } catch (const Error& error) {
-    throw Error{error.code(), fmt::format("{}: {}", options.data, error.what())};
+    throw Error{error.code(), fmt::format("{}: {}", one_line(options.data), error.what())};
   }
 }
 
@@ -169,7 +170,6 @@ int train(const TrainOptions& options, const O& objective, const Setting& settin
         "--public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
   }
   const auto source = source_of(options);
-  require_distinct_files(options);
   const Noise noise = calibrated();
   const auto planned = options.run.plan(noise.event, fmt::format("{}, {} loss", options.algorithm, options.loss));
   options.run.check(planned);
@@ -179,14 +179,14 @@ int train(const TrainOptions& options, const O& objective, const Setting& settin
   // Under add-or-remove-one the number of records is private, and what was said of it is a guess.
   if (setting.records && target.adjacency != Adjacency::add_or_remove_one && data.size() != *setting.records) {
     throw Error{ErrorCode::bad_data,
-                fmt::format("{}: has {} records, must have the {} of --records", options.data, data.size(), *setting.records)};
+                fmt::format("{}: has {} records, must have the {} of --records", one_line(options.data), data.size(), *setting.records)};
   }
   const auto parts = split(encode(objective, data, options), how);
   if (parts.training.empty() && target.adjacency != Adjacency::add_or_remove_one) {
-    throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", options.data)};
+    throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", one_line(options.data))};
   }
   if (check) check(parts.training, noise);
-  ModelFile model_file{options.model, features};
+  ModelFile model_file{options.model, features, source.label};
   auto reservation = options.run.reserve(planned);
 
   auto weights = bits.with([&](auto& source_of_bits) { return run(parts.training, noise, reservation, source_of_bits); });

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <concepts>
 #include <fstream>
@@ -22,6 +21,7 @@
 #include <surety/optimizers/model.h>
 
 #include "command.h"
+#include "files.h"
 #include "output.h"
 #include "team.h"
 #include "train_options.h"
@@ -31,15 +31,10 @@ namespace {
 
 using namespace optimizers;
 
-/// In a path of data: the number of a learner, whose own file it is.
-constexpr std::string_view learner_word = "{learner}";
-
 bool has_file_for_each(const TrainOptions& options) { return options.data.find(learner_word) != std::string::npos; }
 
 TrainOptions of_learner(TrainOptions options, std::size_t learner) {
-  if (const auto place = options.data.find(learner_word); place != std::string::npos) {
-    options.data.replace(place, learner_word.size(), std::to_string(learner));
-  }
+  options.data = data_of_learner(options, learner);
   return options;
 }
 
@@ -54,11 +49,11 @@ std::vector<Edge> read_graph(const std::string& path) {
     std::string rest;
     if (line.find('-') != std::string::npos || !(words >> edge.a >> edge.b) || words >> rest) {
       throw Error{ErrorCode::bad_data,
-                  fmt::format("{}: line {} is '{}', must be the numbers of two learners", path, number, one_line(line))};
+                  fmt::format("{}: line {} is '{}', must be the numbers of two learners", one_line(path), number, one_line(line))};
     }
     edges.push_back(edge);
   }
-  if (!file.eof()) throw Error{ErrorCode::bad_data, fmt::format("{}: cannot be read", path)};
+  if (!file.eof()) throw Error{ErrorCode::bad_data, fmt::format("{}: cannot be read", one_line(path))};
   return edges;
 }
 
@@ -116,15 +111,6 @@ GossipOptions settings_of(const TrainOptions& options, const O& objective, Adjac
           .clip = ClippingNorm{options.clip ? *options.clip : objective.gradient_bound(1)}};
 }
 
-std::chrono::milliseconds timeout_of(const TrainOptions& options) {
-  if (!options.timeout) return default_timeout;
-  constexpr double most = 86'400;
-  if (!(*options.timeout >= 0.001 && *options.timeout <= most)) {
-    throw usage(fmt::format("--timeout is {}, must be at least 0.001 and at most {} seconds", *options.timeout, most));
-  }
-  return std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(*options.timeout * 1000))};
-}
-
 /// The features of all learners' records, from the options and the header of one file.
 FeatureMap features_of(const TrainOptions& options, const Source& source) {
   if (options.data == TextReader::standard_input) throw usage("the data file is -, must be a file: gossip reads its header first");
@@ -137,15 +123,16 @@ Dataset read_encoded(const TrainOptions& options, const Source& source, const Fe
                      std::size_t records) {
   const auto found = read(options, source);
   if (!(found.features == features))
-    throw Error{ErrorCode::bad_data, fmt::format("{}: has other columns than other learners' files", options.data)};
+    throw Error{ErrorCode::bad_data, fmt::format("{}: has other columns than other learners' files", one_line(options.data))};
   if (found.data.size() != records) {
     throw Error{ErrorCode::bad_data,
-                fmt::format("{}: has {} records, must have the {} that follow from --records", options.data, found.data.size(), records)};
+                fmt::format("{}: has {} records, must have the {} that follow from --records", one_line(options.data), found.data.size(),
+                            records)};
   }
   try {
     return encode_labels(objective, found.data);
   } catch (const Error& error) {
-    throw Error{error.code(), fmt::format("{}: {}", options.data, error.what())};
+    throw Error{error.code(), fmt::format("{}: {}", one_line(options.data), error.what())};
   }
 }
 
@@ -212,7 +199,7 @@ std::string described(const TrainOptions& options, const GossipOptions& settings
                         {"clip", settings.clip.value()},
                         {"replay_seed", options.run.replay_seed.value_or(0)},
                         {"is_replayed", options.run.replay_seed.has_value()}}
-      .dump();
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);  // a path need not be UTF-8
 }
 
 struct Report {
@@ -256,7 +243,7 @@ void print_report(const TrainOptions& options, const Report& report) {
                             noise_kind(options) == "gaussian" ? "multiplier" : "scale", report.noise.value));
   line("epsilon", fmt::format("in {} at delta = {}", text(report.noise.epsilon), options.run.delta));
   line("ledger", options.run.ledger_and(report.run));
-  line("model", options.model);
+  line("model", shown(options.model));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
 }
 
@@ -283,13 +270,13 @@ template <class O>
 int train_learners(const TrainOptions& options, const O& objective, Team& team) {
   const Target target = options.run.target();
   auto settings = settings_of(options, objective, target.adjacency);
-  team.set_timeout(timeout_of(options));
   const Radius radius{*options.radius};
   const LearnerRange local = part_of_node(static_cast<std::size_t>(settings.learners.value()), team.size(), team.rank());
   Mixing mixing = mixing_of(options, settings.learners);
   const auto kind = noise_kind(options);
   const auto source = source_of(options);
   const auto features = features_of(of_learner(options, local.first), source);
+  require_writable_names(features, source.label);
   const Count dimension{features.features()};
   const GossipPass shape = pass(settings, dimension);
   RunBits bits{options.run.replay_seed};
@@ -307,9 +294,7 @@ int train_learners(const TrainOptions& options, const O& objective, Team& team) 
     return exit_code::fine;
   }
 
-  for (std::size_t learner = local.first; learner < (has_file_for_each(options) ? local.last : local.first + 1); ++learner) {
-    require_distinct_files(of_learner(options, learner));
-  }
+  require_distinct_files(options);
   const auto noise = calibrated(settings, kind, dimension, target);
   settings.noise = noise_of(kind, noise.value);
   settings.progress = progress_bar(settings.passes.value() * shape.rounds);
@@ -319,7 +304,7 @@ int train_learners(const TrainOptions& options, const O& objective, Team& team) 
   const auto parts = read_parts(options, source, features, objective, settings, local);
   team.await_ready(described(options, settings, features, noise.value));
 
-  ModelFile model_file{options.model, features};
+  ModelFile model_file{options.model, features, source.label};
   auto reservation = options.run.reserve(planned);
   team.go();
   auto weights = team.size() == 1 ? train(InProcessExchange{mixing.learners()}, reservation, parts)

@@ -3,7 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
+
+#include <surety/optimizers/exchange.h>
+
+#include "files.h"
 
 namespace surety::cli {
 
@@ -14,7 +19,7 @@ namespace {
 /// "name=value,value,..." as a name and its values.
 std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view option) {
   const auto equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) throw usage(fmt::format("{} is '{}', must be column=value,value,...", option, text));
+  if (equals == std::string::npos || equals == 0) throw usage(fmt::format("{} is '{}', must be column=value,value,...", option, one_line(text)));
   return {text.substr(0, equals), split_at_commas(text.substr(equals + 1))};
 }
 
@@ -22,15 +27,15 @@ CsvOptions csv_options(const TrainOptions& options) {
   CsvOptions result{.drop = options.drop};
   for (const auto& text : options.bounds) {
     const auto [column, ends] = parse_list(text, "--bounds");
-    if (ends.size() != 2) throw usage(fmt::format("--bounds is '{}', must be column=lower,upper", text));
+    if (ends.size() != 2) throw usage(fmt::format("--bounds is '{}', must be column=lower,upper", one_line(text)));
     if (!result.bounds.emplace(column, Bounds{parse_double(ends[0], "--bounds"), parse_double(ends[1], "--bounds")}).second) {
-      throw usage(fmt::format("--bounds names column '{}' twice", column));
+      throw usage(fmt::format("--bounds names column '{}' twice", one_line(column)));
     }
   }
   for (const auto& text : options.categories) {
     auto [column, names] = parse_list(text, "--categories");
     if (!result.categories.emplace(column, std::move(names)).second)
-      throw usage(fmt::format("--categories names column '{}' twice", column));
+      throw usage(fmt::format("--categories names column '{}' twice", one_line(column)));
   }
   return result;
 }
@@ -80,11 +85,31 @@ OpenStream open_stream(const TrainOptions& options, const Source& source) {
   return {RecordStream{LibsvmRecords{options.data, features, Lines::each_a_record}}, features};
 }
 
-void require_distinct_files(const TrainOptions& options) {
-  if (is_same_file(options.model, options.data)) {
-    throw usage(fmt::format("--model is '{}', must be another file than the data", options.model));
+std::string data_of_learner(const TrainOptions& options, std::uint64_t learner) {
+  std::string path = options.data;
+  if (const auto place = path.find(learner_word); place != std::string::npos) {
+    path.replace(place, learner_word.size(), std::to_string(learner));
   }
-  require_not_the_ledger(options.run.ledger, {{"--model", options.model}, {"the data file", options.data}});
+  return path;
+}
+
+void require_distinct_files(const TrainOptions& options) {
+  const bool has_file_for_each = options.learners && options.data.find(learner_word) != std::string::npos;
+  Files files{.ledger = NamedFile{"--ledger", options.run.ledger}, .outputs = {{"--model", options.model}}};
+  for (std::uint64_t learner = 0; learner < (has_file_for_each ? *options.learners : 1); ++learner) {
+    files.inputs.push_back({"the data file", has_file_for_each ? data_of_learner(options, learner) : options.data});
+  }
+  if (options.graph) files.inputs.push_back({"--graph", *options.graph});
+  require_separate(files);
+}
+
+std::chrono::milliseconds timeout_of(const TrainOptions& options) {
+  if (!options.timeout) return default_timeout;
+  constexpr double most = 86'400;
+  if (!(*options.timeout >= 0.001 && *options.timeout <= most)) {
+    throw usage(fmt::format("--timeout is {}, must be at least 0.001 and at most {} seconds", *options.timeout, most));
+  }
+  return std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(*options.timeout * 1000))};
 }
 
 std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps) {

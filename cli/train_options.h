@@ -1,10 +1,12 @@
 // What the algorithms of surety train share: options, where records come from, and what is said of a run.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -115,11 +117,19 @@ struct OpenStream {
 };
 [[nodiscard]] OpenStream open_stream(const TrainOptions& options, const Source& source);
 
-/// Refuses outputs that would overwrite each other or the data.
+/// `require_separate` for the files of a training run: the data, or those of every learner, a graph, the ledger and the model.
 void require_distinct_files(const TrainOptions& options);
+
+/// In a path of data: the number of a learner, whose own file it is.
+inline constexpr std::string_view learner_word = "{learner}";
+/// The path of a learner's own data; where they share one, that one.
+[[nodiscard]] std::string data_of_learner(const TrainOptions& options, std::uint64_t learner);
 
 /// Shows public progress on a terminal, and nothing elsewhere.
 [[nodiscard]] std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps);
+
+/// How long a rank of an mpirun waits for the others. \throws Error{invalid_argument} when --timeout is out of range.
+[[nodiscard]] std::chrono::milliseconds timeout_of(const TrainOptions& options);
 
 class Team;
 /// Trains learners that exchange parameters, alone or over the ranks of an mpirun. \throws as every command.

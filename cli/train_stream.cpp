@@ -28,6 +28,7 @@
 #include <surety/optimizers/stream.h>
 
 #include "command.h"
+#include "files.h"
 #include "output.h"
 #include "train_options.h"
 
@@ -106,7 +107,7 @@ void print_report(const TrainOptions& options, const Noise& noise, accounting::R
   line("released", describe(noise.event));
   line("epsilon", fmt::format("in {} at delta = {}", text(noise.epsilon), options.run.delta));
   line("ledger", options.run.ledger_and(run));
-  line("model", options.model);
+  line("model", shown(options.model));
   if (outcome.damaged > 0) {
     line("damaged", fmt::format("{} lines were no records and counted as zeros (a number computed on private data: do not publish it)",
                                 outcome.damaged));
@@ -121,11 +122,10 @@ int train(const TrainOptions& options, const O&, const Noise& noise, Open open, 
   const auto planned = options.run.plan(noise.event, fmt::format("{}, {} loss", options.algorithm, options.loss));
   options.run.check(planned);
   const auto source = source_of(options);
-  require_distinct_files(options);
   RunBits bits{options.run.replay_seed};
 
   auto [records, features] = open(source);
-  ModelFile model_file{options.model, features};
+  ModelFile model_file{options.model, features, source.label};
   auto reservation = options.run.reserve(planned);
   const Count count{features.features()};
   auto& what_was_read = records;  // a binding itself cannot be captured
@@ -156,10 +156,10 @@ int train_on_data(const TrainOptions& options, const O& objective, const Noise& 
         try {
           read_data.data = encode_labels(objective, read_data.data);
         } catch (const Error& error) {
-          throw Error{error.code(), fmt::format("{}: {}", options.data, error.what())};
+          throw Error{error.code(), fmt::format("{}: {}", one_line(options.data), error.what())};
         }
         if (options.records && read_data.data.size() != *options.records) {
-          throw Error{ErrorCode::bad_data, fmt::format("{}: has {} records, must have the {} of --records", options.data,
+          throw Error{ErrorCode::bad_data, fmt::format("{}: has {} records, must have the {} of --records", one_line(options.data),
                                                        read_data.data.size(), *options.records)};
         }
         check(read_data.data.size());

@@ -201,7 +201,7 @@ Dataset read_all(CsvReader reader, const std::string& name, const FeatureMap& fe
     values.insert(values.end(), row.begin(), row.end());
     if (label) labels.push_back(row_label);
   }
-  if (empty) throw Error{ErrorCode::bad_data, fmt::format("{}: has no rows after the header", name)};
+  if (empty) throw Error{ErrorCode::bad_data, fmt::format("{}: has no rows after the header", one_line(name))};
   return Dataset::dense(features.features(), std::move(values), std::move(labels));
 }
 

@@ -1,15 +1,8 @@
 #include <surety/optimizers/model.h>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,12 +70,14 @@ std::string read_all(const std::filesystem::path& path) {
   return text;
 }
 
-/// More bytes than a model with these features can take: names may be escaped sixfold, a number has at most 24 characters and a
-/// separator, and the rest (loss, label, guarantee, event) is generously rounded up.
-std::size_t largest_text(const FeatureMap& features) {
+/// More bytes than a model with these names can take: they may be escaped sixfold, a number has at most 24 characters and a separator, and
+/// the rest (loss, guarantee, event) is generously rounded up.
+std::size_t largest_text(const FeatureMap& features, const std::optional<LabelRule>& label) {
   constexpr std::size_t per_weight = 25;
+  constexpr std::size_t escaped = 6;
   constexpr std::size_t rest = std::size_t{1} << 16;
-  return to_json(features).dump(-1, ' ', true).size() + per_weight * features.features() + rest;
+  const std::size_t of_label = label ? escaped * describe(*label).size() : 0;
+  return to_json(features).dump(-1, ' ', true).size() + of_label + per_weight * features.features() + rest;
 }
 
 }  // namespace
@@ -128,7 +123,7 @@ Model parse_model(std::string_view text, std::string_view name) {
   try {
     return model_from_json(accounting::parse_strict_json(text, deepest, "model"));
   } catch (const Error& error) {
-    throw Error{ErrorCode::bad_data, fmt::format("{}: {}", name, error.what())};
+    throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(name), error.what())};
   }
 }
 
@@ -152,52 +147,42 @@ std::vector<double> predict(const Model& model, const Dataset& data) {
   return result;
 }
 
-ModelFile::ModelFile(std::filesystem::path path, const FeatureMap& features)
-    : path_{std::move(path)}, partial_{fmt::format("{}.partial-{}", path_.string(), getpid())}, descriptor_{-1} {
-  std::error_code ignored;
-  if (std::filesystem::exists(path_, ignored) && !std::filesystem::is_regular_file(path_, ignored)) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("{}: is not a regular file, cannot become a model", path_.string())};
-  }
-  constexpr mode_t readable_by_all = 0666;  // less the user's umask
-  descriptor_ = open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, readable_by_all);
-  if (descriptor_ < 0) refuse("create", errno);
-  if (const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(largest_text(features))); error != 0) {
-    close(descriptor_);
-    unlink(partial_.c_str());
-    refuse("take space for", error);
+void require_writable_names(const FeatureMap& features, const std::optional<LabelRule>& label) {
+  const auto require = [](const std::string& text, std::string_view what, std::string_view advice) {
+    if (is_utf8(text)) return;
+    throw Error{ErrorCode::invalid_argument, fmt::format("{} {} is not UTF-8, must be{}", what, in_quotes(text), advice)};
+  };
+  if (label) require(label->column, "label", "");
+  const auto* const columns = std::get_if<NamedColumns>(&features.inputs);
+  if (columns == nullptr) return;
+  for (const auto& column : *columns) {
+    require(column.name, "column", " where a model names it: drop it or convert the file");
+    const auto* const categories = std::get_if<Categories>(&column.map);
+    if (categories == nullptr) continue;
+    for (const auto& category : categories->names) require(category, "category", "");
   }
 }
 
-ModelFile::~ModelFile() {
-  if (descriptor_ < 0) return;
-  close(descriptor_);
-  unlink(partial_.c_str());
+namespace {
+
+accounting::NewFile new_file(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label) {
+  require_writable_names(features, label);
+  accounting::Place place{path};
+  require_replaceable(place);
+  return accounting::NewFile{std::move(place), largest_text(features, label)};
 }
+
+}  // namespace
+
+ModelFile::ModelFile(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label)
+    : file_{new_file(path, features, label)} {}
 
 void ModelFile::commit(const Model& model) {
-  if (descriptor_ < 0) throw Error{ErrorCode::invalid_argument, fmt::format("{}: the model is written already", path_.string())};
+  if (is_written_) throw Error{ErrorCode::invalid_argument, "the model is written already"};
   const std::string text = write_model(model);
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t count = write(descriptor_, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) refuse("write", errno);
-    done += static_cast<std::size_t>(count);
-  }
-  if (ftruncate(descriptor_, static_cast<off_t>(text.size())) != 0 || fsync(descriptor_) != 0) refuse("write", errno);
-  if (std::rename(partial_.c_str(), path_.c_str()) != 0) refuse("replace", errno);
-  close(descriptor_);
-  descriptor_ = -1;
-  // The new name is durable once its folder is; the model is complete either way.
-  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path{"."};
-  if (const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); directory >= 0) {
-    fsync(directory);
-    close(directory);
-  }
-}
-
-void ModelFile::refuse(std::string_view action, int error_number) const {
-  throw Error{ErrorCode::environment,
-              fmt::format("{}: cannot {} the model file ({})", path_.string(), action, std::strerror(error_number))};
+  is_written_ = true;
+  file_.write(text);
+  file_.replace();
 }
 
 }  // namespace surety::optimizers

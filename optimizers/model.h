@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include <surety/accounting/event.h>
+#include <surety/accounting/new_file.h>
 #include <surety/accounting/units.h>
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/features.h>
@@ -54,26 +56,27 @@ struct Model {
 [[nodiscard]] std::vector<double> predict(const Model& model, const Dataset& data);
 
 /// A model file in the making. Its space on the disk is taken before the training, so that a full disk, a missing folder or a
-/// missing permission is known before any budget is spent; it replaces what was at `path` in one step, or not at all.
+/// missing permission is known before any budget is spent; it replaces what was at `path` in one step, or not at all. Where `path` is a link,
+/// what it leads to is replaced and the link stays.
 class ModelFile {
  public:
-  /// Takes space for a model with `features`, in a file next to `path`.
-  /// \throws Error{environment} when that fails; Error{invalid_argument} when `path` is something other than a regular file.
-  ModelFile(std::filesystem::path path, const FeatureMap& features);
-  /// Without `commit`: removes its own file and leaves what was at `path`.
-  ~ModelFile();
-  ModelFile(const ModelFile&) = delete;
-  ModelFile& operator=(const ModelFile&) = delete;
+  /// Takes space for a model with `features` in the folder of `path`.
+  /// \throws Error{environment} when that fails; Error{invalid_argument} when `path` is empty or something other than a regular file, or when
+  ///         the names in `features` and `label` cannot be written (`require_writable_names`).
+  ModelFile(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label = std::nullopt);
+
+  /// The bytes on the disk that were taken.
+  [[nodiscard]] std::uint64_t space() const noexcept { return file_.space(); }
 
   /// Writes the model; durable, and at `path`, on return. Once. \throws Error{environment}; Error{invalid_argument} as `write_model`.
   void commit(const Model& model);
 
  private:
-  [[noreturn]] void refuse(std::string_view action, int error_number) const;
-
-  std::filesystem::path path_;
-  std::filesystem::path partial_;
-  int descriptor_;
+  accounting::NewFile file_;
+  bool is_written_ = false;
 };
+
+/// \throws Error{invalid_argument} naming a column, category or label that is not UTF-8, the only text that JSON has.
+void require_writable_names(const FeatureMap& features, const std::optional<LabelRule>& label);
 
 }  // namespace surety::optimizers

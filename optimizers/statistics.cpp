@@ -334,7 +334,7 @@ std::uint64_t read_statistic(const std::filesystem::path& path, StatisticSum& su
     }
   }
   if (records == 0 && statistic.adjacency != Adjacency::add_or_remove_one) {
-    throw Error{ErrorCode::bad_data, fmt::format("{}: has no rows after the header", path.string())};
+    throw Error{ErrorCode::bad_data, fmt::format("{}: has no rows after the header", one_line(path.string()))};
   }
   return records;
 }

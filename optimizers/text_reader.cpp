@@ -4,8 +4,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -64,7 +62,7 @@ TextReader::~TextReader() = default;
 TextReader::TextReader(TextReader&&) noexcept = default;
 TextReader& TextReader::operator=(TextReader&&) noexcept = default;
 
-void TextReader::refuse(std::string_view reason) const { throw Error{ErrorCode::bad_data, fmt::format("{}: {}", path_.string(), reason)}; }
+void TextReader::refuse(std::string_view reason) const { throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(path_.string()), reason)}; }
 
 void TextReader::skip_line() {
   for (int byte = peek(); byte != end; byte = peek()) {
@@ -144,10 +142,7 @@ std::string_view describe(NumberFault fault) {
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 60;
-  std::string line{text.substr(0, longest)};
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
-  return text.size() > longest ? fmt::format("'{}...'", line) : fmt::format("'{}'", line);
+  return fmt::format("'{}'", one_line(text, longest));
 }
 
 std::string_view trimmed(std::string_view text) {

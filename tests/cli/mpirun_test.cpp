@@ -137,10 +137,13 @@ TEST_F(Mpirun, RefusesInOneLineOnAllRanks) {
   auto descent = train(path("small.csv"));
   expect_one_line(run(descent, 2), 2, {"2 processes", "must be one"});
   EXPECT_FALSE(std::filesystem::exists(path("run.db")));
-  // Found by the reservation alone, when all ranks have read their data.
   auto nowhere = words("run");
   *(std::find(nowhere.begin(), nowhere.end(), "--ledger") + 1) = path("no/such/run.db");
   expect_one_line(run(nowhere, 3), 5, {"no/such/run.db"});
+  // Found by the reservation alone, when all ranks have read their data.
+  write(path("run.db-journal"), "of an earlier database");
+  expect_one_line(run(words("run"), 3), 5, {"run.db-journal", "left over"});
+  std::filesystem::remove(path("run.db-journal"));
 
   ASSERT_EQ(surety({"ledger", "create", path("run.db"), "--adjacency", "replace-one", "--epsilon", "0.5", "--delta", "1e-5", "--filter",
                     "gaussian"})
@@ -149,6 +152,28 @@ TEST_F(Mpirun, RefusesInOneLineOnAllRanks) {
   expect_one_line(run(words("run"), 4), 2, {"no filter of kind gaussian"});
   EXPECT_EQ(runs_in(path("run.db")), 0U);
   EXPECT_FALSE(std::filesystem::exists(path("run.json")));
+}
+
+// Each process would release and charge once more.
+TEST_F(Mpirun, RefusesWhatIsForOneProcess) {
+  static_cast<void>(small_data(60));
+  const Words release{"release", path("small.csv"), "--query", "sum(x)", "--bounds", "-3,3", "--epsilon", "1", "--ledger", path("run.db")};
+  expect_one_line(run(release, 2), 2, {"2 processes", "must be one"});
+  const Words create{"ledger", "create", path("run.db"), "--adjacency", "replace-one"};
+  expect_one_line(run(create, 2), 2, {"2 processes", "must be one"});
+  EXPECT_FALSE(std::filesystem::exists(path("run.db")));
+  EXPECT_EQ(run(release, 1).code, 0);
+  EXPECT_EQ(runs_in(path("run.db")), 1U);
+}
+
+// MPI itself would wait for them without end.
+TEST_F(Mpirun, DoesNotWaitForProcessesThatNeverStartMpi) {
+  static_cast<void>(small_data(60));
+  for (const Words& other : {Words{"sleep", "600"}, Words{"true"}}) {
+    const auto outcome = run(words("run") + Words{"--timeout", "1"} + Words{":", "-n", "1"} + other, 1);
+    expect_one_line(outcome, 5, {"MPI has not started within 1 s"});
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("run.db")));
 }
 
 // mpirun can start ranks with different words. What differs is found before anything is charged, and nobody waits for a rank that has

@@ -59,7 +59,7 @@ Outcome Process::finish() {
 }
 
 void Process::become(const std::vector<char*>& words, const Surroundings& around, int out, int err) {
-  dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+  dup2(open(around.standard_input, O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   dup2(around.standard_output != nullptr ? open(around.standard_output, O_RDWR | O_NOCTTY | O_CLOEXEC) : out, STDOUT_FILENO);
   dup2(around.standard_error != nullptr ? open(around.standard_error, O_RDWR | O_NOCTTY | O_CLOEXEC) : err, STDERR_FILENO);
   if (around.close_output) close(STDOUT_FILENO);
@@ -68,6 +68,7 @@ void Process::become(const std::vector<char*>& words, const Surroundings& around
     const rlimit limit{*around.largest_file, *around.largest_file};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
+  if (around.folder != nullptr && chdir(around.folder) != 0) _exit(126);
   execv(words.front(), words.data());
   _exit(127);
 }
@@ -158,8 +159,11 @@ CommandTest::~CommandTest() {
 
 std::map<std::string, std::string> CommandTest::files() const {
   std::map<std::string, std::string> result;
+  std::error_code ignored;
   for (const auto& entry : std::filesystem::recursive_directory_iterator{folder_}) {
-    result[entry.path().string()] = entry.is_regular_file() ? contents(entry.path()) : "";
+    result[entry.path().string()] = entry.is_symlink()                 ? "-> " + std::filesystem::read_symlink(entry.path()).string()
+                                    : entry.is_regular_file(ignored) ? contents(entry.path())
+                                                                       : "";
   }
   return result;
 }

@@ -66,6 +66,8 @@ struct Surroundings {
   std::optional<rlim_t> largest_file = std::nullopt;  ///< RLIMIT_FSIZE, in bytes
   const char* standard_output = nullptr;              ///< a file that takes standard output
   const char* standard_error = nullptr;
+  const char* standard_input = "/dev/null";
+  const char* folder = nullptr;  ///< the working directory
   bool close_output = false;
   bool close_error = false;
   Words launcher = {};  ///< the program that starts the command, and its words

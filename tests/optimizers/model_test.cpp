@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -161,8 +162,10 @@ TEST(ModelFile, KeepsTheOldModelWhenTheNewOneIsNotValid) {
 TEST(ModelFile, RefusesBeforeTheTrainingWhereItCannotWrite) {
   const TemporaryFolder folder;
   const FeatureMap large{.inputs = SparseFeatures{1'000'000}};
-  EXPECT_TRUE(refuses([&] { ModelFile(folder / "no" / "model.json", large); }, ErrorCode::environment, {"cannot create"}));
+  EXPECT_TRUE(refuses([&] { ModelFile(folder / "no" / "model.json", large); }, ErrorCode::environment, {"cannot write", "No such file"}));
   EXPECT_TRUE(refuses([&] { ModelFile(folder / "", large); }, ErrorCode::invalid_argument, {"regular file"}));
+  EXPECT_TRUE(refuses([&] { ModelFile("", large); }, ErrorCode::invalid_argument, {"must name a file"}));
+  EXPECT_TRUE(refuses([&] { ModelFile("/dev/null", large); }, ErrorCode::invalid_argument, {"/dev/null", "regular file"}));
 }
 
 // A limit on the file size stands for the full disk: a file that does not fit is refused when it is opened, and leaves nothing.
@@ -190,10 +193,39 @@ TEST(ModelFile, TakesEnoughSpace) {
   model.features = {.inputs = columns, .intercept = false};
   model.weights.assign(300, -std::nextafter(1e-300, 0));
   ModelFile file{folder / "model.json", model.features};
-  const auto partial = std::filesystem::directory_iterator { folder / "" } -> path();
-  const auto taken = std::filesystem::file_size(partial);
   file.commit(model);
-  EXPECT_LT(std::filesystem::file_size(folder / "model.json"), taken);
+  EXPECT_LT(std::filesystem::file_size(folder / "model.json"), file.space());
+
+  model.label = LabelRule{.column = std::string(100'000, '\x01'), .test = std::nullopt};
+  ModelFile labelled{folder / "labelled.json", model.features, model.label};
+  labelled.commit(model);
+  EXPECT_LT(std::filesystem::file_size(folder / "labelled.json"), labelled.space());
+}
+
+// What lies under the names that a process would choose by its number is nobody's way into the model, and is not written to.
+TEST(ModelFile, DoesNotWriteToWhatWasPlanted) {
+  const TemporaryFolder folder;
+  const auto victim = folder.write("victim", "precious");
+  const auto guess = folder / ("model.json.partial-" + std::to_string(getpid()));
+  std::filesystem::create_hard_link(victim, guess);
+  ModelFile first{folder / "model.json", example().features};
+  ModelFile second{folder / "model.json", example().features};  // of another container with the same process number
+  first.commit(example());
+  second.commit(example());
+  EXPECT_EQ(content(victim), "precious");
+  EXPECT_EQ(content(guess), "precious");
+  EXPECT_EQ(content(folder / "model.json"), write_model(example()));
+}
+
+TEST(ModelFile, RefusesNamesThatJsonCannotHoldBeforeTheTraining) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const FeatureMap& features, const std::optional<LabelRule>& label, std::string_view word) {
+    return refuses([&] { ModelFile(folder / "model.json", features, label); }, ErrorCode::invalid_argument, {word, "not UTF-8"});
+  };
+  EXPECT_TRUE(refused({.inputs = NamedColumns{{"gr\xf6\xdf" "e", Unchanged{}}}}, std::nullopt, "column 'gr\\xf6\\xdfe'"));
+  EXPECT_TRUE(refused({.inputs = NamedColumns{{"town", Categories{{"a", "M\xfcnchen"}}}}}, std::nullopt, "category 'M\\xfcnchen'"));
+  EXPECT_TRUE(refused(example().features, LabelRule{.column = "\xff", .test = std::nullopt}, "label '\\xff'"));
+  EXPECT_EQ(files_in(folder), 0U);
 }
 
 }  // namespace
