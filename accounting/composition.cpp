@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::accounting {
@@ -186,7 +187,7 @@ class Answers {
     const Interval first = log_mass(start);
     Interval p = exp(first);
     Interval q = exp(first - loss(start));
-    const auto size = static_cast<std::size_t>(std::min(static_cast<double>(width), k_ - start + 1));
+    const auto size = size_of(std::min(static_cast<double>(width), k_ - start + 1));
     std::vector<Set> heads;  // the masses of the first outcomes
     Set rest{zero(), zero()};
     for (double i = start;; ++i) {
@@ -282,9 +283,9 @@ class Grid {
     double operations = 0;
     for (const auto& [epsilon, count] : count_of_epsilon) {
       const double multiple = rounded(epsilon, rounding);
-      const auto n = static_cast<std::size_t>(count);
+      const auto n = size_of(count);
       const auto law = right_answers(count, multiple * static_cast<double>(step_));
-      const auto stride = 2 * static_cast<std::size_t>(multiple);
+      const auto stride = 2 * size_of(multiple);
       std::vector<long double> next(masses_.size() + stride * n);
       for (std::size_t i = 0; i < masses_.size(); ++i) {
         if (masses_[i] == 0) continue;

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::accounting {
@@ -236,7 +237,7 @@ void fill(Grid& grid, const Part& part, double step, const Range& range) {
   const double last = std::ceil(range.high / step);
   if (!(last - first < most_nodes)) throw Unsuitable{"its moment generating function needs too many points"};
   if (!(part.mu * range.high < 700)) throw Unsuitable{"its loss is nearly an atom"};
-  const auto nodes = static_cast<std::size_t>(last - first) + 1;
+  const auto nodes = size_of(last - first) + 1;
   grid.part = part;
   grid.step = step;
   grid.range = {first * step, last * step};
@@ -535,7 +536,7 @@ class Rotations {
   static constexpr double per_turn = 2 * library + 3;
 
   Rotations(const Grid& grid, const std::vector<double>& f, double step, double stride)
-      : grid_{grid}, f_{f}, stride_{static_cast<std::size_t>(stride)} {
+      : grid_{grid}, f_{f}, stride_{size_of(stride)} {
     if (stride_ == 1) return;
     const std::size_t nodes = f.size();
     turn_real_.resize(nodes);
@@ -772,7 +773,7 @@ class Line {
     truncation_ *= outward;
     const double points = std::ceil(end / step_);
     if (!(points < (pieces.empty() ? most_points_of_gaussians : most_points))) throw Unsuitable{"its contour needs too many points"};
-    last_ = static_cast<std::size_t>(points);
+    last_ = size_of(points);
   }
 
   void add_points(Cumulants& cumulants, double tolerance) {

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/composition.h>
 #include <surety/accounting/convolution.h>
@@ -432,7 +433,7 @@ class ApproximateCumulants {
                   cell.log_scale + std::log(cell.mass));
         }
       } else {
-        law.add(0, 0);
+        law.add(bounds.least, 0);  // one outcome
       }
       least_ += law.count * bounds.least;
       largest_ += law.count * bounds.largest;
@@ -474,7 +475,7 @@ class ApproximateCumulants {
     const double low = pair.mixing == Mixing::symmetric ? 0.5 * mu : -std::max(above, below);
     const double high = mu + std::max(above, below);
     const double step = std::max(std::min(0.12, 0.25 / mu), (high - low) / 4000);
-    const auto count = static_cast<std::size_t>((high - low) / step) + 1;
+    const auto count = size_of((high - low) / step) + 1;
     const double q = pair.rate;
     const auto mixed = [&](double u) { return u > 30 ? u + std::log(q) : std::log1p(q * std::expm1(u)); };
     double rest = 1;
@@ -639,7 +640,7 @@ class Merger {
     while (j < pieces_.size()) {
       const Piece& piece = pieces_[j];
       // The first grid point above the piece, unless one lies below it by next to nothing.
-      std::int64_t k = piece.index + static_cast<std::int64_t>(std::floor((piece.excess - offset_) / grid_.step));
+      std::int64_t k = piece.index + checked_cast<std::int64_t>(std::floor((piece.excess - offset_) / grid_.step));
       double above = lift(piece, k);
       double below = above;
       if (above > 0) {
@@ -983,7 +984,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
     const long double target = static_cast<long double>(window.least) + std::min(0.0L, (length - span) / 2);
     const long double skipped =
         std::max(0.0L, std::min(std::floor((target - side.loss) / step), std::max(0.0L, side.length + 1 - span / step)));
-    const auto rotation = static_cast<std::size_t>(std::fmod(skipped, static_cast<long double>(window.size)));
+    const auto rotation = size_of(std::fmod(skipped, static_cast<long double>(window.size)));
     std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(rotation), entries.end());
     out.start = side.loss + skipped * step;
     // Chernoff: the tilted mass at or beyond x is at most e^(right - a (x - loss)).
@@ -1279,6 +1280,7 @@ Task prepare(Task task, const Question& question) {
     task.needed = needed_step(continuous);
     // At least 50 cells for a law, unless its atoms are all that counts.
     task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
+    if (task.cell_range == 0) task.coarse = task.needed;  // outcomes without a spread, however far from 0
     choose_window(task, k, std::min(task.needed, task.coarse), question);
     task.cell_range = 0;
     for (const auto& part : parts) {
@@ -1340,13 +1342,14 @@ class Run {
       const double from = question_.epsilon ? *question_.epsilon : seen;
       window.least = std::max(window.least, std::min(std::max(from, 0.0) - 8 * window.step, window.largest - task.clear));
     }
+    keep_within_reach(window, task, reach);
     const double points = (window.largest - window.least) / window.step + 8;
     const double cells = task.cell_range / window.step + 8;
     if (!(points < 0x1p40 && cells < 0x1p40)) refuse_memory(std::max(points, cells) * 88);
     // Chernoff's bound at the end has room: a window slightly too long for a power of two is cut instead. The end of the support has none.
     const bool has_room = window.largest < task.support_largest + reach;
     const double room = has_room ? std::min(0.1 * points, 1 / (window.right_tilt * window.step)) : 0;
-    window.size = std::bit_ceil(static_cast<std::size_t>(points - room) + 16);
+    window.size = std::bit_ceil(size_of(points - room) + 16);
     // The cells of the only law are gone when it is transformed; of several, the product waits while the next one is made.
     const bool one = task.parts.size() == 1;
     const double transformed = static_cast<double>(CircularProduct::bytes(window.size, one));
@@ -1364,6 +1367,20 @@ class Run {
     return pair;
   }
 
+  /// The guess where the window lies may miss the law, where nearly all mass is one atom: then it is moved to the law's near end, as long
+  /// as it was meant to be.
+  static void keep_within_reach(Window& window, const Task& task, double reach) {
+    const double first = task.support_least - reach;
+    const double last = task.support_largest + reach;
+    const double length = std::max(task.largest - task.least, 16 * window.step);
+    if (window.largest <= first) window = moved(window, first, first + length);
+    if (window.least >= window.largest) window = moved(window, std::min(window.largest, last) - length, std::min(window.largest, last));
+  }
+  static Window moved(Window window, double least, double largest) {
+    window.least = least;
+    window.largest = largest;
+    return window;
+  }
   [[noreturn]] void refuse_memory(double bytes) const {
     throw Error{ErrorCode::memory, fmt::format("an answer of width {} needs about {:.3g} bytes, more than the {} allowed",
                                                accountant_.width, bytes, accountant_.memory)};
@@ -1608,7 +1625,8 @@ GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape
   Directions directions;
   PartsOf{directions}.visit(event, 1);
   const double span = shape.largest - shape.least;
-  const Window window{shape.least, shape.largest,    shape.step,     std::bit_floor(static_cast<std::size_t>(span / shape.step)),
+  if (!(span / shape.step >= 4)) throw Error{ErrorCode::invalid_argument, fmt::format("window is {} steps, must be at least 4", span / shape.step)};
+  const Window window{shape.least, shape.largest,    shape.step,     std::bit_floor(size_of(span / shape.step)),
                       shape.tilt,  shape.right_tilt, shape.left_tilt};
   const auto pair = compose(shape.removed ? directions.removed : directions.added, window, {shape.log_cut, shape.log_cut});
   const auto at = [&](const ComposedCurve& curve) {

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/interval.h>
 
@@ -148,8 +149,8 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   const double reach = std::sqrt(2 * exponent) + 1;
   const double nodes = (2 * reach + a * mu) / step;
   if (!(nodes < 8192)) return std::nullopt;
-  const auto first = static_cast<int>(std::floor(-reach / step));
-  const auto last = static_cast<int>(std::ceil((a * mu + reach) / step));
+  const auto first = checked_cast<int>(std::floor(-reach / step));
+  const auto last = checked_cast<int>(std::ceil((a * mu + reach) / step));
   const double decay = 2 * pi * height / step;
   const double discretisation = 2.000001 * std::exp(height * height / 2 - decay) / -std::expm1(-decay);
   const double norm = step * std::exp(-log_gaussian_weight()) * (1 + 4 * ulp);
@@ -265,7 +266,7 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
   double sum = 0;
   double error = 0;
   double last = mu / 2;
-  for (int panel = 0; panel < static_cast<int>(panels); ++panel) {
+  for (int panel = 0; panel < checked_cast<int>(panels); ++panel) {
     const double middle = mu / 2 + half * (2 * panel + 1);
     for (std::size_t i = 0; i < abscissas.size(); ++i) {
       for (const double sign : {-1.0, 1.0}) {
@@ -464,7 +465,7 @@ class BinomialMoments {
     const double bound = mixture_bound(q_, at.order, plain.divergence);
     constexpr double largest_order = 1024;
     if (at.order > largest_order) return {bound, false};
-    const int below = static_cast<int>(std::floor(at.order));
+    const int below = checked_cast<int>(std::floor(at.order));
     const double fraction = at.order - below;
     double log_moment = fraction > 0 ? fraction * log_moment_at(below + 1) : 0;
     if (fraction < 1 && below > 1) log_moment += (1 - fraction) * log_moment_at(below);
