@@ -558,6 +558,19 @@ struct PromisesOf {
     }
     return {parallel_promise(each)};
   }
+  /// Whoever takes part in a batch at random does so with probability q: (log(1 + q (e^epsilon - 1)), q delta) [BBG18, Theorem 8].
+  std::vector<Promise> operator()(const Event::PoissonSampled& e) const {
+    const auto inner = promises(e.event);
+    const double q = e.rate.value();
+    const Interval epsilon = sum_of_epsilons(inner);
+    if (q == 1 || event.adjacency() != Adjacency::add_or_remove_one || !(epsilon.enclosure().upper < 1e6)) return inner;
+    const Interval delta = number(q) * sum_of_deltas(inner);
+    return {{Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, 1 - 0x1p-53)}}};
+  }
+  /// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all.
+  std::vector<Promise> operator()(const Event::SampledWithoutReplacement& e) const { return promises(e.event); }
+  std::vector<Promise> operator()(const Event::Shuffled& e) const { return promises(e.event); }
+  std::vector<Promise> operator()(const Event::Deterministic& e) const { return promises(e.event); }
   template <class Other>
   std::vector<Promise> operator()(const Other&) const {
     refuse();

@@ -39,6 +39,9 @@ constexpr double most_points = 30'000;
 constexpr double most_points_of_gaussians = 200'000;
 constexpr double most_work = 1e7;
 constexpr double most_work_per_part = 2e4;
+/// Of so many parts a grid would transform each one by itself, which takes longer than this.
+constexpr double many_parts = 16;
+constexpr double most_work_of_many = 3e8;
 constexpr double most_relative_error = 1e-3;
 
 /// The loss has no contour that is worth its points; becomes Error{unsupported} where the event is known.
@@ -803,7 +806,8 @@ class Line {
       fill(grid, part, step_for(part.mu, farthest, w, digits), range_of(part, w, digits));
       const std::size_t nodes = grid.u.size();
       work += static_cast<double>(nodes) * static_cast<double>(last_);
-      if (!(work < most_work + most_work_per_part * static_cast<double>(loss.parts.size())))
+      const auto parts = static_cast<double>(loss.parts.size());
+      if (!(work < (parts < many_parts ? most_work + most_work_per_part * parts : most_work_of_many)))
         throw Unsuitable{"its contour needs too many points"};
       const auto at = tilt(grid, w, f);
       Rotations rotations{grid, f, step_, stride};

@@ -823,6 +823,11 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
 /// From so many different laws on, the lower bound is made of tests of the sum of indices, which needs no common grid for isolated atoms, and
 /// short laws are convolved with one another before they are transformed.
 constexpr std::size_t many = 16;
+bool are_many(const Parts& parts) {
+  return parts.size() >= many && std::any_of(parts.begin(), parts.end(), [](const Part& part) {
+           return !std::holds_alternative<GaussianBase>(part.upper.base);
+         });
+}
 
 /// Different laws, one after the other, each equally often: they are convolved by definition as long as that is faster than a transform.
 class ManyLaws {
@@ -1182,12 +1187,12 @@ Task prepare(Task task, const Question& question) {
     }
     task.needed = needed_step(continuous);
     double isolated = 0;
-    if (parts.size() >= many) {
+    if (are_many(parts)) {
       // Their atoms are spread and counted like all else.
       task.needed = needed_step(count_of(parts));
     }
     for (const auto& part : parts) {
-      if (parts.size() >= many) break;
+      if (are_many(parts)) break;
       const double count = static_cast<double>(part.count);
       const auto distance = distance_for_grid(part.upper, task.needed);
       if (!distance) {
@@ -1201,7 +1206,7 @@ Task prepare(Task task, const Question& question) {
         task.distance = *distance;
       }
     }
-    if (parts.size() < many) task.needed = needed_step(continuous);
+    if (!are_many(parts)) task.needed = needed_step(continuous);
     // At least 50 cells for a law, unless its atoms are all that counts.
     task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
     if (task.cell_range == 0) task.coarse = task.needed;  // outcomes without a spread, however far from 0
@@ -1279,11 +1284,11 @@ class Run {
     const double transformed = static_cast<double>(CircularProduct::bytes(window.size, one));
     double bytes = one ? std::max(transformed + cells * 16, cells * 120) : transformed + cells * 120;
     // Two products, and what is convolved before: at most twice as many points as a transform takes.
-    if (task.parts.size() >= many) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
+    if (are_many(task.parts)) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     task.step = window.step;
     task.cheap = window.size < (std::size_t{1} << 16);
-    auto pair = task.parts.size() >= many ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
+    auto pair = are_many(task.parts) ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
     for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
       const long double all =
           curve->log_scale + curve->log_total + curve->wrapped_right + curve->wrapped_left + curve->beyond + curve->entry_error;
@@ -1520,10 +1525,22 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
   return largest.answer();
 }
 
+/// What is done with a batch that every record is in.
+const Event* batch_of_all(const Event& event) {
+  if (const auto* poisson = std::get_if<Event::PoissonSampled>(&event.node())) return poisson->rate.value() == 1 ? &poisson->event : nullptr;
+  const auto whole = [](const auto* sampled) { return sampled->batches.size() == sampled->batches.records() ? &sampled->event : nullptr; };
+  if (const auto* sampled = std::get_if<Event::SampledWithoutReplacement>(&event.node())) return whole(sampled);
+  if (const auto* shuffled = std::get_if<Event::Shuffled>(&event.node())) return whole(shuffled);
+  // Of an epoch in a known order a record meets one batch.
+  if (const auto* deterministic = std::get_if<Event::Deterministic>(&event.node())) return &deterministic->event;
+  return nullptr;
+}
+
 /// The parts of which one meets the record once and nothing else does; empty for any other event. Each is then accounted for by itself.
 std::vector<Event> lone_parts(const Event& event) {
   const auto entries = Releases::of(event).entries();
   if (entries.size() != 1 || entries.front().count.value() != 1) return {};
+  if (const auto* whole = batch_of_all(entries.front().leaf)) return lone_parts(*whole);
   const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
   return parallel != nullptr ? undominated(*parallel) : std::vector<Event>{};
 }

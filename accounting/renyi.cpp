@@ -591,11 +591,17 @@ Curve largest_of(std::vector<Curve> parts) {
   };
 }
 
-Curve poisson_curve(double q, const Event& inner, const Event& whole) {
+/// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all, and divergences
+/// are jointly quasi-convex.
+Curve without_batch(const Event& inner) {
+  return [plain = curve_of(inner)](At at) { return Point{plain(at).divergence, false}; };
+}
+
+Curve poisson_curve(double q, const Event& inner) {
   if (q == 1) return curve_of(inner);
   if (const auto* e = std::get_if<Event::Parallel>(&inner.node())) {
     std::vector<Curve> parts;
-    for (const auto& part : e->events) parts.push_back(poisson_curve(q, part, whole));
+    for (const auto& part : e->events) parts.push_back(poisson_curve(q, part));
     return largest_of(std::move(parts));
   }
   if (const auto mu = gaussian_mu(inner)) {
@@ -622,16 +628,14 @@ Curve poisson_curve(double q, const Event& inner, const Event& whole) {
     const auto moments = std::make_shared<BinomialMoments>(q, symmetric_curve(inner));
     return [moments](At at) { return (*moments)(at); };
   }
-  refuse(whole,
-         "sampling is understood of gaussian, laplace, discrete_gaussian, discrete_laplace, randomized_response, exponential, pure, "
-         "k_norm and their compositions, and of generalized_gaussian");
+  return without_batch(inner);
 }
 
-Curve fixed_size_curve(double q, const Event& inner, const Event& whole) {
+Curve fixed_size_curve(double q, const Event& inner) {
   if (q == 1) return curve_of(inner);
   if (std::holds_alternative<Event::Parallel>(inner.node())) {
-    // How many of the batch fall into one part tells how many are left for another.
-    refuse(whole, "nor is one known for parallel parts that share a batch of fixed size");
+    // How many of the batch fall into one part tells how many are left for another: no amplification is known.
+    return without_batch(inner);
   }
   if (const auto mu = gaussian_mu(inner)) {
     return [q, mu = *mu](At at) { return fixed_gaussian(q, mu, at); };
@@ -649,9 +653,7 @@ Curve fixed_size_curve(double q, const Event& inner, const Event& whole) {
       return Point{std::min(plain, sampled_two_point(q, epsilon, mass, at.order, false)), false};
     };
   }
-  refuse(whole,
-         "fixed-size batches are understood of gaussian and its compositions, and of laplace, discrete_laplace, "
-         "randomized_response, exponential, pure and k_norm");
+  return without_batch(inner);
 }
 
 struct CurveOf {
@@ -677,14 +679,14 @@ struct CurveOf {
   }
   Curve operator()(const Event::PoissonSampled& e) const {
     if (event.adjacency() == Adjacency::replace_one && e.rate.value() < 1) refuse(event, "privacy-loss answers");
-    return poisson_curve(e.rate.value(), e.event, event);
+    return poisson_curve(e.rate.value(), e.event);
   }
   Curve operator()(const Event::SampledWithoutReplacement& e) const {
     const auto records = static_cast<double>(e.batches.records().value());
     const auto size = static_cast<double>(e.batches.size().value());
     // The rate, rounded up: the cost grows with it.
     const double q = size == records ? 1 : std::min(size / records * (1 + ulp), 1 - ulp / 2);
-    return fixed_size_curve(q, e.event, event);
+    return fixed_size_curve(q, e.event);
   }
   /// A record is in one batch of the epoch; the order is public, or at best unhelpful.
   Curve operator()(const Event::Deterministic& e) const { return curve_of(e.event); }
