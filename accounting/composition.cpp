@@ -452,6 +452,8 @@ Enclosure delta(const Composition::Advanced&, std::span<const Promise> promises,
 Enclosure epsilon(const Composition::Optimal& accountant, std::span<const Promise> promises, Delta delta) {
   const auto parts = sorted(promises);
   // 1 - delta = (1 - lost) (1 - target).
+  if (mpfr_sgn((number(delta.value()) - parts.lost).upper()) < 0) return {infinity, infinity};
+  if (mpfr_sgn((number(1) - parts.lost).lower()) <= 0) return at_most(infinity);
   const Interval target = (number(delta.value()) - parts.lost) / (number(1) - parts.lost);
   if (mpfr_sgn(target.upper()) < 0) return {infinity, infinity};
   if (mpfr_sgn(target.lower()) < 0) return {0, infinity};

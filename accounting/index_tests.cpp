@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace surety::accounting {
@@ -76,6 +77,7 @@ long double IndexTests::delta(double epsilon) const {
 }
 
 long double IndexTests::epsilon(double delta) const {
+  if (sums_.infinite > static_cast<long double>(delta)) return std::numeric_limits<long double>::infinity();
   if (size() == 0) return 0;
   return best([&](std::size_t j) {
     const auto found = power(j);

@@ -32,7 +32,7 @@ class IndexTests {
 
   /// delta(epsilon) is at least this: P(A) - e^epsilon Q(A) of a test A that is a good one. At least 0.
   [[nodiscard]] long double delta(double epsilon) const;
-  /// delta(x) > `delta` for all x below this: log((P(A) - delta) / Q(A)). At least 0.
+  /// delta(x) > `delta` for all x below this: log((P(A) - delta) / Q(A)). At least 0; infinity where infinite loss alone is more.
   [[nodiscard]] long double epsilon(double delta) const;
 
   /// Of the test that rejects from entry j to the end of the window on, P-mass from below, infinite loss included, and log Q-mass from above.

@@ -977,7 +977,8 @@ Enclosure epsilon_of(const ComposedPair& pair, double target) {
   }
   double lower = 0;
   if (pair.tests) {
-    lower = std::max(0.0, round_down(pair.tests->epsilon(target)));
+    const long double proved = pair.tests->epsilon(target);
+    lower = std::isinf(proved) ? infinity : std::max(0.0, round_down(proved));
   } else {
     const auto& curve = pair.lower;
     const std::size_t j = first_where(curve.size(), [&](std::size_t i) { return !(curve.lower(i, 0) > delta); });
