@@ -521,6 +521,16 @@ struct PromisesOf {
                 fmt::format("composition theorems know {} by no (epsilon, delta) of its own; privacy-loss and renyi may", describe(event))};
   }
 
+  /// Of what a batch is used for; a refusal names the batch.
+  [[nodiscard]] std::vector<Promise> inside(const Event& used) const {
+    try {
+      return promises(used);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      refuse();
+    }
+  }
+
   std::vector<Promise> operator()(const Event::Pure& e) const { return {{e.epsilon, Delta{0}}}; }
   std::vector<Promise> operator()(const Event::Exponential& e) const { return {{e.epsilon, Delta{0}}}; }
   std::vector<Promise> operator()(const Event::Approximate& e) const { return {{e.epsilon, e.delta}}; }
@@ -562,7 +572,7 @@ struct PromisesOf {
   }
   /// Whoever takes part in a batch at random does so with probability q: (log(1 + q (e^epsilon - 1)), q delta) [BBG18, Theorem 8].
   std::vector<Promise> operator()(const Event::PoissonSampled& e) const {
-    const auto inner = promises(e.event);
+    const auto inner = inside(e.event);
     const double q = e.rate.value();
     const Interval epsilon = sum_of_epsilons(inner);
     if (q == 1 || event.adjacency() != Adjacency::add_or_remove_one || !(epsilon.enclosure().upper < 1e6)) return inner;
@@ -570,9 +580,9 @@ struct PromisesOf {
     return {{Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, 1 - 0x1p-53)}}};
   }
   /// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all.
-  std::vector<Promise> operator()(const Event::SampledWithoutReplacement& e) const { return promises(e.event); }
-  std::vector<Promise> operator()(const Event::Shuffled& e) const { return promises(e.event); }
-  std::vector<Promise> operator()(const Event::Deterministic& e) const { return promises(e.event); }
+  std::vector<Promise> operator()(const Event::SampledWithoutReplacement& e) const { return inside(e.event); }
+  std::vector<Promise> operator()(const Event::Shuffled& e) const { return inside(e.event); }
+  std::vector<Promise> operator()(const Event::Deterministic& e) const { return inside(e.event); }
   template <class Other>
   std::vector<Promise> operator()(const Other&) const {
     refuse();

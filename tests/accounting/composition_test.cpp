@@ -265,7 +265,7 @@ TEST(Promises, ReadEvents) {
 }
 
 TEST(Promises, RefuseOtherEventsByName) {
-  for (const auto* part : {"gaussian(1)", "discrete_gaussian(1, 1)", "zcdp(1)",
+  for (const auto* part : {"gaussian(1)", "discrete_gaussian(1, 1)", "zcdp(1)", "shuffled(10, 2, gaussian(1))",
                            "parallel(pure(1), repeat(2, pure(1)))"}) {
     try {
       static_cast<void>(epsilon(Composition::Optimal{}, parsed(std::string{"compose(pure(1), "} + part + ")"), Delta{0.1}));
