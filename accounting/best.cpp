@@ -8,12 +8,15 @@ namespace surety::accounting {
 namespace {
 
 Best best(const Event& event, const Question& question, const Effort& effort) {
+  static_assert(static_cast<int>(Asked::contour) + 1 == static_cast<int>(Asked::privacy_loss));
   const auto by_draws = opinion_of(Asked::participation, event, question, effort);
   const GridRequest grid = beside(by_draws);
   std::vector<Opinion> opinions;
   for (std::size_t i = 0; i < accountants_asked; ++i) {
     const auto accountant = static_cast<Asked>(i);
-    opinions.push_back(accountant == Asked::participation ? by_draws : opinion_of(accountant, event, question, effort, grid));
+    opinions.push_back(accountant == Asked::participation                                           ? by_draws
+                       : accountant == Asked::privacy_loss && says_no_more(event, opinions.back()) ? left_out()
+                                                                                                    : opinion_of(accountant, event, question, effort, grid));
   }
   return best_of(event, std::move(opinions));
 }

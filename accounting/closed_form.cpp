@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
+
 namespace surety::accounting {
 namespace {
 
@@ -194,7 +196,7 @@ class ThreeLossReleases {
 
   /// `infinite` is the probability that a release shows everything.
   ThreeLossReleases(Law law, double count, double infinite)
-      : law_{std::move(law)}, count_{static_cast<std::size_t>(count)}, infinite_{infinite} {}
+      : law_{std::move(law)}, count_{size_of(count)}, infinite_{infinite} {}
 
   [[nodiscard]] Enclosure delta(double epsilon) const {
     const auto compute = [&](mpfr_prec_t precision) {
@@ -277,7 +279,7 @@ class ThreeLossReleases {
     const auto sets = upper_sets(precision);
     const double middle = count - std::floor(level) - 1;
     for (double i = std::max(0.0, middle - 2); i <= std::min(count - 1, middle + 2); ++i) {
-      const auto& set = sets[static_cast<std::size_t>(i)];
+      const auto& set = sets[size_of(i)];
       best = maximum(best, set.p - exp(number(epsilon, precision)) * set.q);
     }
     return clamp(best, 0, 1);
@@ -337,7 +339,7 @@ class LaplaceReleases {
  public:
   static constexpr double most_releases = 50;  // up to which the coefficients are exact in double
 
-  LaplaceReleases(double scale, double count) : scale_{scale}, count_{static_cast<int>(count)} {}
+  LaplaceReleases(double scale, double count) : scale_{scale}, count_{checked_cast<int>(count)} {}
 
   [[nodiscard]] Enclosure delta(double epsilon) const { return delta_of(curve(), epsilon); }
   [[nodiscard]] Enclosure epsilon(double target) const {

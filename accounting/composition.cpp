@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::accounting {
@@ -186,7 +187,7 @@ class Answers {
     const Interval first = log_mass(start);
     Interval p = exp(first);
     Interval q = exp(first - loss(start));
-    const auto size = static_cast<std::size_t>(std::min(static_cast<double>(width), k_ - start + 1));
+    const auto size = size_of(std::min(static_cast<double>(width), k_ - start + 1));
     std::vector<Set> heads;  // the masses of the first outcomes
     Set rest{zero(), zero()};
     for (double i = start;; ++i) {
@@ -282,9 +283,9 @@ class Grid {
     double operations = 0;
     for (const auto& [epsilon, count] : count_of_epsilon) {
       const double multiple = rounded(epsilon, rounding);
-      const auto n = static_cast<std::size_t>(count);
+      const auto n = size_of(count);
       const auto law = right_answers(count, multiple * static_cast<double>(step_));
-      const auto stride = 2 * static_cast<std::size_t>(multiple);
+      const auto stride = 2 * size_of(multiple);
       std::vector<long double> next(masses_.size() + stride * n);
       for (std::size_t i = 0; i < masses_.size(); ++i) {
         if (masses_[i] == 0) continue;
@@ -451,6 +452,8 @@ Enclosure delta(const Composition::Advanced&, std::span<const Promise> promises,
 Enclosure epsilon(const Composition::Optimal& accountant, std::span<const Promise> promises, Delta delta) {
   const auto parts = sorted(promises);
   // 1 - delta = (1 - lost) (1 - target).
+  if (mpfr_sgn((number(delta.value()) - parts.lost).upper()) < 0) return {infinity, infinity};
+  if (mpfr_sgn((number(1) - parts.lost).lower()) <= 0) return at_most(infinity);
   const Interval target = (number(delta.value()) - parts.lost) / (number(1) - parts.lost);
   if (mpfr_sgn(target.upper()) < 0) return {infinity, infinity};
   if (mpfr_sgn(target.lower()) < 0) return {0, infinity};
@@ -518,6 +521,16 @@ struct PromisesOf {
                 fmt::format("composition theorems know {} by no (epsilon, delta) of its own; privacy-loss and renyi may", describe(event))};
   }
 
+  /// Of what a batch is used for; a refusal names the batch.
+  [[nodiscard]] std::vector<Promise> inside(const Event& used) const {
+    try {
+      return promises(used);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      refuse();
+    }
+  }
+
   std::vector<Promise> operator()(const Event::Pure& e) const { return {{e.epsilon, Delta{0}}}; }
   std::vector<Promise> operator()(const Event::Exponential& e) const { return {{e.epsilon, Delta{0}}}; }
   std::vector<Promise> operator()(const Event::Approximate& e) const { return {{e.epsilon, e.delta}}; }
@@ -557,6 +570,19 @@ struct PromisesOf {
     }
     return {parallel_promise(each)};
   }
+  /// Whoever takes part in a batch at random does so with probability q: (log(1 + q (e^epsilon - 1)), q delta) [BBG18, Theorem 8].
+  std::vector<Promise> operator()(const Event::PoissonSampled& e) const {
+    const auto inner = inside(e.event);
+    const double q = e.rate.value();
+    const Interval epsilon = sum_of_epsilons(inner);
+    if (q == 1 || event.adjacency() != Adjacency::add_or_remove_one || !(epsilon.enclosure().upper < 1e6)) return inner;
+    const Interval delta = number(q) * sum_of_deltas(inner);
+    return {{Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, 1 - 0x1p-53)}}};
+  }
+  /// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all.
+  std::vector<Promise> operator()(const Event::SampledWithoutReplacement& e) const { return inside(e.event); }
+  std::vector<Promise> operator()(const Event::Shuffled& e) const { return inside(e.event); }
+  std::vector<Promise> operator()(const Event::Deterministic& e) const { return inside(e.event); }
   template <class Other>
   std::vector<Promise> operator()(const Other&) const {
     refuse();

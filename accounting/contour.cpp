@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/hypotheses.h>
 #include <surety/accounting/interval.h>
 
@@ -39,6 +40,9 @@ constexpr double most_points = 30'000;
 constexpr double most_points_of_gaussians = 200'000;
 constexpr double most_work = 1e7;
 constexpr double most_work_per_part = 2e4;
+/// Of so many parts a grid would transform each one by itself, which takes longer than this.
+constexpr double many_parts = 16;
+constexpr double most_work_of_many = 3e8;
 constexpr double most_relative_error = 1e-3;
 
 /// The loss has no contour that is worth its points; becomes Error{unsupported} where the event is known.
@@ -239,7 +243,7 @@ void fill(Grid& grid, const Part& part, double step, const Range& range) {
   const double last = std::ceil(range.high / step);
   if (!(last - first < most_nodes)) throw Unsuitable{"its moment generating function needs too many points"};
   if (!(part.mu * range.high < 700)) throw Unsuitable{"its loss is nearly an atom"};
-  const auto nodes = static_cast<std::size_t>(last - first) + 1;
+  const auto nodes = size_of(last - first) + 1;
   grid.part = part;
   grid.step = step;
   grid.range = {first * step, last * step};
@@ -538,7 +542,7 @@ class Rotations {
   static constexpr double per_turn = 2 * library + 3;
 
   Rotations(const Grid& grid, const std::vector<double>& f, double step, double stride)
-      : grid_{grid}, f_{f}, stride_{static_cast<std::size_t>(stride)} {
+      : grid_{grid}, f_{f}, stride_{size_of(stride)} {
     if (stride_ == 1) return;
     const std::size_t nodes = f.size();
     turn_real_.resize(nodes);
@@ -775,7 +779,7 @@ class Line {
     truncation_ *= outward;
     const double points = std::ceil(end / step_);
     if (!(points < (pieces.empty() ? most_points_of_gaussians : most_points))) throw Unsuitable{"its contour needs too many points"};
-    last_ = static_cast<std::size_t>(points);
+    last_ = size_of(points);
   }
 
   void add_points(Cumulants& cumulants, double tolerance) {
@@ -805,7 +809,8 @@ class Line {
       fill(grid, part, step_for(part.mu, farthest, w, digits), range_of(part, w, digits));
       const std::size_t nodes = grid.u.size();
       work += static_cast<double>(nodes) * static_cast<double>(last_);
-      if (!(work < most_work + most_work_per_part * static_cast<double>(loss.parts.size())))
+      const auto parts = static_cast<double>(loss.parts.size());
+      if (!(work < (parts < many_parts ? most_work + most_work_per_part * parts : most_work_of_many)))
         throw Unsuitable{"its contour needs too many points"};
       const auto at = tilt(grid, w, f);
       Rotations rotations{grid, f, step_, stride};

@@ -9,6 +9,10 @@
 #include <mutex>
 #include <numbers>
 
+#include <fmt/format.h>
+
+#include <surety/accounting/error.h>
+
 namespace surety::accounting {
 namespace {
 
@@ -168,6 +172,11 @@ void for_each_bin(std::size_t size, Visit visit) {
   }
 }
 
+/// The transforms know no others.
+void check_size(std::size_t size) {
+  if (size < 4 || !std::has_single_bit(size)) throw Error{ErrorCode::internal, fmt::format("a transform has {} points", size)};
+}
+
 /// Below this a product adds nothing but its bound.
 constexpr double negligible = -100;
 
@@ -297,6 +306,7 @@ class Inverse {
 }  // namespace
 
 CircularProduct::Result CircularProduct::power(SequencePair factor, std::uint64_t count, std::size_t size) {
+  check_size(size);
   Result result{std::vector<double>(size), std::vector<double>(size), 0};
   auto& re = result.first;
   auto& im = result.second;
@@ -315,7 +325,9 @@ CircularProduct::Result CircularProduct::power(SequencePair factor, std::uint64_
 }
 
 CircularProduct::CircularProduct(std::size_t size)
-    : size_{size}, first_(size / 2 + 1, Bin{1, 0, 0, 0}), second_(size / 2 + 1, Bin{1, 0, 0, 0}) {}
+    : size_{size}, first_(size / 2 + 1, Bin{1, 0, 0, 0}), second_(size / 2 + 1, Bin{1, 0, 0, 0}) {
+  check_size(size);
+}
 
 void CircularProduct::multiply(const SequencePair& factor, std::uint64_t count) {
   std::vector<double> re(size_, 0.0);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/maximum_profile.h>
 
 namespace surety::accounting {
@@ -103,7 +104,7 @@ struct GaussianShape {
       return {-0.5 * m * m, d * inverse_sqrt_two_pi * shape, unit * (24 + 3 * m * m), u, interval_shape(m - inverse, d) / shape, error};
     }
     if (size <= 24 * narrow) {
-      const int parts = static_cast<int>(std::ceil(size / narrow * 1.3));
+      const int parts = checked_cast<int>(std::ceil(size / narrow * 1.3));
       const double width = d / parts;
       double q_mass = 0;
       double p_mass = 0;
@@ -302,8 +303,8 @@ void sweep(std::vector<LossCell>& out, double anchor, double step, double least,
            const Coordinate& coordinate, const AddCell& add_cell) {
   const auto point = [&](std::int64_t i) { return anchor + static_cast<double>(i) * step; };
   if (!(std::abs(least - anchor) / step < largest_index && std::abs(most - anchor) / step < largest_index)) refuse_range();
-  const auto first = static_cast<std::int64_t>(std::floor((least - anchor) / step)) - 1;
-  const auto last = static_cast<std::int64_t>(std::ceil((most - anchor) / step)) + 1;
+  const auto first = checked_cast<std::int64_t>(std::floor((least - anchor) / step)) - 1;
+  const auto last = checked_cast<std::int64_t>(std::ceil((most - anchor) / step)) + 1;
   out.reserve(out.size() + static_cast<std::size_t>(last - first));
   // From the least loss up; the outermost cells take all that is left.
   double from = start;
@@ -462,7 +463,7 @@ void add_atom(std::vector<LossCell>& out, const MixedAtom& atom, double anchor, 
   if (!(atom.mass > 0)) return;
   const double position = std::floor((atom.loss - anchor) / step);
   if (!(std::abs(position) < largest_index)) refuse_range();
-  auto index = static_cast<std::int64_t>(position);
+  auto index = checked_cast<std::int64_t>(position);
   // An atom a rounding error below a grid point is on it: its excess is then 0 within the error.
   double above = atom.loss - (anchor + static_cast<double>(index) * step);
   const double rounding = atom.loss_error + unit * (std::abs(atom.loss) + std::abs(anchor));

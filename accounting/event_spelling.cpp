@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/event.h>
 #include <surety/accounting/json.h>
 
@@ -291,7 +292,7 @@ class TextReader : public FieldReader {
     const bool is_name = std::isalpha(static_cast<unsigned char>(text_[start])) != 0;
     if (!is_name) refuse_whole(field, text_.substr(start, position_ - start));
     if (!(value >= 1 && value <= 0x1p53 && value == std::floor(value))) refuse_whole(field, fmt::format("{}", value));
-    return Count{static_cast<std::uint64_t>(value)};
+    return Count{checked_cast<std::uint64_t>(value)};
   }
 
   std::string word(const char* /*field*/) override {

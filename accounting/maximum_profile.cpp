@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/error.h>
 
 namespace surety::accounting {
@@ -64,7 +65,7 @@ class Curve {
     if (plain_.empty()) return infinite;
     const auto j = static_cast<long double>(std::ceil((epsilon - least) / step_));
     if (j >= static_cast<long double>(plain_.size())) return infinite;
-    const auto at = static_cast<std::size_t>(std::max(0.0L, j));
+    const auto at = size_of(std::max(0.0L, j));
     const long double below = std::max(0.0L, least + static_cast<long double>(at) * step_ - epsilon);
     return infinite + (curve_[at] - std::expm1(-below) * plain_[at]) * relative_;
   }
@@ -96,8 +97,8 @@ LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut
   if (!(std::abs(least) / h < 0x1p52L && std::abs(largest) / h < 0x1p52L)) {
     throw Error{ErrorCode::unsupported, "privacy-loss: the losses of parallel parts are out of range"};
   }
-  const auto first = static_cast<std::int64_t>(std::floor((least - static_cast<long double>(found.anchor)) / h));
-  const auto last = static_cast<std::int64_t>(std::ceil((largest - static_cast<long double>(found.anchor)) / h));
+  const auto first = checked_cast<std::int64_t>(std::floor((least - static_cast<long double>(found.anchor)) / h));
+  const auto last = checked_cast<std::int64_t>(std::ceil((largest - static_cast<long double>(found.anchor)) / h));
   // A polygon in y = e^epsilon through bounds from above on a convex curve lies above the curve, whichever of them it joins. It starts
   // at (0, 1), all mass, and is level after the last one. P-mass at a corner is y times the change of slope there.
   struct Corner {

@@ -10,6 +10,7 @@
 #include <surety/accounting/contour.h>
 #include <surety/accounting/participation.h>
 #include <surety/accounting/privacy_loss.h>
+#include <surety/accounting/releases.h>
 #include <surety/accounting/renyi.h>
 #include <surety/accounting/zcdp.h>
 
@@ -67,6 +68,14 @@ GridRequest beside(const Opinion& participation) {
   const auto& draws = participation.value;
   return {.widest = draws && draws->upper - draws->lower <= 1e-2 * draws->upper ? 1 : GridRequest::most_widening};
 }
+
+bool says_no_more(const Event& event, const Opinion& contour) {
+  constexpr std::size_t many = 64;
+  const auto& value = contour.value;
+  return value && value->upper - value->lower <= 1e-2 * value->upper && Releases::of(event).entries().size() > many;
+}
+
+Opinion left_out() { return {PrivacyLoss::name, std::nullopt, "left out: so many different releases, and contour has answered"}; }
 
 bool is_exact(const Enclosure& value) { return value.upper - value.lower <= 1e-6 * value.upper; }
 

@@ -42,6 +42,11 @@ inline constexpr std::array<Asked, accountants_asked> asking_order{Asked::closed
 /// seconds.
 [[nodiscard]] GridRequest beside(const Opinion& participation);
 
+/// Whether privacy-loss need not be asked beside what `contour` says: it transforms each of many different laws by itself, which takes
+/// seconds, for what the contour has said more narrowly. `left_out()` is its opinion then.
+[[nodiscard]] bool says_no_more(const Event& event, const Opinion& contour);
+[[nodiscard]] Opinion left_out();
+
 /// The enclosure is so narrow that nobody could move its upper end by anything that counts.
 [[nodiscard]] bool is_exact(const Enclosure& value);
 

@@ -15,6 +15,9 @@ namespace surety::accounting {
 namespace {
 
 constexpr mpfr_prec_t precision = 128;
+/// How many parts may remain, and how many may be compared with one another on the way.
+constexpr std::size_t most_parts = 256;
+constexpr std::size_t most_waiting = 1024;
 
 std::optional<Interval> mu_squared(const Event& event) {
   const auto& node = event.node();
@@ -137,17 +140,18 @@ std::vector<Event> undominated(const Event::Parallel& parallel) {
     }
     different.push_back(part);
   }
-  if (different.size() > 256) {
-    throw Error{ErrorCode::unsupported, fmt::format("a parallel event has {} different parts, must have at most 256", different.size())};
-  }
   std::vector<Event> found;
-  for (std::size_t i = 0; i < different.size(); ++i) {
-    bool dropped = false;
-    for (std::size_t j = 0; j < different.size() && !dropped; ++j) {
-      // Of two that cost the same the first stays.
-      dropped = i != j && costs_at_most(different[i], different[j]) && !(i < j && costs_at_most(different[j], different[i]));
-    }
-    if (!dropped) found.push_back(different[i]);
+  for (const auto& part : different) {
+    // Of two that cost the same the first stays.
+    if (std::any_of(found.begin(), found.end(), [&](const Event& other) { return costs_at_most(part, other); })) continue;
+    std::erase_if(found, [&](const Event& other) { return costs_at_most(other, part); });
+    found.push_back(part);
+    if (found.size() > most_waiting) break;
+  }
+  if (found.size() > most_parts) {
+    throw Error{ErrorCode::unsupported, fmt::format("a parallel event has {} different parts of which none costs at most as another, "
+                                                    "must have at most {}",
+                                                    found.size() > most_waiting ? "too many" : std::to_string(found.size()), most_parts)};
   }
   return found;
 }

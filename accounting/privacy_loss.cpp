@@ -12,15 +12,18 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/composition.h>
 #include <surety/accounting/convolution.h>
 #include <surety/accounting/dominating_pair.h>
 #include <surety/accounting/hypotheses.h>
+#include <surety/accounting/index_tests.h>
 #include <surety/accounting/parallel_parts.h>
 #include <surety/accounting/releases.h>
 #include <surety/accounting/renyi.h>
 #include <surety/accounting/shuffled_epoch.h>
+#include <surety/accounting/tilted_law.h>
 
 namespace surety::accounting {
 namespace {
@@ -463,7 +466,7 @@ class ApproximateCumulants {
                   cell.log_scale + std::log(cell.mass));
         }
       } else {
-        law.add(0, 0);
+        law.add(bounds.least, 0);  // one outcome
       }
       least_ += law.count * bounds.least;
       largest_ += law.count * bounds.largest;
@@ -505,7 +508,7 @@ class ApproximateCumulants {
     const double low = pair.mixing == Mixing::symmetric ? 0.5 * mu : -std::max(above, below);
     const double high = mu + std::max(above, below);
     const double step = std::max(std::min(0.12, 0.25 / mu), (high - low) / 4000);
-    const auto count = static_cast<std::size_t>((high - low) / step) + 1;
+    const auto count = size_of((high - low) / step) + 1;
     const double q = pair.rate;
     const auto mixed = [&](double u) { return u > 30 ? u + std::log(q) : std::log1p(q * std::expm1(u)); };
     double rest = 1;
@@ -582,239 +585,7 @@ Saddle find_saddle(const ApproximateCumulants& k, double most, const std::functi
 }
 double log_alias(double s) { return s * std::log(s) - (s + 1) * std::log1p(s); }
 
-// ---- one law on the grid, tilted ----
-
-/// Weight i stands for P-mass weight e^(log_scale - s loss) at loss = base + (first + i) step, with exactly these numbers.
-struct TiltedLaw {
-  std::vector<double> weights;
-  long double base = 0;
-  std::int64_t first = 0;
-  double log_scale = 0;
-};
-
-struct Grid {
-  double step;
-  double s;
-};
-
-/// Divides the weights by their sum and keeps that in log_scale; `direction` +1 rounds up and -1 down.
-void normalise(TiltedLaw& law, double log_scale, int direction) {
-  double sum = 0;
-  for (const double w : law.weights) sum += w;
-  if (!(sum > 0)) {
-    law.log_scale = log_scale;
-    return;
-  }
-  const double shift = std::log(sum);
-  law.log_scale = log_scale + shift;
-  const double factor = (1 + direction * unit * (8 + 2 * std::abs(log_scale) + 2 * std::abs(shift))) / sum;
-  for (double& w : law.weights) w *= factor;
-}
-
-/// Relative error of mass * exp(log_scale + s l - shift) over the exact mass, tilted.
-double weight_error(const LossCell& cell, double tilt, double shift) {
-  return cell.mass_error + unit * (16 + 4 * (std::abs(cell.log_scale) + std::abs(tilt) + std::abs(shift)));
-}
-
-/// A law that dominates: each cell's mass is spread to the two ends of the cell, keeping P-mass and Q-mass; what lies below all cells is
-/// moved up to the first one.
-TiltedLaw spread(const LossCells& law, const Grid& grid, double shift) {
-  TiltedLaw out;
-  if (law.cells.empty()) return out;
-  out.first = law.cells.front().index;
-  out.weights.assign(static_cast<std::size_t>(law.cells.back().index - out.first) + 2, 0.0);
-  out.base = static_cast<long double>(law.anchor) + static_cast<long double>(law.loss_error);
-  const double spread_width = -std::expm1(-grid.step);
-  const double up = std::exp(grid.s * grid.step) * (1 + 4 * unit * (1 + grid.s * grid.step));
-  const double raise = 2 * grid.s * law.loss_error;
-  for (const auto& cell : law.cells) {
-    const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
-    const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 + weight_error(cell, tilt, shift) + raise);
-    const double share = (cell.excess + cell.excess_error + 2 * law.loss_error) / spread_width * (1 + 8 * unit);
-    const double beta = std::clamp(share, 0.0, 1.0);
-    const auto at = static_cast<std::size_t>(cell.index - out.first);
-    out.weights[at] += weight * (1 - beta) * (1 + 4 * unit);
-    out.weights[at + 1] += weight * beta * up * (1 + 4 * unit);
-  }
-  const double tilt = grid.s * (law.anchor + static_cast<double>(out.first) * grid.step);
-  const double log_below = law.cut_below > 0 ? static_cast<double>(std::log(law.cut_below)) : -infinity;
-  out.weights[0] += std::exp(log_below + tilt - shift) * 1.0001 * (1 + raise);
-  normalise(out, shift, +1);
-  return out;
-}
-
-/// A law that is dominated: outcomes are merged so that the merged loss falls on a grid point; what finds no partner moves down.
-class Merger {
- public:
-  Merger(const LossCells& law, const Grid& grid, double shift) : law_{law}, grid_{grid} {
-    for (const auto& cell : law.cells) {
-      const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
-      const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 - weight_error(cell, tilt, shift));
-      if (weight > 0) pieces_.push_back({cell.index, weight, cell.excess - cell.excess_error});
-    }
-  }
-
-  TiltedLaw merge(double shift) {
-    TiltedLaw out;
-    if (pieces_.empty()) return out;
-    choose_offset();
-    for (int n = 0; n < table_size; ++n) {
-      const double x = offset_ + (n - table_size / 2) * grid_.step;
-      tilts_[static_cast<std::size_t>(n)] = std::exp(grid_.s * x);
-      shifts_[static_cast<std::size_t>(n)] = std::expm1(x);
-    }
-    out.first = pieces_.front().index - 2;
-    out.weights.assign(static_cast<std::size_t>(pieces_.back().index - out.first) + 4, 0.0);
-    out.base = static_cast<long double>(law_.anchor) + static_cast<long double>(offset_);
-    std::size_t j = 0;
-    while (j < pieces_.size()) {
-      const Piece& piece = pieces_[j];
-      // The first grid point above the piece, unless one lies below it by next to nothing.
-      std::int64_t k = piece.index + static_cast<std::int64_t>(std::floor((piece.excess - offset_) / grid_.step));
-      double above = lift(piece, k);
-      double below = above;
-      if (above > 0) {
-        for (; (below = lift(piece, k + 1)) > 0; ++k) above = below;
-      } else {
-        above = lift(piece, --k);
-      }
-      if (above > 0 && above < 1e-5 * grid_.step) {
-        place(out, k, tilted(piece, k));
-        ++j;
-        continue;
-      }
-      ++k;
-      double need = 0;
-      double mass = 0;
-      do {
-        const double weight = tilted(pieces_[j], k);
-        need -= weight * below;
-        mass += weight;
-        ++j;
-      } while (j < pieces_.size() && !((below = lift(pieces_[j], k)) > 0));
-      need *= 1 + 1e-13;
-      while (need > 0 && j < pieces_.size()) {
-        Piece& next = pieces_[j];
-        // A partner across a gap costs more than going down one step.
-        if (next.index - k > 2 && static_cast<double>(next.index - k) * grid_.step * (grid_.s + 1) > 2) break;
-        const double weight = tilted(next, k);
-        const double gain = lift(next, k);
-        if (gain < 1e-4 * grid_.step) {
-          // On the grid point itself: no partner, it would only be dragged down with the rest.
-          place(out, k, weight);
-          ++j;
-          continue;
-        }
-        const double each = weight * gain;
-        if (each > need) {
-          const double share = std::min(1.0, need / each * (1 + 8 * unit));
-          mass += weight * share * (1 - 4 * unit);
-          next.weight *= (1 - share) * (1 - 4 * unit);
-          need = 0;
-        } else {
-          mass += weight;
-          need = (need - each) * (1 + 4 * unit) + 4 * unit * need;
-          ++j;
-        }
-      }
-      if (need > 0) {
-        place(out, k - 1, mass * std::exp(-grid_.s * grid_.step) * (1 - 8 * unit * (1 + grid_.s * grid_.step)));
-      } else {
-        place(out, k, mass);
-      }
-    }
-    normalise(out, shift, -1);
-    return out;
-  }
-
- private:
-  struct Piece {
-    std::int64_t index;
-    double weight;
-    double excess;
-  };
-  static constexpr int table_size = 16;
-
-  /// 1 - e^(grid point k) Q / P of the piece, rounded down: above 0 where its loss lies above the grid point.
-  [[nodiscard]] double lift(const Piece& piece, std::int64_t k) const {
-    const std::int64_t n = k - piece.index + table_size / 2;
-    const double x = offset_ + static_cast<double>(k - piece.index) * grid_.step;
-    const double e = n >= 0 && n < table_size ? shifts_[static_cast<std::size_t>(n)] : std::expm1(x);
-    return piece.excess - e * (1 - piece.excess) - 16 * unit * (std::abs(e) + std::abs(x) + std::abs(piece.excess));
-  }
-  [[nodiscard]] double tilted(const Piece& piece, std::int64_t k) const {
-    const std::int64_t n = k - piece.index + table_size / 2;
-    const double x = offset_ + static_cast<double>(k - piece.index) * grid_.step;
-    const double factor = n >= 0 && n < table_size ? tilts_[static_cast<std::size_t>(n)] : std::exp(grid_.s * x);
-    return piece.weight * factor * (1 - unit * (8 + 4 * std::abs(grid_.s * x)));
-  }
-  /// What falls outside the array is dropped, which only lowers the law.
-  void place(TiltedLaw& out, std::int64_t k, double weight) const {
-    if (k < out.first || k - out.first >= static_cast<std::int64_t>(out.weights.size())) return;
-    out.weights[static_cast<std::size_t>(k - out.first)] += weight * (1 - 4 * unit);
-  }
-
-  /// Where grid points should lie within the cells: just above most merged losses, or on the atoms.
-  void choose_offset() {
-    double deepest = 0;
-    double total = 0;
-    for (const auto& piece : pieces_) {
-      deepest = std::max(deepest, -piece.excess);
-      total += piece.weight;
-    }
-    const std::size_t stride = pieces_.size() / 1000 + 1;
-    double best = infinity;
-    for (int n = 0; n <= 20; ++n) {
-      const double candidate = n == 0 ? -2 * deepest - 4 * unit * grid_.step : grid_.step * (0.5 + 0.5 * std::pow(0.67, n));
-      double cost = 0;
-      for (std::size_t j = 0; j < pieces_.size(); ++j) {
-        const auto& piece = pieces_[j];
-        const bool heavy = piece.weight > 0.01 * total;
-        if (!heavy && j % stride != 0) continue;
-        const double position = (piece.excess * (1 + 0.5 * piece.excess) - candidate) / grid_.step;
-        const double fraction = position - std::floor(position);
-        if (fraction < 1e-5) continue;
-        const double gap = j + 1 < pieces_.size() ? static_cast<double>(pieces_[j + 1].index - piece.index) : 1e9;
-        cost += (heavy ? 1.0 : static_cast<double>(stride)) * piece.weight *
-                std::min((1 - fraction) * std::max(gap, 1.0), 2 / ((grid_.s + 1) * grid_.step));
-      }
-      if (cost < best) {
-        best = cost;
-        offset_ = candidate;
-      }
-    }
-  }
-
-  const LossCells& law_;
-  Grid grid_;
-  std::vector<Piece> pieces_;
-  double offset_ = 0;
-  std::array<double, table_size> tilts_{};
-  std::array<double, table_size> shifts_{};
-};
-
-/// An upper bound on log of sum of weight e^(a (loss - base - first step)); a may have either sign.
-double log_transform(const TiltedLaw& law, double step, double a) {
-  const double n = static_cast<double>(law.weights.size());
-  const double top = a > 0 ? a * (n - 1) * step : 0;
-  double sum = 0;
-  constexpr std::size_t block = 64;
-  const double factor = std::exp(a * step);
-  for (std::size_t i = 0; i < law.weights.size(); i += block) {
-    double part = 0;
-    for (std::size_t j = std::min(law.weights.size(), i + block); j-- > i;) part = part * factor + law.weights[j];
-    sum += part * std::exp(a * static_cast<double>(i) * step - top);
-  }
-  const double error = unit * (300 + n / 32 + 4 * std::abs(a) * (n * step + static_cast<double>(block) * step * 64));
-  const double log_sum = std::log(sum * (1 + error) + 1e-300);
-  return log_sum + top + 4 * unit * (std::abs(log_sum) + std::abs(top) + 1);
-}
-
 // ---- the composed law ----
-
-/// What all weights and sums that are too small for double can add up to: the law's weights are at most about 1, and 2^53 releases
-/// of 2^40 weights that each lose 2^-1022 lose less.
-constexpr double underflow = 1e-275;
 
 /// delta(epsilon) of a composed law on a grid, from a tilted convolution. In units of e^(log_scale - s (loss)).
 class ComposedCurve {
@@ -907,6 +678,7 @@ struct ComposedPair {
   ComposedCurve upper;
   ComposedCurve lower;
   long double loss_error;  // of the losses of all entries
+  std::optional<IndexTests> tests{};  // what bounds it from below, where `lower` does not
 };
 
 struct Window {
@@ -923,21 +695,30 @@ struct Side {
   long double loss = 0;  // of entry 0 of the product: all first entries together
   long double magnitude = 0;
   long double log_scale = 0;
+  long double scales = 0;  // the sum of their moduli
   long double right = 0;  // log of the Chernoff sums, relative to `loss`
   long double left = 0;
   long double total = 0;   // log of the tilted mass
   long double length = 0;  // index of the last entry
 
   void take(const TiltedLaw& law, double count, const Window& window) {
+    take_place(law, count, window);
+    take_weights(law.weights, count, window);
+  }
+  void take_place(const TiltedLaw& law, double count, const Window& window) {
     const long double times = count;
     const long double step = window.step;
     loss += times * (law.base + static_cast<long double>(law.first) * step);
     magnitude += times * (std::abs(law.base) + std::abs(static_cast<long double>(law.first)) * step);
     log_scale += times * static_cast<long double>(law.log_scale);
-    right += times * static_cast<long double>(log_transform(law, window.step, window.right_tilt));
-    left += times * static_cast<long double>(log_transform(law, window.step, -window.left_tilt));
-    total += times * static_cast<long double>(log_transform(law, window.step, 0));
-    length += times * static_cast<long double>(law.weights.size() - 1);
+    scales += times * std::abs(static_cast<long double>(law.log_scale));
+  }
+  void take_weights(const std::vector<double>& weights, double count, const Window& window) {
+    const long double times = count;
+    right += times * static_cast<long double>(log_transform(weights, window.step, window.right_tilt));
+    left += times * static_cast<long double>(log_transform(weights, window.step, -window.left_tilt));
+    total += times * static_cast<long double>(log_transform(weights, window.step, 0));
+    length += times * static_cast<long double>(weights.size() - 1);
   }
 };
 
@@ -945,6 +726,67 @@ struct Side {
 void fold(std::vector<double>& weights, std::size_t size) {
   for (std::size_t i = size; i < weights.size(); ++i) weights[i % size] += weights[i];
   weights.resize(size, 0.0);
+}
+
+/// The entries of a circular product as those of the window, and bounds on what lies outside it.
+struct Placed {
+  std::vector<double> entries;
+  long double start;       // loss of entry 0
+  long double end;         // of the first one beyond the window
+  long double right;       // tilted mass beyond the ends
+  long double left;
+  long double faded;       // bound on what the images from the left count for
+};
+
+Placed place(const Side& side, std::vector<double> entries, const Window& window) {
+  const long double step = window.step;
+  const long double span = static_cast<long double>(window.size) * step;
+  // The window starts at a whole number of steps above the first entry, never below it.
+  const long double length = static_cast<long double>(window.largest) - static_cast<long double>(window.least);
+  const long double target = static_cast<long double>(window.least) + std::min(0.0L, (length - span) / 2);
+  const long double skipped =
+      std::max(0.0L, std::min(std::floor((target - side.loss) / step), std::max(0.0L, side.length + 1 - span / step)));
+  const auto rotation = size_of(std::fmod(skipped, static_cast<long double>(window.size)));
+  std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(rotation), entries.end());
+  // Chernoff: the tilted mass at or beyond x is at most e^(right - a (x - loss)).
+  const long double ends = skipped + static_cast<long double>(window.size);
+  const bool cut_right = side.length >= ends;
+  const bool cut_left = skipped > 0;
+  const long double log_right = side.right - static_cast<long double>(window.right_tilt) * ends * step;
+  const long double log_left = side.left + static_cast<long double>(window.left_tilt) * (skipped - 1) * step;
+  return {std::move(entries),
+          side.loss + skipped * step,
+          side.loss + ends * step,
+          cut_right ? std::exp(log_right) * (1 + 1e-12L) : 0,
+          cut_left ? std::exp(log_left) * (1 + 1e-12L) : 0,
+          cut_left ? std::exp(-static_cast<long double>(window.s) * span) * (1 + 1e-12L) : 0};
+}
+
+/// Bounds on the mass at infinite loss.
+struct Infinite {
+  long double less;
+  long double more;
+};
+
+ComposedCurve curve_of(const Side& side, std::vector<double> entries, bool is_upper, const Window& window, double entry_error,
+                       const Infinite& infinite) {
+  auto placed = place(side, std::move(entries), window);
+  ComposedCurve out;
+  out.grid = {window.step, window.s};
+  out.entry_error = entry_error;
+  out.log_scale = side.log_scale;
+  out.log_total = side.total;
+  out.start = placed.start;
+  out.wrapped_right = static_cast<double>(std::min(placed.right, 1e300L)) * (1 + 1e-12);
+  out.wrapped_left = static_cast<double>(std::min(placed.left, 1e300L)) * (1 + 1e-12);
+  out.faded = placed.faded;
+  if (is_upper) {
+    out.beyond = placed.right * std::exp(side.log_scale - static_cast<long double>(window.s) * placed.end) * (1 + 1e-12L);
+  }
+  out.infinite_less = infinite.less;
+  out.infinite_more = infinite.more;
+  out.accumulate(std::move(placed.entries));
+  return out;
 }
 
 ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
@@ -960,10 +802,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
   for (const auto& part : parts) {
     const double count = static_cast<double>(part.count);
     auto law = cells(part.upper, window.step, cut);
-    double shift = -infinity;
-    for (const auto& cell : law.cells) {
-      shift = std::max(shift, cell.log_scale + std::log(cell.mass) + grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step));
-    }
+    const double shift = log_of_largest(law, grid);
     SequencePair factor;
     {
       auto tilted = spread(law, grid, shift);
@@ -974,7 +813,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
     infinite_more += count * std::log1p(-std::min(static_cast<long double>(part.upper.infinite_mass) + lost, 1 - long_unit));
     if (part.lower) {
       const auto other = part.same ? LossCells{} : cells(*part.lower, window.step, cut);
-      auto tilted = Merger{part.same ? law : other, grid, shift}.merge(shift);
+      auto tilted = merge(part.same ? law : other, grid, shift);
       if (tilted.weights.empty()) {
         has_lower = false;
         factor.second.assign(1, 0.0);
@@ -999,49 +838,132 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
     }
   }
   auto result = one ? std::move(alone) : std::move(product).result();
+  const Infinite infinite{std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L)), std::max(0.0L, -std::expm1(infinite_more) * (1 + 1e-15L))};
   const double entry_error = result.error + underflow;
-  const long double step = window.step;
-  const long double span = static_cast<long double>(window.size) * step;
-
-  const auto curve = [&](const Side& side, std::vector<double> entries, bool is_upper) {
-    ComposedCurve out;
-    out.grid = grid;
-    out.entry_error = entry_error;
-    out.log_scale = side.log_scale;
-    out.log_total = side.total;
-    // The window starts at a whole number of steps above the first entry, never below it.
-    const long double length = static_cast<long double>(window.largest) - static_cast<long double>(window.least);
-    const long double target = static_cast<long double>(window.least) + std::min(0.0L, (length - span) / 2);
-    const long double skipped =
-        std::max(0.0L, std::min(std::floor((target - side.loss) / step), std::max(0.0L, side.length + 1 - span / step)));
-    const auto rotation = static_cast<std::size_t>(std::fmod(skipped, static_cast<long double>(window.size)));
-    std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(rotation), entries.end());
-    out.start = side.loss + skipped * step;
-    // Chernoff: the tilted mass at or beyond x is at most e^(right - a (x - loss)).
-    const long double ends = skipped + static_cast<long double>(window.size);
-    const bool cut_right = side.length >= ends;
-    const bool cut_left = skipped > 0;
-    const long double log_right = side.right - static_cast<long double>(window.right_tilt) * ends * step;
-    const long double log_left = side.left + static_cast<long double>(window.left_tilt) * (skipped - 1) * step;
-    const long double right = cut_right ? std::exp(log_right) * (1 + 1e-12L) : 0;
-    const long double left = cut_left ? std::exp(log_left) * (1 + 1e-12L) : 0;
-    out.wrapped_right = static_cast<double>(std::min(right, 1e300L)) * (1 + 1e-12);
-    out.wrapped_left = static_cast<double>(std::min(left, 1e300L)) * (1 + 1e-12);
-    out.faded = cut_left ? std::exp(-static_cast<long double>(grid.s) * span) * (1 + 1e-12L) : 0;
-    if (is_upper)
-      out.beyond = right * std::exp(side.log_scale - static_cast<long double>(grid.s) * (side.loss + ends * step)) * (1 + 1e-12L);
-    out.infinite_less = std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L));
-    out.infinite_more = std::max(0.0L, -std::expm1(infinite_more) * (1 + 1e-15L));
-    out.accumulate(std::move(entries));
-    return out;
-  };
-  ComposedPair pair{curve(up, std::move(result.first), true), curve(down, std::move(result.second), false),
+  const long double span = static_cast<long double>(window.size) * static_cast<long double>(window.step);
+  ComposedPair pair{curve_of(up, std::move(result.first), true, window, entry_error, infinite),
+                    curve_of(down, std::move(result.second), false, window, entry_error, infinite),
                     16 * long_unit * (up.magnitude + down.magnitude + span + std::abs(up.loss) + std::abs(down.loss))};
   if (!has_lower) {
     std::fill(pair.lower.plain.begin(), pair.lower.plain.end(), 0.0);
     std::fill(pair.lower.weighted.begin(), pair.lower.weighted.end(), 0.0);
   }
   return pair;
+}
+
+/// From so many different laws on, the lower bound is made of tests of the sum of indices, which needs no common grid for isolated atoms, and
+/// short laws are convolved with one another before they are transformed.
+constexpr std::size_t many = 16;
+bool are_many(const Parts& parts) {
+  return parts.size() >= many && std::any_of(parts.begin(), parts.end(), [](const Part& part) {
+           return !std::holds_alternative<GaussianBase>(part.upper.base);
+         });
+}
+
+/// Different laws, one after the other, each equally often: they are convolved by definition as long as that is faster than a transform.
+class ManyLaws {
+ public:
+  explicit ManyLaws(const Window& window) : window_{window}, upper_{window.size}, tests_{window.size} {}
+
+  void take(const TiltedLaw& spread, const CountedLaw& counted, std::uint64_t count) {
+    const auto times = static_cast<double>(count);
+    laws_ += 1;
+    up_.take_place(spread, times, window_);
+    hit_.take_place(counted.hits, times, window_);
+    miss_.take_place(counted.misses, times, window_);
+    const double products = static_cast<double>(waiting_.up.size()) * static_cast<double>(spread.weights.size());
+    if (count_ != count || products > products_per_point * static_cast<double>(window_.size)) {
+      flush();
+      count_ = count;
+      waiting_ = {spread.weights, counted.hits.weights, counted.misses.weights};
+      return;
+    }
+    waiting_ = {convolved(waiting_.up, spread.weights, +1), convolved(waiting_.hit, counted.hits.weights, -1),
+                convolved(waiting_.miss, counted.misses.weights, +1)};
+  }
+
+  /// \param has_lower whether the counted laws bound all from below
+  [[nodiscard]] ComposedPair composed(const Infinite& infinite, bool has_lower) && {
+    flush();
+    const long double span = static_cast<long double>(window_.size) * static_cast<long double>(window_.step);
+    auto above = std::move(upper_).result();
+    ComposedPair pair{curve_of(up_, std::move(above.first), true, window_, above.error + underflow, infinite), ComposedCurve{},
+                      16 * long_unit * (up_.magnitude + span + std::abs(up_.loss))};
+    IndexSums sums;
+    sums.infinite = infinite.less;
+    if (has_lower) {
+      auto below = std::move(tests_).result();
+      auto hits = place(hit_, std::move(below.first), window_);
+      sums.hits = std::move(hits.entries);
+      // The same indices: the window begins at the same one.
+      sums.misses = place(miss_, std::move(below.second), window_).entries;
+      sums.start = hits.start;
+      sums.log_hits = hit_.log_scale;
+      sums.log_misses = miss_.log_scale;
+      sums.step = window_.step;
+      sums.s = window_.s;
+      sums.entry_error = below.error + underflow;
+      sums.outside_right = hits.right;
+      sums.outside_left = hits.left;
+      sums.faded = hits.faded;
+      sums.doubt = 16 * long_unit * (static_cast<long double>(2 * window_.s + 2) * (hit_.magnitude + span + std::abs(hit_.loss)) +
+                                     laws_ * (hit_.scales + miss_.scales));
+    }
+    pair.tests.emplace(std::move(sums));
+    return pair;
+  }
+
+ private:
+  struct Sequences {
+    std::vector<double> up;
+    std::vector<double> hit;
+    std::vector<double> miss;
+  };
+  /// What a transform and its product cost, in products of numbers for each point.
+  static constexpr double products_per_point = 40;
+
+  void flush() {
+    if (count_ == 0) return;
+    const auto times = static_cast<double>(count_);
+    up_.take_weights(waiting_.up, times, window_);
+    hit_.take_weights(waiting_.hit, times, window_);
+    miss_.take_weights(waiting_.miss, times, window_);
+    upper_.multiply({std::move(waiting_.up), {}}, count_);
+    tests_.multiply({std::move(waiting_.hit), std::move(waiting_.miss)}, count_);
+    count_ = 0;
+  }
+
+  Window window_;
+  CircularProduct upper_;
+  CircularProduct tests_;
+  Side up_;
+  Side hit_;
+  Side miss_;
+  Sequences waiting_;
+  std::uint64_t count_ = 0;  // of what waits
+  long double laws_ = 1;
+};
+
+ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& cut) {
+  const Grid grid{window.step, window.s};
+  std::vector<const Part*> order;
+  for (const auto& part : parts) order.push_back(&part);
+  std::stable_sort(order.begin(), order.end(), [](const Part* x, const Part* y) { return x->count < y->count; });
+  const bool has_lower = std::all_of(parts.begin(), parts.end(), [](const Part& part) { return part.lower.has_value(); });
+  ManyLaws laws{window};
+  long double infinite_less = 0;  // logs of the mass that stays finite
+  long double infinite_more = 0;
+  for (const auto* part : order) {
+    const auto count = static_cast<long double>(part->count);
+    const auto law = cells(part->upper, window.step, cut);
+    infinite_more += count * std::log1p(-std::min(static_cast<long double>(part->upper.infinite_mass) + law.cut_above, 1 - long_unit));
+    const auto other = !has_lower || part->same ? LossCells{} : cells(*part->lower, window.step, cut);
+    const auto& below = !has_lower || part->same ? law : other;
+    if (has_lower) infinite_less += count * std::log1p(-static_cast<long double>(part->lower->infinite_mass));
+    laws.take(spread(law, grid, log_of_largest(law, grid)), counted(below, grid, log_of_largest(below, grid)), part->count);
+  }
+  return std::move(laws).composed(
+      {std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L)), std::max(0.0L, -std::expm1(infinite_more) * (1 + 1e-15L))}, has_lower);
 }
 
 // ---- answers ----
@@ -1085,7 +1007,10 @@ Enclosure epsilon_of(const ComposedPair& pair, double target) {
     if (simple > 0) upper = std::min(upper, round_up(simple + pair.loss_error));
   }
   double lower = 0;
-  {
+  if (pair.tests) {
+    const long double proved = pair.tests->epsilon(target);
+    lower = std::isinf(proved) ? infinity : std::max(0.0, round_down(proved));
+  } else {
     const auto& curve = pair.lower;
     const std::size_t j = first_where(curve.size(), [&](std::size_t i) { return !(curve.lower(i, 0) > delta); });
     if (j > 0) {
@@ -1117,7 +1042,8 @@ Enclosure delta_of(const ComposedPair& pair, double epsilon) {
   };
   const long double at = epsilon;
   const double upper = std::min(1.0, round_up(bound(pair.upper, at - pair.loss_error, true)));
-  const double lower = std::max(0.0, round_down(bound(pair.lower, at + pair.loss_error, false)));
+  const double lower =
+      std::max(0.0, round_down(pair.tests ? pair.tests->delta(epsilon) : bound(pair.lower, at + pair.loss_error, false)));
   return {std::min(lower, upper), upper};
 }
 
@@ -1297,7 +1223,12 @@ Task prepare(Task task, const Question& question) {
     }
     task.needed = needed_step(continuous);
     double isolated = 0;
+    if (are_many(parts)) {
+      // Their atoms are spread and counted like all else.
+      task.needed = needed_step(count_of(parts));
+    }
     for (const auto& part : parts) {
+      if (are_many(parts)) break;
       const double count = static_cast<double>(part.count);
       const auto distance = distance_for_grid(part.upper, task.needed);
       if (!distance) {
@@ -1311,9 +1242,10 @@ Task prepare(Task task, const Question& question) {
         task.distance = *distance;
       }
     }
-    task.needed = needed_step(continuous);
+    if (!are_many(parts)) task.needed = needed_step(continuous);
     // At least 50 cells for a law, unless its atoms are all that counts.
     task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
+    if (task.cell_range == 0) task.coarse = task.needed;  // outcomes without a spread, however far from 0
     choose_window(task, k, std::min(task.needed, task.coarse), question);
     task.cell_range = 0;
     for (const auto& part : parts) {
@@ -1375,22 +1307,25 @@ class Run {
       const double from = question_.epsilon ? *question_.epsilon : seen;
       window.least = std::max(window.least, std::min(std::max(from, 0.0) - 8 * window.step, window.largest - task.clear));
     }
+    keep_within_reach(window, task, reach);
     const double points = (window.largest - window.least) / window.step + 8;
     const double cells = task.cell_range / window.step + 8;
     if (!(points < 0x1p40 && cells < 0x1p40)) refuse_memory(std::max(points, cells) * 88);
     // Chernoff's bound at the end has room: a window slightly too long for a power of two is cut instead. The end of the support has none.
     const bool has_room = window.largest < task.support_largest + reach;
     const double room = has_room ? std::min(0.1 * points, 1 / (window.right_tilt * window.step)) : 0;
-    window.size = std::bit_ceil(static_cast<std::size_t>(points - room) + 16);
+    window.size = std::bit_ceil(size_of(points - room) + 16);
     // The cells of the only law are gone when it is transformed; of several, the product waits while the next one is made.
     const bool one = task.parts.size() == 1;
     const double transformed = static_cast<double>(CircularProduct::bytes(window.size, one));
-    const double bytes = one ? std::max(transformed + cells * 16, cells * 120) : transformed + cells * 120;
+    double bytes = one ? std::max(transformed + cells * 16, cells * 120) : transformed + cells * 120;
+    // Two products, and what is convolved before: at most twice as many points as a transform takes.
+    if (are_many(task.parts)) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     task.step = window.step;
     task.cheap = window.size < (std::size_t{1} << 16);
-    auto pair = compose(task.parts, window, task.cut);
-    for (const auto* curve : {&pair.upper, &pair.lower}) {
+    auto pair = are_many(task.parts) ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
+    for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
       const long double all =
           curve->log_scale + curve->log_total + curve->wrapped_right + curve->wrapped_left + curve->beyond + curve->entry_error;
       if (std::isnan(all) || std::isnan(curve->plain.front()))
@@ -1399,6 +1334,20 @@ class Run {
     return pair;
   }
 
+  /// The guess where the window lies may miss the law, where nearly all mass is one atom: then it is moved to the law's near end, as long
+  /// as it was meant to be.
+  static void keep_within_reach(Window& window, const Task& task, double reach) {
+    const double first = task.support_least - reach;
+    const double last = task.support_largest + reach;
+    const double length = std::max(task.largest - task.least, 16 * window.step);
+    if (window.largest <= first) window = moved(window, first, first + length);
+    if (window.least >= window.largest) window = moved(window, std::min(window.largest, last) - length, std::min(window.largest, last));
+  }
+  static Window moved(Window window, double least, double largest) {
+    window.least = least;
+    window.largest = largest;
+    return window;
+  }
   [[noreturn]] void refuse_memory(double bytes) const {
     throw Error{ErrorCode::memory, fmt::format("an answer of width {} needs about {:.3g} bytes, more than the {} allowed",
                                                accountant_.width, bytes, accountant_.memory)};
@@ -1614,10 +1563,22 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
   return largest.answer();
 }
 
+/// What is done with a batch that every record is in.
+const Event* batch_of_all(const Event& event) {
+  if (const auto* poisson = std::get_if<Event::PoissonSampled>(&event.node())) return poisson->rate.value() == 1 ? &poisson->event : nullptr;
+  const auto whole = [](const auto* sampled) { return sampled->batches.size() == sampled->batches.records() ? &sampled->event : nullptr; };
+  if (const auto* sampled = std::get_if<Event::SampledWithoutReplacement>(&event.node())) return whole(sampled);
+  if (const auto* shuffled = std::get_if<Event::Shuffled>(&event.node())) return whole(shuffled);
+  // Of an epoch in a known order a record meets one batch.
+  if (const auto* deterministic = std::get_if<Event::Deterministic>(&event.node())) return &deterministic->event;
+  return nullptr;
+}
+
 /// The parts of which one meets the record once and nothing else does; empty for any other event. Each is then accounted for by itself.
 std::vector<Event> lone_parts(const Event& event) {
   const auto entries = Releases::of(event).entries();
   if (entries.size() != 1 || entries.front().count.value() != 1) return {};
+  if (const auto* whole = batch_of_all(entries.front().leaf)) return lone_parts(*whole);
   const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
   return parallel != nullptr ? undominated(*parallel) : std::vector<Event>{};
 }
@@ -1645,7 +1606,8 @@ GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape
   Directions directions;
   PartsOf{directions}.visit(event, 1);
   const double span = shape.largest - shape.least;
-  const Window window{shape.least, shape.largest,    shape.step,     std::bit_floor(static_cast<std::size_t>(span / shape.step)),
+  if (!(span / shape.step >= 4)) throw Error{ErrorCode::invalid_argument, fmt::format("window is {} steps, must be at least 4", span / shape.step)};
+  const Window window{shape.least, shape.largest,    shape.step,     std::bit_floor(size_of(span / shape.step)),
                       shape.tilt,  shape.right_tilt, shape.left_tilt};
   const auto pair = compose(shape.removed ? directions.removed : directions.added, window, {shape.log_cut, shape.log_cut});
   const auto at = [&](const ComposedCurve& curve) {

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/hypotheses.h>
 #include <surety/accounting/interval.h>
@@ -155,8 +156,8 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   const double reach = std::sqrt(2 * exponent) + 1;
   const double nodes = (2 * reach + a * mu) / step;
   if (!(nodes < 8192)) return std::nullopt;
-  const auto first = static_cast<int>(std::floor(-reach / step));
-  const auto last = static_cast<int>(std::ceil((a * mu + reach) / step));
+  const auto first = checked_cast<int>(std::floor(-reach / step));
+  const auto last = checked_cast<int>(std::ceil((a * mu + reach) / step));
   const double decay = 2 * pi * height / step;
   const double discretisation = 2.000001 * std::exp(height * height / 2 - decay) / -std::expm1(-decay);
   const double norm = step * std::exp(-log_gaussian_weight()) * (1 + 4 * ulp);
@@ -272,7 +273,7 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
   double sum = 0;
   double error = 0;
   double last = mu / 2;
-  for (int panel = 0; panel < static_cast<int>(panels); ++panel) {
+  for (int panel = 0; panel < checked_cast<int>(panels); ++panel) {
     const double middle = mu / 2 + half * (2 * panel + 1);
     for (std::size_t i = 0; i < abscissas.size(); ++i) {
       for (const double sign : {-1.0, 1.0}) {
@@ -471,7 +472,7 @@ class BinomialMoments {
     const double bound = mixture_bound(q_, at.order, plain.divergence);
     constexpr double largest_order = 1024;
     if (at.order > largest_order) return {bound, false};
-    const int below = static_cast<int>(std::floor(at.order));
+    const int below = checked_cast<int>(std::floor(at.order));
     const double fraction = at.order - below;
     double log_moment = fraction > 0 ? fraction * log_moment_at(below + 1) : 0;
     if (fraction < 1 && below > 1) log_moment += (1 - fraction) * log_moment_at(below);
@@ -597,11 +598,17 @@ Curve largest_of(std::vector<Curve> parts) {
   };
 }
 
-Curve poisson_curve(double q, const Event& inner, const Event& whole) {
+/// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all, and divergences
+/// are jointly quasi-convex.
+Curve without_batch(const Event& inner) {
+  return [plain = curve_of(inner)](At at) { return Point{plain(at).divergence, false}; };
+}
+
+Curve poisson_curve(double q, const Event& inner) {
   if (q == 1) return curve_of(inner);
   if (const auto* e = std::get_if<Event::Parallel>(&inner.node())) {
     std::vector<Curve> parts;
-    for (const auto& part : e->events) parts.push_back(poisson_curve(q, part, whole));
+    for (const auto& part : e->events) parts.push_back(poisson_curve(q, part));
     return largest_of(std::move(parts));
   }
   if (poisson_pair(inner) == PoissonPair::revealed) {
@@ -635,15 +642,14 @@ Curve poisson_curve(double q, const Event& inner, const Event& whole) {
     const auto moments = std::make_shared<BinomialMoments>(q, symmetric_curve(inner));
     return [moments](At at) { return (*moments)(at); };
   }
-  refuse(whole,
-         "sampling is understood of gaussian, laplace, discrete_gaussian, discrete_laplace, randomized_response, exponential, pure, "
-         "k_norm and their compositions, and of generalized_gaussian");
+  return without_batch(inner);
 }
 
-Curve fixed_size_curve(double q, const Event& inner, const Event& whole) {
+Curve fixed_size_curve(double q, const Event& inner) {
   if (q == 1) return curve_of(inner);
   if (splits_its_batch(inner)) {
-    refuse(whole, "nor is one known for parallel parts that share a batch of fixed size");
+    // How many of the batch fall into one part tells how many are left for another: no amplification is known.
+    return without_batch(inner);
   }
   if (const auto mu = gaussian_mu(inner)) {
     return [q, mu = *mu](At at) { return fixed_gaussian(q, mu, at); };
@@ -661,9 +667,7 @@ Curve fixed_size_curve(double q, const Event& inner, const Event& whole) {
       return Point{std::min(plain, sampled_two_point(q, epsilon, mass, at.order, false)), false};
     };
   }
-  refuse(whole,
-         "fixed-size batches are understood of gaussian and its compositions, and of laplace, discrete_laplace, "
-         "randomized_response, exponential, pure and k_norm");
+  return without_batch(inner);
 }
 
 struct CurveOf {
@@ -689,14 +693,14 @@ struct CurveOf {
   }
   Curve operator()(const Event::PoissonSampled& e) const {
     if (e.rate.value() < 1 && poisson_pair(e.event) == PoissonPair::opposite) refuse(event, "privacy-loss answers");
-    return poisson_curve(e.rate.value(), e.event, event);
+    return poisson_curve(e.rate.value(), e.event);
   }
   Curve operator()(const Event::SampledWithoutReplacement& e) const {
     const auto records = static_cast<double>(e.batches.records().value());
     const auto size = static_cast<double>(e.batches.size().value());
     // The rate, rounded up: the cost grows with it.
     const double q = size == records ? 1 : std::min(size / records * (1 + ulp), 1 - ulp / 2);
-    return fixed_size_curve(q, e.event, event);
+    return fixed_size_curve(q, e.event);
   }
   /// A record is in one batch of the epoch, of the same place on both sides (event.cpp); the order is public, or at best unhelpful.
   Curve operator()(const Event::Deterministic& e) const { return curve_of(e.event); }

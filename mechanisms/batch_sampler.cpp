@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/error.h>
 #include <surety/accounting/interval.h>
 
@@ -15,7 +16,7 @@ ExactRate::ExactRate(SamplingRate rate) : rate_{rate.value()}, minus_log_{-std::
   // q = fraction 2^exponent with a fraction in [1/2, 1) of 53 digits.
   int exponent = 0;
   const double fraction = std::frexp(rate_, &exponent);
-  mantissa_ = static_cast<std::uint64_t>(fraction * 0x1p53);
+  mantissa_ = checked_cast<std::uint64_t>(fraction * 0x1p53);
   last_place_ = 53 - exponent;
   const int zeros = std::countr_zero(mantissa_);
   mantissa_ >>= zeros;

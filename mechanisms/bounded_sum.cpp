@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
+
 namespace surety::mechanisms {
 namespace {
 
@@ -35,8 +37,8 @@ BoundedSteps::BoundedSteps(Bounds bounds, Grid grid) : grid_{grid} {
     throw Error{ErrorCode::invalid_argument, fmt::format("bounds over grid step are {} and {}, must be within 2^40 of 0", lower, upper)};
   }
   // A bound that underflows here lies within a step of 0, and so does its rounding.
-  lowest_ = static_cast<std::int64_t>(std::ceil(lower));
-  highest_ = static_cast<std::int64_t>(std::floor(upper));
+  lowest_ = checked_cast<std::int64_t>(std::ceil(lower));
+  highest_ = checked_cast<std::int64_t>(std::floor(upper));
   if (!(lowest_ < highest_)) {
     throw Error{ErrorCode::invalid_argument, fmt::format("grid step is {}, must leave at least two grid points from {} to {}", grid.step(),
                                                          bounds.lower(), bounds.upper())};

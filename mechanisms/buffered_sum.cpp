@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/error.h>
 #include <surety/accounting/interval.h>
 #include <surety/mechanisms/buffered_parameters.h>
@@ -83,8 +84,8 @@ BufferedCodec::BufferedCodec(const FactorizedSumOptions& options, Buffers buffer
   double largest_gain = 1;  // of a buffer, relative to the largest contribution
   double output_gain = 1;
   for (const BufferTerm& term : terms_) {
-    fixed_terms_.push_back({.theta = static_cast<std::int64_t>(std::ldexp(term.theta, fraction_bits)),
-                            .weight = static_cast<std::int64_t>(std::ldexp(term.weight, fraction_bits))});
+    fixed_terms_.push_back({.theta = checked_cast<std::int64_t>(std::ldexp(term.theta, fraction_bits)),
+                            .weight = checked_cast<std::int64_t>(std::ldexp(term.weight, fraction_bits))});
     thetas.push_back(term.theta);
     weights.push_back(number(term.weight));
     poles.push_back(term.theta);

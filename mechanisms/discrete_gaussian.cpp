@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::mechanisms {
@@ -24,7 +25,7 @@ Dyadic dyadic_from(NoiseScale wanted) {
     throw Error{ErrorCode::invalid_argument, fmt::format("sigma is {} integer steps, must be from 2^-10 to 2^32 - 1", sigma)};
   }
   int exponent = std::max(-31, std::ilogb(sigma) - 31);
-  auto mantissa = static_cast<std::uint64_t>(std::ceil(std::ldexp(sigma, -exponent)));  // exact before it is rounded up
+  auto mantissa = checked_cast<std::uint64_t>(std::ceil(std::ldexp(sigma, -exponent)));  // exact before it is rounded up
   if (mantissa == std::uint64_t{1} << 32) {
     mantissa >>= 1;
     ++exponent;

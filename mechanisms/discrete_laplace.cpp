@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
+
 namespace surety::mechanisms {
 namespace {
 
@@ -17,7 +19,7 @@ Rational exactly(NoiseScale scale) {
   }
   // An integer of 53 bits times 2^exponent, with exponent from -62 to 4.
   const int exponent = std::ilogb(b) - 52;
-  const auto mantissa = static_cast<std::uint64_t>(std::ldexp(b, -exponent));
+  const auto mantissa = checked_cast<std::uint64_t>(std::ldexp(b, -exponent));
   if (exponent >= 0) return {.num = mantissa << exponent, .den = 1};
   const int common = std::min(-exponent, std::countr_zero(mantissa));
   return {.num = mantissa >> common, .den = std::uint64_t{1} << (-exponent - common)};
@@ -28,7 +30,7 @@ Count whole(L1Sensitivity sensitivity) {
   if (!(s >= 1 && s <= 0x1p53 && s == std::floor(s))) {
     throw Error{ErrorCode::invalid_argument, fmt::format("l1 sensitivity of integers is {}, must be a whole number from 1 to 2^53", s)};
   }
-  return Count{static_cast<std::uint64_t>(s)};
+  return Count{checked_cast<std::uint64_t>(s)};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/error.h>
 #include <surety/accounting/interval.h>
 
@@ -46,7 +47,7 @@ std::int64_t largest_coordinate(const FactorizedSumOptions& options) {
   if (!(steps >= 1 && steps <= 0x1p60)) {
     throw Error{ErrorCode::invalid_argument, fmt::format("headroom * sensitivity is {} grid steps, must be from 1 to 2^60", steps)};
   }
-  return static_cast<std::int64_t>(steps);
+  return checked_cast<std::int64_t>(steps);
 }
 
 StepSigma encoded_sigma(NoiseMultiplier multiplier, double encoded_sensitivity) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/continual.h>
 #include <surety/accounting/error.h>
 
@@ -122,7 +123,7 @@ int log2_steps_that_fit(Factorization factorization, Count steps, NoiseMultiplie
     constexpr double fraction = SquareRootCoefficients::fraction_bits;
     const double gain = std::log2(1 + 1.2 * std::sqrt(n));  // above sum_k c_k <= 2 sqrt(n / pi) + 1
     const double room = std::min(30.5, 61.5 - fraction - gain) - contribution;
-    return static_cast<int>(std::floor(std::min(room, 55 - fraction - sigma)));
+    return checked_cast<int>(std::floor(std::min(room, 55 - fraction - sigma)));
   }
   double gain = 1;
   double output = 1;
@@ -131,7 +132,7 @@ int log2_steps_that_fit(Factorization factorization, Count steps, NoiseMultiplie
     gain = std::max(gain, lasting);
     output += term.weight * lasting;
   }
-  return static_cast<int>(std::floor(std::min(60 - std::log2(std::max(gain, output)) - contribution, 53 - sigma)));
+  return checked_cast<int>(std::floor(std::min(60 - std::log2(std::max(gain, output)) - contribution, 53 - sigma)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
 #include <surety/accounting/error.h>
 #include <surety/accounting/interval.h>
 
@@ -158,13 +159,13 @@ struct LatticeSampler::Tables {
       // The nearest integer takes one digit more than the integer below.
       has_second_word = log2_width + 1 > place_digits;
       const double blocks_per_scale = std::ldexp(scale, -log2_width);
-      tail = static_cast<std::uint64_t>(blocks_per_scale * (law.is_gaussian() ? std::sqrt(2 * log_tail_start) : log_tail_start));
+      tail = checked_cast<std::uint64_t>(blocks_per_scale * (law.is_gaussian() ? std::sqrt(2 * log_tail_start) : log_tail_start));
       step_in_blocks = std::ldexp(1.0, -log2_width);
       rate = rate_at(first_precision).enclosure().upper;
       set_tail_piece();
       set_acceptances();
     } else {
-      tail = static_cast<std::uint64_t>(scale * (law.is_gaussian() ? std::sqrt(2 * log_tail_start) : log_tail_start)) + 1;
+      tail = checked_cast<std::uint64_t>(scale * (law.is_gaussian() ? std::sqrt(2 * log_tail_start) : log_tail_start)) + 1;
     }
     set_thresholds();
     set_slots();
@@ -266,7 +267,7 @@ struct LatticeSampler::Tables {
     const Interval rate_here = Interval{0.5, precision} / law.parameter(precision);
     // Until the last weight is below 2^-precision: below, S is known to that many digits beyond its largest.
     const double scale = law.approximate_scale();
-    const auto count = std::max(at_least + 2, static_cast<std::uint64_t>(scale * std::sqrt(1.4 * static_cast<double>(precision))) + 2);
+    const auto count = std::max(at_least + 2, checked_cast<std::uint64_t>(scale * std::sqrt(1.4 * static_cast<double>(precision))) + 2);
     auto weights = powers(rate_here, count);
     weights[0] = Interval{0.5, precision};
     // f(m) + f(m + 1) + ... <= f(m) / (1 - exp(-rate (2 m + 1))), since the ratios of neighbours decrease.

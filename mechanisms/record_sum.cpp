@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/checked_cast.h>
+
 namespace surety::mechanisms {
 
 // Built twice, and the processor chooses, where that is known to work: the sanitizers start before such choices are made.
@@ -86,7 +88,7 @@ RecordSum::RecordSum(Options options)
   if (options.dimension < 1) throw Error{ErrorCode::invalid_argument, "dimension is 0, must be at least 1"};
   sum_.resize(options.dimension);
   recent_.resize(options.dimension);
-  most_recent_records_ = static_cast<std::uint64_t>(0x1p53 / ratio_);
+  most_recent_records_ = checked_cast<std::uint64_t>(0x1p53 / ratio_);
   // ratio = mantissa 2^(exponent - 53) with 1 <= exponent <= 41, so its square fits, and shifting it takes the integer part.
   int exponent = 0;
   const auto mantissa = static_cast<Unsigned>(std::ldexp(std::frexp(ratio_, &exponent), 53));

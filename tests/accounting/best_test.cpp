@@ -63,8 +63,18 @@ TEST(Best, OfAGaussianIsInfiniteAtDeltaZero) {
 }
 
 TEST(Best, RefusesByNameWhatNobodyKnows) {
-  const auto refusal = refusal_of([] { return best_epsilon(event("poisson(0.1, zcdp(0.3))"), Delta{1e-5}); });
-  EXPECT_TRUE(refusal.says(ErrorCode::unsupported, "no accountant has a theorem for poisson(0.1, zcdp(0.3))")) << refusal;
+  const auto refusal = refusal_of([] { return best_epsilon(event("compose(approx(1, 1e-6), zcdp(0.3))"), Delta{1e-5}); });
+  EXPECT_TRUE(refusal.says(ErrorCode::unsupported, "no accountant has a theorem for compose(approx(1, 1e-06), zcdp(0.3))")) << refusal;
+}
+
+TEST(Best, LeavesOutTheGridWhereManyLawsAreKnownNarrowly) {
+  std::string parts;
+  for (int i = 0; i < 80; ++i) parts += (i == 0 ? "" : ", ") + std::string{"poisson(0.02, gaussian("} + std::to_string(1 + 0.01 * i) + "))";
+  const auto found = best_epsilon(event(("repeat(20, compose(" + parts + "))").c_str()), Delta{1e-6});
+  EXPECT_EQ(found.accountant, "contour");
+  const auto grid = std::find_if(found.opinions.begin(), found.opinions.end(), [](const Opinion& o) { return o.accountant == "privacy-loss"; });
+  EXPECT_FALSE(grid->value);
+  EXPECT_NE(grid->refusal.find("left out"), std::string::npos);
 }
 
 TEST(Best, AsksTheCompositionTheoremsWhereTheyApply) {

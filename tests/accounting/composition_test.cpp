@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <reference/random.h>
@@ -264,8 +265,8 @@ TEST(Promises, ReadEvents) {
 }
 
 TEST(Promises, RefuseOtherEventsByName) {
-  for (const auto* part : {"gaussian(1)", "discrete_gaussian(1, 1)", "zcdp(1)", "without_replacement(10, 2, pure(1))",
-                           "shuffled(10, 2, pure(1))", "parallel(pure(1), repeat(2, pure(1)))"}) {
+  for (const auto* part : {"gaussian(1)", "discrete_gaussian(1, 1)", "zcdp(1)", "shuffled(10, 2, gaussian(1))",
+                           "parallel(pure(1), repeat(2, pure(1)))"}) {
     try {
       static_cast<void>(epsilon(Composition::Optimal{}, parsed(std::string{"compose(pure(1), "} + part + ")"), Delta{0.1}));
       ADD_FAILURE() << part;
@@ -276,11 +277,35 @@ TEST(Promises, RefuseOtherEventsByName) {
   }
 }
 
+TEST(Promises, OfABatchAreAmplifiedWhereARecordMayBeAbsentAndElseThoseOfWhatItIsUsedFor) {
+  // Exact for pure at delta 0: the likelihood ratio of 1 - q + q e^epsilon is attained.
+  const auto at_zero = [](const std::string& text, Adjacency neighbours) {
+    return epsilon(Composition::Basic{}, parse_event(text, neighbours), Delta{0}).upper;
+  };
+  const double absent = at_zero("poisson(0.0123, compose(pure(8.19e-06), laplace(8.13)))", Adjacency::add_or_remove_one);
+  EXPECT_NEAR(absent, std::log1p(0.0123 * std::expm1(8.19e-06 + 1 / 8.13)), 1e-15);
+  for (const auto& [batch, inside, neighbours] : std::vector<std::tuple<std::string, std::string, Adjacency>>{
+           {"poisson(0.1, compose(pure(1), laplace(2)))", "compose(pure(1), laplace(2))", Adjacency::zero_out},
+           {"without_replacement(10, 2, compose(pure(1), laplace(2)))", "compose(pure(1), laplace(2))", Adjacency::replace_one},
+           {"shuffled(10, 2, repeat(3, pure(1)))", "repeat(3, pure(1))", Adjacency::zero_out},
+           {"deterministic(10, 2, repeat(3, pure(1)))", "repeat(3, pure(1))", Adjacency::zero_out}}) {
+    EXPECT_EQ(at_zero(batch, neighbours), at_zero(inside, neighbours)) << batch;
+  }
+  const auto approximate = epsilon(Composition::Basic{}, parse_event("poisson(0.1, approx(1, 0.01))", Adjacency::add_or_remove_one), Delta{0.00101});
+  EXPECT_NEAR(approximate.upper, std::log1p(0.1 * std::expm1(1)), 1e-15);
+}
+
 TEST(OptimalComposition, IsTwoSidedOnlyWhereTheEventIsItsPromise) {
   EXPECT_GT(epsilon(Composition::Optimal{}, parsed("repeat(10, approx(1, 0.001))"), Delta{0.1}).lower, 0);
   EXPECT_GT(delta(Composition::Optimal{}, parsed("compose(pure(1), pure(2))"), Epsilon{0.1}).lower, 0);
   EXPECT_EQ(epsilon(Composition::Optimal{}, parsed("repeat(10, laplace(1))"), Delta{0.1}).lower, 0);
   EXPECT_EQ(delta(Composition::Optimal{}, parsed("compose(pure(1), exponential(2))"), Epsilon{0.1}).lower, 0);
+}
+
+TEST(OptimalComposition, IsInfiniteWhereNearlyEverythingIsShown) {
+  // 1 - delta of all of them is 0.2^1024, far below the precision of 1 less it.
+  const auto found = epsilon(Composition::Optimal{}, parsed("repeat(1024, approx(3, 0.8))"), Delta{1e-4});
+  EXPECT_EQ(found.lower, std::numeric_limits<double>::infinity());
 }
 
 TEST(ParallelPromise, TakesTheLargestOfEach) {

@@ -58,6 +58,37 @@ TEST(Parallel, AloneCostsItsWorstPart) {
   EXPECT_EQ(epsilon_of("parallel(pure(1), laplace(2), pure(0.2))", 0).upper, epsilon_of("pure(1)", 0).upper);
 }
 
+TEST(Parallel, CountsThePartsThatAreLeft) {
+  std::string noisier = "parallel(laplace(1)";
+  std::string louder = "parallel(laplace(1000)";
+  std::string apart = "parallel(approx(1, 0.001)";
+  for (int i = 1; i <= 300; ++i) {
+    noisier += ", laplace(" + std::to_string(1 + i) + ")";
+    louder += ", laplace(" + std::to_string(1000 - i) + ")";
+    apart += ", approx(" + std::to_string(1 + i) + ", " + std::to_string((400 - i) * 1e-5) + ")";
+  }
+  EXPECT_EQ(epsilon_of(noisier + ")", 1e-5).upper, epsilon_of("laplace(1)", 1e-5).upper);
+  EXPECT_EQ(epsilon_of(louder + ")", 1e-5).upper, epsilon_of("laplace(700)", 1e-5).upper);
+  try {
+    (void)epsilon_of(apart + ")", 1e-5);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string{error.what()}.find("must have at most 256"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Parallel, InABatchOfAllRecordsCostsNoMoreThanOutside) {
+  const std::string parts = "parallel(compose(laplace(2), gaussian(3)), compose(gaussian(2), laplace(6)), repeat(3, pure(0.3)))";
+  const auto plain = epsilon_of(parts, 1e-4, 1e-3, zero);
+  for (const std::string before : {"poisson(1, ", "shuffled(7, 7, ", "deterministic(7, 7, ", "deterministic(10, 3, "}) {
+    const auto batch = epsilon_of(before + parts + ")", 1e-4, 1e-3, zero);
+    EXPECT_EQ(batch.upper, plain.upper) << before;
+    EXPECT_EQ(batch.lower, plain.lower) << before;
+  }
+  EXPECT_EQ(epsilon_of("without_replacement(7, 7, " + parts + ")", 1e-4, 1e-3, Adjacency::replace_one).upper,
+            epsilon_of(parts, 1e-4, 1e-3, Adjacency::replace_one).upper);
+}
+
 // A fresh batch meets each of the parts; under fixed-size batches the number that falls into one part tells of the other.
 TEST(Parallel, SharesAPoissonBatchAndNoOther) {
   const auto inside = epsilon_of("repeat(50, poisson(0.1, parallel(gaussian(2), laplace(3))))", 1e-5, 1e-3, zero);

@@ -7,8 +7,13 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/renyi.h>
 
 #include <reference/gaussian_truth.h>
 #include <reference/random.h>
@@ -300,6 +305,82 @@ TEST(PrivacyLossEpsilon, ZeroDeltaCostsTheLargestLoss) {
   const auto laplace = epsilon_of("repeat(30, laplace(4))", 0);
   EXPECT_TRUE(laplace.contains(7.5));
   EXPECT_LT(laplace.width(), 1e-12);
+}
+
+// Nearly all mass is one atom, and the guess where the window lies misses the law.
+TEST(PrivacyLossEpsilon, OfNearlyOneOutcomeIsAnswered) {
+  constexpr auto zero = Adjacency::zero_out;
+  const auto one = epsilon_of("repeat(2, shuffled(1000, 100, discrete_gaussian(0.0424, 1)))", 0.3, 1e-4, zero);
+  EXPECT_LE(one.lower, one.upper);
+  EXPECT_NEAR(one.upper, 555.958, 1e-3);  // one of the two atoms of loss 1 / (2 sigma^2) is enough for a delta of 0.3
+  const auto other = epsilon(PrivacyLoss{.width = 0.1, .memory = std::size_t{8} << 20},
+                             parse_event("repeat(10, shuffled(10, 1, discrete_gaussian(1, 39)))", zero), Delta{1e-6});
+  EXPECT_LE(other.lower, other.upper);
+  EXPECT_GT(other.upper, 10 * 39 * 39 / 2.0);
+  const auto delta = delta_of("repeat(100, parallel(discrete_gaussian(0.00786, 1), laplace(0.17), gaussian(0.1)))", 0);
+  EXPECT_GT(delta.lower, 0.999);
+}
+
+// ---- many different laws ----
+
+/// delta(epsilon) of pure releases of all these epsilons, over all outcomes.
+long double delta_of_pure(const std::vector<double>& epsilons, double at) {
+  std::vector<std::pair<long double, long double>> outcomes{{1, 1}};  // P and Q
+  for (const double epsilon : epsilons) {
+    const long double hit = 1 / (1 + std::exp(-static_cast<long double>(epsilon)));
+    const long double miss = 1 / (1 + std::exp(static_cast<long double>(epsilon)));
+    const std::size_t size = outcomes.size();
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto [p, q] = outcomes[i];
+      outcomes.emplace_back(p * miss, q * hit);
+      outcomes[i] = {p * hit, q * miss};
+    }
+  }
+  long double sum = 0;
+  for (const auto& [p, q] : outcomes) sum += std::max(0.0L, p - std::exp(static_cast<long double>(at)) * q);
+  return sum;
+}
+
+TEST(PrivacyLossOfMany, ContainsTheSumOverAllOutcomes) {
+  std::mt19937_64 words{77};
+  for (int i = 0; i < 12; ++i) {
+    std::vector<double> epsilons;
+    std::string text;
+    double largest = 0;
+    for (int part = 0; part < 16; ++part) {
+      epsilons.push_back(log_uniform(words, 0.01, i % 2 == 0 ? 0.1 : 1.5));
+      text += (text.empty() ? "compose(pure(" : "), pure(") + fmt::format("{}", epsilons.back());
+      largest += epsilons.back();
+    }
+    const double at = largest * log_uniform(words, 0.1, 0.9);
+    const auto truth = delta_of_pure(epsilons, at);
+    const auto found = delta_of(text + "))", at, 1e-3);
+    EXPECT_LE(found.lower, truth) << text << " " << at;
+    EXPECT_GE(found.upper, truth) << text << " " << at;
+    EXPECT_GT(found.lower, 0.5 * found.upper) << text << " " << at;
+    const auto target = static_cast<double>(truth);
+    const auto epsilon = epsilon_of(text + "))", target, 1e-3);
+    EXPECT_LE(epsilon.lower, at + 1e-12) << text;
+    EXPECT_GE(epsilon.upper, at - 1e-12) << text;
+    EXPECT_LT(epsilon.width(), 2e-3) << text;
+  }
+}
+
+TEST(PrivacyLossOfMany, MeetsTheDefaultWidth) {
+  std::mt19937_64 words{5};
+  const auto composed = [&](int parts, const std::string& before, const std::string& after, double least, double most) {
+    std::string text;
+    for (int i = 0; i < parts; ++i) text += (i == 0 ? "compose(" : ", ") + before + fmt::format("{}", log_uniform(words, least, most)) + after;
+    return text + ")";
+  };
+  for (const auto& text : {composed(300, "pure(", ")", 0.001, 0.1), composed(120, "laplace(", ")", 5, 50),
+                           "repeat(1000, " + composed(16, "poisson(0.01, laplace(", "))", 1, 5) + ")"}) {
+    const auto found = epsilon_of(text, 1e-6);
+    EXPECT_LE(found.width(), 1e-4) << text.substr(0, 60);
+    const auto by_moments = epsilon(Renyi{}, parse_event(text, add_remove), Delta{1e-6});
+    EXPECT_LT(found.lower, by_moments.upper) << text.substr(0, 60);
+    EXPECT_GT(found.upper, 0.7 * by_moments.upper) << text.substr(0, 60);
+  }
 }
 
 TEST(PrivacyLossEpsilon, IsZeroWhereDeltaIsLarge) {

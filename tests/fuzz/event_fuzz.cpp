@@ -1,17 +1,20 @@
-// event_fuzz [SECONDS [SEED]]: random and damaged event texts and JSON, for SECONDS seconds (default 60).
+// event_fuzz [SECONDS [SEED]]: random events, and random and damaged texts and JSON of events, for SECONDS seconds (default 60), half of them
+// for each.
 //
-// Every input is parsed; what is an event must round-trip through both spellings and be priced without a NaN or a negative
-// number. The only exception that may come out is surety::Error, and never one that reports a defect of its own. An input that
-// takes more than 5 seconds, or any other violation, is printed and ends the program with a failure.
+// Every text is parsed; what is an event must round-trip through both spellings and be priced without a NaN or a negative number. Every
+// event is put to all accountants: enclosures of one answer must overlap, epsilon must not rise with delta nor delta with epsilon, and what
+// they say about epsilon must agree with what they say about delta. The only exception that may come out is surety::Error, and never one
+// that reports a defect of its own. A question that takes more than 5 seconds of processor time, or any other violation, is printed and ends the program with a
+// failure.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <mutex>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,7 +22,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <fuzz/random_events.h>
+
+#include <surety/accounting/best.h>
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/composition.h>
 #include <surety/accounting/contour.h>
 #include <surety/accounting/event.h>
 #include <surety/accounting/participation.h>
@@ -30,6 +37,8 @@
 namespace {
 
 using namespace surety;
+using fuzz::Source;
+using fuzz::WildEvents;
 using Clock = std::chrono::steady_clock;
 
 constexpr double most_seconds = 5;
@@ -46,11 +55,12 @@ class Present {
     const std::lock_guard lock{mutex_};
     input_ = std::move(input);
     stage_ = "parse";
-    since_ = Clock::now();
+    since_ = std::clock();
   }
   void stage(std::string_view stage) {
     const std::lock_guard lock{mutex_};
     stage_ = stage;
+    since_ = std::clock();
   }
   [[noreturn]] void fail(std::string_view what) {
     const std::lock_guard lock{mutex_};
@@ -58,118 +68,23 @@ class Present {
     std::fflush(stderr);
     std::_Exit(1);
   }
+  /// Of processor time.
   [[nodiscard]] double seconds() {
     const std::lock_guard lock{mutex_};
-    return std::chrono::duration<double>(Clock::now() - since_).count();
+    return static_cast<double>(std::clock() - since_) / CLOCKS_PER_SEC;
   }
 
  private:
   std::mutex mutex_;
   std::string input_;
   std::string stage_;
-  Clock::time_point since_ = Clock::now();
+  std::clock_t since_ = std::clock();
 };
 
 Present& present() {
   static Present one;
   return one;
 }
-
-class Source {
- public:
-  explicit Source(std::uint64_t seed) : words_{seed} {}
-
-  std::uint64_t below(std::uint64_t n) { return words_() % n; }
-  bool one_in(std::uint64_t n) { return below(n) == 0; }
-  double unit() { return static_cast<double>(words_() >> 11) * 0x1p-53; }
-  template <class T>
-  const T& pick(const std::vector<T>& from) {
-    return from[below(from.size())];
-  }
-
-  std::string number() {
-    static const std::vector<std::string> odd{"0",     "-1",    "1",   "0.5",   "1e-300", "1e300",  "1e309", "5e-324", "nan",  "inf",     "-0.0", "1e-9",
-                                              "1e400", "1e-400", "2",   "3",     "2.5",    "0.999999999", "1e9",   "1e6",    "1e-3", "500",     "z",    "+1",
-                                              "0x10",  ".5",    "5.",  "1e",    "1e+",    "00001",  "1.7976931348623157e308", "4.9e-324"};
-    if (one_in(3)) return pick(odd);
-    return fmt::format("{}", std::exp(-8 + 16 * unit()));
-  }
-  std::string whole() {
-    static const std::vector<std::string> odd{"0", "-1", "1", "2", "9007199254740992", "9007199254740993", "18446744073709551616", "1e3", "1.5", "1e9", "1e16", "n"};
-    return one_in(4) ? pick(odd) : fmt::format("{}", static_cast<std::uint64_t>(std::exp(9 * unit())));
-  }
-
-  std::string text(int depth) {
-    const auto kind = below(depth > 0 ? 19 : 12);
-    switch (kind) {
-      case 0: return "gaussian(" + number() + ")";
-      case 1: return "laplace(" + number() + ")";
-      case 2: return "discrete_gaussian(" + number() + ", " + whole() + ")";
-      case 3: return "discrete_laplace(" + number() + ", " + whole() + ")";
-      case 4: return "randomized_response(" + number() + ", " + whole() + ")";
-      case 5: return "exponential(" + number() + ")";
-      case 6: return "pure(" + number() + ")";
-      case 7: return "approx(" + number() + ", " + number() + ")";
-      case 8: return "zcdp(" + number() + ")";
-      case 9: return "generalized_gaussian(" + number() + ", " + whole() + ", " + number() + ")";
-      case 10: return "k_norm(" + pick(norms_) + ", " + whole() + ", " + number() + ")";
-      case 11: return "record_sum(" + number() + ")";
-      case 12: return "repeat(" + whole() + ", " + text(depth - 1) + ")";
-      case 13: return "compose(" + list(depth) + ")";
-      case 14: return "parallel(" + list(depth) + ")";
-      case 15: return "poisson(" + (one_in(2) ? fmt::format("{}", unit()) : number()) + ", " + text(depth - 1) + ")";
-      case 16: return "without_replacement(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
-      case 17: return "shuffled(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
-      default: return "deterministic(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
-    }
-  }
-
-  /// Some bytes changed, removed, doubled or replaced by a word of the language.
-  std::string damaged(std::string input) {
-    static const std::vector<std::string> words{"gaussian", "record_sum", "repeat(", "(", ")", ",", "{", "}", "[", "]", ":", "\"", "\\u0000", "1e", "-", "null", "true", "version",
-                                                "\"event\"", "\n", "\t", "\xff", "\xc3\x28", "poisson(", "compose(", "\"count\": 1", "99999999999999999999", "//", "/*"};
-    for (std::uint64_t edits = 1 + below(4); edits > 0; --edits) {
-      const auto at = static_cast<std::size_t>(below(input.size() + 1));
-      switch (below(5)) {
-        case 0: input.insert(at, pick(words)); break;
-        case 1: input.erase(at, below(6)); break;
-        case 2: input.insert(at, 1, static_cast<char>(below(256))); break;
-        case 3:
-          if (at < input.size()) input[at] = static_cast<char>(static_cast<unsigned char>(input[at]) ^ (1U << below(8)));
-          break;
-        default: input.insert(at, input.substr(static_cast<std::size_t>(below(input.size() + 1)), below(20))); break;
-      }
-    }
-    return input;
-  }
-
-  /// A value anywhere in the JSON replaced, removed or joined by another field.
-  void damage(nlohmann::json& json) {
-    static const std::vector<nlohmann::json> odd{nullptr, true, -1, 0, 1.5, 1e300, "text", "", nlohmann::json::array(), nlohmann::json::object(), 1e-320, 18446744073709551615U};
-    nlohmann::json* at = &json;
-    while (at->is_structured() && !at->empty() && !one_in(4)) {
-      auto item = at->begin();
-      std::advance(item, static_cast<std::ptrdiff_t>(below(at->size())));
-      at = &*item;
-    }
-    if (at->is_object() && one_in(2)) {
-      (*at)[one_in(2) ? "unknown" : "event"] = pick(odd);
-    } else if (at->is_array() && one_in(2)) {
-      at->push_back(pick(odd));
-    } else {
-      *at = pick(odd);
-    }
-  }
-
- private:
-  std::string list(int depth) {
-    std::string all;
-    for (std::uint64_t n = one_in(20) ? 0 : 1 + below(3); n > 0; --n) all += (all.empty() ? "" : ", ") + text(depth - 1);
-    return all;
-  }
-  const std::vector<std::string> norms_{"l1", "l2", "linf", "l3", ""};
-  std::mt19937_64 words_;
-};
 
 /// Calls what may refuse; anything but a refusal is a failure. True where it answered.
 template <class Call>
@@ -226,6 +141,112 @@ void examine(const Event& event, Source& source, Counts& counts) {
   price(accounting::Participation{}, event, delta_at, epsilon_at, counts);
   price(accounting::PrivacyLoss{.width = 1e-2, .memory = std::size_t{16} << 20}, event, delta_at, epsilon_at, counts);
 }
+
+// ---- events of any structure ----
+
+struct Answer {
+  std::string_view accountant;
+  Enclosure value;
+};
+
+/// What all accountants say to one question; any two answers must overlap.
+class Answers {
+ public:
+  void take(std::string_view accountant, const Enclosure& value) {
+    for (const auto& other : all_) {
+      if (value.lower > other.value.upper || other.value.lower > value.upper) {
+        present().fail(fmt::format("[{}, {}] by {} beside [{}, {}] by {}", value.lower, value.upper, accountant, other.value.lower,
+                                   other.value.upper, other.accountant));
+      }
+    }
+    all_.push_back({accountant, value});
+  }
+  [[nodiscard]] Enclosure together() const {
+    Enclosure all{0, std::numeric_limits<double>::infinity()};
+    for (const auto& answer : all_) all = {std::max(all.lower, answer.value.lower), std::min(all.upper, answer.value.upper)};
+    return all;
+  }
+  [[nodiscard]] bool empty() const { return all_.empty(); }
+
+ private:
+  std::vector<Answer> all_;
+};
+
+template <class Ask>
+void ask_all(bool grid, Counts& counts, Answers& answers, std::string_view question, double most, Ask ask) {
+  const auto one = [&](const auto& accountant) {
+    present().stage(fmt::format("{}: {}", accountant.name, question));
+    counts.answers += answered([&] {
+      const Enclosure found = ask(accountant);
+      check(found, most);
+      answers.take(accountant.name, found);
+    });
+  };
+  one(accounting::ClosedForm{});
+  one(accounting::Zcdp{});
+  one(accounting::Renyi{});
+  one(accounting::Contour{});
+  one(accounting::Participation{});
+  one(accounting::Composition::Optimal{.points = 1 << 10});
+  one(accounting::Composition::Advanced{});
+  one(accounting::Composition::Basic{});
+  if (grid) one(accounting::PrivacyLoss{.width = 1e-2, .memory = std::size_t{16} << 20});
+}
+
+void examine_costs(const Event& event, Source& source, Counts& counts) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const bool grid = source.one_in(2);
+  const Delta delta_at{source.one_in(5) ? source.pick<double>({0, 0.5, 1e-300, 5e-324, 0.999, 1 - 0x1p-53}) : std::exp(-40 * source.unit())};
+  const auto epsilons_at = [&](Delta at, Answers& answers) {
+    ask_all(grid, counts, answers, fmt::format("epsilon at delta {}", at.value()), infinity,
+            [&](const auto& accountant) { return accounting::epsilon(accountant, event, at); });
+    return answers.together();
+  };
+  const auto deltas_at = [&](Epsilon at, Answers& answers) {
+    ask_all(grid, counts, answers, fmt::format("delta at epsilon {}", at.value()), 1,
+            [&](const auto& accountant) { return accounting::delta(accountant, event, at); });
+    return answers.together();
+  };
+  Answers by_delta;
+  const Enclosure epsilon_there = epsilons_at(delta_at, by_delta);
+  if (by_delta.empty()) return;
+  // Delta at the upper end is at most what was asked for, at the lower end at least that.
+  const double end = source.one_in(2) ? epsilon_there.upper : epsilon_there.lower;
+  if (end < infinity) {
+    Answers back;
+    const Enclosure found = deltas_at(Epsilon{end}, back);
+    const bool above = end == epsilon_there.upper && found.lower > delta_at.value();
+    const bool below = end == epsilon_there.lower && end > 0 && end < epsilon_there.upper && found.upper < delta_at.value();
+    if (above || below) present().fail(fmt::format("delta in [{}, {}], where epsilon is in [{}, {}] at delta {},", found.lower, found.upper, epsilon_there.lower, epsilon_there.upper, delta_at.value()));
+  }
+  // A larger delta costs no more.
+  if (const double more = std::min(0.5 + 0.5 * delta_at.value(), delta_at.value() * 8); more > delta_at.value()) {
+    Answers other;
+    const Enclosure found = epsilons_at(Delta{more}, other);
+    if (found.lower > epsilon_there.upper) present().fail(fmt::format("epsilon at least {} where a smaller delta, {}, costs at most {},", found.lower, delta_at.value(), epsilon_there.upper));
+  }
+  const Epsilon epsilon_at{source.one_in(5) ? source.pick<double>({0, 500, 1e300, 1e-300, 1e9}) : std::exp(-6 + 12 * source.unit())};
+  Answers by_epsilon;
+  deltas_at(epsilon_at, by_epsilon);
+  if (!grid || !source.one_in(4)) return;
+  present().stage(fmt::format("best: epsilon at delta {}", delta_at.value()));
+  counts.answers += answered([&] { check(accounting::best_epsilon(event, delta_at, {.width = 1e-2}).value, infinity); });
+}
+
+void once_wild(Source& source, Counts& counts) {
+  static const std::vector<Adjacency> adjacencies{Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
+  const auto adjacency = source.pick(adjacencies);
+  const std::string text = WildEvents{source, adjacency}.event();
+  ++counts.inputs;
+  present().begin(fmt::format("{} ({})", text, name(adjacency)));
+  answered([&] {
+    const Event event = parse_event(text, adjacency);
+    ++counts.events;
+    examine_costs(event, source, counts);
+  });
+}
+
+// ---- texts and JSON ----
 
 void once(Source& source, Counts& counts) {
   static const std::vector<Adjacency> adjacencies{Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
@@ -292,12 +313,24 @@ int main(int argc, char** argv) {
       if (present().seconds() > most_seconds * slower) present().fail("takes too long");
     }
   }};
-  Source source{seed};
-  Counts counts;
+  const auto seconds_since = [](Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  Source texts{seed};
+  Source events{seed + 0x9e3779b97f4a7c15};
+  Counts of_texts;
+  Counts of_events;
+  double on_texts = 0;
   const auto begin = Clock::now();
-  while (std::chrono::duration<double>(Clock::now() - begin).count() < seconds) once(source, counts);
+  for (double now = 0; now < seconds; now = seconds_since(begin)) {
+    if (2 * on_texts > now) {
+      once_wild(events, of_events);
+    } else {
+      once(texts, of_texts);
+      on_texts += seconds_since(begin) - now;
+    }
+  }
   done = true;
   watchdog.join();
-  fmt::print("event_fuzz: {} inputs, {} of them events, {} answers, seed {}\n", counts.inputs, counts.events, counts.answers, seed);
-  return counts.events > 0 && counts.answers > 0 ? 0 : 1;
+  fmt::print("event_fuzz: {} texts, {} of them events, {} answers; {} random events, {} allowed, {} answers; {} s, seed {}\n", of_texts.inputs,
+             of_texts.events, of_texts.answers, of_events.inputs, of_events.events, of_events.answers, seconds, seed);
+  return of_texts.answers > 0 && of_events.answers > 0 ? 0 : 1;
 }
