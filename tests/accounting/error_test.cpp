@@ -59,7 +59,7 @@ TEST(OneLine, LeavesNoControlCharacter) {
 
 TEST(OneLine, LeavesNothingThatATerminalObeys) {
   // The eight-bit form of ESC [, the end of a line as a character, and marks that reverse the direction of writing.
-  EXPECT_EQ(one_line("a\xc2\x9b31mb"), "a 31mb");
+  EXPECT_EQ(one_line("a\xc2\x9b" "31mb"), "a 31mb");
   EXPECT_EQ(one_line("a\xe2\x80\xa8" "b\xe2\x80\xae" "c\xe2\x81\xa6" "d"), "a b c d");
   EXPECT_EQ(one_line("\x1b]0;title\x07"), " ]0;title ");
 }
