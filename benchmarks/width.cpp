@@ -152,7 +152,8 @@ int check(const char* csv_file) {
                  found == kept.end() ? "not kept" : fmt::format("kept as [{:.12g}, {:.12g}]", found->second.first, found->second.second));
     }
   }
-  fmt::print("{}: {} points made again, {}\n", csv_file, compared, good ? "all as kept" : "not all as kept: make it again with scripts/benchmark accounting");
+  fmt::print("{}: {} points made again, {}\n", csv_file, compared,
+             good ? "all as kept" : "not all as kept: make it again with scripts/benchmark accounting");
   return good && compared > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -1,5 +1,5 @@
-// The fixed part of a result page: numbers made in a second or so with replayed noise, kept beside the page as NAME.check.json, and lines that
-// the page must show. Made again, they say whether the page is still what its program makes.
+// The fixed part of a result page: numbers made in a second or so with replayed noise, kept beside the page as NAME.check.json, and lines
+// that the page must show. Made again, they say whether the page is still what its program makes.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,9 @@
 
 namespace surety::experiments {
 
-/// How far a number may be from the kept one, relative to the larger. The noise is replayed exactly and no operation is fused, so on one machine
-/// nothing moves; another mathematical library may move the last digits of a logarithm, and cancellation makes those the tenth digits of a gap.
+/// How far a number may be from the kept one, relative to the larger. The noise is replayed exactly and no operation is fused, so on one
+/// machine nothing moves; another mathematical library (or one that picks other instructions for another processor) may move the last digits
+/// of a logarithm, and cancellation makes those the tenth digits of a gap.
 inline constexpr double tolerance = 1e-6;
 
 class FixedPart {
@@ -36,8 +37,8 @@ class FixedPart {
 /// Reads what `to_json` wrote; shows nothing. \throws Error{invalid_argument} when the text is something else.
 [[nodiscard]] FixedPart from_json(std::string_view text);
 
-/// What is wrong, a line each, none when nothing is: numbers that are not as kept, that are kept and were not made, that were made and are not
-/// kept, and lines that `page` does not show.
+/// What is wrong, a line each, none when nothing is: numbers that are not as kept, that are kept and were not made, that were made and are
+/// not kept, and lines that `page` does not show.
 [[nodiscard]] std::vector<std::string> differences(const FixedPart& kept, const FixedPart& made, std::string_view page);
 
 /// The main program of a page.

@@ -309,7 +309,8 @@ int run(const Plan& plan) {
       "Gaussian noise and 0 for the others; the audited epsilon is the largest over seeds and horizons, at that delta. *tree* is the paper's\n"
       "aggregation (its Algorithms 3 to 5) with exact calibration, *buffered* a factorization in its place; *printed* has the noise of the\n"
       "paper's own formulas. The slope is that of log regret over log T, by least squares; the paper's bound has slope 3/4. Seconds are the\n"
-      "processor's for one run of the longest horizon, calibration, ledger and audit included. Parameters are those of line 1 of Algorithm 1, with losses clipped\n"
+      "processor's for one run of the longest horizon, calibration, ledger and audit included. "
+      "Parameters are those of line 1 of Algorithm 1, with losses clipped\n"
       "to [0, L (D + zeta)]; inside the domain those of `options_inside`. Nothing is tuned on these instances.\n\n",
       plan.seeds);
   table("Simplex, n = 5", simplex, 5, QueryRegion::around, plan);
@@ -321,7 +322,7 @@ int run(const Plan& plan) {
   return 0;
 }
 
-/// At the shortest horizon one run of every method on three domains, of some inside them, and the beginnings of some rows of the first table.
+/// At the shortest horizon one run of every method on three domains, of some inside them, and the beginnings of two rows of the page.
 void make_fixed_part(FixedPart& part) {
   const auto add = [&](std::string_view title, const auto& domain, std::size_t dimension, QueryRegion queries) {
     using D = std::remove_cvref_t<decltype(domain)>;
@@ -350,7 +351,9 @@ int page(std::span<char* const> arguments) {
   Plan plan{.seeds = 5, .log2_horizons = {10, 12, 14, 16, 18}};
   if (arguments.size() > 1) plan.seeds = std::strtoull(arguments[1], nullptr, 10);
   if (arguments.size() > 2) plan.log2_horizons.clear();
-  for (std::size_t i = 2; i < arguments.size(); ++i) plan.log2_horizons.push_back(static_cast<unsigned>(std::strtoul(arguments[i], nullptr, 10)));
+  for (std::size_t i = 2; i < arguments.size(); ++i) {
+    plan.log2_horizons.push_back(static_cast<unsigned>(std::strtoul(arguments[i], nullptr, 10)));
+  }
   if (plan.seeds == 0) throw Error{ErrorCode::invalid_argument, "SEEDS must be at least 1"};
   return run(plan);
 }

@@ -75,7 +75,9 @@ TEST(PageCheck, RefusesANameTwiceAndWhatIsNoNumber) {
   FixedPart made = part();
   EXPECT_THROW(made.add("steps", 1500), Error);
   EXPECT_THROW(made.add("nothing", std::numeric_limits<double>::quiet_NaN()), Error);
-  for (const char* text : {"", "[1]", "{\"a\": \"b\"}", "{\"a\": null}", "{\"a\": 1"}) EXPECT_THROW(static_cast<void>(from_json(text)), Error) << text;
+  for (const char* text : {"", "[1]", "{\"a\": \"b\"}", "{\"a\": null}", "{\"a\": 1"}) {
+    EXPECT_THROW(static_cast<void>(from_json(text)), Error) << text;
+  }
 }
 
 }  // namespace
