@@ -303,6 +303,7 @@ class PartsOf {
         exponents.push_back(std::log(cell.mass) + cell.log_scale + tilt_ * loss);
       }
       if (law.infinite_mass > 0) exponents.push_back(std::log(law.infinite_mass) + tilt_ * bounds.largest + 20);
+      if (exponents.empty()) continue;
       const double top = *std::max_element(exponents.begin(), exponents.end());
       double sum = 0;
       for (const double exponent : exponents) sum += std::exp(exponent - top);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <surety/accounting/checked_cast.h>
+#include <surety/accounting/error.h>
 
 namespace surety::accounting {
 namespace {
@@ -193,7 +194,7 @@ double log_of_largest(const LossCells& law, const Grid& grid) {
 
 TiltedLaw spread(const LossCells& law, const Grid& grid, double shift) {
   TiltedLaw out;
-  if (law.cells.empty()) return out;
+  if (law.cells.empty()) throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
   out.first = law.cells.front().index;
   out.weights.assign(static_cast<std::size_t>(law.cells.back().index - out.first) + 2, 0.0);
   out.base = static_cast<long double>(law.anchor) + static_cast<long double>(law.loss_error);
@@ -220,7 +221,11 @@ TiltedLaw merge(const LossCells& law, const Grid& grid, double shift) { return M
 
 CountedLaw counted(const LossCells& law, const Grid& grid, double shift) {
   CountedLaw out;
-  if (law.cells.empty()) return out;
+  if (law.cells.empty()) {
+    // No outcome is counted.
+    out.hits.weights = out.misses.weights = {0.0};
+    return out;
+  }
   const std::int64_t first = law.cells.front().index;
   const auto size = static_cast<std::size_t>(law.cells.back().index - first) + 1;
   for (auto* one : {&out.hits, &out.misses}) {

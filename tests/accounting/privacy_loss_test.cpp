@@ -321,6 +321,12 @@ TEST(PrivacyLossEpsilon, OfNearlyOneOutcomeIsAnswered) {
   EXPECT_GT(delta.lower, 0.999);
 }
 
+TEST(PrivacyLossEpsilon, WithoutNoiseIsRefused) {
+  for (const auto* text : {"shuffled(4503599627370696, 4503599627370496, repeat(6, gaussian(5e-324)))", "shuffled(10, 2, gaussian(5e-324))"}) {
+    EXPECT_THROW((void)epsilon_of(text, 0.005, 1e-4, Adjacency::zero_out), Error) << text;
+  }
+}
+
 // ---- many different laws ----
 
 /// delta(epsilon) of pure releases of all these epsilons, over all outcomes.
