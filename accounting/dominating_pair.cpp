@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/maximum_profile.h>
 
 namespace surety::accounting {
@@ -600,6 +601,7 @@ bool is_symmetric(const LossLaw& law) {
 }
 
 std::optional<Enclosure> largest_loss(const LossLaw& law) {
+  const StandardFloatingPoint environment;
   if (law.infinite_mass > 0) return std::nullopt;
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
     Enclosure largest{0, 0};
@@ -633,6 +635,7 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
 }
 
 std::optional<double> atom_distance(const LossLaw& law) {
+  const StandardFloatingPoint environment;
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
     for (const auto& one : *maximum->laws) {
       if (const auto distance = atom_distance(one)) return distance;
@@ -661,6 +664,7 @@ std::optional<double> atom_distance(const LossLaw& law) {
 }
 
 LossRange range(const LossLaw& law, const Cut& cut) {
+  const StandardFloatingPoint environment;
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
     LossRange all{infinity, -infinity};
     for (const auto& one : *maximum->laws) {
@@ -684,6 +688,7 @@ LossRange range(const LossLaw& law, const Cut& cut) {
 }
 
 LossCells cells(const LossLaw& law, double step, const Cut& cut) {
+  const StandardFloatingPoint environment;
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) return maximum_cells(*maximum->laws, step, cut);
   LossCells found{{}, 0, step, 0, 0, 0};
   const Mix mix{law.rate};

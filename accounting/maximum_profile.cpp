@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include <surety/accounting/error.h>
+#include <surety/accounting/floating_point.h>
 
 namespace surety::accounting {
 namespace {
@@ -79,6 +80,7 @@ class Curve {
 }  // namespace
 
 LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut& cut) {
+  const StandardFloatingPoint environment;
   std::vector<Curve> curves;
   for (const auto& law : laws) curves.emplace_back(law, step, cut);
   LossCells found{{}, 0, step, 0, 0, 0};

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/floating_point.h>
+
 namespace surety::mechanisms {
 namespace {
 
@@ -53,6 +55,7 @@ std::int64_t BoundedSteps::operator()(double value, std::int64_t replacement) co
 void BoundedSum::add(double value) noexcept { sum_ += steps_(value, std::clamp<std::int64_t>(0, steps_.lowest(), steps_.highest())); }
 
 void BoundedSum::add(std::span<const double> values) noexcept {
+  const accounting::StandardFloatingPoint environment;
   for (const double value : values) add(value);
 }
 
@@ -69,6 +72,7 @@ void BoundedMean::add(double value) noexcept {
 }
 
 void BoundedMean::add(std::span<const double> values) noexcept {
+  const accounting::StandardFloatingPoint environment;
   for (const double value : values) add(value);
 }
 
@@ -88,6 +92,7 @@ std::uint64_t BoundedMean::public_count() const {
 }
 
 double BoundedMean::estimate(double released_sum, double count) const {
+  const accounting::StandardFloatingPoint environment;
   const double mean = centre() + released_sum / std::max(count, 1.0);
   return std::isnan(mean) ? centre() : std::clamp(mean, bounds_.lower(), bounds_.upper());
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::mechanisms {
@@ -55,6 +56,7 @@ struct EventOf {
 }  // namespace
 
 NoiseScale DiscreteGaussian::sigma_for(NoiseScale wanted) {
+  const accounting::StandardFloatingPoint environment;
   const Dyadic dyadic = dyadic_from(wanted);
   return NoiseScale{std::ldexp(static_cast<double>(dyadic.mantissa), dyadic.exponent)};
 }
