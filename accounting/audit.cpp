@@ -4,6 +4,7 @@
 
 #include <surety/accounting/best.h>
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/zcdp.h>
 
 namespace surety::accounting {
@@ -24,17 +25,10 @@ RunAudit audit_run(Run run) {
   return result;
 }
 
-/// zcdp where it has a theorem, since it shares no formula with any accountant that computes curves; else the next best.
-const Opinion* independent_opinion(const Best& best) {
-  for (const auto& opinion : best.opinions) {
-    if (opinion.accountant == Zcdp::name && opinion.value && best.accountant != Zcdp::name) return &opinion;
-  }
-  return second_opinion(best);
-}
-
 }  // namespace
 
 Audit audit(const Ledger& ledger, Delta at) {
+  const StandardFloatingPoint environment;
   Audit result{.adjacency = ledger.adjacency(),
                .unit = ledger.unit(),
                .delta = at,
@@ -57,7 +51,7 @@ Audit audit(const Ledger& ledger, Delta at) {
     const auto best = best_epsilon(*result.event, at);
     result.epsilon_of_fresh_noise = best.value;
     result.accountant = best.accountant;
-    if (const auto* second = independent_opinion(best)) {
+    if (const auto* second = second_opinion(best)) {
       result.independent = *second->value;
       result.independent_accountant = second->accountant;
     }

@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/opinions.h>
 
 namespace surety::accounting {
 namespace {
 
 Best best(const Event& event, const Question& question, const Effort& effort) {
+  const StandardFloatingPoint environment;
   static_assert(static_cast<int>(Asked::contour) + 1 == static_cast<int>(Asked::privacy_loss));
   const auto by_draws = opinion_of(Asked::participation, event, question, effort);
   const GridRequest grid = beside(by_draws);
@@ -23,6 +25,7 @@ Best best(const Event& event, const Question& question, const Effort& effort) {
 
 /// The same bounds, but nobody is asked once they are as narrow as could matter.
 Enclosure quick(const Event& event, const Question& question, const Effort& effort) {
+  const StandardFloatingPoint environment;
   std::vector<Opinion> opinions;
   GridRequest grid;
   for (const Asked accountant : asking_order) {

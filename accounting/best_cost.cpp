@@ -5,6 +5,11 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/floating_point.h>
+#include <surety/accounting/privacy_loss.h>
 
 namespace surety::accounting {
 namespace {
@@ -26,7 +31,7 @@ std::array<Asked, accountants_asked> led_by(Asked leader) {
 }  // namespace
 
 BestCost::BestCost(const Target& target, const Effort& effort)
-    : target_{target}, effort_{.width = effort.width * std::max(1.0, target.epsilon.value())} {}
+    : target_{target}, asked_{effort}, effort_{.width = effort.width * std::max(1.0, target.epsilon.value())} {}
 
 Opinion BestCost::upper_by_grid(const Event& event, const Question& question, double widest) const {
   if (!by_grid_ || !(by_grid_->question == question) || !(by_grid_->event == event)) {
@@ -36,6 +41,7 @@ Opinion BestCost::upper_by_grid(const Event& event, const Question& question, do
 }
 
 Enclosure BestCost::settled(const Event& event, const Question& question, double level, Asked& leader) {
+  const StandardFloatingPoint environment;
   std::vector<Opinion> opinions;
   std::optional<Enclosure> value;
   Asked tightest = leader;
@@ -76,32 +82,30 @@ double BestCost::resolution() const {
   return std::min(effort_.width / target_.epsilon.value(), 1.0) / 16;
 }
 
+Opinion BestCost::reported_by_grid(const Event& event, const Question& question, const Opinion& by_draws) const {
+  const double widest = beside(by_draws).widest;
+  const bool is_quick = target_.epsilon.value() <= 16;
+  const bool is_known = by_grid_ && by_grid_->question == question && by_grid_->event == event;
+  Opinion above{.accountant = PrivacyLoss::name, .value = std::nullopt, .refusal = {}};
+  if (!is_quick || is_known) above = upper_by_grid(event, question, widest);
+  // The lower end by the draws may be about as near as the width asks for.
+  if (!is_quick && above.value && by_draws.value && above.value->upper - by_draws.value->lower <= 4 * effort_.width) return above;
+  auto both = opinion_of(Asked::privacy_loss, event, question, is_quick ? asked_ : effort_, {.widest = widest});
+  if (!both.value) return above.value ? above : both;
+  if (above.value) both.value = Enclosure{both.value->lower, std::min(above.value->upper, both.value->upper)};
+  return both;
+}
+
 Best BestCost::report(const Event& event) const {
+  const StandardFloatingPoint environment;
   const Question question{target_.delta};
-  const auto by_draws = opinion_of(Asked::participation, event, question, effort_);
+  const auto by_draws = opinion_of(Asked::participation, event, question, asked_);
   std::vector<Opinion> opinions;
   for (std::size_t i = 0; i < accountants_asked; ++i) {
     const auto accountant = static_cast<Asked>(i);
-    if (accountant == Asked::participation) {
-      opinions.push_back(by_draws);
-      continue;
-    }
-    if (accountant == Asked::privacy_loss) {
-      auto above = upper_by_grid(event, question, beside(by_draws).widest);
-      // The lower end by the draws may be about as near as the width asks for.
-      const bool is_near = above.value && by_draws.value && above.value->upper - by_draws.value->lower <= 4 * effort_.width;
-      if (!is_near) {
-        const auto both = opinion_of(accountant, event, question, effort_);
-        if (both.value && above.value) {
-          above.value = Enclosure{both.value->lower, std::min(above.value->upper, both.value->upper)};
-        } else if (both.value) {
-          above = both;
-        }
-      }
-      opinions.push_back(std::move(above));
-      continue;
-    }
-    opinions.push_back(opinion_of(accountant, event, question, effort_));
+    opinions.push_back(accountant == Asked::participation  ? by_draws
+                       : accountant == Asked::privacy_loss ? reported_by_grid(event, question, by_draws)
+                                                           : opinion_of(accountant, event, question, asked_));
   }
   return best_of(event, std::move(opinions));
 }

@@ -15,7 +15,7 @@ namespace surety::accounting {
 
 class BestCost {
  public:
-  /// Grids aim at effort.width in epsilon, relative where the target's epsilon is above 1.
+  /// Searches aim at effort.width in epsilon, relative where the target's epsilon is above 1.
   explicit BestCost(const Target& target, const Effort& effort = {});
 
   /// Enclosures of delta(at) and epsilon(at). At the target's own numbers they are as narrow as the side asks for, and never wider than what
@@ -29,16 +29,19 @@ class BestCost {
   /// For `solve`; refers to this object.
   [[nodiscard]] CostFunctions functions();
 
-  /// What everybody says of epsilon at the target's delta, as best_epsilon. An upper end that `epsilon` found before counts as well.
+  /// What everybody says of epsilon at the target's delta, as best_epsilon; above epsilon = 16 grids aim at the search's width here, too. An
+  /// upper end that `epsilon` found last counts as well.
   [[nodiscard]] Best report(const Event& event) const;
 
  private:
   /// The upper end by privacy-loss; the last one is kept.
   [[nodiscard]] Opinion upper_by_grid(const Event& event, const Question& question, double widest) const;
+  [[nodiscard]] Opinion reported_by_grid(const Event& event, const Question& question, const Opinion& by_draws) const;
   [[nodiscard]] Enclosure settled(const Event& event, const Question& question, double level, Asked& leader);
 
   Target target_;
-  Effort effort_;
+  Effort asked_;
+  Effort effort_;  ///< of the search
   Asked delta_leader_ = Asked::closed_form;
   Asked epsilon_leader_ = Asked::closed_form;
   bool last_is_wide_ = false;

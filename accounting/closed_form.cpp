@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/checked_cast.h>
+#include <surety/accounting/floating_point.h>
 
 namespace surety::accounting {
 namespace {
@@ -443,6 +444,7 @@ bool is_known_alone(const Event& part) {
 }  // namespace
 
 Interval gaussian_mu_squared(const Event& event, mpfr_prec_t precision) {
+  const StandardFloatingPoint environment;
   if (const auto gaussian = pairwise_multiplier(event)) {
     const Interval multiplier{gaussian->value(), precision};
     return Interval{1, precision} / (multiplier * multiplier);
@@ -460,10 +462,12 @@ Interval gaussian_mu_squared(const Event& event, mpfr_prec_t precision) {
 }
 
 Enclosure delta(const ClosedForm&, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   const auto found = ask_repetition(event, [&](const auto& releases) { return releases.delta(epsilon.value()); });
   return found ? *found : delta_of(gaussian_curve(mu_of(event)), epsilon.value());
 }
 Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
+  const StandardFloatingPoint environment;
   if (const auto found = ask_repetition(event, [&](const auto& releases) { return releases.epsilon(delta.value()); })) return *found;
   const Real mu = mu_of(event);
   static_cast<void>(mu(first_precision));  // refuses other events also where delta = 0 leaves nothing to compute
@@ -471,16 +475,19 @@ Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
 }
 
 Enclosure gaussian_delta(Mu mu, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   if (mu.value() == 0) return {0, 0};
   return delta_of(gaussian_curve(exactly(mu.value())), epsilon.value());
 }
 
 Enclosure gaussian_epsilon(Mu mu, Delta delta) {
+  const StandardFloatingPoint environment;
   if (mu.value() == 0) return {0, 0};
   return gaussian_epsilon_of(exactly(mu.value()), delta.value());
 }
 
 Enclosure largest_mu(Epsilon epsilon, Delta delta) {
+  const StandardFloatingPoint environment;
   if (delta.value() == 0) return {0, 0};
   // delta grows with mu, so "before the root" is where delta is still below the target.
   const auto side = [&](double mu) {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/checked_cast.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::accounting {
@@ -422,16 +423,19 @@ bool is_extreme(std::span<const Promise> promises) { return !(sum_of_epsilons(pr
 }  // namespace
 
 Enclosure epsilon(const Composition::Basic&, std::span<const Promise> promises, Delta delta) {
+  const StandardFloatingPoint environment;
   if (sum_of_deltas(promises).enclosure().upper > delta.value()) return at_most(infinity);
   return at_most(sum_of_epsilons(promises).enclosure().upper);
 }
 
 Enclosure delta(const Composition::Basic&, std::span<const Promise> promises, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   if (sum_of_epsilons(promises).enclosure().upper > epsilon.value()) return at_most(1);
   return at_most(std::min(1.0, sum_of_deltas(promises).enclosure().upper));
 }
 
 Enclosure epsilon(const Composition::Advanced&, std::span<const Promise> promises, Delta delta) {
+  const StandardFloatingPoint environment;
   const auto sums = moments(promises);
   const Interval left = number(delta.value()) - sum_of_deltas(promises);
   if (!sums || left.compare(0) <= 0) return at_most(infinity);
@@ -440,6 +444,7 @@ Enclosure epsilon(const Composition::Advanced&, std::span<const Promise> promise
 }
 
 Enclosure delta(const Composition::Advanced&, std::span<const Promise> promises, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   const auto sums = moments(promises);
   if (!sums) return at_most(1);
   const Interval beyond = number(epsilon.value()) - sums->mean;
@@ -450,6 +455,7 @@ Enclosure delta(const Composition::Advanced&, std::span<const Promise> promises,
 }
 
 Enclosure epsilon(const Composition::Optimal& accountant, std::span<const Promise> promises, Delta delta) {
+  const StandardFloatingPoint environment;
   const auto parts = sorted(promises);
   // 1 - delta = (1 - lost) (1 - target).
   if (mpfr_sgn((number(delta.value()) - parts.lost).upper()) < 0) return {infinity, infinity};
@@ -476,6 +482,7 @@ Enclosure epsilon(const Composition::Optimal& accountant, std::span<const Promis
 }
 
 Enclosure delta(const Composition::Optimal& accountant, std::span<const Promise> promises, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   const auto parts = sorted(promises);
   const auto with = [&](const Interval& divergence) { return clamp(parts.lost + (number(1) - parts.lost) * divergence, 0, 1); };
   if (parts.count_of_epsilon.empty()) return with(zero()).enclosure();
@@ -601,7 +608,10 @@ bool is_its_promises(const Event& event) {
 
 }  // namespace
 
-std::vector<Promise> promises(const Event& event) { return std::visit(PromisesOf{event}, event.node()); }
+std::vector<Promise> promises(const Event& event) {
+  const StandardFloatingPoint environment;
+  return std::visit(PromisesOf{event}, event.node());
+}
 
 Enclosure epsilon(const Composition::Basic& a, const Event& event, Delta at) { return epsilon(a, promises(event), at); }
 Enclosure delta(const Composition::Basic& a, const Event& event, Epsilon at) { return delta(a, promises(event), at); }

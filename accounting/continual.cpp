@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::accounting {
@@ -71,6 +72,7 @@ Event tree_of_step(Count step, Count steps, const Event& node) {
 }
 
 std::vector<NoiseMultiplier> split_over_levels(Mu mu, std::span<const double> weights) {
+  const StandardFloatingPoint environment;
   if (weights.empty()) throw Error{ErrorCode::invalid_argument, "a split over no levels is empty, must have at least one weight"};
   if (mu.value() == 0) throw Error{ErrorCode::invalid_argument, "mu is 0, must be greater than 0: no noise meets it"};
   Interval sum = number(0);
@@ -86,6 +88,7 @@ std::vector<NoiseMultiplier> split_over_levels(Mu mu, std::span<const double> we
 }
 
 NoiseScale tree_noise_scale(Count steps, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   if (epsilon.value() == 0) throw Error{ErrorCode::invalid_argument, "epsilon is 0, must be greater than 0: no noise meets it"};
   return NoiseScale{(number(static_cast<double>(tree_levels(steps).value())) / number(epsilon.value())).enclosure().upper};
 }

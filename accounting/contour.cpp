@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/checked_cast.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/hypotheses.h>
 #include <surety/accounting/interval.h>
 
@@ -1045,14 +1046,17 @@ Enclosure larger(const Enclosure& a, const Enclosure& b) { return {std::max(a.lo
 }  // namespace
 
 Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon, Direction direction) {
+  const StandardFloatingPoint environment;
   return with_event(event, [&](const Loss& loss) { return delta_of(accountant, loss, epsilon.value(), direction); });
 }
 
 Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta, Direction direction) {
+  const StandardFloatingPoint environment;
   return with_event(event, [&](const Loss& loss) { return epsilon_of(accountant, loss, delta.value(), direction); });
 }
 
 Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   return with_event(event, [&](const Loss& loss) {
     const auto remove = delta_of(accountant, loss, epsilon.value(), Direction::remove);
     if (loss.parts.empty()) return remove;
@@ -1067,6 +1071,7 @@ Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon) 
 }
 
 Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta) {
+  const StandardFloatingPoint environment;
   return with_event(event, [&](const Loss& loss) {
     const auto remove = epsilon_of(accountant, loss, delta.value(), Direction::remove);
     if (loss.parts.empty() || remove.lower == infinity) return remove;
@@ -1080,6 +1085,7 @@ Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta) {
 }
 
 ContourTerms contour_terms(const Event& event, Epsilon epsilon, Direction direction, const ContourShares& shares) {
+  const StandardFloatingPoint environment;
   return with_event(event, [&](const Loss& loss) {
     Cumulants cumulants{loss, direction, digits_for(loss, finest)};
     const auto line = line_at(cumulants, epsilon.value(), [&](double) { return shares; });

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <surety/accounting/checked_cast.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/maximum_profile.h>
 
 namespace surety::accounting {
@@ -622,6 +623,7 @@ bool is_symmetric(const LossLaw& law) {
 }
 
 std::optional<Enclosure> largest_loss(const LossLaw& law) {
+  const StandardFloatingPoint environment;
   if (law.infinite_mass > 0) return std::nullopt;
   if (law.mixing == Mixing::revealed) return largest_loss(base_pair(law));
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
@@ -656,6 +658,7 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
 }
 
 std::optional<double> atom_distance(const LossLaw& law) {
+  const StandardFloatingPoint environment;
   if (law.mixing == Mixing::revealed) {
     // Loss 0 is one more atom, halfway between two that mirror each other.
     const auto distance = atom_distance(base_pair(law));
@@ -689,6 +692,7 @@ std::optional<double> atom_distance(const LossLaw& law) {
 }
 
 LossRange range(const LossLaw& law, const Cut& cut) {
+  const StandardFloatingPoint environment;
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
     LossRange all{infinity, -infinity};
     for (const auto& one : *maximum->laws) {
@@ -716,6 +720,7 @@ LossRange range(const LossLaw& law, const Cut& cut) {
 }
 
 LossCells cells(const LossLaw& law, double step, const Cut& cut) {
+  const StandardFloatingPoint environment;
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) return maximum_cells(*maximum->laws, step, cut);
   LossCells found{{}, 0, step, 0, 0, 0};
   const Mix mix{law.rate};

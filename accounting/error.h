@@ -2,6 +2,12 @@
 // that names the value and the constraint it breaks.
 #pragma once
 
+// Every header includes this one. Infinities and NaNs are refused by comparisons, which a compiler that is told that there are none leaves
+// out: a promise of epsilon = infinity would pass. The library itself keeps its own environment (accounting/floating_point.h).
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error Surety refuses numbers that are not finite: compile without -ffinite-math-only, which -ffast-math and -Ofast imply
+#endif
+
 #include <stdexcept>
 #include <string>
 

@@ -13,6 +13,7 @@
 
 #include <surety/accounting/checked_cast.h>
 #include <surety/accounting/event.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/json.h>
 
 namespace surety {
@@ -504,6 +505,7 @@ class JsonWriter : public FieldWriter {
 std::string describe(const Event& event) { return TextWriter::write(event); }
 
 Event parse_event(std::string_view text, Adjacency adjacency, const std::map<std::string, double>& values) {
+  const accounting::StandardFloatingPoint environment;
   try {
     return TextReader{text, adjacency, values}.parse();
   } catch (const Error& error) {
@@ -532,6 +534,7 @@ nlohmann::json to_json(const Event& event) {
 }
 
 Event event_from_json(std::string_view text) {
+  const accounting::StandardFloatingPoint environment;
   // Each level of an event is at most three levels of JSON.
   const auto json = accounting::parse_strict_json(text, 3 * Event::max_depth + 3, "event");
   accounting::require_fields(json, {"version", "adjacency", "event"}, "event");

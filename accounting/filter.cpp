@@ -1,6 +1,7 @@
 #include <surety/accounting/filter.h>
 
 #include <algorithm>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include <surety/accounting/calibrate.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/composition.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/zcdp.h>
 
 namespace surety::accounting {
@@ -54,6 +56,17 @@ struct HasRule {
   [[nodiscard]] bool pure() const { return concentrated() || kind == FilterKind::basic; }
 };
 
+/// The kinds of filter that have a rule for `leaf`, for a message.
+std::string others_for(const Event& leaf, Delta delta) {
+  std::string kinds;
+  for (const auto kind : {FilterKind::zcdp, FilterKind::gaussian, FilterKind::basic}) {
+    if (delta.value() == 0 && kind != FilterKind::basic) continue;
+    if (std::visit(HasRule{kind}, leaf.node())) kinds += fmt::format("{}{}", kinds.empty() ? "" : " and ", name(kind));
+  }
+  if (kinds.empty()) return "no other kind is, so a ledger with this budget cannot hold it";
+  return fmt::format("{} would be: a ledger's filter is chosen when it is made", kinds);
+}
+
 /// What the promises of a release add up to.
 Interval sum_of(const Releases& total, double (*cost)(const Promise&)) {
   Interval sum{0, precision};
@@ -95,7 +108,8 @@ Filter::Filter(const Budget& budget) : budget_{budget} {
   }
   if (budget.target.delta.value() == 0 && budget.filter != FilterKind::basic) {
     throw Error{ErrorCode::invalid_argument,
-                fmt::format("delta of the budget is 0, must be greater than 0 for a filter of kind {}", name(budget.filter))};
+                fmt::format("delta of the budget is 0, must be greater than 0 for a filter of kind {}; --filter basic needs none",
+                            name(budget.filter))};
   }
 }
 
@@ -106,12 +120,14 @@ void Filter::require_rule_for(const Releases& total) const {
   }
   for (const auto& entry : total.entries()) {
     if (!std::visit(HasRule{budget_.filter}, entry.leaf.node())) {
-      throw Error{ErrorCode::unsupported, fmt::format("no filter of kind {} is proved for {}", name(budget_.filter), describe(entry.leaf))};
+      throw Error{ErrorCode::unsupported, fmt::format("no filter of kind {} is proved for {}; {}", name(budget_.filter),
+                                                      describe(entry.leaf), others_for(entry.leaf, budget_.target.delta))};
     }
   }
 }
 
 bool Filter::admits(const Releases& total) const {
+  const StandardFloatingPoint environment;
   require_rule_for(total);
   const auto event = total.event();
   if (!event) return true;
@@ -134,6 +150,7 @@ std::string_view Filter::unit() const {
 }
 
 Enclosure Filter::spent(const Releases& total) const {
+  const StandardFloatingPoint environment;
   require_rule_for(total);
   const auto event = total.event();
   if (!event) return {0.0, 0.0};
@@ -146,11 +163,13 @@ Enclosure Filter::spent(const Releases& total) const {
 }
 
 Enclosure Filter::spent_delta(const Releases& total) const {
+  const StandardFloatingPoint environment;
   require_rule_for(total);
   return budget_.filter == FilterKind::basic ? sum_of_deltas(total).enclosure() : Enclosure{0.0, 0.0};
 }
 
 Enclosure Filter::limit() const {
+  const StandardFloatingPoint environment;
   const auto& target = budget_.target;
   if (budget_.filter == FilterKind::basic) return {target.epsilon.value(), target.epsilon.value()};
   if (budget_.filter == FilterKind::zcdp) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::accounting {
@@ -136,11 +137,13 @@ struct GroupOf {
 }  // namespace
 
 Event group(const Event& event, Count records) {
+  const StandardFloatingPoint environment;
   if (records == Count{1}) return event;
   return std::visit(GroupOf{event, records}, event.node());
 }
 
 Enclosure group_delta(Epsilon epsilon, double delta_of_one, Count records) {
+  const StandardFloatingPoint environment;
   return at_most(chain_delta(epsilon.value(), delta_of_one, static_cast<double>(records.value())));
 }
 

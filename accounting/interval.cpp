@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <surety/accounting/floating_point.h>
+
 namespace surety::accounting {
 namespace {
 
@@ -20,6 +22,8 @@ Interval::Interval(Uninitialised, mpfr_prec_t precision) {
 }
 
 Interval::Interval(double value, mpfr_prec_t precision) : Interval{Uninitialised{}, precision} {
+  // MPFR takes doubles apart by arithmetic, in which a flushed subnormal is 0.
+  const StandardFloatingPoint environment;
   mpfr_set_d(lower_, value, MPFR_RNDD);
   mpfr_set_d(upper_, value, MPFR_RNDU);
 }
@@ -52,7 +56,10 @@ Interval::~Interval() {
   mpfr_clear(upper_);
 }
 
-Enclosure Interval::enclosure() const { return {mpfr_get_d(lower_, MPFR_RNDD), mpfr_get_d(upper_, MPFR_RNDU)}; }
+Enclosure Interval::enclosure() const {
+  const StandardFloatingPoint environment;
+  return {mpfr_get_d(lower_, MPFR_RNDD), mpfr_get_d(upper_, MPFR_RNDU)};
+}
 
 bool Interval::agrees_to(int bits) const {
   if (mpfr_equal_p(lower_, upper_)) return true;
@@ -64,11 +71,13 @@ bool Interval::agrees_to(int bits) const {
 }
 
 int Interval::compare(double value) const {
+  const StandardFloatingPoint environment;
   if (mpfr_cmp_d(upper_, value) <= 0) return -1;
   return mpfr_cmp_d(lower_, value) > 0 ? 1 : 0;
 }
 
 double Interval::approximate_log() const {
+  const StandardFloatingPoint environment;
   Interval middle{Uninitialised{}, 64};
   mpfr_add(middle.upper_, lower_, upper_, MPFR_RNDN);
   mpfr_div_2ui(middle.upper_, middle.upper_, 1, MPFR_RNDN);
@@ -175,6 +184,7 @@ Interval erfc(const Interval& a) {
 }
 
 Interval clamp(const Interval& a, double lowest, double highest) {
+  const StandardFloatingPoint environment;
   Interval result{a};
   if (mpfr_cmp_d(result.lower_, lowest) < 0) mpfr_set_d(result.lower_, lowest, MPFR_RNDD);
   if (mpfr_cmp_d(result.upper_, highest) > 0) mpfr_set_d(result.upper_, highest, MPFR_RNDU);

@@ -6,6 +6,7 @@
 
 #include <surety/accounting/checked_cast.h>
 #include <surety/accounting/error.h>
+#include <surety/accounting/floating_point.h>
 
 namespace surety::accounting {
 namespace {
@@ -80,6 +81,7 @@ class Curve {
 }  // namespace
 
 LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut& cut) {
+  const StandardFloatingPoint environment;
   std::vector<Curve> curves;
   for (const auto& law : laws) curves.emplace_back(law, step, cut);
   LossCells found{{}, 0, step, 0, 0, 0};

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/error.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/hypotheses.h>
 #include <surety/accounting/interval.h>
 #include <surety/accounting/releases.h>
@@ -111,6 +112,7 @@ bool costs_at_most(const Event& a, const Event& b) {
 }  // namespace
 
 std::optional<Enclosure> gaussian_multiplier(const Event& event) {
+  const StandardFloatingPoint environment;
   if (const auto gaussian = pairwise_multiplier(event)) return Enclosure{gaussian->value(), gaussian->value()};
   const auto found = mu_squared(event);
   if (!found) return std::nullopt;
@@ -118,6 +120,7 @@ std::optional<Enclosure> gaussian_multiplier(const Event& event) {
 }
 
 std::vector<Event> undominated(const Event::Parallel& parallel) {
+  const StandardFloatingPoint environment;
   std::vector<Event> waiting{parallel.events.rbegin(), parallel.events.rend()};
   std::vector<Event> different;
   std::set<std::string> seen;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/hypotheses.h>
 #include <surety/accounting/interval.h>
 #include <surety/accounting/releases.h>
@@ -251,11 +252,13 @@ double crossing(const Function& function, double target) {
 }  // namespace
 
 Enclosure delta(const Participation&, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   const Curve curve{event};
   return {curve.lower(epsilon.value()), curve.upper(epsilon.value())};
 }
 
 Enclosure epsilon(const Participation&, const Event& event, Delta delta) {
+  const StandardFloatingPoint environment;
   const Curve curve{event};
   if (delta.value() == 0) return {infinity, infinity};
   // The root of an estimate, moved outward until the bound itself says that it is beyond.

@@ -17,6 +17,7 @@
 #include <surety/accounting/composition.h>
 #include <surety/accounting/convolution.h>
 #include <surety/accounting/dominating_pair.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/hypotheses.h>
 #include <surety/accounting/index_tests.h>
 #include <surety/accounting/parallel_parts.h>
@@ -1597,6 +1598,7 @@ Enclosure largest_among(const std::vector<Event>& parts, Ask ask) {
 }  // namespace
 
 Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   if (const auto parts = lone_parts(event); !parts.empty()) {
     return largest_among(parts, [&](const Event& part) { return delta(accountant, part, epsilon); });
   }
@@ -1604,6 +1606,7 @@ Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsil
 }
 
 GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape) {
+  const StandardFloatingPoint environment;
   Directions directions;
   PartsOf{directions}.visit(event, 1);
   const double span = shape.largest - shape.least;
@@ -1625,6 +1628,7 @@ GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape
 }
 
 Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta) {
+  const StandardFloatingPoint environment;
   if (const auto parts = lone_parts(event); !parts.empty()) {
     return largest_among(parts, [&](const Event& part) { return epsilon(accountant, part, delta); });
   }

@@ -16,6 +16,7 @@
 
 #include <surety/accounting/checked_cast.h>
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/hypotheses.h>
 #include <surety/accounting/interval.h>
 
@@ -851,16 +852,25 @@ auto integer_search(const Moments& moments) {
 }  // namespace
 
 RenyiDivergence renyi_divergence(const Event& event, RenyiOrder order) {
+  const StandardFloatingPoint environment;
   const auto point = curve_of(event)({order.value(), fine});
   return {at_most(point.divergence), point.exact};
 }
 
-RenyiReport explain_epsilon(const Renyi&, const Event& event, Delta delta) { return epsilon_report(event, delta, best_order); }
-RenyiReport explain_delta(const Renyi&, const Event& event, Epsilon epsilon) { return delta_report(event, epsilon, best_order); }
+RenyiReport explain_epsilon(const Renyi&, const Event& event, Delta delta) {
+  const StandardFloatingPoint environment;
+  return epsilon_report(event, delta, best_order);
+}
+RenyiReport explain_delta(const Renyi&, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
+  return delta_report(event, epsilon, best_order);
+}
 RenyiReport explain_epsilon(const Moments& moments, const Event& event, Delta delta) {
+  const StandardFloatingPoint environment;
   return epsilon_report(event, delta, integer_search(moments));
 }
 RenyiReport explain_delta(const Moments& moments, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   return delta_report(event, epsilon, integer_search(moments));
 }
 

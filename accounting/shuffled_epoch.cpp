@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include <surety/accounting/floating_point.h>
+
 namespace surety::accounting {
 namespace {
 
@@ -84,6 +86,7 @@ std::vector<double> thresholds(double mu) {
 }  // namespace
 
 AtomsBase largest_coordinate(double multiplier, std::uint64_t batches) {
+  const StandardFloatingPoint environment;
   const auto count = static_cast<long double>(batches);
   const long double mu = 1 / static_cast<long double>(multiplier);
   AtomsBase found{{}, 0, 0};

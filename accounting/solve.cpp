@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/floating_point.h>
+
 namespace surety {
 namespace {
 
@@ -331,6 +333,7 @@ Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::st
 }
 
 Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter, const CostFunctions& cost) {
+  const accounting::StandardFloatingPoint environment;
   const Search search{event, target, parameter, cost};
   return parameter.whole ? solve_whole(search, parameter) : solve_real(search, parameter);
 }

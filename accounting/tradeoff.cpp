@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::accounting {
@@ -190,6 +191,7 @@ Cells cells_of(const PrivacyCurve& curve, Epsilon last, int cells) {
 }  // namespace
 
 Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha) {
+  const StandardFloatingPoint environment;
   const Interval false_alarms = number(alpha.value());
   // t < 0 are the mirrored lines e^t (1 - delta(-t) - alpha): together one concave function of e^t.
   const auto g = [&](double t) {
@@ -205,6 +207,7 @@ Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha) {
 }
 
 Enclosure delta_of_tradeoff(const TradeoffCurve& curve, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   const Interval odds = exp(number(epsilon.value()));
   const auto h = [&](double t) {
     const double alpha = std::exp(t);
@@ -222,14 +225,17 @@ Enclosure delta_of_tradeoff(const TradeoffCurve& curve, Epsilon epsilon) {
 }
 
 Enclosure gaussian_tradeoff(Mu mu, Probability alpha) {
+  const StandardFloatingPoint environment;
   return clamp(normal_cdf(-normal_quantile(alpha.value()) - number(mu.value())), 0, 1).enclosure();
 }
 
 Enclosure gaussian_mu(Probability alpha, Probability beta) {
+  const StandardFloatingPoint environment;
   return positive_part(-normal_quantile(alpha.value()) - normal_quantile(beta.value())).enclosure();
 }
 
 Enclosure least_mu_above(const PrivacyCurve& curve, Epsilon last, int count) {
+  const StandardFloatingPoint environment;
   const auto [epsilons, deltas] = cells_of(curve, last, count);
   double lower = 0;
   double upper = 0;
@@ -242,6 +248,7 @@ Enclosure least_mu_above(const PrivacyCurve& curve, Epsilon last, int count) {
 }
 
 Enclosure largest_mu_below(const PrivacyCurve& curve, Epsilon last, int count) {
+  const StandardFloatingPoint environment;
   const auto [epsilons, deltas] = cells_of(curve, last, count);
   double lower = infinity;
   double upper = infinity;

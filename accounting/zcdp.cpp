@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/floating_point.h>
 
 namespace surety::accounting {
 namespace {
@@ -81,9 +82,13 @@ struct RhoOf {
 
 }  // namespace
 
-Interval zcdp_rho(const Event& event, mpfr_prec_t bits) { return std::visit(RhoOf{event, bits}, event.node()); }
+Interval zcdp_rho(const Event& event, mpfr_prec_t bits) {
+  const StandardFloatingPoint environment;
+  return std::visit(RhoOf{event, bits}, event.node());
+}
 
 Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
   const Interval rho = zcdp_rho(event, precision);
   const double rho_near = rho.enclosure().upper;
   if (rho_near == 0) return at_most(0);
@@ -102,6 +107,7 @@ Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
 }
 
 Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
+  const StandardFloatingPoint environment;
   const Interval rho = zcdp_rho(event, precision);  // refuses other events also where delta = 0 leaves nothing to compute
   const double rho_near = rho.enclosure().upper;
   if (rho_near == 0) return at_most(0);

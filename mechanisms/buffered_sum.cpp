@@ -9,6 +9,7 @@
 
 #include <surety/accounting/checked_cast.h>
 #include <surety/accounting/error.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/interval.h>
 #include <surety/mechanisms/buffered_parameters.h>
 
@@ -54,6 +55,7 @@ Interval squared_norm(const std::vector<Interval>& weights, const std::vector<do
 }  // namespace
 
 std::vector<BufferTerm> buffer_terms(Count steps, Buffers buffers) {
+  const accounting::StandardFloatingPoint environment;
   const int wanted = std::max(smallest_log2_steps, static_cast<int>(std::bit_width(steps.value() - 1)));
   if (wanted > largest_log2_steps) {
     throw Error{ErrorCode::invalid_argument,

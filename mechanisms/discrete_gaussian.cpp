@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/checked_cast.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::mechanisms {
@@ -56,6 +57,7 @@ struct EventOf {
 }  // namespace
 
 NoiseScale DiscreteGaussian::sigma_for(NoiseScale wanted) {
+  const accounting::StandardFloatingPoint environment;
   const Dyadic dyadic = dyadic_from(wanted);
   return NoiseScale{std::ldexp(static_cast<double>(dyadic.mantissa), dyadic.exponent)};
 }

@@ -10,6 +10,7 @@
 #include <surety/accounting/checked_cast.h>
 #include <surety/accounting/continual.h>
 #include <surety/accounting/error.h>
+#include <surety/accounting/floating_point.h>
 
 namespace surety::mechanisms {
 namespace {
@@ -148,6 +149,7 @@ std::string_view name(Factorization factorization) {
 }
 
 Event continual_event(Factorization factorization, Count steps, NoiseMultiplier multiplier, Adjacency adjacency) {
+  const accounting::StandardFloatingPoint environment;
   const Event release = surety::gaussian(multiplier, adjacency);
   return is_tree(factorization) ? accounting::tree(steps, release) : release;
 }
@@ -167,6 +169,7 @@ Grid continual_grid(Factorization factorization, Count steps, L2Sensitivity sens
 }
 
 PrefixError prefix_error(Factorization factorization, Count steps, Buffers buffers) {
+  const accounting::StandardFloatingPoint environment;
   switch (factorization) {
     case Factorization::tree:
     case Factorization::streaming_tree: return tree_error(steps, estimate_of(factorization));
@@ -192,6 +195,7 @@ Event GaussianContinualSum::event() const {
 }
 
 GaussianContinualSum::Sum GaussianContinualSum::make(const Options& options) {
+  const accounting::StandardFloatingPoint environment;
   if (is_tree(options.factorization)) {
     const Gaussian node{
         {.multiplier = options.multiplier, .sensitivity = options.sensitivity, .grid = options.grid, .adjacency = options.adjacency}};

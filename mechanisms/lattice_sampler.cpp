@@ -9,6 +9,7 @@
 
 #include <surety/accounting/checked_cast.h>
 #include <surety/accounting/error.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::mechanisms {
@@ -152,6 +153,7 @@ struct LatticeSampler::Law {
 
 struct LatticeSampler::Tables {
   explicit Tables(Law&& of) : law{std::move(of)} {
+    const accounting::StandardFloatingPoint environment;
     const double scale = law.approximate_scale();
     is_wide = scale > (law.is_gaussian() && law.is_rounded() ? narrow_limit_of_erfc : narrow_limit);
     if (is_wide) {
@@ -675,10 +677,13 @@ void LatticeSampler::decode(const std::uint64_t* words, std::span<std::int64_t> 
   samples = samples.first(std::min(samples.size(), block));
   const auto loop = !tables.is_wide ? decode_narrow : tables.has_second_word ? decode_wide<true> : decode_wide<false>;
   const std::size_t count = loop(tables, words, samples, undecided.data());
+  if (count == 0) return;
+  const accounting::StandardFloatingPoint environment;
   for (std::size_t i = 0; i < count; ++i) samples[undecided[i]] = tables.settle<true>(words + words_per_sample_ * undecided[i], next);
 }
 
 std::int64_t LatticeSampler::decode_by_definition(const std::uint64_t* words, const NextWord& next) const {
+  const accounting::StandardFloatingPoint environment;
   return tables_->settle<false>(words, next);
 }
 

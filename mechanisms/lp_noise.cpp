@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/floating_point.h>
+
 namespace surety::mechanisms {
 namespace {
 
@@ -328,7 +330,10 @@ RoundedVector::RoundedVector(const Law& law) : law_{law} {
     throw Error{ErrorCode::invalid_argument, fmt::format("noise scale is {} grid steps, must be at most 2^56", scale())};
 }
 
-std::vector<std::int64_t> RoundedVector::draw(const NextWord& next_word) const { return LazyVector{law_, next_word}.rounded(); }
+std::vector<std::int64_t> RoundedVector::draw(const NextWord& next_word) const {
+  const accounting::StandardFloatingPoint environment;
+  return LazyVector{law_, next_word}.rounded();
+}
 
 KNorm::KNorm(Options options) : options_{options}, noise_{law_of(options_)} {}
 

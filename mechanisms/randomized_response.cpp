@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/floating_point.h>
+
 namespace surety::mechanisms {
 namespace {
 
@@ -46,6 +48,7 @@ RandomizedResponse::RandomizedResponse(Ratio truth, Count categories, Adjacency 
       event_{surety::release(Event::RandomizedResponse{with_more_loss(truth, categories), categories}, adjacency)} {}
 
 Probability RandomizedResponse::truth_for(Epsilon epsilon, Count categories) {
+  const accounting::StandardFloatingPoint environment;
   const auto k = static_cast<double>(categories.value());
   if (k < 2) throw Error{ErrorCode::invalid_argument, "categories is 1, must be at least 2"};
   const Interval exact = point(1) / (point(1) + point(k - 1) * exp(-point(epsilon.value())));

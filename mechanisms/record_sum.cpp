@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/checked_cast.h>
+#include <surety/accounting/floating_point.h>
 
 namespace surety::mechanisms {
 
@@ -61,6 +62,7 @@ SURETY_VECTORIZED void add_to(double* target, const double* terms, std::size_t s
 }  // namespace
 
 double l2_norm(std::span<const double> values) {
+  const accounting::StandardFloatingPoint environment;
   double sum = 0;
   for (const double value : values) sum += value * value;
   // Within these bounds no square overflowed, and those that underflowed are too small to matter.
@@ -97,6 +99,7 @@ RecordSum::RecordSum(Options options)
 }
 
 void RecordSum::add_scaled(double factor, std::span<const double> row, double norm) {
+  const accounting::StandardFloatingPoint environment;
   require_same_size("a record", row.size(), sum_.size());
   place_clipped(factor, row, norm);
   count_record();
@@ -117,6 +120,7 @@ bool RecordSum::place(double scale, std::span<const double> values) {
 }
 
 void RecordSum::place_clipped(double factor, std::span<const double> values, double norm) {
+  const accounting::StandardFloatingPoint environment;
   if (steps_.size() < values.size() + width) steps_.resize(values.size() + width);
   const double clip = clip_factor(factor, norm);
   // A record without a finite norm may hold an infinite factor, and 0 times that is not 0.
@@ -136,6 +140,7 @@ void RecordSum::flush() {
 }
 
 void RecordSum::merge(const RecordSum& other) {
+  const accounting::StandardFloatingPoint environment;
   if (!(other.options_ == options_)) throw Error{ErrorCode::invalid_argument, "only sums of records of the same options can be merged"};
   for (std::size_t i = 0; i < sum_.size(); ++i) sum_[i] += other.sum_[i] + static_cast<std::int64_t>(other.recent_[i]);
 }
@@ -151,6 +156,7 @@ GridVector RecordSum::sum() const {
 }
 
 std::vector<double> RecordSum::reals() const {
+  const accounting::StandardFloatingPoint environment;
   std::vector<double> result(sum_.size());
   const double step = options_.grid.step();
   for (std::size_t i = 0; i < sum_.size(); ++i) {

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/floating_point.h>
+
 namespace surety::mechanisms {
 namespace {
 
@@ -102,6 +104,7 @@ Event ReportNoisyMax::event() const {
 }
 
 std::size_t ReportNoisyMax::choose(std::span<const double> scores, const NextWord& next_word) const {
+  const accounting::StandardFloatingPoint environment;
   require_candidates(scores.size(), options_.candidates);
   const RelativeScores relative{scores, options_};
   std::vector<std::uint64_t> words(scores.size());
@@ -121,6 +124,7 @@ std::size_t ReportNoisyMax::choose(std::span<const double> scores, const NextWor
 }
 
 std::size_t PermuteAndFlip::choose(std::span<const double> scores, const NextWord& next_word) const {
+  const accounting::StandardFloatingPoint environment;
   require_candidates(scores.size(), options_.candidates);
   const RelativeScores relative{scores, options_};
   std::vector<std::size_t> order(scores.size());

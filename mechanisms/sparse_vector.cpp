@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/floating_point.h>
+
 namespace surety::mechanisms {
 
 using accounting::Interval;
@@ -31,6 +33,7 @@ bool AboveThreshold::answer(double query, double threshold, const NextWord& next
 }
 
 bool AboveThreshold::is_above(double query, double threshold, const NextWord& next_word) {
+  const accounting::StandardFloatingPoint environment;
   if (!threshold_noise_) threshold_noise_.emplace(next_word);
   LazyUniform query_noise{next_word};
   // In units of b_T: above when distance + factor N >= M.

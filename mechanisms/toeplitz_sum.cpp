@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/error.h>
+#include <surety/accounting/floating_point.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::mechanisms {
@@ -41,6 +42,7 @@ Sum dot(const A* a, const B* b, std::size_t size) {
 }  // namespace
 
 std::vector<std::uint32_t> SquareRootCoefficients::fixed(Count count) {
+  const accounting::StandardFloatingPoint environment;
   std::vector<std::uint32_t> result;
   result.reserve(count.value());
   double coefficient = 1;

@@ -153,7 +153,9 @@ TEST(BasicFilter, RefusesByNameWhatPromisesNoEpsilon) {
       FAIL() << text;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::unsupported);
-      EXPECT_EQ(std::string{error.what()}, std::string{"no filter of kind basic is proved for "} + text);
+      const std::string message = error.what();
+      EXPECT_EQ(message.rfind(std::string{"no filter of kind basic is proved for "} + text + "; ", 0), 0U) << message;
+      EXPECT_NE(message.find("zcdp"), std::string::npos) << message;
     }
   }
 }

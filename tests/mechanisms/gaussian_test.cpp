@@ -8,9 +8,11 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
+#include <reference/foreign_floating_point.h>
 #include <surety/accounting/error.h>
 #include <surety/mechanisms/record_sum.h>
 
@@ -44,6 +46,31 @@ bool is_product_rounded_up(double sigma, double multiplier, double sensitivity) 
   const bool result = mpfr_cmp_d(product, sigma) <= 0 && mpfr_cmp_d(product, std::nextafter(sigma, 0)) > 0;
   mpfr_clear(product);
   return result;
+}
+
+TEST(Gaussian, ReleasesTheSameInEveryFloatingPointEnvironment) {
+  const Grid grid{-30};
+  std::vector<std::vector<double>> records;
+  for (int i = 1; i < 200; ++i) records.push_back({1.0 / i, std::exp(-i / 50.0), 1e-310 * i});
+  std::vector<double> reals;
+  for (int i = 0; i < 2000; ++i) reals.push_back(std::ldexp(i % 7 + 0.5, -30) + i / 3.0);
+  // The steps of a sum of clipped records with noise, and of rounded reals with noise.
+  const auto made = [&] {
+    const Gaussian mechanism{
+        {.multiplier = NoiseMultiplier{0.31}, .sensitivity = L2Sensitivity{0.7}, .grid = grid, .adjacency = Adjacency::replace_one}};
+    RecordSum sum{{.clip = ClippingNorm{0.7}, .grid = grid, .dimension = 3}};
+    for (const auto& record : records) sum.add(record);
+    ReplayBits bits{7};
+    auto all = reals;
+    mechanism.round_and_release_in_place(std::span{all}, bits);
+    for (const double value : mechanism.release(sum.sum(), bits)) all.push_back(value);
+    for (const double value : to_reals(round_to_nearest(reals, grid))) all.push_back(value);
+    return all;
+  };
+  const auto expected = made();
+  for (const auto& environment : reference::foreign_environments()) {
+    EXPECT_EQ(reference::in(environment, made), expected) << environment.name;
+  }
 }
 
 TEST(Gaussian, KnowsItsEvent) { EXPECT_EQ(example().event(), gaussian(NoiseMultiplier{1.7}, Adjacency::replace_one)); }
