@@ -21,18 +21,6 @@ double parse_double(std::string_view text, std::string_view option) {
   return value;
 }
 
-std::vector<std::string> split_at_commas(std::string_view text) {
-  std::vector<std::string> values{""};
-  for (const char c : text) {
-    if (c == ',') {
-      values.emplace_back();
-    } else {
-      values.back() += c;
-    }
-  }
-  return values;
-}
-
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code ignored;
   return std::filesystem::equivalent(a, b, ignored) ||

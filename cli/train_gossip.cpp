@@ -132,35 +132,39 @@ FeatureMap features_of(const TrainOptions& options, const Source& source) {
 }
 
 template <class O>
-Dataset read_encoded(const TrainOptions& options, const Source& source, const FeatureMap& features, const O& objective,
-                     std::size_t records) {
-  const auto found = read(options, source);
+ReadRecords read_encoded(const TrainOptions& options, const Source& source, const FeatureMap& features, const O& objective,
+                         std::size_t records) {
+  auto found = read(options, source, objective);
   if (!(found.features == features))
     throw Error{ErrorCode::bad_data, fmt::format("{}: has other columns than other learners' files", options.data)};
   if (found.data.size() != records) {
     throw Error{ErrorCode::bad_data,
                 fmt::format("{}: has {} records, must have the {} that follow from --records", options.data, found.data.size(), records)};
   }
-  try {
-    return encode_labels(objective, found.data);
-  } catch (const Error& error) {
-    throw Error{error.code(), fmt::format("{}: {}", options.data, error.what())};
-  }
+  return found;
 }
 
-/// The records of this rank's learners: of one file every rank reads all and keeps its own; a learner's own file is opened by its rank
+/// The records of this rank's learners, and how many of all that were read are records of zeros: private.
+struct Parts {
+  std::vector<Dataset> of_learners;
+  std::uint64_t damaged = 0;
+};
+
+/// Of one file every rank reads all and keeps its own; a learner's own file is opened by its rank
 /// alone.
 template <class O>
-std::vector<Dataset> read_parts(const TrainOptions& options, const Source& source, const FeatureMap& features, const O& objective,
-                                const GossipOptions& settings, LearnerRange local) {
+Parts read_parts(const TrainOptions& options, const Source& source, const FeatureMap& features, const O& objective,
+                 const GossipOptions& settings, LearnerRange local) {
   if (!has_file_for_each(options)) {
-    return deal_records(read_encoded(options, source, features, objective, static_cast<std::size_t>(settings.records.value())),
-                        settings.learners, local);
+    const auto found = read_encoded(options, source, features, objective, static_cast<std::size_t>(settings.records.value()));
+    return {.of_learners = deal_records(found.data, settings.learners, local), .damaged = found.damaged};
   }
-  std::vector<Dataset> parts;
+  Parts parts;
   for (std::size_t learner = local.first; learner < local.last; ++learner) {
-    parts.push_back(read_encoded(of_learner(options, learner), source, features, objective,
-                                 records_of_learner(settings.records, settings.learners, learner)));
+    auto found = read_encoded(of_learner(options, learner), source, features, objective,
+                              records_of_learner(settings.records, settings.learners, learner));
+    parts.of_learners.push_back(std::move(found.data));
+    parts.damaged += found.damaged;
   }
   return parts;
 }
@@ -220,6 +224,7 @@ struct Report {
   std::uint64_t run;
   std::uint64_t rounds;
   std::size_t ranks;
+  std::uint64_t damaged;  ///< among the records that the first process read: private
 };
 
 void print_report(const TrainOptions& options, const Report& report) {
@@ -242,7 +247,8 @@ void print_report(const TrainOptions& options, const Report& report) {
            {"run", report.run},
            {"model", options.model},
            {"not_private", options.run.replay_seed.has_value()},
-           {"records", *options.records}});
+           {"records", *options.records},
+           {"damaged_records_not_private", report.damaged}});
     return;
   }
   const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
@@ -256,6 +262,7 @@ void print_report(const TrainOptions& options, const Report& report) {
   line("epsilon", fmt::format("in {} at delta = {}", text(report.noise.epsilon), options.run.delta));
   line("ledger", fmt::format("{}, run {}", options.run.ledger, report.run));
   line("model", options.model);
+  if (report.damaged > 0) line("damaged", describe_damage(report.damaged));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
 }
 
@@ -302,7 +309,7 @@ int train_learners(const TrainOptions& options, const O& objective, Team& team) 
     const auto parts = read_parts(options, source, features, objective, settings, local);
     team.report_ready(described(options, settings, features, noise));
     team.await_go();
-    static_cast<void>(train(RankExchange{team, mixing.learners()}, ChargedByFirstNode{}, parts));
+    static_cast<void>(train(RankExchange{team, mixing.learners()}, ChargedByFirstNode{}, parts.of_learners));
     return exit_code::fine;
   }
 
@@ -321,8 +328,8 @@ int train_learners(const TrainOptions& options, const O& objective, Team& team) 
   ModelFile model_file{options.model, features};
   auto reservation = options.run.reserve(planned);
   team.go();
-  auto weights = team.size() == 1 ? train(InProcessExchange{mixing.learners()}, reservation, parts)
-                                  : train(RankExchange{team, mixing.learners()}, reservation, parts);
+  auto weights = team.size() == 1 ? train(InProcessExchange{mixing.learners()}, reservation, parts.of_learners)
+                                  : train(RankExchange{team, mixing.learners()}, reservation, parts.of_learners);
   model_file.commit({.loss = std::string{O::name},
                      .label = source.label,
                      .features = features,
@@ -330,7 +337,8 @@ int train_learners(const TrainOptions& options, const O& objective, Team& team) 
                      .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value()}});
   reservation.settle(accounting::Stopping::data_independent);
   print_report(options,
-               {.noise = noise, .run = reservation.id().value, .rounds = settings.passes.value() * shape.rounds, .ranks = team.size()});
+               {.noise = noise, .run = reservation.id().value, .rounds = settings.passes.value() * shape.rounds, .ranks = team.size(),
+                .damaged = parts.damaged});
   return exit_code::fine;
 }
 
