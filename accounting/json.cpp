@@ -49,7 +49,7 @@ void require_fields(const nlohmann::json& object, std::span<const std::string_vi
 }
 
 nlohmann::json json_number(double value) {
-  if (std::isinf(value) && value > 0) return "infinity";
+  if (std::isinf(value)) return value > 0 ? "infinity" : "-infinity";
   return value;
 }
 

@@ -19,7 +19,7 @@ inline void require_fields(const nlohmann::json& object, std::initializer_list<s
   require_fields(object, std::span{names.begin(), names.size()}, what);
 }
 
-/// A number for JSON, where infinity has no spelling of its own: finite values as they are, infinity as the string "infinity".
+/// A number for JSON, where infinity has no spelling of its own: finite values as they are, others as the string "infinity" or "-infinity".
 [[nodiscard]] nlohmann::json json_number(double value);
 
 }  // namespace surety::accounting

@@ -11,6 +11,7 @@
 #include <surety/optimizers/model.h>
 
 #include "command.h"
+#include "data_options.h"
 #include "files.h"
 #include "output.h"
 
@@ -20,15 +21,18 @@ namespace {
 struct PredictOptions {
   std::string model;
   std::string data;
+  DataOptions reading;
   bool json = false;
 };
 
 int predict(const PredictOptions& options) {
   require_separate({.inputs = {{"the model", options.model}, {"the data file", options.data}}});
-  const auto model = optimizers::read_model(options.model);
+  const auto limits = options.reading.limits();
+  const auto model = optimizers::read_model(options.model, limits.model_bytes);
   const bool is_csv = std::holds_alternative<optimizers::NamedColumns>(model.features.inputs);
   const auto data =
-      is_csv ? optimizers::read_csv(options.data, model.features, std::nullopt) : optimizers::read_libsvm(options.data, model.features);
+      is_csv ? optimizers::read_csv(options.data, model.features, std::nullopt, limits)
+             : optimizers::read_libsvm(options.data, model.features, limits);
   const auto predictions = optimizers::predict(model, data);
   if (options.json) {
     print({{"model", options.model},
@@ -49,8 +53,10 @@ void add_predict(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<PredictOptions>();
   command.add_option("model", options->model, "A model that 'surety train' wrote")->required();
   command.add_option("data", options->data, "A file with the same columns as the training data; the label may be missing")->required();
+  options->reading.add_limits_to(command);
   command.add_flag("--json", options->json, "Print one JSON object");
   command.footer(
+      "What is said of a record is said of that record alone, so nothing of the file is kept private: errors show the row and the cell.\n"
       "One number per line: the probability of the label +1 for logistic loss, the value for squared loss, and for hinge losses a score "
       "whose sign is the class.\n"
       "Example:\n"

@@ -23,18 +23,6 @@ double parse_double(std::string_view text, std::string_view option) {
   return value;
 }
 
-std::vector<std::string> split_at_commas(std::string_view text) {
-  std::vector<std::string> values{""};
-  for (const char c : text) {
-    if (c == ',') {
-      values.emplace_back();
-    } else {
-      values.back() += c;
-    }
-  }
-  return values;
-}
-
 void PrivateRunOptions::add_promise_to(CLI::App& group, bool delta_is_required) {
   group.add_option("--epsilon", epsilon, "The promise's epsilon")->required()->check(number());
   group.add_option("--delta", delta, delta_is_required ? "The promise's delta" : "The promise's delta; default: 0")

@@ -1,4 +1,4 @@
-// What the commands share that charge a ledger: their promise, where it is written, their random bits, and texts with several values.
+// What the commands share that charge a ledger: their promise, where it is written, and their random bits.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -23,8 +23,6 @@ namespace surety::cli {
 
 /// The number that is all of `text`. \throws Error{invalid_argument} naming the option.
 [[nodiscard]] double parse_double(std::string_view text, std::string_view option);
-/// What stands between the commas of `text`: one text more than there are commas.
-[[nodiscard]] std::vector<std::string> split_at_commas(std::string_view text);
 
 /// The options by which a command promises and charges.
 struct PrivateRunOptions {

@@ -14,11 +14,13 @@
 
 #include <surety/accounting/best.h>
 #include <surety/accounting/best_cost.h>
+#include <surety/accounting/json.h>
 #include <surety/accounting/solve.h>
 #include <surety/optimizers/statistics.h>
 #include <surety/optimizers/text_reader.h>
 
 #include "command.h"
+#include "data_options.h"
 #include "files.h"
 #include "output.h"
 #include "private_run.h"
@@ -37,6 +39,7 @@ struct ReleaseOptions {
   std::optional<std::uint64_t> bins;
   std::optional<std::string> categories;
 
+  DataOptions reading;
   PrivateRunOptions run;
   std::string noise = "best";
   double confidence = 0.95;
@@ -55,9 +58,8 @@ std::pair<std::string, std::string> parse_query(const std::string& text) {
 }
 
 Bounds parse_bounds(const std::string& text) {
-  const auto ends = split_at_commas(text);
-  if (ends.size() != 2) throw usage(fmt::format("--bounds is '{}', must be lower,upper", one_line(text)));
-  return {parse_double(ends[0], "--bounds"), parse_double(ends[1], "--bounds")};
+  const auto [lower, upper] = parse_ends(text, "--bounds");
+  return {lower, upper};
 }
 
 LabelRule parse_condition(const std::string& text) {
@@ -101,7 +103,7 @@ Statistic parse_statistic(const ReleaseOptions& options) {
   } else if (is_histogram && options.categories) {
     refuse_option(options.bounds.has_value(), "--bounds beside --categories");
     refuse_option(options.bins.has_value(), "--bins beside --categories");
-    statistic.of = HistogramOf{column, Categories{split_at_commas(*options.categories)}};
+    statistic.of = HistogramOf{column, Categories{parse_values(*options.categories, "--categories")}};
   } else if (is_histogram) {
     if (!options.bins) throw usage("--bins or --categories is missing: the cells of a histogram are public");
     statistic.of = HistogramOf{column, Bins{bounds(), *options.bins}};
@@ -208,6 +210,7 @@ void print_report(const ReleaseOptions& options, const Report& report) {
 void print_json(const ReleaseOptions& options, const Report& report) {
   const auto& sum = report.chosen.sum;
   const auto number = [&](double value) -> nlohmann::json {
+    if (std::isinf(value)) return accounting::json_number(value);
     if (sum.counts()) return static_cast<std::int64_t>(value);
     return value;
   };
@@ -258,7 +261,7 @@ int release(const ReleaseOptions& options) {
   RunBits bits{options.run.replay_seed};
   const double reach = chosen.sum.reach(chosen.noise, options.confidence);
 
-  const auto records = read_statistic(options.data, chosen.sum);
+  const auto records = read_statistic(options.data, chosen.sum, options.reading.policy());
   auto reservation = options.run.reserve(planned);
 
   // From here on nothing depends on data but the values.
@@ -284,10 +287,13 @@ void add_release(CLI::App& app, Action& chosen) {
   query->add_option("--bins", options->bins, "Histogram: this many cells of equal width between the bounds")
       ->check(whole_number(2, Statistic::most_bins));
   query->add_option("--categories", options->categories,
-                    "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell");
+                    "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks "
+                    "around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'");
   query->add_option("--confidence", options->confidence, "Of the interval that holds the statistic of the clamped records")
       ->check(number())
       ->capture_default_str();
+  options->reading.add_form_to(*query);
+  options->reading.add_limits_to(*query);
 
   const auto privacy = command.add_option_group("Privacy");
   options->run.add_promise_to(*privacy, false);
@@ -303,6 +309,8 @@ void add_release(CLI::App& app, Action& chosen) {
       "Under replace-one a record moves a sum by upper - lower, and where it may cease to meet --where by the larger magnitude of the\n"
       "bounds, too; under add-or-remove-one and zero-out, whose records come and go, by that magnitude alone.\n"
       "The interval is about the noise: it knows nothing of sampling, nor of numbers beyond the bounds.\n"
+      "Every line end outside quotes ends a record. A cell that is missing or no number counts as 0, clamped to --bounds, is in no cell\n"
+      "of a histogram and meets no --where, by which it can be left out; so does every cell of a record with a wrong number of them.\n"
       "Examples:\n"
       "  surety release examples/data/randhie.csv --query 'mean(mdvis)' --bounds 0,20 --epsilon 0.5 --ledger run.db\n"
       "  surety release examples/data/randhie.csv --query 'count()' --where 'mdvis>0' --epsilon 0.5 --ledger run.db\n"

@@ -82,6 +82,7 @@ void require_fitting_options(const TrainOptions& options) {
            {"--factorization", options.factorization.has_value(), {"online-frank-wolfe", "online-to-batch", "private-ftrl"}},
            {"--learner", options.learner.has_value(), {"online-to-batch"}},
            {"--noise", options.noise.has_value(), {"svrg", "svrg++", "online-frank-wolfe", "polyhedral-frank-wolfe", gossip_name}},
+           {"--form-is-public", options.reading.form_is_public, with(on_files, {"noisy-sgd", "noisy-frank-wolfe", gossip_name})},
            {"--every", options.every.has_value(), {streaming.begin(), streaming.end()}}}) {
     if (given && std::find(algorithms.begin(), algorithms.end(), options.algorithm) == algorithms.end()) {
       throw usage(fmt::format("{} is for {}, not for {}", option, fmt::join(algorithms, ", "), options.algorithm));
@@ -129,13 +130,21 @@ void add_train(CLI::App& app, Action& chosen) {
       ->add_option("--bounds", options->bounds,
                    "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [0, 1]; may be repeated")
       ->allow_extra_args(false);
-  input->add_option("--categories", options->categories, "CSV: column=text,text,...: one feature for each text; may be repeated")
+  input
+      ->add_option("--categories", options->categories,
+                   "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with "
+                   "a comma stands in quotes")
       ->allow_extra_args(false);
   input->add_option("--features", options->features, "LIBSVM: the number of features")->check(whole_number(1, max_features));
-  input->add_option("--held-out", options->held_out, "The share of records kept for scores, by a public pseudo-random split")
+  input
+      ->add_option("--held-out", options->held_out,
+                   "The share of records kept for scores, by a public pseudo-random split; under add-or-remove-one equal records stay "
+                   "together, so scores are then of another mix of classes")
       ->check(number())
       ->default_str("0.2");
   input->add_option("--split-seed", options->split_seed, "The seed of that split")->check(whole_number())->default_str("0");
+  options->reading.add_form_to(*input);
+  options->reading.add_limits_to(*input);
 
   const auto problem = command.add_option_group("Problem and algorithm");
   problem->add_option("--loss", options->loss, "logistic, squared, smoothed-hinge or hinge; streams: logistic or squared")
@@ -261,10 +270,10 @@ void add_train(CLI::App& app, Action& chosen) {
       ->check(whole_number(1, max_count));
   command.add_flag("--json", options->json, "Print one JSON object");
   command.footer(
-      "Streams read one record at a time, from a file or from standard input (-), and stop at the end or after --steps records; a line "
-      "that is\n"
-      "no record counts as a record of zeros. Rows are scaled to unit l2 norm together with a constant 1; a column without bounds enters "
-      "as asinh(x).\n"
+      "Every line end ends a record, in CSV those outside quotes. One with a missing or damaged cell in a column that is used, or with a\n"
+      "label that the loss does not know, counts as a record of zeros, in files and in streams. Streams read one record at a time, from a\n"
+      "file or from standard input (-), and stop at the end or after --steps records. Rows are scaled to unit l2 norm together with a\n"
+      "constant 1; a column without bounds enters as asinh(x).\n"
       "Choosing options by looking at private results spends budget that no ledger sees: the defaults are public.\n"
       "Examples:\n"
       "  surety train examples/data/randhie.csv --label 'mdvis>0' --epsilon 1 --delta 1e-5 --ledger run.db --model model.json\n"

@@ -66,8 +66,18 @@ struct Setting {
 
 nlohmann::json number_or_null(double value) { return std::isnan(value) ? nlohmann::json{} : nlohmann::json(value); }
 
-/// Scores on the held-out part: {"log_loss": {"model": ..., "constant": ...}, ...}; empty when nothing is held out.
-nlohmann::json held_out_scores(const Model& model, const Dataset& held_out) {
+/// Every row but those of damaged records has the constant in it.
+Dataset without_records_of_zeros(const Dataset& data) {
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (data.row(i).norm > 0) kept.push_back(i);
+  }
+  return data.subset(kept);
+}
+
+/// Scores on the held-out part but its damaged records: {"log_loss": {"model": ..., "constant": ...}, ...}; empty when nothing is held out.
+nlohmann::json held_out_scores(const Model& model, const Dataset& all_held_out) {
+  const Dataset held_out = without_records_of_zeros(all_held_out);
   if (held_out.empty()) return nlohmann::json::object();
   const auto values = scores(model, held_out);
   if (model.loss == SquaredLoss::name) {
@@ -88,8 +98,10 @@ nlohmann::json held_out_scores(const Model& model, const Dataset& held_out) {
 struct Report {
   std::string extent;
   accounting::RunId run;
+  bool is_count_public;  ///< of records, and so of those in each part
   std::size_t training_records;
   std::size_t held_out_records;
+  std::uint64_t damaged;  ///< private
   nlohmann::json scores;
 };
 
@@ -104,8 +116,10 @@ void print_report(const TrainOptions& options, const Noise& noise, const Report&
   if (noise.sigma) line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", *noise.sigma));
   line("ledger", options.run.ledger_and(report.run));
   line("model", shown(options.model));
+  if (report.damaged > 0) line("damaged", describe_damage(report.damaged));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
-  if (report.scores.empty()) {
+  // Whether a private number of records left any for scores is as private as the scores.
+  if (options.held_out == 0 || (report.is_count_public && report.held_out_records == 0)) {
     line("held out", "nothing");
     return;
   }
@@ -134,9 +148,11 @@ void print_json(const TrainOptions& options, const Noise& noise, const Report& r
                         {"sigma", noise.sigma ? nlohmann::json(*noise.sigma) : nlohmann::json{}},
                         {"model", options.model},
                         {"not_private", options.run.replay_seed.has_value()},
-                        {"training_records", report.training_records},
-                        {"held_out_records", report.held_out_records},
+                        {"damaged_records_not_private", report.damaged},
                         {"held_out_scores_not_private", report.scores}};
+  const std::string label = report.is_count_public ? "" : "_not_private";
+  object["training_records" + label] = report.training_records;
+  object["held_out_records" + label] = report.held_out_records;
   object.update(options.run.charge_json(report.run));
   print(object);
 }
@@ -145,16 +161,6 @@ SplitOptions split_options(const TrainOptions& options, Adjacency adjacency) {
   const double held_out = options.held_out.value_or(0.2);
   if (!(held_out >= 0 && held_out < 1)) throw usage(fmt::format("--held-out is {}, must be at least 0 and less than 1", held_out));
   return {.adjacency = adjacency, .held_out_fraction = held_out, .seed = options.split_seed.value_or(0)};
-}
-
-/// \throws Error{bad_data} naming the file, row and label that the objective does not know.
-template <class O>
-Dataset encode(const O& objective, const Dataset& data, const TrainOptions& options) {
-  try {
-    return encode_labels(objective, data);
-  } catch (const Error& error) {
-    throw Error{error.code(), fmt::format("{}: {}", one_line(options.data), error.what())};
-  }
 }
 
 /// Parameters, budget and entropy fail here, before private data are read: `calibrated() -> Noise`. What can only be refused when the
@@ -175,14 +181,15 @@ int train(const TrainOptions& options, const O& objective, const Setting& settin
   options.run.check(planned);
   RunBits bits{options.run.replay_seed};
 
-  auto [data, features] = read(options, source);
+  const auto [data, features, damaged] = read(options, source, objective);
+  const bool is_count_public = target.adjacency != Adjacency::add_or_remove_one;
   // Under add-or-remove-one the number of records is private, and what was said of it is a guess.
-  if (setting.records && target.adjacency != Adjacency::add_or_remove_one && data.size() != *setting.records) {
+  if (setting.records && is_count_public && data.size() != *setting.records) {
     throw Error{ErrorCode::bad_data,
                 fmt::format("{}: has {} records, must have the {} of --records", one_line(options.data), data.size(), *setting.records)};
   }
-  const auto parts = split(encode(objective, data, options), how);
-  if (parts.training.empty() && target.adjacency != Adjacency::add_or_remove_one) {
+  const auto parts = split(data, how);
+  if (parts.training.empty() && is_count_public) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", one_line(options.data))};
   }
   if (check) check(parts.training, noise);
@@ -200,8 +207,10 @@ int train(const TrainOptions& options, const O& objective, const Setting& settin
 
   const Report report{.extent = setting.extent,
                       .run = reservation.id(),
+                      .is_count_public = is_count_public,
                       .training_records = parts.training.size(),
                       .held_out_records = parts.held_out.size(),
+                      .damaged = damaged,
                       .scores = held_out_scores(model, parts.held_out)};
   return report_and_settle(reservation, options.run.ledger,
                            [&] { options.json ? print_json(options, noise, report) : print_report(options, noise, report); });
@@ -559,7 +568,9 @@ int by_output_perturbation(const TrainOptions& options, const O& objective, cons
         return output_perturbation(data, objective, noisy, releaser);
       },
       [&](const Dataset& data, const Noise&) {
-        static_cast<void>(minimizer_sensitivity(objective, settings, settings.public_count.value_or(Count{data.size()}), data.features()));
+        // A private number of records may be 0, which is no Count.
+        const Count count = settings.public_count ? *settings.public_count : Count{data.size()};
+        static_cast<void>(minimizer_sensitivity(objective, settings, count, data.features()));
       });
 }
 

@@ -119,9 +119,9 @@ FeatureMap features_of(const TrainOptions& options, const Source& source) {
 }
 
 template <class O>
-Dataset read_encoded(const TrainOptions& options, const Source& source, const FeatureMap& features, const O& objective,
-                     std::size_t records) {
-  const auto found = read(options, source);
+ReadRecords read_encoded(const TrainOptions& options, const Source& source, const FeatureMap& features, const O& objective,
+                         std::size_t records) {
+  auto found = read(options, source, objective);
   if (!(found.features == features))
     throw Error{ErrorCode::bad_data, fmt::format("{}: has other columns than other learners' files", one_line(options.data))};
   if (found.data.size() != records) {
@@ -129,26 +129,30 @@ Dataset read_encoded(const TrainOptions& options, const Source& source, const Fe
                 fmt::format("{}: has {} records, must have the {} that follow from --records", one_line(options.data), found.data.size(),
                             records)};
   }
-  try {
-    return encode_labels(objective, found.data);
-  } catch (const Error& error) {
-    throw Error{error.code(), fmt::format("{}: {}", one_line(options.data), error.what())};
-  }
+  return found;
 }
 
-/// The records of this rank's learners: of one file every rank reads all and keeps its own; a learner's own file is opened by its rank
+/// The records of this rank's learners, and how many of all that were read are records of zeros: private.
+struct Parts {
+  std::vector<Dataset> of_learners;
+  std::uint64_t damaged = 0;
+};
+
+/// Of one file every rank reads all and keeps its own; a learner's own file is opened by its rank
 /// alone.
 template <class O>
-std::vector<Dataset> read_parts(const TrainOptions& options, const Source& source, const FeatureMap& features, const O& objective,
-                                const GossipOptions& settings, LearnerRange local) {
+Parts read_parts(const TrainOptions& options, const Source& source, const FeatureMap& features, const O& objective,
+                 const GossipOptions& settings, LearnerRange local) {
   if (!has_file_for_each(options)) {
-    return deal_records(read_encoded(options, source, features, objective, static_cast<std::size_t>(settings.records.value())),
-                        settings.learners, local);
+    const auto found = read_encoded(options, source, features, objective, static_cast<std::size_t>(settings.records.value()));
+    return {.of_learners = deal_records(found.data, settings.learners, local), .damaged = found.damaged};
   }
-  std::vector<Dataset> parts;
+  Parts parts;
   for (std::size_t learner = local.first; learner < local.last; ++learner) {
-    parts.push_back(read_encoded(of_learner(options, learner), source, features, objective,
-                                 records_of_learner(settings.records, settings.learners, learner)));
+    auto found = read_encoded(of_learner(options, learner), source, features, objective,
+                              records_of_learner(settings.records, settings.learners, learner));
+    parts.of_learners.push_back(std::move(found.data));
+    parts.damaged += found.damaged;
   }
   return parts;
 }
@@ -207,6 +211,7 @@ struct Report {
   accounting::RunId run;
   std::uint64_t rounds;
   std::size_t ranks;
+  std::uint64_t damaged;  ///< among the records that the first process read: private
 };
 
 void print_report(const TrainOptions& options, const Report& report) {
@@ -227,7 +232,8 @@ void print_report(const TrainOptions& options, const Report& report) {
                           {"processes", report.ranks},
                           {"model", options.model},
                           {"not_private", options.run.replay_seed.has_value()},
-                          {"records", *options.records}};
+                          {"records", *options.records},
+                          {"damaged_records_not_private", report.damaged}};
     object.update(options.run.charge_json(report.run));
     print(object);
     return;
@@ -244,6 +250,7 @@ void print_report(const TrainOptions& options, const Report& report) {
   line("epsilon", fmt::format("in {} at delta = {}", text(report.noise.epsilon), options.run.delta));
   line("ledger", options.run.ledger_and(report.run));
   line("model", shown(options.model));
+  if (report.damaged > 0) line("damaged", describe_damage(report.damaged));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
 }
 
@@ -290,7 +297,7 @@ int train_learners(const TrainOptions& options, const O& objective, Team& team) 
     const auto parts = read_parts(options, source, features, objective, settings, local);
     team.report_ready(described(options, settings, features, noise));
     team.await_go();
-    static_cast<void>(train(RankExchange{team, mixing.learners()}, ChargedByFirstNode{}, parts));
+    static_cast<void>(train(RankExchange{team, mixing.learners()}, ChargedByFirstNode{}, parts.of_learners));
     return exit_code::fine;
   }
 
@@ -307,15 +314,19 @@ int train_learners(const TrainOptions& options, const O& objective, Team& team) 
   ModelFile model_file{options.model, features, source.label};
   auto reservation = options.run.reserve(planned);
   team.go();
-  auto weights = team.size() == 1 ? train(InProcessExchange{mixing.learners()}, reservation, parts)
-                                  : train(RankExchange{team, mixing.learners()}, reservation, parts);
+  auto weights = team.size() == 1 ? train(InProcessExchange{mixing.learners()}, reservation, parts.of_learners)
+                                  : train(RankExchange{team, mixing.learners()}, reservation, parts.of_learners);
   model_file.commit({.loss = std::string{O::name},
                      .label = source.label,
                      .features = features,
                      .weights = std::move(weights),
                      .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value()}});
   return report_and_settle(reservation, options.run.ledger, [&] {
-    print_report(options, {.noise = noise, .run = reservation.id(), .rounds = settings.passes.value() * shape.rounds, .ranks = team.size()});
+    print_report(options, {.noise = noise,
+                           .run = reservation.id(),
+                           .rounds = settings.passes.value() * shape.rounds,
+                           .ranks = team.size(),
+                           .damaged = parts.damaged});
   });
 }
 

@@ -20,7 +20,7 @@ namespace {
 std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view option) {
   const auto equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) throw usage(fmt::format("{} is '{}', must be column=value,value,...", option, one_line(text)));
-  return {text.substr(0, equals), split_at_commas(text.substr(equals + 1))};
+  return {text.substr(0, equals), parse_values(text.substr(equals + 1), option)};
 }
 
 CsvOptions csv_options(const TrainOptions& options) {
@@ -65,24 +65,33 @@ Source source_of(const TrainOptions& options) {
     throw usage("--label, --drop, --bounds and --categories are for CSV files, a LIBSVM file has its own labels and no columns");
   }
   if (!options.features) throw usage("--features is missing: the largest index that occurs is private, so say how many features there are");
+  if (const auto most = options.reading.limits().features; *options.features > most) {
+    throw usage(fmt::format("--features is {}, must be at most {} unless --no-limits is given", *options.features, most));
+  }
   return {std::nullopt, SparseFeatures{*options.features}};
-}
-
-CsvData read(const TrainOptions& options, const Source& source) {
-  if (const auto* csv = std::get_if<CsvOptions>(&source.inputs)) return read_csv(options.data, *source.label, *csv);
-  FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
-  auto data = read_libsvm(options.data, features);
-  return {std::move(data), std::move(features)};
 }
 
 OpenStream open_stream(const TrainOptions& options, const Source& source) {
   if (const auto* csv = std::get_if<CsvOptions>(&source.inputs)) {
-    CsvReader reader{options.data, Lines::each_a_record};
+    CsvReader reader{options.data, options.reading.policy()};
     FeatureMap features = csv_features(reader, *source.label, *csv);
     return {RecordStream{CsvRecords{std::move(reader), features, source.label}}, features};
   }
   const FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
-  return {RecordStream{LibsvmRecords{options.data, features, Lines::each_a_record}}, features};
+  return {RecordStream{LibsvmRecords{options.data, features, options.reading.policy()}}, features};
+}
+
+std::uint64_t most_numbers(const TrainOptions& options) {
+  if (options.run.target().adjacency == Adjacency::add_or_remove_one) return DataLimits::none().numbers;
+  return options.reading.limits().numbers;
+}
+
+void refuse_no_records(const TrainOptions& options) {
+  throw Error{ErrorCode::bad_data, fmt::format("{}: has no records, must have at least one", one_line(options.data))};
+}
+
+std::string describe_damage(std::uint64_t damaged) {
+  return fmt::format("{} records were damaged and counted as zeros (a number computed on private data: do not publish it)", damaged);
 }
 
 std::string data_of_learner(const TrainOptions& options, std::uint64_t learner) {

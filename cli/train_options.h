@@ -16,6 +16,7 @@
 #include <surety/optimizers/loss.h>
 #include <surety/optimizers/record_stream.h>
 
+#include "data_options.h"
 #include "private_run.h"
 
 namespace surety::cli {
@@ -28,6 +29,7 @@ struct TrainOptions {
   std::vector<std::string> bounds;
   std::vector<std::string> categories;
   std::optional<std::uint32_t> features;
+  DataOptions reading;
   std::optional<double> held_out;
   std::optional<std::uint64_t> split_seed;
 
@@ -107,15 +109,37 @@ struct Source {
 };
 [[nodiscard]] Source source_of(const TrainOptions& options);
 
-/// All records. \throws Error{bad_data}.
-[[nodiscard]] optimizers::CsvData read(const TrainOptions& options, const Source& source);
-
 /// Records one at a time, and the map that makes their features. Reads the header alone. \throws Error{bad_data}.
 struct OpenStream {
   optimizers::RecordStream records;
   optimizers::FeatureMap features;
 };
 [[nodiscard]] OpenStream open_stream(const TrainOptions& options, const Source& source);
+
+/// All records, with labels as `objective` wants them.
+struct ReadRecords {
+  optimizers::Dataset data;
+  optimizers::FeatureMap features;
+  std::uint64_t damaged = 0;  ///< of them are records of zeros: private
+};
+
+/// How many numbers a data set may hold: not limited where the number of records is private.
+[[nodiscard]] std::uint64_t most_numbers(const TrainOptions& options);
+/// \throws Error{bad_data} for a file without records where their number is public, always.
+[[noreturn]] void refuse_no_records(const TrainOptions& options);
+
+/// \throws Error{bad_data} for what is wrong with the file, or with a record where its form is public, and where the number of records is
+///         public for a file without any.
+template <class O>
+[[nodiscard]] ReadRecords read(const TrainOptions& options, const Source& source, const O& objective) {
+  auto [records, features] = open_stream(options, source);
+  auto data = read_all(records, objective, features.features(), most_numbers(options));
+  if (data.empty() && options.run.target().adjacency != Adjacency::add_or_remove_one) refuse_no_records(options);
+  return {.data = std::move(data), .features = std::move(features), .damaged = records.damaged()};
+}
+
+/// "2 records were damaged and ...", for what is printed of private data.
+[[nodiscard]] std::string describe_damage(std::uint64_t damaged);
 
 /// `require_separate` for the files of a training run: the data, or those of every learner, a graph, the ledger and the model.
 void require_distinct_files(const TrainOptions& options);

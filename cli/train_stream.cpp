@@ -108,10 +108,7 @@ void print_report(const TrainOptions& options, const Noise& noise, accounting::R
   line("epsilon", fmt::format("in {} at delta = {}", text(noise.epsilon), options.run.delta));
   line("ledger", options.run.ledger_and(run));
   line("model", shown(options.model));
-  if (outcome.damaged > 0) {
-    line("damaged", fmt::format("{} lines were no records and counted as zeros (a number computed on private data: do not publish it)",
-                                outcome.damaged));
-  }
+  if (outcome.damaged > 0) line("damaged", describe_damage(outcome.damaged));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
 }
 
@@ -124,11 +121,11 @@ int train(const TrainOptions& options, const O&, const Noise& noise, Open open, 
   const auto source = source_of(options);
   RunBits bits{options.run.replay_seed};
 
-  auto [records, features] = open(source);
+  auto what_was_read = open(source);
+  const FeatureMap& features = what_was_read.features;
   ModelFile model_file{options.model, features, source.label};
   auto reservation = options.run.reserve(planned);
   const Count count{features.features()};
-  auto& what_was_read = records;  // a binding itself cannot be captured
   Outcome outcome = bits.with([&](auto& source_of_bits) { return run(what_was_read, count, reservation, source_of_bits); });
   model_file.commit(
       {.loss = std::string{O::name},
@@ -142,7 +139,10 @@ int train(const TrainOptions& options, const O&, const Noise& noise, Open open, 
 template <class O, class Run>
 int train_on_records(const TrainOptions& options, const O& objective, const Noise& noise, Run run) {
   return train(
-      options, objective, noise, [&](const Source& source) { return open_stream(options, source); }, run);
+      options, objective, noise, [&](const Source& source) { return open_stream(options, source); },
+      [&](OpenStream& stream, Count features, accounting::Reservation& reservation, auto& bits) {
+        return run(stream.records, features, reservation, bits);
+      });
 }
 
 /// On all records of a file, with their labels encoded. `check(records)` refuses what does not suit their public number before anything is
@@ -152,12 +152,7 @@ int train_on_data(const TrainOptions& options, const O& objective, const Noise& 
   return train(
       options, objective, noise,
       [&](const Source& source) {
-        auto read_data = read(options, source);
-        try {
-          read_data.data = encode_labels(objective, read_data.data);
-        } catch (const Error& error) {
-          throw Error{error.code(), fmt::format("{}: {}", one_line(options.data), error.what())};
-        }
+        auto read_data = read(options, source, objective);
         if (options.records && read_data.data.size() != *options.records) {
           throw Error{ErrorCode::bad_data, fmt::format("{}: has {} records, must have the {} of --records", one_line(options.data),
                                                        read_data.data.size(), *options.records)};
@@ -165,8 +160,9 @@ int train_on_data(const TrainOptions& options, const O& objective, const Noise& 
         check(read_data.data.size());
         return read_data;
       },
-      [&](const Dataset& data, Count, accounting::Reservation& reservation, auto& bits) {
-        return Outcome{.weights = run(data, reservation, bits), .records = data.size()};
+      [&](const ReadRecords& read_data, Count, accounting::Reservation& reservation, auto& bits) {
+        return Outcome{
+            .weights = run(read_data.data, reservation, bits), .records = read_data.data.size(), .damaged = read_data.damaged};
       });
 }
 

@@ -1,9 +1,10 @@
-// CSV files as data sets: RFC 4180 with a header line, read strictly. Line ends are LF or CRLF, cells may be quoted ("" inside
-// quotes is one quote), a UTF-8 byte order mark and empty lines at the end are ignored, gzip is recognised. Numbers are decimal
-// with a point, whatever the locale, and may have spaces around them.
+// CSV files as data sets: RFC 4180 with a header line. Line ends are LF or CRLF, cells may be quoted ("" inside quotes is one quote),
+// a UTF-8 byte order mark is ignored, gzip is recognised. Numbers are decimal with a point, whatever the locale, and may have spaces
+// around them. What a record is, and what becomes of one that is damaged, is said in data_policy.h.
 //
-// What does not fit is Error{bad_data} with the file, the row (1 is the first after the header), the line and the column. The
-// columns and what becomes of them are public (features.h); reading looks at one row at a time.
+// What does not fit is Error{bad_data} with the file: in the header always, in a record where the form of the file is public, then with
+// the row (1 is the first after the header), its first line and the column. The columns and what becomes of them are public
+// (features.h); reading looks at one row at a time.
 #pragma once
 
 #include <cstddef>
@@ -12,50 +13,56 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include <surety/optimizers/data_policy.h>
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/features.h>
-#include <surety/optimizers/text_reader.h>
+#include <surety/optimizers/record_splitter.h>
 
 namespace surety::optimizers {
 
 /// The rows of a CSV file, one at a time, each as long as the header.
 class CsvReader {
  public:
-  /// Reads the header. \throws Error{bad_data} for an empty file, or a column name that is empty or appears twice.
-  explicit CsvReader(const std::filesystem::path& path, Lines lines = Lines::free);
+  /// Reads the header.
+  /// \throws Error{bad_data} for an empty file, a header beyond the limits, or a column name that is empty or appears twice.
+  CsvReader(const std::filesystem::path& path, const DataPolicy& policy);
 
   [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
 
-  /// Reads the next row into `cells`; false at the end of the file.
-  /// \throws Error{bad_data} for a ragged row, a misplaced or unclosed quote, or a stray carriage return.
+  /// Reads the next row into `cells`; false at the end of the file. Where the form is private, all cells of a damaged record are empty.
+  /// \throws Error{bad_data} where the form is public for a ragged row, a misplaced or unclosed quote, a stray carriage return, a zero
+  ///         byte or a row that is too long; always when the file itself cannot be read on.
   [[nodiscard]] bool next(std::vector<std::string>& cells);
-
-  /// Goes on at the next line, after a row that was refused; at once when that row was read to its end.
-  void skip_line();
-  [[nodiscard]] bool is_broken() const noexcept { return text_.is_broken(); }
+  /// The row that was read last was a damaged record.
+  [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
 
   /// The position of a column in the header. \throws Error{bad_data} listing the header's names when there is none.
   [[nodiscard]] std::size_t position(const std::string& column) const;
 
-  /// The number in column `position` of the row that was read last.
-  /// \throws Error{bad_data} with its row and column, followed by `advice` when the cell is a text.
-  [[nodiscard]] double number(const std::vector<std::string>& cells, std::size_t position, std::string_view advice = {}) const;
+  /// The number in column `position` of the row that was read last; nothing when it is damaged.
+  /// \throws Error{bad_data} in place of nothing where the form is public: with its row and column, followed by `advice` when the cell is a
+  ///         text.
+  [[nodiscard]] std::optional<double> number(const std::vector<std::string>& cells, std::size_t position,
+                                             std::string_view advice = {}) const;
 
   /// \throws Error{bad_data} "<file>: row <row> (line <line>)<reason>", or the header in place of the row, always.
   [[noreturn]] void refuse(const std::string& reason) const;
+  [[nodiscard]] RecordForm form() const noexcept { return policy_.form; }
 
  private:
-  [[nodiscard]] bool read_record(std::vector<std::string>& cells);
-  void read_cell(std::string& cell);
+  /// Cuts the record in hand. Returns what is wrong with it, as a message of a public form; empty when nothing is.
+  std::string cut(std::size_t cells, std::size_t most_bytes, std::vector<std::string>& result);
 
-  TextReader text_;
-  Lines lines_;
+  DataPolicy policy_;
+  RecordSplitter records_;
   std::vector<std::string> header_;
+  std::unordered_map<std::string, std::size_t> positions_;
+  std::string record_;
   std::size_t row_ = 0;
-  std::size_t line_ = 1;
-  bool at_line_start_ = true;
+  bool is_damaged_ = false;
 };
 
 /// What the user says about the columns. Every name must be a column of the file.
@@ -86,26 +93,35 @@ class CsvRecords {
   /// Error{bad_data} for a missing column.
   CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label);
 
-  /// Reads the next record: its dense row, and its label when there is a rule for it (otherwise 0); false at the end of the file.
-  /// \throws Error{bad_data} for a row that is no record. `skip_line` then goes on behind it.
+  /// Reads the next record: its dense row, and its label when there is a rule for it (otherwise 0); false at the end of the file. A record
+  /// with a damaged cell in a column that is used has an empty row. \throws Error{bad_data} as CsvReader.
   [[nodiscard]] bool next(std::vector<double>& row, double& label);
-  void skip_line() { reader_.skip_line(); }
-  [[nodiscard]] bool is_broken() const noexcept { return reader_.is_broken(); }
+  /// The record that was read last had a damaged cell in a column that is used.
+  [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
+
+  [[noreturn]] void refuse(const std::string& reason) const { reader_.refuse(reason); }
+  [[nodiscard]] RecordForm form() const noexcept { return reader_.form(); }
 
  private:
+  /// Makes the features and the label of the cells in hand; false when a cell is damaged.
+  bool make(std::vector<double>& row, double& label) const;
+
   FeatureMap features_;
   std::optional<LabelRule> label_;
   CsvReader reader_;
   std::vector<std::size_t> positions_;
   std::size_t label_position_;
   std::vector<std::string> cells_;
+  bool is_damaged_ = false;
 };
 
-/// All rows, dense, with their labels when `label` is given. Columns that the map does not name are not looked at.
-/// \throws Error{bad_data} for a missing column, a cell that is not a finite number where one is needed (a text in a column
-///         without categories, naming both ways out), or a file without rows.
+/// All rows of a file whose form is public, dense, with their labels when `label` is given. Columns that the map does not name are not
+/// looked at.
+/// \throws Error{bad_data} for a missing column, a damaged record, a cell that is not a finite number where one is needed (a text in a
+///         column without categories, naming both ways out), or a file without rows.
 /// \complexity one pass; memory for the features.
-[[nodiscard]] Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label);
+[[nodiscard]] Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label,
+                               const DataLimits& limits = {});
 
 /// `csv_features`, then `read_csv`.
 [[nodiscard]] CsvData read_csv(const std::filesystem::path& path, const LabelRule& label, const CsvOptions& options);

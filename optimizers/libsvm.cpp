@@ -16,22 +16,6 @@ namespace surety::optimizers {
 
 namespace {
 
-/// Reads one line without its end and comment; false at the end of the file.
-bool read_line(TextReader& text, std::string& line) {
-  constexpr std::size_t longest = std::size_t{1} << 28;
-  line.clear();
-  if (text.peek() == TextReader::end) return false;
-  bool comment = false;
-  for (int byte = text.get(); byte != '\n' && byte != TextReader::end; byte = text.get()) {
-    comment = comment || byte == '#';
-    if (comment) continue;
-    if (line.size() == longest) text.refuse(fmt::format("line {} has more than {} bytes", text.line(), longest));
-    line.push_back(static_cast<char>(byte));
-  }
-  if (line.ends_with('\r')) line.pop_back();
-  return true;
-}
-
 /// Takes the next word off the front of `line`; empty at its end.
 std::string_view take_word(std::string_view& line) {
   line = trimmed(line);
@@ -51,70 +35,84 @@ std::uint32_t count_of(const FeatureMap& features) {
   return sparse->count;
 }
 
+/// Reads one line into a record, or says what is wrong with it.
 class RecordParser {
  public:
-  RecordParser(const TextReader& text, std::uint32_t features) : text_{text}, features_{features} {}
+  explicit RecordParser(std::uint32_t features) : features_{features} {}
 
-  void parse(std::string_view line, std::size_t number, Record& record) {
-    line_ = number;
+  bool parse(std::string_view line, Record& record) {
     record.indices.clear();
     record.values.clear();
-    record.label = parse_value(take_word(line), "label");
+    line = trimmed(line.substr(0, line.find('#')));
+    if (line.empty()) return fail(" holds no record");
+    if (!parse_value(take_word(line), "label", record.label)) return false;
     std::uint64_t before = 0;
     for (auto word = take_word(line); !word.empty(); word = take_word(line)) {
       const auto colon = word.find(':');
-      if (colon == std::string_view::npos) refuse(fmt::format("{} is not index:value", in_quotes(word)));
-      const std::uint64_t index = parse_index(word.substr(0, colon));
-      if (index <= before) refuse(fmt::format("index {} comes after index {}, must ascend", index, before));
+      if (colon == std::string_view::npos) return fail(fmt::format(": {} is not index:value", in_quotes(word)));
+      std::uint64_t index = 0;
+      if (!parse_index(word.substr(0, colon), index)) return false;
+      if (index <= before) return fail(fmt::format(": index {} comes after index {}, must ascend", index, before));
       before = index;
-      const double value = parse_value(word.substr(colon + 1), fmt::format("value of index {}", index));
+      double value = 0;
+      if (!parse_value(word.substr(colon + 1), "value of index " + std::string{word.substr(0, colon)}, value)) return false;
       if (value == 0) continue;
       record.indices.push_back(static_cast<std::uint32_t>(index - 1));
       record.values.push_back(value);
     }
+    return true;
   }
+
+  /// What was wrong with the line that was refused, to stand behind its number.
+  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
  private:
-  std::uint64_t parse_index(std::string_view word) const {
-    std::uint64_t index = 0;
+  bool fail(std::string fault) {
+    fault_ = std::move(fault);
+    return false;
+  }
+
+  bool parse_index(std::string_view word, std::uint64_t& index) {
     const auto* const last = word.data() + word.size();
     const auto [end, error] = std::from_chars(word.data(), last, index);
-    if (error == std::errc::invalid_argument || end != last) refuse(fmt::format("index {} is not a whole number", in_quotes(word)));
+    if (error == std::errc::invalid_argument || end != last) return fail(fmt::format(": index {} is not a whole number", in_quotes(word)));
     if (error == std::errc::result_out_of_range || index > features_) {
-      refuse(fmt::format("index {} is larger than the count of features, {}", in_quotes(word), features_));
+      return fail(fmt::format(": index {} is larger than the count of features, {}", in_quotes(word), features_));
     }
-    if (index == 0) refuse("index is 0, must be at least 1");
-    return index;
+    return index != 0 || fail(": index is 0, must be at least 1");
   }
 
-  double parse_value(std::string_view word, std::string_view what) const {
-    const auto [value, fault] = parse_number(word);
-    if (fault != NumberFault::none) refuse(fmt::format("{} {} {}", what, in_quotes(word), describe(fault)));
-    return value;
+  bool parse_value(std::string_view word, std::string_view what, double& value) {
+    const auto parsed = parse_number(word);
+    value = parsed.value;
+    return parsed.fault == NumberFault::none || fail(fmt::format(": {} {} {}", what, in_quotes(word), describe(parsed.fault)));
   }
 
-  [[noreturn]] void refuse(const std::string& reason) const { text_.refuse(fmt::format("line {}: {}", line_, reason)); }
-
-  const TextReader& text_;
   std::uint32_t features_;
-  std::size_t line_ = 0;
+  std::string fault_;
 };
 
 }  // namespace
 
-LibsvmRecords::LibsvmRecords(const std::filesystem::path& path, const FeatureMap& features, Lines lines)
-    : features_{features}, count_{count_of(features)}, lines_{lines}, text_{path} {}
+LibsvmRecords::LibsvmRecords(const std::filesystem::path& path, const FeatureMap& features, const DataPolicy& policy)
+    : features_{features},
+      count_{count_of(features)},
+      policy_{policy},
+      records_{path, RecordEnd::line, policy.limits.record_bytes, policy} {}
 
 bool LibsvmRecords::next(Record& record) {
-  if (!at_line_start_) text_.skip_line();
-  std::size_t number = 0;
-  do {
-    number = text_.line();
-    at_line_start_ = false;
-    if (!read_line(text_, line_)) return false;
-    at_line_start_ = true;
-  } while (lines_ == Lines::free && trimmed(line_).empty());
-  RecordParser{text_, count_}.parse(line_, number, record);
+  if (!records_.next(line_)) return false;
+  RecordParser parser{count_};
+  is_damaged_ = records_.is_too_long() || !parser.parse(line_, record);
+  if (is_damaged_) {
+    if (policy_.form == RecordForm::is_public) {
+      refuse(records_.is_too_long()
+                 ? fmt::format(" has more than {} bytes, must have fewer unless --no-limits is given", policy_.limits.record_bytes)
+                 : parser.fault());
+    }
+    record = {.label = 0, .indices = {}, .values = {}};
+    return true;
+  }
   if (features_.intercept) {
     record.indices.push_back(count_);
     record.values.push_back(1);
@@ -123,8 +121,10 @@ bool LibsvmRecords::next(Record& record) {
   return true;
 }
 
-Dataset read_libsvm(const std::filesystem::path& path, const FeatureMap& features) {
-  LibsvmRecords records{path, features};
+void LibsvmRecords::refuse(const std::string& reason) const { records_.refuse(fmt::format("line {}{}", records_.line(), reason)); }
+
+Dataset read_libsvm(const std::filesystem::path& path, const FeatureMap& features, const DataLimits& limits) {
+  LibsvmRecords records{path, features, {.form = RecordForm::is_public, .limits = limits}};
   std::vector<std::size_t> row_ends;
   std::vector<std::uint32_t> indices;
   std::vector<double> values;
@@ -135,7 +135,7 @@ Dataset read_libsvm(const std::filesystem::path& path, const FeatureMap& feature
     row_ends.push_back(values.size());
     labels.push_back(record.label);
   }
-  if (row_ends.empty()) records.refuse("has no records");
+  if (row_ends.empty()) throw Error{ErrorCode::bad_data, fmt::format("{}: has no records", path.string())};
   return Dataset::sparse(features.features(), std::move(row_ends), std::move(indices), std::move(values), std::move(labels));
 }
 

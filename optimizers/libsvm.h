@@ -1,8 +1,8 @@
 // LIBSVM text files as sparse data sets: one record per line, `label index:value index:value ...`, with indices from 1 that
 // ascend; missing indices are zero. Gzip is recognised, LF and CRLF end a line, '#' starts a comment that lasts to the end of
-// the line, lines without a record are skipped.
+// the line. Every line is a record (data_policy.h); one without a label is damaged.
 //
-// What does not fit is Error{bad_data} with the file and the line.
+// What does not fit is Error{bad_data} with the file and the line where the form of the file is public.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <surety/optimizers/data_policy.h>
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/features.h>
-#include <surety/optimizers/text_reader.h>
+#include <surety/optimizers/record_splitter.h>
 
 namespace surety::optimizers {
 
@@ -20,7 +21,7 @@ namespace surety::optimizers {
 class LibsvmRecords {
  public:
   /// \throws Error{invalid_argument} when the map is not valid or is one of named columns; Error{bad_data} when there is no such file.
-  LibsvmRecords(const std::filesystem::path& path, const FeatureMap& features, Lines lines = Lines::free);
+  LibsvmRecords(const std::filesystem::path& path, const FeatureMap& features, const DataPolicy& policy);
 
   struct Record {
     double label;
@@ -28,28 +29,30 @@ class LibsvmRecords {
     std::vector<double> values;          ///< not zero
   };
 
-  /// False at the end of the file. \throws Error{bad_data} for a line that is no record; the next call goes on behind it.
+  /// False at the end of the file. A damaged record has no values.
+  /// \throws Error{bad_data} for one where the form is public; always when the file itself cannot be read on.
   [[nodiscard]] bool next(Record& record);
-  [[nodiscard]] bool is_broken() const noexcept { return text_.is_broken(); }
+  [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
+  [[nodiscard]] RecordForm form() const noexcept { return policy_.form; }
 
-  /// \throws Error{bad_data} "<file>: <reason>", always.
-  [[noreturn]] void refuse(std::string_view reason) const { text_.refuse(reason); }
+  /// \throws Error{bad_data} "<file>: line <line><reason>", always.
+  [[noreturn]] void refuse(const std::string& reason) const;
 
  private:
   FeatureMap features_;
   std::uint32_t count_;
-  Lines lines_;
-  TextReader text_;
+  DataPolicy policy_;
+  RecordSplitter records_;
   std::string line_;
-  bool at_line_start_ = true;
+  bool is_damaged_ = false;
 };
 
-/// All records with their labels. `features.inputs` says how many features there are, because the largest index that occurs
-/// in private data is private too.
-/// \throws Error{bad_data} for an empty file, a label or value that is not a finite number, an index that is 0, larger than the
-///         count, not a whole number or not above the one before it;
+/// All records of a file whose form is public, with their labels. `features.inputs` says how many features there are, because the
+/// largest index that occurs in private data is private too.
+/// \throws Error{bad_data} for an empty file, a line without a record, a label or value that is not a finite number, an index that is 0,
+///         larger than the count, not a whole number or not above the one before it;
 ///         Error{invalid_argument} when the map is not valid or is one of named columns.
 /// \complexity one pass; memory for the non-zero features.
-[[nodiscard]] Dataset read_libsvm(const std::filesystem::path& path, const FeatureMap& features);
+[[nodiscard]] Dataset read_libsvm(const std::filesystem::path& path, const FeatureMap& features, const DataLimits& limits = {});
 
 }  // namespace surety::optimizers

@@ -63,10 +63,16 @@ Model model_from_json(const nlohmann::json& json) {
   return model;
 }
 
-std::string read_all(const std::filesystem::path& path) {
+std::string read_all(const std::filesystem::path& path, std::size_t most_bytes) {
   TextReader reader{path};
   std::string text;
-  for (int byte = reader.get(); byte != TextReader::end; byte = reader.get()) text.push_back(static_cast<char>(byte));
+  for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
+    if (bytes.size() > most_bytes - text.size()) {
+      reader.refuse(fmt::format("has more than {} bytes, must have fewer for a model unless --no-limits is given", most_bytes));
+    }
+    text += bytes;
+    reader.skip(bytes.size());
+  }
   return text;
 }
 
@@ -127,7 +133,9 @@ Model parse_model(std::string_view text, std::string_view name) {
   }
 }
 
-Model read_model(const std::filesystem::path& path) { return parse_model(read_all(path), path.string()); }
+Model read_model(const std::filesystem::path& path, std::size_t most_bytes) {
+  return parse_model(read_all(path, most_bytes), path.string());
+}
 
 std::vector<double> scores(const Model& model, const Dataset& data) {
   if (data.features() != model.weights.size()) {

@@ -17,6 +17,7 @@
 #include <surety/accounting/event.h>
 #include <surety/accounting/new_file.h>
 #include <surety/accounting/units.h>
+#include <surety/optimizers/data_policy.h>
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/features.h>
 
@@ -45,8 +46,8 @@ struct Model {
 [[nodiscard]] std::string write_model(const Model& model);
 /// The inverse. \throws Error{bad_data} with `name` for everything that is not a valid model.
 [[nodiscard]] Model parse_model(std::string_view text, std::string_view name);
-/// \throws Error{bad_data} as `parse_model`, or when the file cannot be read.
-[[nodiscard]] Model read_model(const std::filesystem::path& path);
+/// \throws Error{bad_data} as `parse_model`, when the file cannot be read, or when its text is longer than `most_bytes`.
+[[nodiscard]] Model read_model(const std::filesystem::path& path, std::size_t most_bytes = DataLimits{}.model_bytes);
 
 /// The score <w, x> of every record. \throws Error{invalid_argument} when the data have another number of features.
 [[nodiscard]] std::vector<double> scores(const Model& model, const Dataset& data);

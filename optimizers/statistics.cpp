@@ -215,6 +215,10 @@ void StatisticSum::add(const std::string& text) {
   if (const auto found = category_.find(text); found != category_.end()) add_steps(found->second, 1);
 }
 
+void StatisticSum::add_damaged() {
+  if (!is_histogram()) add(0.0);
+}
+
 GridVector StatisticSum::sum() const {
   GridVector result{.grid = grid_, .steps = {}};
   result.steps.reserve(sum_.size());
@@ -257,9 +261,21 @@ std::vector<Estimate> StatisticSum::estimates(const std::vector<double>& release
     const auto ends = interval.enclosure();
     return Estimate{value, ends.lower + 0.0, ends.upper + 0.0};  // a lower end of -0 becomes 0
   };
+  // A sum beyond what fits was released as the largest one that does. Where the noise may have brought it from there, nothing bounds it.
+  const auto is_open_above = [&](double value) {
+    if (value + reach < 0x1p61 * grid_.step()) return false;  // far from there
+    return (around(value) - point(largest_sum - 1) * point(grid_.step())).enclosure().upper >= 0;
+  };
+  const auto is_open_below = [&](double value) { return is_open_above(-value); };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto opened = [&](double value, Estimate closed) {
+    if (is_open_below(value)) closed.lower = -infinity;
+    if (is_open_above(value)) closed.upper = infinity;
+    return closed;
+  };
   std::vector<Estimate> result;
   if (bounds_of(statistic_) == nullptr) {
-    for (const double count : released) result.push_back(estimate(count, around(count)));
+    for (const double count : released) result.push_back(opened(count, estimate(count, around(count))));
     return result;
   }
   const Interval step = point(grid_.step());
@@ -270,21 +286,22 @@ std::vector<Estimate> StatisticSum::estimates(const std::vector<double>& release
     return Estimate{std::clamp(raw.value, lower, upper), std::clamp(raw.lower, lower, upper), std::clamp(raw.upper, lower, upper)};
   };
   const double sum = released.front();
-  constexpr double largest_double = std::numeric_limits<double>::max();
   if (weight_ != 0) {
-    const Interval unit = point(weight_) * step;
     const double count = released[1] / (static_cast<double>(weight_) * grid_.step());
     const double value = origin_ + sum / std::max(count, 1.0);
-    // A mean is one of at least one record. Where even the upper end of the count is below that, nothing is known.
-    const Interval counted = around(released[1]) / unit;
-    if (counted.compare(1) < 0) return {clamped({value, -largest_double, largest_double})};
+    // A mean is one of at least one record. Where even the upper end of the count is below that, nothing is known, nor where one of the two
+    // sums may have saturated.
+    const Interval counted = around(released[1]) / (point(weight_) * step);
+    const bool may_be_saturated =
+        std::any_of(released.begin(), released.end(), [&](double part) { return is_open_below(part) || is_open_above(part); });
+    if (may_be_saturated || counted.compare(1) < 0) return {clamped({value, -infinity, infinity})};
     return {clamped(estimate(value, point(origin_) + around(sum) / maximum(counted, point(1.0))))};
   }
   const Interval number = point(static_cast<double>(records));
   const double whole = std::fma(static_cast<double>(records), origin_, sum);
   const Interval interval = number * point(origin_) + around(sum);
-  if (std::holds_alternative<SumOf>(statistic_.of)) return {estimate(whole, interval)};
-  return {clamped(estimate(whole / static_cast<double>(records), interval / number))};
+  if (std::holds_alternative<SumOf>(statistic_.of)) return {opened(sum, estimate(whole, interval))};
+  return {clamped(opened(sum, estimate(whole / static_cast<double>(records), interval / number)))};
 }
 
 std::vector<std::string> StatisticSum::names() const {
@@ -310,31 +327,38 @@ std::string StatisticSum::what_is_released() const {
                      1 / (static_cast<double>(weight_) * grid_.step()));
 }
 
-std::uint64_t read_statistic(const std::filesystem::path& path, StatisticSum& sum) {
+std::uint64_t read_statistic(const std::filesystem::path& path, StatisticSum& sum, const DataPolicy& policy) {
   const auto& statistic = sum.statistic();
-  CsvReader reader{path};
+  CsvReader reader{path, policy};
   const auto* const column = column_of(statistic);
   const std::size_t position = column != nullptr ? reader.position(*column) : 0;
   const std::size_t where_position = statistic.where ? reader.position(statistic.where->column) : 0;
   const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
   const bool is_text = histogram != nullptr && std::holds_alternative<Categories>(histogram->cells);
 
+  const auto meets_condition = [&](const std::vector<std::string>& cells) {
+    if (!statistic.where) return true;
+    const auto cell = reader.number(cells, where_position);
+    return cell && (*statistic.where)(*cell) > 0;
+  };
   std::vector<std::string> cells;
   std::uint64_t records = 0;
   for (; reader.next(cells); ++records) {
-    const bool counts = !statistic.where || (*statistic.where)(reader.number(cells, where_position)) > 0;
-    const double number = column == nullptr || is_text ? 0 : reader.number(cells, position);
+    const bool counts = meets_condition(cells);
+    const auto number = column == nullptr || is_text ? std::nullopt : reader.number(cells, position);
     if (!counts) continue;
     if (column == nullptr) {
       sum.add();
     } else if (is_text) {
       sum.add(cells[position]);
+    } else if (number) {
+      sum.add(*number);
     } else {
-      sum.add(number);
+      sum.add_damaged();
     }
   }
   if (records == 0 && statistic.adjacency != Adjacency::add_or_remove_one) {
-    throw Error{ErrorCode::bad_data, fmt::format("{}: has no rows after the header", one_line(path.string()))};
+    throw Error{ErrorCode::bad_data, fmt::format("{}: has no records after the header", one_line(path.string()))};
   }
   return records;
 }

@@ -28,6 +28,7 @@
 #include <surety/mechanisms/grid.h>
 #include <surety/mechanisms/laplace.h>
 #include <surety/mechanisms/sensitivity.h>
+#include <surety/optimizers/data_policy.h>
 #include <surety/optimizers/features.h>
 
 namespace surety::optimizers {
@@ -110,6 +111,8 @@ class StatisticSum {
   /// ignored otherwise; a number is clamped, a NaN counts as the lower bound. Never throws. O(log cells).
   void add(double number);
   void add(const std::string& text);
+  /// Adds one record that meets the condition and whose cell is damaged: 0, clamped to the bounds; in a histogram it is in no cell.
+  void add_damaged();
   /// Adds one record to a count.
   void add() { add_steps(0, 1); }
 
@@ -126,7 +129,8 @@ class StatisticSum {
 
   /// What the released vector says about each number asked for: one, or one per cell. Each interval alone holds the exact statistic of the
   /// clamped and rounded records with at least the probability `confidence`, for `reach` of that. `records` is the number of records where
-  /// it is public, and is not read elsewhere. Means are clamped to their bounds. \pre `released` is as long as `sum()`.
+  /// it is public, and is not read elsewhere. Means are clamped to their bounds; an end of another interval is infinite where a sum may
+  /// have saturated. \pre `released` is as long as `sum()`.
   [[nodiscard]] std::vector<Estimate> estimates(const std::vector<double>& released, double reach, std::uint64_t records) const;
 
   /// The name of each number asked for: of the statistic, or of the cell.
@@ -160,11 +164,11 @@ class StatisticSum {
   std::vector<Integer> sum_;
 };
 
-/// Reads a file into `sum`, row by row. Every row's cells are read strictly, whether or not it meets the condition.
-/// \return the number of rows.
-/// \throws Error{bad_data} for a column that is missing, a cell that is not a finite number where one is needed, or, where the number of
-///         records is public, a file without rows.
-[[nodiscard]] std::uint64_t read_statistic(const std::filesystem::path& path, StatisticSum& sum);
+/// Reads a file into `sum`, row by row. A damaged record is one record, and a damaged cell counts as data_policy.h says.
+/// \return the number of records.
+/// \throws Error{bad_data} for a column that is missing; where the number of records is public, for a file without records; where the
+///         form of the file is public, for a damaged record or cell, whether or not it meets the condition.
+[[nodiscard]] std::uint64_t read_statistic(const std::filesystem::path& path, StatisticSum& sum, const DataPolicy& policy = {});
 
 /// Noise for `sum` that is `event`: laplace(b) or gaussian(z). \throws Error{unsupported} for another event; Error{invalid_argument} where
 /// the noise does not fit the grid.

@@ -38,7 +38,8 @@ struct TextReader::Stream {
   }
 };
 
-TextReader::TextReader(std::filesystem::path path) : path_{std::move(path)}, stream_{std::make_unique<Stream>()}, buffer_(chunk) {
+TextReader::TextReader(std::filesystem::path path, const ExpansionLimit& limit)
+    : path_{std::move(path)}, stream_{std::make_unique<Stream>()}, buffer_(chunk), limit_{limit} {
   stream_->file = path_ == standard_input ? STDIN_FILENO : open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (stream_->file < 0) refuse(fmt::format("cannot be opened ({})", std::strerror(errno)));
   if (path_ == standard_input) path_ = "standard input";
@@ -64,19 +65,19 @@ TextReader& TextReader::operator=(TextReader&&) noexcept = default;
 
 void TextReader::refuse(std::string_view reason) const { throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(path_.string()), reason)}; }
 
-void TextReader::skip_line() {
-  for (int byte = peek(); byte != end; byte = peek()) {
-    ++position_;
-    if (byte != '\n') continue;
-    ++line_;
-    return;
-  }
+void TextReader::skip(std::size_t count) {
+  const auto begin = buffer_.begin() + static_cast<std::ptrdiff_t>(position_);
+  line_ += static_cast<std::size_t>(std::count(begin, begin + static_cast<std::ptrdiff_t>(count), '\n'));
+  position_ += count;
 }
 
 std::size_t TextReader::read_some(std::size_t offset) {
   for (;;) {
     const ssize_t got = read(stream_->file, stream_->raw.data() + offset, chunk - offset);
-    if (got >= 0) return static_cast<std::size_t>(got);
+    if (got >= 0) {
+      raw_bytes_ += static_cast<std::uint64_t>(got);
+      return static_cast<std::size_t>(got);
+    }
     if (errno != EINTR) refuse(fmt::format("cannot be read ({})", std::strerror(errno)));
   }
 }
@@ -86,7 +87,6 @@ bool TextReader::refill() {
   auto& inflater = stream.inflater;
   position_ = 0;
   filled_ = 0;
-  is_broken_ = true;
   while (filled_ == 0) {
     if (inflater.avail_in == 0) {
       inflater.next_in = stream.raw.data();
@@ -113,10 +113,35 @@ bool TextReader::refill() {
     }
     stream.between_members = status == Z_STREAM_END;
     filled_ = chunk - inflater.avail_out;
+    bytes_ += filled_;
+    if (bytes_ > limit_.unsuspicious && static_cast<double>(bytes_) > limit_.factor * static_cast<double>(raw_bytes_)) {
+      refuse(fmt::format("decompresses to more than {} times its size, must be less unless --no-limits is given", limit_.factor));
+    }
   }
-  is_broken_ = false;
   return filled_ > 0;
 }
+
+namespace {
+
+/// Whether a decimal number that does not fit into a double is one near zero, not a large one: its first digit that is not 0 stands behind
+/// the point, by its exponent. \pre `text` has such a digit.
+bool is_tiny(std::string_view text) {
+  const auto mark = text.find_first_of("eE");
+  const auto digits = text.substr(0, mark);
+  constexpr double largest = 0x1p62;
+  double exponent = 0;
+  if (mark != std::string_view::npos) {
+    for (const char c : text.substr(mark + 1)) {
+      if (c >= '0' && c <= '9') exponent = std::min(largest, exponent * 10 + (c - '0'));
+    }
+    if (text.substr(mark + 1).starts_with('-')) exponent = -exponent;
+  }
+  const auto point = std::min(digits.find('.'), digits.size());
+  const auto first = digits.find_first_of("123456789");
+  return exponent + static_cast<double>(point) - static_cast<double>(first) < 0;
+}
+
+}  // namespace
 
 ParsedNumber parse_number(std::string_view text) {
   text = trimmed(text);
@@ -125,7 +150,7 @@ ParsedNumber parse_number(std::string_view text) {
   const auto* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (error == std::errc::invalid_argument || end != last) return {0, NumberFault::not_a_number};
-  if (error == std::errc::result_out_of_range) return {0, NumberFault::out_of_range};
+  if (error == std::errc::result_out_of_range) return {0, is_tiny(text) ? NumberFault::none : NumberFault::out_of_range};
   if (!std::isfinite(value)) return {0, NumberFault::not_finite};
   return {value, NumberFault::none};
 }

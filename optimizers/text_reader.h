@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,22 +13,28 @@
 
 namespace surety::optimizers {
 
+/// The most that a compressed file may grow to. Such a limit is decided by all bytes, so it is for files that nobody keeps private.
+struct ExpansionLimit {
+  double factor = std::numeric_limits<double>::infinity();  ///< times its own size
+  std::uint64_t unsuspicious = 0;                           ///< so many bytes may always come
+};
+
 /// The bytes of a file in order, decompressed when the file starts with the gzip magic number 1f 8b. A UTF-8 byte order mark
-/// is skipped, a zero byte refused, and `line()` counts line feeds for messages.
+/// is skipped, and `line()` counts line feeds for messages.
 class TextReader {
  public:
   static constexpr int end = -1;
   /// The path that stands for standard input, which can be read once. Bytes are handed on as they arrive.
   static constexpr const char* standard_input = "-";
 
-  /// \throws Error{bad_data} when the file cannot be opened or read.
-  explicit TextReader(std::filesystem::path path);
+  /// \throws Error{bad_data} when the file cannot be opened or read, or grows beyond `limit`.
+  explicit TextReader(std::filesystem::path path, const ExpansionLimit& limit = {});
   ~TextReader();
   TextReader(TextReader&&) noexcept;
   TextReader& operator=(TextReader&&) noexcept;
 
   /// The next byte as an unsigned char, or `end`; `peek` leaves it in place.
-  /// \throws Error{bad_data} on a read error or a gzip stream that is truncated or damaged.
+  /// \throws Error{bad_data} on a read error, a gzip stream that is truncated or damaged, or one that grows beyond the limit.
   [[nodiscard]] int peek() {
     if (position_ == filled_ && !refill()) return end;
     return static_cast<unsigned char>(buffer_[position_]);
@@ -36,15 +44,16 @@ class TextReader {
     if (byte == end) return end;
     ++position_;
     if (byte == '\n') ++line_;
-    if (byte == '\0') refuse("holds a zero byte, must be text");
     return byte;
   }
 
-  /// Skips the rest of this line, zero bytes too, and its end.
-  void skip_line();
-
-  /// Reading failed, so that there is nothing behind it to go on with (as there is behind a zero byte).
-  [[nodiscard]] bool is_broken() const noexcept { return is_broken_; }
+  /// Some of the next bytes, at least one unless the file ends; they stay in place. Throws as `peek`.
+  [[nodiscard]] std::string_view available() {
+    if (position_ == filled_ && !refill()) return {};
+    return {buffer_.data() + position_, filled_ - position_};
+  }
+  /// Goes on behind the first `count` of the bytes that are available.
+  void skip(std::size_t count);
 
   /// The line of the next byte, from 1.
   [[nodiscard]] std::size_t line() const noexcept { return line_; }
@@ -65,13 +74,9 @@ class TextReader {
   std::size_t position_ = 0;
   std::size_t filled_ = 0;
   std::size_t line_ = 1;
-  bool is_broken_ = false;
-};
-
-/// How rows and lines relate. Where each line is a record whatever it holds, a damaged one moves no other record to another place.
-enum class Lines {
-  free,           ///< as the format has it: cells may span lines, lines without a record are skipped
-  each_a_record,  ///< a line that is no record is refused, and the next one is read behind it
+  ExpansionLimit limit_;
+  std::uint64_t raw_bytes_ = 0;
+  std::uint64_t bytes_ = 0;
 };
 
 /// What is wrong with a text that should be a number.
@@ -83,7 +88,7 @@ struct ParsedNumber {
 };
 
 /// The whole of `text`, without surrounding spaces and tabs, as a decimal number. Independent of the locale; a leading '+' is
-/// accepted. A number that overflows a double, or underflows to zero, is out of range.
+/// accepted. A number that overflows a double is out of range; one that underflows is 0.
 [[nodiscard]] ParsedNumber parse_number(std::string_view text);
 
 /// "is not a number", "is not finite" or "is outside the range of double".

@@ -26,7 +26,7 @@ class Refusal : public CommandTest {
 
   void expect_bad_csv(const std::string& text, const Words& words, const std::string& label = "label") const {
     write(path("bad.csv"), text);
-    expect_refused_untouched(train(path("bad.csv"), label), 3, Words{"bad.csv"} + words);
+    expect_refused_untouched(train(path("bad.csv"), label) + Words{"--form-is-public"}, 3, Words{"bad.csv"} + words);
   }
 };
 
@@ -92,12 +92,13 @@ TEST_F(Refusal, OfLabels) {
   expect_refused_untouched(train(path("small.csv"), "nope"), 3, {"'nope' is missing", "x, y, label"});
   expect_refused_untouched(train(path("small.csv"), "x>>1"), 2, {"'x>>1'"});
   expect_refused_untouched(train(path("small.csv"), "x>one"), 2, {"'one'", "number"});
-  expect_refused_untouched(train(path("small.csv"), "x"), 3, {"small.csv: row", "label is", "must be -1, 0 or 1"});
+  expect_refused_untouched(train(path("small.csv"), "x") + Words{"--form-is-public"}, 3,
+                           {"small.csv: row 1 (line 2): label is -3, must be -1, 0 or 1 for logistic loss"});
 }
 
 TEST_F(Refusal, OfBadCsv) {
   expect_bad_csv("", {"is empty"});
-  expect_bad_csv("x,label\n", {"no rows"});
+  expect_bad_csv("x,label\n", {"has no records"});
   expect_bad_csv("x,label\n1,0\n2\n", {"row 2", "1 cells", "must have 2"});
   expect_bad_csv("x,label\n1,0\n2,1,5\n", {"row 2", "3 cells", "must have 2"});
   expect_bad_csv("x,label\n1,0\nred,1\n", {"row 2", "column 'x'", "'red'"});
@@ -112,6 +113,30 @@ TEST_F(Refusal, OfBadCsv) {
   expect_refused_untouched(train("/tmp"), 3, {"/tmp", "directory"});
 }
 
+TEST_F(Refusal, OfAPublicFormForAStream) {
+  expect_refused_untouched(train(path("small.csv")) + Words{"--algorithm", "online-frank-wolfe", "--radius", "1", "--form-is-public"}, 2,
+                           {"--form-is-public is for gradient-descent, ", "not for online-frank-wolfe"});
+}
+
+TEST_F(Refusal, OfHeadersAndModelsWithoutEnd) {
+  const auto compressed = [&](const std::string& name, const std::string& begin, std::size_t length) {
+    gzFile file = gzopen(path(name).c_str(), "wb1");
+    const std::string block(std::size_t{1} << 20, ' ');
+    gzputs(file, begin.c_str());
+    for (std::size_t written = 0; written < length; written += block.size()) {
+      gzwrite(file, block.data(), static_cast<unsigned>(block.size()));
+    }
+    gzclose(file);
+    return path(name);
+  };
+  const auto header = compressed("header.csv", "x,label,", 17U << 20);
+  expect_refused_untouched(train(header), 3, {"header (line 1) has more than 16777216 bytes, must have fewer unless --no-limits is given"});
+  const auto data = compressed("data.csv", "x,y\n1,1\n", 65U << 20);
+  expect_refused_untouched({"predict", path("first.json"), data}, 3, {"decompresses to more than 200 times its size", "--no-limits"});
+  const auto model = compressed("model.json.gz", "{", 129U << 20);
+  expect_refused_untouched({"predict", model, path("small.csv")}, 3, {"has more than 134217728 bytes", "for a model", "--no-limits"});
+}
+
 TEST_F(Refusal, OfATruncatedGzipStream) {
   gzFile file = gzopen(path("whole.gz").c_str(), "wb");
   const auto text = contents(small_data(2000));
@@ -121,6 +146,7 @@ TEST_F(Refusal, OfATruncatedGzipStream) {
   ASSERT_EQ(surety(train(path("whole.gz"))).code, 0);
   for (const std::size_t length : {whole.size() - 1, whole.size() - 9, whole.size() / 2, std::size_t{11}}) {
     expect_bad_csv(whole.substr(0, length), {"gzip stream is truncated"});
+    expect_refused_untouched(train(path("bad.csv")), 3, {"gzip stream is truncated"});
   }
   auto damaged = whole;
   damaged[whole.size() - 6] = static_cast<char>(damaged[whole.size() - 6] ^ 1);  // in the checksum
@@ -129,12 +155,12 @@ TEST_F(Refusal, OfATruncatedGzipStream) {
 
 TEST_F(Refusal, OfBadLibsvm) {
   const Words libsvm{"train", path("bad.svm"), "--format", "libsvm",   "--features",   "3",       "--epsilon",
-                     "1",     "--delta",       "1e-5",     "--ledger", path("run.db"), "--model", path("model.json")};
+                     "1",     "--delta",       "1e-5",     "--ledger", path("run.db"), "--model", path("model.json"), "--form-is-public"};
   const auto expect_bad = [&](const std::string& text, const Words& words) {
     write(path("bad.svm"), text);
     expect_refused_untouched(libsvm, 3, Words{"bad.svm"} + words);
   };
-  expect_bad("", {"no records"});
+  expect_bad("", {"has no records"});
   expect_bad("1 1:1\n1 0:1\n", {"line 2", "index is 0", "at least 1"});
   expect_bad("1 1:1\n1 2:1 1:1\n", {"line 2", "index 1 comes after index 2"});
   expect_bad("1 1:1\n1 2:1 2:1\n", {"line 2", "index 2 comes after index 2"});
@@ -143,6 +169,8 @@ TEST_F(Refusal, OfBadLibsvm) {
   expect_bad("1 1:x\n", {"line 1", "'x'"});
   expect_bad("1 1\n", {"line 1", "'1'"});
   expect_bad("yes 1:1\n", {"line 1", "'yes'"});
+  expect_bad("1 1:1\n\n", {"line 2 holds no record"});
+  expect_bad("1 1:1\n7 1:1\n", {"line 2: label is 7, must be -1, 0 or 1 for logistic loss"});
   write(path("bad.svm"), "1 1:1\n");
   expect_refused_untouched({"train", path("bad.svm"), "--format", "libsvm", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db"),
                             "--model", path("model.json")},
@@ -152,6 +180,9 @@ TEST_F(Refusal, OfBadLibsvm) {
     words[5] = bad;
     expect_refused_untouched(words, 2, {"--features is '" + bad + "'", "whole number from 1"});
   }
+  auto wide = libsvm;
+  wide[5] = "4194305";
+  expect_refused_untouched(wide, 2, {"--features is 4194305, must be at most 4194304 unless --no-limits is given"});
 }
 
 TEST_F(Refusal, OfFilesThatAreNotDistinct) {

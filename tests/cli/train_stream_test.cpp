@@ -114,14 +114,23 @@ TEST_F(TrainOnStream, ReadsStandardInputAndStopsAtTheHorizon) {
   EXPECT_EQ(nlohmann::json::parse(text)["records"], 25);
 }
 
-TEST_F(TrainOnStream, ADamagedLineStopsNothingAndIsCounted) {
+TEST_F(TrainOnStream, ADamagedRecordStopsNothingAndIsCounted) {
   const std::string data = path("damaged.csv");
   write(data, "x,label\n1,1\nnonsense\n2,0\n,\n3,1\n");
   const auto trained = surety(words(data, "online-frank-wolfe"));
   EXPECT_EQ(trained.code, 0) << trained.err;
   EXPECT_NE(trained.out.find("5 records"), std::string::npos) << trained.out;
-  EXPECT_NE(trained.out.find("2 lines were no records"), std::string::npos) << trained.out;
+  EXPECT_NE(trained.out.find("2 records were damaged"), std::string::npos) << trained.out;
   EXPECT_NE(trained.out.find("do not publish"), std::string::npos) << trained.out;
+}
+
+TEST_F(TrainOnStream, AQuotedLineEndMakesOneRecordNotMany) {
+  const std::string data = path("notes.csv");
+  write(data, "x,label,note\n1,1,\"well\nthen ill\"\n2,0,\"a\n\nb\n\"\n3,1,\n");
+  const auto trained = surety(words(data, "polyhedral-frank-wolfe") + Words{"--drop", "note", "--json"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(trained.json()["records"], 3);
+  EXPECT_EQ(trained.json()["damaged_records_not_private"], 0);
 }
 
 TEST_F(TrainOnStream, RefusesWhatItCannotPromiseOrDoesNotKnow) {

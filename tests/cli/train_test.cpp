@@ -151,6 +151,56 @@ TEST_F(Train, NeedsAPublicCountWhereTheCountIsPrivate) {
   const auto outcome = surety(private_count + Words{"--public-count", "50", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.json()["adjacency"], "add-or-remove-one");
+  // 60 records, and nowhere is that said without a label.
+  EXPECT_FALSE(outcome.json().contains("training_records"));
+  EXPECT_FALSE(outcome.json().contains("held_out_records"));
+  EXPECT_EQ(outcome.json()["training_records_not_private"].get<int>() + outcome.json()["held_out_records_not_private"].get<int>(), 60);
+}
+
+TEST_F(Train, CountsADamagedRecordAsZerosAndSaysSoInPrivateAlone) {
+  auto text = contents(small_data());
+  for (const char* damaged : {"HIV positive,1,0", "1,1", "nan,1,0", "1e400,1,1", ",1,1", "1,1,5", "", "1,1,1,1"}) {
+    text += std::string{damaged} + "\n";
+  }
+  write(path("small.csv"), text + "1e-400,1,1\n");
+  const auto outcome = surety(train(path("small.csv")));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("8 records were damaged and counted as zeros (a number computed on private data: do not publish it)"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_EQ(outcome.out.find("HIV"), std::string::npos);
+  const auto json = surety(train(path("small.csv")) + Words{"--json"}).json();
+  EXPECT_EQ(json["training_records"].get<int>() + json["held_out_records"].get<int>(), 69);
+  EXPECT_EQ(json["damaged_records_not_private"], 8);
+}
+
+TEST_F(Train, TakesAnEmptyFileWhereTheCountIsPrivate) {
+  write(path("none.csv"), "x,label\n");
+  expect_refused_untouched(train(path("none.csv")), 3, {"has no records"});
+  for (const auto& [algorithm, more] : std::vector<std::pair<std::string, Words>>{
+           {"gradient-descent", {"--steps", "2", "--public-count", "50"}},
+           {"accelerated-gradient-descent", {"--steps", "2", "--public-count", "50"}},
+           {"mirror-descent", {"--steps", "2", "--public-count", "50", "--radius", "1"}},
+           {"output-perturbation", {"--public-count", "50"}},
+           {"dp-sgd", {"--steps", "2", "--records", "50", "--noise-multiplier", "20"}},
+           {"svrg", {"--inner-steps", "2", "--epochs", "1", "--records", "50"}}}) {
+    const auto outcome = surety(Words{"train", path("none.csv"), "--label", "label", "--epsilon", "1", "--delta", "1e-5", "--ledger",
+                                      path("run.db"), "--model", path("model.json"), "--adjacency", "add-or-remove-one", "--algorithm",
+                                      algorithm} +
+                                more);
+    EXPECT_EQ(outcome.code, 0) << algorithm << outcome.err;
+    EXPECT_NE(outcome.out.find("scores on 0 held-out records (computed on private data"), std::string::npos) << outcome.out;
+  }
+}
+
+TEST_F(Train, ReadsListsAsPeopleWriteThem) {
+  write(path("towns.csv"), "town,age,label\nRome,20,1\n\"New York, NY\",30,0\nParis,40,1\nRome,50,0\n");
+  const auto outcome =
+      surety(train(path("towns.csv")) + Words{"--categories", "town=Rome, \"New York, NY\" ,Paris", "--bounds", "age=18, 90"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto columns = nlohmann::json::parse(contents(path("model.json")))["features"]["columns"];
+  EXPECT_EQ(columns[0]["map"]["categories"], (Words{"Rome", "New York, NY", "Paris"}));
+  EXPECT_EQ(columns[1]["map"]["bounds"], (std::vector<double>{18, 90}));
 }
 
 TEST_F(Train, ReadsLibsvmPlainAndCompressed) {

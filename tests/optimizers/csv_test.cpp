@@ -20,7 +20,7 @@ namespace {
 CsvOptions plain() { return {.otherwise = Unchanged{}, .intercept = false, .unit_norm = false}; }
 
 std::vector<std::vector<std::string>> read_cells(const std::filesystem::path& path) {
-  CsvReader reader{path};
+  CsvReader reader{path, public_form};
   std::vector<std::vector<std::string>> rows{reader.header()};
   for (std::vector<std::string> cells; reader.next(cells);) rows.push_back(cells);
   return rows;
@@ -36,7 +36,7 @@ TEST(CsvReader, ReadsWhatTheStandardAllows) {
   const std::vector<std::vector<std::string>> expected{{"a", "b c"}, {"1", ""}, {"x,\"y\"\nz", " 2"}};
   const std::string text = "a,\"b c\"\n1,\n\"x,\"\"y\"\"\nz\", 2";
   EXPECT_EQ(read_cells(folder.write("plain.csv", text)), expected);
-  EXPECT_EQ(read_cells(folder.write("ended.csv", text + "\n\n\r\n\n")), expected);
+  EXPECT_EQ(read_cells(folder.write("ended.csv", text + "\n")), expected);
   EXPECT_EQ(read_cells(folder.write("marked.csv", "\xef\xbb\xbf" + text)), expected);
   EXPECT_EQ(read_cells(folder.write("compressed.csv", gzip(text))), expected);
   EXPECT_EQ(read_cells(folder.write("windows.csv", "a,\"b c\"\r\n1,\r\n\"x,\"\"y\"\"\nz\", 2\r\n")), expected);
@@ -111,8 +111,9 @@ TEST(ReadCsv, RefusesBadFiles) {
   };
   EXPECT_TRUE(refused("", {"empty"}));
   EXPECT_TRUE(refused("\n\n", {"empty"}));
-  EXPECT_TRUE(refused("a,y", {"no rows"}));
-  EXPECT_TRUE(refused("a,y\n\n", {"no rows"}));
+  EXPECT_TRUE(refused("a,y", {"no records"}));
+  EXPECT_TRUE(refused("a,y\n\n", {"row 1 (line 2) is empty"}));
+  EXPECT_TRUE(refused("a,y\n1,2\n\r\n", {"row 2 (line 3) is empty"}));
   EXPECT_TRUE(refused("a,y\n1,2\n1\n", {"row 2 (line 3) has 1 cells, must have 2"}));
   EXPECT_TRUE(refused("a,y\n1,2,3\n", {"row 1 (line 2) has 3 cells"}));
   EXPECT_TRUE(refused("a,y\n1,2\n\n1,2\n", {"row 2 (line 3) is empty"}));
@@ -130,8 +131,43 @@ TEST(ReadCsv, RefusesBadFiles) {
   EXPECT_TRUE(refused("a,y\n1\"x\",2\n", {"quote inside"}));
   EXPECT_TRUE(refused("a,y\n1\r,2\n", {"carriage return"}));
   EXPECT_TRUE(refused(std::string("a,y\n1\0,2\n", 9), {"zero byte"}));
-  EXPECT_TRUE(refused("a,y\n" + std::string((1 << 20) + 1, '1') + ",2\n", {"more than"}));
   EXPECT_TRUE(refused(gzip("a,y\n1,2\n").substr(0, 20), {"truncated"}));
+}
+
+TEST(CsvReader, LimitsWhatIsPublicByErrorsAndRecordsByTheirCells) {
+  const TemporaryFolder folder;
+  const DataPolicy narrow{.limits = {.header_bytes = 10, .columns = 3, .record_bytes = 6}};
+  const auto read = [&](const std::string& text, DataPolicy policy) {
+    CsvReader reader{folder.write("data.csv", text), policy};
+    std::vector<std::vector<std::string>> rows;
+    for (std::vector<std::string> cells; reader.next(cells);) rows.push_back(cells);
+    return rows;
+  };
+  const auto refused = [&](const std::string& text, const DataPolicy& policy, std::vector<std::string_view> words) {
+    words.emplace_back("--no-limits");
+    return refuses([&] { read(text, policy); }, ErrorCode::bad_data, words);
+  };
+  EXPECT_EQ(read("abcdefg,hi\n1,2\n1234,6\n1234,67\n\"1\n3\",7\n1,2\n", narrow),
+            (std::vector<std::vector<std::string>>{{"1", "2"}, {"1234", "6"}, {"", ""}, {"", ""}, {"1", "2"}}));
+  EXPECT_TRUE(refused("abcdefgh,ij\n1,2\n", narrow, {"header (line 1) has more than 10 bytes"}));
+  EXPECT_TRUE(refused("a,b,c,d\n1,2\n", narrow, {"header (line 1) has 4 columns, must have at most 3"}));
+  auto strict = narrow;
+  strict.form = RecordForm::is_public;
+  EXPECT_TRUE(refused("a,b\n1,2\n1234,67\n", strict, {"row 2 (line 3) has more than 6 bytes"}));
+  const DataPolicy unlimited{.limits = DataLimits::none()};
+  EXPECT_EQ(read("abcdefgh,i,j,k\n1,2,3,4\n", unlimited), (std::vector<std::vector<std::string>>{{"1", "2", "3", "4"}}));
+}
+
+// A hundred thousand columns, each looked up by its name, as the command does.
+TEST(CsvReader, FindsEveryColumnOfAWideHeader) {
+  const TemporaryFolder folder;
+  std::string text = "y";
+  for (int k = 0; k < 100'000; ++k) text += ",column" + std::to_string(k);
+  text += "\n1";
+  for (int k = 0; k < 100'000; ++k) text += ",1";
+  const auto read = read_csv(folder.write("wide.csv", text), parse_label_rule("y"), {});
+  EXPECT_EQ(read.data.features(), 100'001U);
+  EXPECT_EQ(read.data.size(), 1U);
 }
 
 TEST(ReadCsv, RefusesOptionsThatDoNotFit) {

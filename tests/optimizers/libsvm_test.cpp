@@ -22,7 +22,7 @@ std::vector<double> dense_row(const Dataset& data, std::size_t index) {
 
 TEST(ReadLibsvm, ReadsRecords) {
   const TemporaryFolder folder;
-  const std::string text = "+1 1:0.5 3:-2e0 # a comment\r\n\n# only a comment\n-1\t2:1\t\n0";
+  const std::string text = "+1 1:0.5 3:-2e0 # a comment\r\n-1\t2:1\t\n0";
   for (const auto& content : {text, gzip(text), text + "\n"}) {
     const Dataset data = read_libsvm(folder.write("data", content), plain(3));
     ASSERT_EQ(data.size(), 3U);
@@ -49,7 +49,8 @@ TEST(ReadLibsvm, RefusesBadFiles) {
     return refuses([&] { static_cast<void>(read_libsvm(path, plain(10))); }, ErrorCode::bad_data, words);
   };
   EXPECT_TRUE(refused("", {"no records"}));
-  EXPECT_TRUE(refused("# nothing\n", {"no records"}));
+  EXPECT_TRUE(refused("# nothing\n", {"line 1 holds no record"}));
+  EXPECT_TRUE(refused("1 1:1\n\n1 1:1\n", {"line 2 holds no record"}));
   EXPECT_TRUE(refused("1 1:1\n1 0:1\n", {"line 2", "index is 0"}));
   EXPECT_TRUE(refused("1 3:1 2:1\n", {"line 1", "index 2 comes after index 3"}));
   EXPECT_TRUE(refused("1 3:1 3:1\n", {"index 3 comes after index 3"}));

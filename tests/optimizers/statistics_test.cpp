@@ -29,6 +29,7 @@ struct Record {
   bool meets = true;
   double number = 0;
   std::string text = {};
+  bool is_damaged = false;
 };
 
 void add(StatisticSum& sum, const Record& record) {
@@ -36,6 +37,8 @@ void add(StatisticSum& sum, const Record& record) {
   const auto* const histogram = std::get_if<HistogramOf>(&sum.statistic().of);
   if (std::holds_alternative<CountOf>(sum.statistic().of)) {
     sum.add();
+  } else if (record.is_damaged) {
+    sum.add_damaged();
   } else if (histogram != nullptr && std::holds_alternative<Categories>(histogram->cells)) {
     sum.add(record.text);
   } else {
@@ -89,6 +92,7 @@ std::vector<Record> corners(const Statistic& statistic) {
   std::vector<Record> result;
   for (const double number : numbers) result.push_back({.meets = true, .number = number, .text = number > 0 ? "red" : "none"});
   result.push_back({.meets = true, .number = 3, .text = "blue"});
+  result.push_back({.is_damaged = true});
   if (statistic.where) result.push_back({.meets = false});
   return result;
 }
@@ -341,14 +345,17 @@ TEST(Estimates, ReachAsFarAsTheNoise) {
   EXPECT_FALSE(std::signbit(estimate.lower));
 }
 
-TEST(Estimates, StayFiniteAtTheEnds) {
+TEST(Estimates, AreInfiniteWhereASumMayHaveSaturatedAndNowhereElse) {
   for (const auto& statistic : statistics()) {
     auto sum = example(statistic);
     const double reach = sum.reach(gaussian(sum, 1), 1 - 0x1p-53);
-    for (const double value : {0.0, 0x1p62, -0x1p62}) {
+    for (const double value : {0.0, 0x1p61, -0x1p61, 0x1p62, -0x1p62}) {
+      const bool is_open = std::abs(value) == 0x1p62 && !std::holds_alternative<MeanOf>(statistic.of);
       const std::vector<double> released(sum.sum().steps.size(), value * sum.grid().step());
       for (const auto& estimate : sum.estimates(released, reach, 1)) {
-        EXPECT_TRUE(std::isfinite(estimate.value) && std::isfinite(estimate.lower) && std::isfinite(estimate.upper));
+        EXPECT_TRUE(std::isfinite(estimate.value));
+        EXPECT_EQ(estimate.lower == -infinity, is_open && value < 0);
+        EXPECT_EQ(estimate.upper == infinity, is_open && value > 0);
         EXPECT_TRUE(estimate.lower <= estimate.value && estimate.value <= estimate.upper) << describe(statistic);
       }
     }
@@ -422,20 +429,76 @@ TEST(ReadStatistic, CountsWhatMeetsTheCondition) {
   EXPECT_EQ(read(HistogramOf{"y", Bins{{0, 4}, 2}}, "", Adjacency::replace_one), (Values{2, 2}));
 }
 
-TEST(ReadStatistic, ReadsEveryRowStrictly) {
+// Records of 2^40 steps, one after the other, until the sum is beyond what fits.
+TEST(StatisticSum, OpensTheIntervalOfASumThatMayHaveSaturated) {
+  const Grid finest{.log2_step = -33};
+  const Bounds bounds{-1, 127};
+  const double truth = 127 * 5e6;
+  const StatisticSum mean{{.of = MeanOf{"x", bounds}, .adjacency = Adjacency::zero_out}, finest};
+  StatisticSum sum{{.of = SumOf{"x", bounds}, .adjacency = Adjacency::add_or_remove_one}, finest};
+  for (int k = 0; k < 5'000'000; ++k) sum.add(127);
+  const double saturated = mechanisms::to_reals(sum.sum()).front();
+  EXPECT_EQ(saturated, 0x1p29);
+  for (const double reach : {0.0, 1.0, 1e3}) {
+    for (const double noise : {-reach, 0.0, reach}) {
+      const double released = std::min(saturated + noise, 0x1p29);
+      const auto above = sum.estimates({released}, reach, 0).front();
+      EXPECT_TRUE(above.lower <= released && above.lower <= truth);
+      EXPECT_EQ(above.upper, infinity);
+      const auto below = sum.estimates({-released}, reach, 0).front();
+      EXPECT_EQ(below.lower, -infinity);
+      EXPECT_EQ(below.upper, -above.lower);
+      const auto average = mean.estimates({released}, reach, 5'000'000).front();
+      EXPECT_LT(average.lower, 127);
+      EXPECT_EQ(average.upper, 127);
+      EXPECT_EQ(mean.estimates({-released}, reach, 5'000'000).front().lower, -1);
+    }
+  }
+  const auto inside = sum.estimates({0x1p28}, 5, 0).front();
+  EXPECT_NEAR(inside.lower, 0x1p28 - 5, 1e-6);
+  EXPECT_NEAR(inside.upper, 0x1p28 + 5, 1e-6);
+  // A sum and a count of which neither can be told.
+  const StatisticSum ratio{{.of = MeanOf{"x", bounds}, .adjacency = Adjacency::add_or_remove_one}, finest};
+  for (const auto& released : {std::vector<double>{0x1p29, 0x1p29}, {0, 0x1p29}, {0x1p29, 0x1p28}, {-0x1p29, 0x1p28}}) {
+    const auto estimate = ratio.estimates(released, 1, 0).front();
+    EXPECT_EQ(estimate.lower, -1);
+    EXPECT_EQ(estimate.upper, 127);
+  }
+}
+
+TEST(ReadStatistic, GivesDamagedCellsTheirStatedValues) {
+  const TemporaryFolder folder;
+  const auto data = folder.write("data.csv", "x,y\n1,2\nred,5\n2,1e400\n3\n\n\"4\n5\",7\n1e-400,8\n2,\"9\"\n\"2,2\n");
+  const auto read = [&](const auto& of, const char* where, Adjacency adjacency) {
+    auto sum = example({.of = of, .where = *where == 0 ? std::nullopt : std::optional{parse_label_rule(where)}, .adjacency = adjacency});
+    EXPECT_EQ(read_statistic(data, sum), 9U);
+    return mechanisms::to_reals(sum.sum());
+  };
+  using Values = std::vector<double>;
+  EXPECT_EQ(read(CountOf{}, "", Adjacency::add_or_remove_one), Values{9});
+  EXPECT_EQ(read(CountOf{}, "x!=1000", Adjacency::replace_one), Values{4});
+  EXPECT_EQ(read(SumOf{"x", {-4, 4}}, "", Adjacency::zero_out), Values{1 + 2 + 2});
+  EXPECT_EQ(read(SumOf{"x", {1, 3}}, "", Adjacency::add_or_remove_one), Values{1 + 1 + 2 + 1 + 1 + 1 + 1 + 2 + 1});
+  EXPECT_EQ(read(SumOf{"x", {-3, -1}}, "y>4", Adjacency::add_or_remove_one), Values{-1 - 1 - 1 - 1});
+  EXPECT_EQ(read(HistogramOf{"x", Bins{{0, 4}, 2}}, "", Adjacency::zero_out), (Values{2, 2}));
+  EXPECT_EQ(read(HistogramOf{"x", Categories{{"red", "3"}}}, "", Adjacency::replace_one), (Values{1, 0}));
+}
+
+TEST(ReadStatistic, ReadsEveryRowStrictlyWhereTheFormIsPublic) {
   const TemporaryFolder folder;
   const auto expect_bad = [&](const std::string& text, const std::vector<std::string_view>& words) {
     const auto data = folder.write("bad.csv", text);
     auto sum = example({.of = SumOf{"y", {0, 1}}, .where = condition, .adjacency = Adjacency::replace_one});
-    EXPECT_TRUE(refuses([&] { return read_statistic(data, sum); }, ErrorCode::bad_data, words)) << text;
+    EXPECT_TRUE(refuses([&] { return read_statistic(data, sum, public_form); }, ErrorCode::bad_data, words)) << text;
   };
   expect_bad("x,z\n1,1\n", {"'y' is missing"});
-  expect_bad("x,y\n", {"no rows"});
-  for (const std::string cell : {"nan", "inf", "1e999", "red", "1e-400"}) {
+  expect_bad("x,y\n", {"no records"});
+  for (const std::string cell : {"nan", "inf", "1e999", "red"}) {
     expect_bad("x,y\n1,1\n0," + cell + "\n", {"row 2", "'y'", cell});  // also where the condition is not met
     expect_bad("x,y\n1,1\n" + cell + ",1\n", {"row 2", "'x'", cell});
   }
   expect_bad("x,y\n1,1\n0,\n", {"row 2", "empty"});
+  expect_bad("x,y\n1,1\n\n", {"row 2 (line 3) is empty"});
   // An empty file is a neighbour of one with one record, where the number of records is private.
   const auto empty = folder.write("empty.csv", "x,y\n");
   auto sum = example({.of = MeanOf{"y", {0, 1}}, .adjacency = Adjacency::add_or_remove_one});

@@ -1,0 +1,70 @@
+// What a record of a file is, what becomes of one that is damaged, and how large a file may be. All readers share this: of CSV and LIBSVM
+// text, of whole files and of streams, for training and for statistics.
+//
+// *A record* is what lies between two record ends, and nothing that it holds makes it more than one or none:
+//   CSV     a record ends at a line end outside quotes. A quote opens at the start of a cell and closes at the next quote that is not
+//           doubled, so a line end inside quotes belongs to its cell. Where a quote is never closed, all that follows is one record.
+//   LIBSVM  a record ends at every line end; '#' starts a comment that lasts to it.
+// A line end is LF or CR LF. An empty line, and one with nothing but a comment, is a record like any other; only the empty piece behind
+// the last line end is none. So a record that gives way to another text of one record leaves all others and their number as they are. (A
+// text with an odd quote at the start of a cell is not that of one record: it reaches into the next. Writers of CSV double quotes.)
+//
+// *A damaged record* has a wrong number of cells (an empty line, too), an unclosed quote, a quote where none may be, a carriage return
+// that ends no line, or more bytes than the limit: all its cells count as missing. *A damaged cell* is one of a column of numbers that is
+// missing, empty, not a number, not finite or beyond the largest double (what is nearer to 0 than the smallest one reads as 0). They
+// count as follows:
+//   training   a record with a damaged cell in a used column, or with a label that the loss does not know, is a record of zeros: it is
+//              still one record, is sampled and charged like any, and adds nothing to any gradient.
+//   statistic  a damaged cell counts as 0, clamped to the bounds; in a histogram it is in no cell, and it meets no condition.
+// In a column of categories every text is one, whatever its bytes; one that is not listed is in no category.
+//
+// Nothing else becomes of it: no error, no message, no number that is not labelled as private. Only a user who says that the form of the
+// file is public is told where it is damaged. Not covered: how long a run takes and how much memory it needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace surety::optimizers {
+
+/// Whether it may be known that a record is damaged.
+enum class RecordForm {
+  is_private,  ///< nothing that a record holds stops a reader, and damage counts as said above
+  is_public,   ///< the user says so: damage is Error{bad_data} with its row, line, column and cell
+};
+
+/// What is refused before memory is exhausted. Of public things (the header, options, models) as Error{bad_data}; a record that is too
+/// long counts as damaged. Each message says that --no-limits, the command's option, lifts the limit.
+struct DataLimits {
+  std::size_t header_bytes = std::size_t{1} << 24;
+  std::size_t columns = std::size_t{1} << 20;
+  std::uint32_t features = std::uint32_t{1} << 22;  ///< of LIBSVM files
+  std::size_t record_bytes = std::size_t{1} << 26;
+  std::uint64_t numbers = std::uint64_t{1} << 32;  ///< records times features of a whole file, where the number of records is public
+  std::size_t model_bytes = std::size_t{1} << 27;  ///< decompressed
+  double expansion = 200;  ///< times the size of a compressed file, beyond `unsuspicious_bytes` and where the form is public
+  std::uint64_t unsuspicious_bytes = std::uint64_t{1} << 26;
+
+  /// No limits but those of the machine.
+  [[nodiscard]] static DataLimits none() noexcept {
+    constexpr auto all = std::numeric_limits<std::size_t>::max();
+    return {.header_bytes = all,
+            .columns = all,
+            .features = std::numeric_limits<std::uint32_t>::max(),
+            .record_bytes = all,
+            .numbers = std::numeric_limits<std::uint64_t>::max(),
+            .model_bytes = all,
+            .expansion = std::numeric_limits<double>::infinity()};
+  }
+};
+
+struct DataPolicy {
+  RecordForm form = RecordForm::is_private;
+  DataLimits limits = {};
+};
+
+/// For data whose form everybody may know: the strict reading.
+inline constexpr DataPolicy public_form{.form = RecordForm::is_public};
+
+}  // namespace surety::optimizers

@@ -1,0 +1,280 @@
+// What one record holds, or whether it is there where that is private, decides neither the exit code of release and train nor one byte of
+// what they say, apart from released values and from what is labelled as not private. Whole files of hostile records, through the command.
+//
+// SURETY_NEIGHBOURS=n compares n times as many files.
+#include <cstdint>
+#include <functional>
+#include <random>
+
+#include "surety_process.h"
+
+namespace surety_test {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::size_t below(Random& random, std::size_t count) { return std::uniform_int_distribution<std::size_t>{0, count - 1}(random); }
+
+const std::string& one_of(Random& random, const Words& words) { return words[below(random, words.size())]; }
+
+/// The whole text of one record: its quotes are closed, unless nothing comes behind it.
+std::string random_csv_record(Random& random, bool is_last) {
+  static const Words cells{"3",      "-1",      "0",     "1",         "",         "nan",      "-inf",  "1e400",        "1e-400", "x",
+                           " 2 ",    "\"a,b\"", "\"1\"", "\"x\ny\"",  "\"\"\"\"", "\"1\n\"",  "5\"",   "\"x\"y",       "\r",     "#1",
+                           "1e308",  "5e-324",  "+4",    "0x10",      "\xff\xfe", "\"\"",     "a\rb",  "HIV positive", "\xc3\xa9"};
+  static const Words whole{"", ",", ",,", ",,,,,,", "#", "# 1,2,1", "\r", " ", "1,2", "1,2,1,1", "\"1,2,1\"", "\"\n\n\n\"",
+                           std::string{"1\0,2,1", 6}};
+  static const Words unclosed{"\"", "1,\"2,1", "1,2,\"1\n\n1,2,1"};
+  const std::size_t kind = below(random, 16);
+  if (kind < 3) return one_of(random, whole);
+  if (kind == 3 && is_last) return one_of(random, unclosed);
+  if (kind == 4 && below(random, 4) == 0) return std::string(1'000'000, '1') + ",2,1";
+  const std::string label = below(random, 2) == 0 ? one_of(random, {"0", "1"}) : one_of(random, cells);
+  return one_of(random, cells) + "," + one_of(random, cells) + "," + label;
+}
+
+std::string random_libsvm_record(Random& random) {
+  static const Words parts{" 1:1",   " 2:-3",    " 3:1e-400", " 3:0.5", " 9:1", " 0:1", " 1:x",
+                           " 2:nan", " 3:1e400", " # 3:1",    " \xff",  "\r",   " 1"};
+  static const Words labels{"1", "-1", "+1", "0", "7", "", "#", "yes", "nan", std::string{"\0", 1}};
+  std::string record = one_of(random, labels);
+  for (std::size_t k = below(random, 4); k > 0; --k) record += one_of(random, parts);
+  return record;
+}
+
+/// One question to the command, which reads `data`.
+struct Question {
+  std::string name;
+  std::function<Words(std::size_t records)> words;  ///< what follows the file; `records` is the number where it is public, else a guess
+  Words adjacencies;
+  bool is_libsvm = false;
+};
+
+const Words every_adjacency{"replace-one", "zero-out", "add-or-remove-one"};
+const Words fixed_places{"replace-one", "zero-out"};
+const Words adding{"add-or-remove-one"};
+
+std::vector<Question> questions() {
+  const auto release = [](const std::string& query, const Words& more, const Words& adjacencies) {
+    return Question{"release " + query, [=](std::size_t) { return Words{"--query", query, "--epsilon", "1"} + more; }, adjacencies};
+  };
+  const auto train = [](const std::string& algorithm, const Words& adjacencies, const std::function<Words(std::size_t)>& more) {
+    const auto words = [=](std::size_t records) {
+      return Words{"--label", "label", "--algorithm", algorithm, "--epsilon", "1", "--delta", "1e-5"} + more(records);
+    };
+    return Question{"train " + algorithm, words, adjacencies};
+  };
+  const auto libsvm = [](const std::string& algorithm, const Words& adjacencies, const std::function<Words(std::size_t)>& more) {
+    const auto words = [=](std::size_t records) {
+      return Words{"--format", "libsvm", "--features", "3", "--algorithm", algorithm, "--epsilon", "1", "--delta", "1e-5"} + more(records);
+    };
+    return Question{"train " + algorithm + " on LIBSVM text", words, adjacencies, true};
+  };
+  const auto some = [](const Words& words) { return [=](std::size_t) { return words; }; };
+  const auto with_records = [](const Words& words) {
+    return [=](std::size_t records) { return words + Words{"--records", std::to_string(records)}; };
+  };
+  const Words squared{"--loss", "squared", "--label-bound", "2", "--radius", "1"};
+  return {
+      release("count()", {"--where", "x>0"}, every_adjacency),
+      release("count()", {}, adding),
+      release("sum(x)", {"--bounds", "-2,20"}, every_adjacency),
+      release("sum(x)", {"--bounds", "18, 90", "--where", "y!=3"}, every_adjacency),
+      release("mean(x)", {"--bounds", "1,5"}, every_adjacency),
+      release("mean(x)", {"--bounds", "-5,1", "--where", "label==1"}, every_adjacency),
+      release("histogram(x)", {"--categories", "3, x,\"a,b\""}, every_adjacency),
+      release("histogram(x)", {"--bounds", "-1,4", "--bins", "3"}, every_adjacency),
+      train("gradient-descent", fixed_places, some({"--steps", "2", "--categories", "y=x,3"})),
+      train("gradient-descent", adding, some({"--steps", "2", "--public-count", "5", "--drop", "y"})),
+      train("accelerated-gradient-descent", adding, some(Words{"--steps", "2", "--public-count", "5"} + squared)),
+      train("mirror-descent", fixed_places, some({"--steps", "2", "--radius", "1", "--loss", "smoothed-hinge"})),
+      train("output-perturbation", fixed_places, some({"--held-out", "0"})),
+      train("output-perturbation", adding, some({"--public-count", "5"})),
+      train("dp-sgd", every_adjacency, with_records({"--steps", "2", "--batch-size", "1", "--noise-multiplier", "50"})),
+      train("online-frank-wolfe", fixed_places, some({"--steps", "5", "--radius", "1", "--every", "2"})),
+      train("polyhedral-frank-wolfe", fixed_places, some({"--steps", "5", "--radius", "1", "--categories", "x=3,1"})),
+      train("one-pass-sgd", fixed_places, some(Words{"--steps", "5"} + squared)),
+      train("noisy-sgd", fixed_places, with_records({"--radius", "1", "--batch-size", "1"})),
+      train("noisy-frank-wolfe", fixed_places, some({"--radius", "1", "--steps", "2"})),
+      train("gossip", fixed_places, with_records({"--radius", "1", "--learners", "2"})),
+      libsvm("gradient-descent", every_adjacency, some({"--steps", "2", "--public-count", "5"})),
+      libsvm("private-ftrl", fixed_places, some({"--steps", "6", "--radius", "1", "--step-size", "0.1"})),
+  };
+}
+
+/// Takes out of a JSON object what is released or labelled.
+nlohmann::json without_what_may_differ(const nlohmann::json& json) {
+  nlohmann::json rest = nlohmann::json::object();
+  for (const auto& [key, value] : json.items()) {
+    if (key.ends_with("_not_private") || key == "value" || key == "interval" || key == "weights") continue;
+    if (key != "cells") rest[key] = value;
+  }
+  for (const auto& cell : json.value("cells", nlohmann::json::array())) rest["cells"].push_back(cell["cell"]);
+  return rest;
+}
+
+/// Takes out of what is printed what is released or labelled.
+std::string without_what_may_differ(const std::string& out) {
+  if (out.starts_with("{\n")) return without_what_may_differ(nlohmann::json::parse(out)).dump();
+  std::istringstream lines{out};
+  std::string rest;
+  bool are_cells = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("scores on ")) break;  // "... (computed on private data, so not private themselves: do not publish them)"
+    if (line.starts_with("damaged ") && line.find("do not publish") != std::string::npos) continue;
+    if (line.starts_with("value ") || line.starts_with("interval ")) continue;
+    if (line.starts_with("{\"step\"")) line = without_what_may_differ(nlohmann::json::parse(line)).dump();
+    rest += are_cells ? line.substr(0, line.find("  ")) : line;
+    rest += '\n';
+    are_cells = are_cells || line.starts_with("cell ");
+  }
+  return rest;
+}
+
+/// All that a run lets be seen but for what may differ.
+struct Seen {
+  int code;
+  std::string out;
+  std::string err;
+  std::string model;
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+class Neighbours : public CommandTest {
+ protected:
+  using Records = Words;
+
+  [[nodiscard]] Outcome run(const Question& question, const Records& records, const Words& more) const {
+    std::string text = question.is_libsvm ? "" : "x,y,label\n";
+    for (const auto& record : records) text += record + "\n";
+    // The last line end is optional, but where it is all there is of the last record.
+    if (!records.empty() && !records.back().empty() && text.size() % 2 == 0) text.pop_back();
+    write(path("data"), text);
+    for (const char* old : {"run.db", "model.json"}) std::filesystem::remove(path(old));
+    Words words{question.name.substr(0, question.name.find(' ')), path("data"), "--ledger", path("run.db"), "--replay-seed", "3"};
+    if (words.front() == "train") words = words + Words{"--model", path("model.json")};
+    return surety(words + more);
+  }
+
+  [[nodiscard]] Seen seen(const Outcome& outcome) const {
+    const auto model = nlohmann::json::parse(contents(path("model.json")), nullptr, false);
+    return {outcome.code, outcome.code == 0 ? without_what_may_differ(outcome.out) : outcome.out, outcome.err,
+            model.is_discarded() ? "" : without_what_may_differ(model).dump()};
+  }
+
+  static Records random_records(const Question& question, Random& random, std::size_t least) {
+    Records records(least + below(random, 6));
+    for (auto& record : records) {
+      if (below(random, 2) == 0) {
+        record = question.is_libsvm ? one_of(random, {"1 1:1 3:2", "-1 2:1"}) : one_of(random, {"1,2,1", "-3,3,0"});
+      } else {
+        record = question.is_libsvm ? random_libsvm_record(random) : random_csv_record(random, false);
+      }
+    }
+    return records;
+  }
+
+  /// One record replaced, zeroed, added or removed, at the first, a middle or the last place.
+  static Records neighbour(const Question& question, const std::string& adjacency, Records records, Random& random) {
+    const bool comes = adjacency == "add-or-remove-one" && (records.empty() || below(random, 2) == 0);
+    const std::size_t places = records.size() + (comes ? 1 : 0);
+    const std::size_t place = std::vector<std::size_t>{0, places / 2, places - 1}[below(random, 3)];
+    const auto at = records.begin() + static_cast<std::ptrdiff_t>(place);
+    const auto fresh = [&] { return question.is_libsvm ? random_libsvm_record(random) : random_csv_record(random, place + 1 == places); };
+    if (comes) {
+      records.insert(at, fresh());
+    } else if (adjacency == "add-or-remove-one") {
+      records.erase(at);
+    } else {
+      *at = adjacency == "zero-out" ? "" : fresh();
+    }
+    return records;
+  }
+};
+
+std::size_t rounds() {
+  const char* const asked = std::getenv("SURETY_NEIGHBOURS");
+  return asked != nullptr ? std::stoul(asked) : 1;
+}
+
+/// How far two releases with the same noise are apart, in l1; 0 where a number of each is not in `json`.
+double distance(const nlohmann::json& a, const nlohmann::json& b) {
+  if (!a.contains("cells")) return std::abs(a["value"].get<double>() - b["value"].get<double>());
+  double sum = 0;
+  for (std::size_t k = 0; k < a["cells"].size(); ++k) sum += distance(a["cells"][k], b["cells"][k]);
+  return sum;
+}
+
+TEST_F(Neighbours, AreToldApartByNothingButNoisyAndLabelledNumbers) {
+  Random random{20261122};
+  for (std::size_t round = 0; round < rounds(); ++round) {
+    for (const auto& question : questions()) {
+      const auto& adjacency = one_of(random, question.adjacencies);
+      const bool is_count_private = adjacency == "add-or-remove-one";
+      const auto base = random_records(question, random, is_count_private ? 0 : 4);
+      Words words = question.words(is_count_private ? 5 : base.size()) + Words{"--adjacency", adjacency};
+      const bool is_json = question.name.starts_with("release") ? below(random, 4) > 0 : below(random, 2) == 0;
+      const bool shows_lines = std::find(words.begin(), words.end(), "--every") != words.end();
+      if (is_json && !shows_lines) words = words + Words{"--json"};
+      const auto first = run(question, base, words);
+      const auto expected = seen(first);
+      EXPECT_EQ(first.code, 0) << joined(words) << "\n" << first.err;
+      for (int k = 0; k < 3; ++k) {
+        const auto other = neighbour(question, adjacency, base, random);
+        const auto outcome = run(question, other, words);
+        const auto what = [&] {
+          std::string text;
+          for (const auto* records : {&base, &other}) {
+            for (const auto& record : *records) text += "\n  [" + record.substr(0, 50) + "]";
+            text += "\n";
+          }
+          return joined(words) + text + first.out + first.err + outcome.out + outcome.err;
+        };
+        EXPECT_TRUE(seen(outcome) == expected) << what();
+        const bool is_linear = question.name.find("mean") == std::string::npos;
+        if (question.name.starts_with("release") && is_json && is_linear && outcome.code == 0 && first.code == 0) {
+          EXPECT_LE(distance(first.json(), outcome.json()), first.json()["l1_sensitivity"].get<double>() * (1 + 1e-9)) << what();
+        }
+      }
+    }
+  }
+}
+
+// The same comparison sees the strict reader, which is what --form-is-public asks for, and a private number without its label.
+TEST_F(Neighbours, AreToldApartByAStrictReaderAndByAnUnlabelledCount) {
+  const auto all = questions();
+  const auto named = [&](const std::string& name) {
+    return *std::find_if(all.begin(), all.end(), [&](const auto& question) { return question.name == name; });
+  };
+  const Records whole{"1,2,1", "2,3,0", "1,2,1", "2,3,0", "1,2,1"};
+  for (const auto& name : {"release sum(x)", "train gradient-descent"}) {
+    const auto question = named(name);
+    const auto words = question.words(5);
+    for (const auto& damaged : Words{"HIV,2,1", "nan,2,1", "1e400,2,1", ",2,1", "1,2", "", "\"1,2,1", std::string{"1\0,2,1", 6}}) {
+      auto other = whole;
+      other.back() = damaged;
+      const auto strict = words + Words{"--form-is-public"};
+      const auto expected = seen(run(question, whole, strict));
+      EXPECT_EQ(expected.code, 0);
+      const auto refused = seen(run(question, other, strict));
+      EXPECT_EQ(refused.code, 3) << damaged;
+      EXPECT_NE(refused.err.find("row 5 (line 6)"), std::string::npos) << refused.err;
+      EXPECT_FALSE(std::filesystem::exists(path("run.db"))) << "refused, so not charged";
+      EXPECT_FALSE(refused == expected);
+      EXPECT_TRUE(seen(run(question, whole, words)) == seen(run(question, other, words))) << damaged;
+    }
+  }
+  const auto question = named("train gradient-descent");
+  auto other = whole;
+  other.back() = "";
+  const auto relabelled = [&](const Records& records) {
+    auto outcome = run(question, records, question.words(5) + Words{"--json"});
+    const std::string label = "damaged_records_not_private";
+    outcome.out.replace(outcome.out.find(label), label.size(), "damaged_records");
+    return seen(outcome);
+  };
+  EXPECT_FALSE(relabelled(whole) == relabelled(other));
+}
+
+}  // namespace
+}  // namespace surety_test
