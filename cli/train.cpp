@@ -250,7 +250,7 @@ void add_train(CLI::App& app, Action& chosen) {
   command.add_option("--model", options->model, "Where to write the model")->required();
   command.add_option("--every", options->every, "Streams: print the weights, a line of JSON, after each so many records")
       ->check(whole_number(1, max_count));
-  command.add_flag("--json", options->json, "Print one JSON object");
+  command.add_flag("--json", options->json, "Print one JSON object; with --every JSON Lines, of which it is the last");
   command.footer(
       "Streams read one record at a time, from a file or from standard input (-), and stop at the end or after --steps records; a line "
       "that is\n"

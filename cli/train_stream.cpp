@@ -80,30 +80,33 @@ Outcome feed(const TrainOptions& options, const O& objective, RecordStream& reco
   return {.weights = {algorithm.weights().begin(), algorithm.weights().end()}, .records = step, .damaged = records.damaged()};
 }
 
-void print_report(const TrainOptions& options, const Noise& noise, std::uint64_t run, const Outcome& outcome) {
+void print_report(const TrainOptions& options, const Noise& noise, std::uint64_t run, const Outcome& outcome, const Released& released) {
   if (options.json) {
-    print({{"algorithm", options.algorithm},
-           {"loss", options.loss},
-           {"adjacency", options.run.adjacency},
-           {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
-           {"event", describe(noise.event)},
-           {"epsilon", json(noise.epsilon)},
-           {"delta", options.run.delta},
-           {"noise_multiplier", noise.multiplier.value()},
-           {"ledger", options.run.ledger},
-           {"run", run},
-           {"model", options.model},
-           {"not_private", options.run.replay_seed.has_value()},
-           {"records", outcome.records},
-           {"damaged_records_not_private", outcome.damaged}});
+    const nlohmann::json object{{"algorithm", options.algorithm},
+                                {"loss", options.loss},
+                                {"adjacency", options.run.adjacency},
+                                {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
+                                {"planned", released.planned},
+                                {"event", released.event},
+                                {"epsilon", json(released.epsilon)},
+                                {"delta", options.run.delta},
+                                {"noise_multiplier", noise.multiplier.value()},
+                                {"ledger", options.run.ledger},
+                                {"run", run},
+                                {"model", options.model},
+                                {"not_private", options.run.replay_seed.has_value()},
+                                {"records", outcome.records},
+                                {"damaged_records_not_private", outcome.damaged}};
+    options.every ? print_line(object) : print(object);
     return;
   }
   const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
   line("trained", fmt::format("{} loss by {}, {} records", options.loss, options.algorithm, outcome.records));
   line("adjacency", options.run.adjacency);
   line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
-  line("released", describe(noise.event));
-  line("epsilon", fmt::format("in {} at delta = {}", text(noise.epsilon), options.run.delta));
+  if (released.event != released.planned) line("planned", released.planned);
+  line("released", released.event);
+  line("epsilon", fmt::format("in {} at delta = {}", text(released.epsilon), options.run.delta));
   line("ledger", fmt::format("{}, run {}", options.run.ledger, run));
   line("model", options.model);
   if (outcome.damaged > 0) {
@@ -136,7 +139,8 @@ int train(const TrainOptions& options, const O&, const Noise& noise, Open open, 
        .weights = outcome.weights,
        .guarantee = {.target = options.run.target(), .event = noise.event, .not_private = options.run.replay_seed.has_value()}});
   reservation.settle(accounting::Stopping::data_independent);
-  print_report(options, noise, reservation.id().value, outcome);
+  print_report(options, noise, reservation.id().value, outcome,
+               released_by(reservation, noise.event, noise.epsilon, options.run.target().delta));
   return exit_code::fine;
 }
 
