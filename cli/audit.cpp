@@ -1,6 +1,7 @@
 // surety audit: what a ledger proves, or whether a claim about an event holds.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -51,6 +52,17 @@ nlohmann::json run_json(const accounting::RunAudit& audited) {
   return result;
 }
 
+/// Promises are each run's own: together the runs cost more, and that is said beside them.
+std::string kept_verdict(const accounting::Audit& report) {
+  if (report.runs.empty()) return "nothing was released";
+  const auto promises = std::count_if(report.runs.begin(), report.runs.end(), [](const auto& audited) { return audited.kept.has_value(); });
+  const auto together = fmt::format("epsilon <= {} at delta = {}", rounded_up(report.epsilon.upper), report.delta);
+  if (promises == 0) return fmt::format("no promise was made; what was released costs {}", together);
+  if (report.runs.size() == 1) return "every promise is kept";
+  return fmt::format("each of {} promise{} is kept by itself; together the {} runs cost {}", promises, promises == 1 ? "" : "s",
+                     report.runs.size(), together);
+}
+
 void print_report(const AuditOptions& options, const accounting::Audit& report, bool kept) {
   fmt::print("{:<12} {}\n", "ledger", shown(options.ledger));
   fmt::print("{:<12} {}\n", "adjacency", name(report.adjacency));
@@ -77,7 +89,7 @@ void print_report(const AuditOptions& options, const accounting::Audit& report, 
   if (options.epsilon)
     fmt::print("{:<12} epsilon <= {}: {}\n", "asked", *options.epsilon, report.epsilon.upper <= *options.epsilon ? "kept" : "BROKEN");
   fmt::print("{:<12} {}\n", "verdict",
-             kept ? (report.runs.empty() ? "nothing was released" : "every promise is kept")
+             kept ? kept_verdict(report)
                   : (report.not_private ? "NOT PRIVATE: noise was replayed from a known seed" : "a promise is BROKEN"));
 }
 

@@ -2,9 +2,13 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include <surety/accounting/best.h>
 #include <surety/accounting/ledger.h>
 
 #include "command.h"
@@ -22,7 +26,7 @@ struct LedgerOptions {
   std::string adjacency;
   std::optional<double> epsilon;
   std::optional<double> delta;
-  std::string filter = "gaussian";
+  std::string filter = "zcdp";  // admits most of what the commands release
   std::uint64_t run = 0;
   bool json = false;
 };
@@ -48,6 +52,31 @@ nlohmann::json run_json(const accounting::Run& run) {
   }
   return object;
 }
+
+/// What runs cost at their promises' deltas. Equal runs are accounted for once.
+class Costs {
+ public:
+  /// Nothing without a promise, or where no accountant has a theorem.
+  [[nodiscard]] std::optional<Enclosure> of(const accounting::Run& run) {
+    if (!run.plan.promise) return std::nullopt;
+    const auto charged = run.charged();
+    if (!charged) return Enclosure{0, 0};
+    const auto delta = run.plan.promise->delta;
+    const auto [known, is_new] = known_.try_emplace({to_json(*charged).dump(), delta.value()});
+    if (is_new) {
+      try {
+        known->second = accounting::quick_epsilon(*charged, delta);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) throw;
+      }
+    }
+    if (known->second && run.plan.not_private) return Enclosure{known->second->lower, std::numeric_limits<double>::infinity()};
+    return known->second;
+  }
+
+ private:
+  std::map<std::pair<std::string, double>, std::optional<Enclosure>> known_;
+};
 
 int create(const LedgerOptions& options) {
   const auto adjacency = parse_adjacency(options.adjacency);
@@ -76,15 +105,21 @@ int create(const LedgerOptions& options) {
 int list(const LedgerOptions& options) {
   const auto ledger = Ledger::open(options.path);
   const auto runs = ledger.runs();
+  Costs costs;
   if (options.json) {
     auto array = nlohmann::json::array();
-    for (const auto& run : runs) array.push_back(run_json(run));
+    for (const auto& run : runs) {
+      array.push_back(run_json(run));
+      if (const auto cost = costs.of(run)) array.back()["epsilon"] = json(*cost);
+    }
     print({{"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", to_json(ledger.unit())}, {"runs", std::move(array)}});
     return exit_code::fine;
   }
   for (const auto& run : runs) {
     const auto charged = run.charged();
-    fmt::print("{:>4}  {}  {:<8}  {}{}  # {}\n", run.id.value, run.created, state_of(run), charged ? describe(*charged) : "nothing",
+    const auto cost = costs.of(run);
+    fmt::print("{:>4}  {}  {:<8}  {}{}{}  # {}\n", run.id.value, run.created, state_of(run), charged ? describe(*charged) : "nothing",
+               cost ? fmt::format("  epsilon <= {} at delta = {}", rounded_up(cost->upper, 6), run.plan.promise->delta) : "",
                run.plan.not_private ? "  NOT PRIVATE" : "", one_line(run.plan.note));
   }
   fmt::print("{} run{} under {}, each for {}\n", runs.size(), runs.size() == 1 ? "" : "s", name(ledger.adjacency()),
@@ -142,11 +177,15 @@ void add_ledger(CLI::App& app, Action& chosen) {
   create_command.add_option("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out")->required();
   create_command.add_option("--epsilon", options->epsilon, "The budget's epsilon")->check(number());
   create_command.add_option("--delta", options->delta, "The budget's delta")->check(number());
-  create_command.add_option("--filter", options->filter, "The rule that every later run must pass: gaussian, zcdp or basic")
+  create_command
+      .add_option("--filter", options->filter,
+                  "The rule that every later run must pass: zcdp (for Gaussian and pure releases), gaussian (costs least, for Gaussian "
+                  "noise alone) or basic (for pure and approximate releases, also at delta = 0)")
       ->check(one_of({"gaussian", "zcdp", "basic"}))
       ->capture_default_str();
   create_command.footer("Example:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5");
-  add("list", "List the runs and what each is charged", list).footer("Example:\n  surety ledger list run.db");
+  add("list", "List the runs, what each is charged, and what that costs at its promise's delta", list)
+      .footer("Example:\n  surety ledger list run.db");
   auto& show_command = add("show", "Show one run", show);
   show_command.add_option("run", options->run, "The run's number")->check(whole_number())->required();
   show_command.footer("Example:\n  surety ledger show run.db 1 --json");

@@ -39,6 +39,10 @@ void print(const nlohmann::json& object) {
   fmt::print("{}\n", object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+void print_line(const nlohmann::json& object) {
+  fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 void finish_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw Error{ErrorCode::environment, "standard output could not be written, must accept what the command prints"};

@@ -19,6 +19,8 @@ namespace surety::cli {
 
 /// Writes one JSON object and a newline to standard output.
 void print(const nlohmann::json& object);
+/// The same on one line, for JSON Lines.
+void print_line(const nlohmann::json& object);
 /// Flushes standard output. \throws Error{environment} when what was printed did not arrive (a full disk).
 void finish_output();
 

@@ -5,6 +5,9 @@
 #include <charconv>
 #include <filesystem>
 
+#include <surety/accounting/best.h>
+#include <surety/accounting/releases.h>
+
 #include "command.h"
 #include "output.h"
 #include "validators.h"
@@ -83,6 +86,16 @@ int report_and_settle(accounting::Reservation& reservation, const std::string& l
   }
   if (lost) std::rethrow_exception(lost);
   return exit_code::fine;
+}
+
+std::string as_charged(const Event& event) { return describe(accounting::Releases::of(event).event().value_or(event)); }
+
+Released released_by(const accounting::Reservation& reservation, const Event& plan, const Enclosure& epsilon, Delta delta) {
+  const auto planned = as_charged(plan);
+  const auto event = reservation.released().event();
+  if (!event) return {planned, "nothing", {0, 0}};
+  const auto text = describe(*event);
+  return {planned, text, text == planned ? epsilon : accounting::quick_epsilon(*event, delta)};
 }
 
 RunBits::RunBits(const std::optional<std::uint64_t>& replay_seed) {

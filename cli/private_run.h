@@ -60,6 +60,18 @@ struct PrivateRunOptions {
 /// \throws what printing throws, when the run is settled.
 int report_and_settle(accounting::Reservation& reservation, const std::string& ledger, const std::function<void()>& report);
 
+/// Events as a ledger writes them, so that one release is one text everywhere: gaussian(2), not repeat(1, gaussian(2)).
+[[nodiscard]] std::string as_charged(const Event& event);
+
+/// What a run released of its plan, and what that costs.
+struct Released {
+  std::string planned;
+  std::string event;  ///< "nothing", or as charged
+  Enclosure epsilon;  ///< at the promise's delta
+};
+/// \param plan, epsilon what was planned, and its cost
+[[nodiscard]] Released released_by(const accounting::Reservation& reservation, const Event& plan, const Enclosure& epsilon, Delta delta);
+
 /// Bits from the operating system, or replayed from a seed. Entropy fails here, before private data is read.
 class RunBits {
  public:

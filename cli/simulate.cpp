@@ -167,7 +167,7 @@ void print_report(const SimulateOptions& options, const Report& report) {
     line("unit", describe(options.run.unit));
     line("promise", fmt::format("epsilon = {} at delta = {}, for all {}", options.run.epsilon, options.run.delta,
                                 has_losses(options) ? "points played" : "but a user's own arm"));
-    line("released", describe(report.charge->event) + (options.seeds > 1 ? ", once: a user is in one run" : ""));
+    line("released", as_charged(report.charge->event) + (options.seeds > 1 ? ", once: a user is in one run" : ""));
     line("epsilon", fmt::format("in {} at delta = {}", text(report.charge->epsilon), options.run.delta));
     line("ledger", options.run.ledger_and(report.charge->run));
   }
@@ -188,7 +188,7 @@ void print_json(const SimulateOptions& options, const Report& report) {
   if (report.charge) {
     object["adjacency"] = options.run.adjacency;
     object["promise"] = {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}};
-    object["event"] = describe(report.charge->event);
+    object["event"] = as_charged(report.charge->event);
     object["epsilon"] = json(report.charge->epsilon);
     object["delta"] = options.run.delta;
     const bool is_laplace = std::holds_alternative<NoiseScale>(report.charge->noise);

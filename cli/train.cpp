@@ -268,7 +268,7 @@ void add_train(CLI::App& app, Action& chosen) {
   command.add_option("--model", options->model, "Where to write the model")->required();
   command.add_option("--every", options->every, "Streams: print the weights, a line of JSON, after each so many records")
       ->check(whole_number(1, max_count));
-  command.add_flag("--json", options->json, "Print one JSON object");
+  command.add_flag("--json", options->json, "Print one JSON object; with --every JSON Lines, of which it is the last");
   command.footer(
       "Every line end ends a record, in CSV those outside quotes. One with a missing or damaged cell in a column that is used, or with a\n"
       "label that the loss does not know, counts as a record of zeros, in files and in streams. Streams read one record at a time, from a\n"

@@ -103,6 +103,7 @@ struct Report {
   std::size_t held_out_records;
   std::uint64_t damaged;  ///< private
   nlohmann::json scores;
+  Released released;
 };
 
 void print_report(const TrainOptions& options, const Noise& noise, const Report& report) {
@@ -111,8 +112,9 @@ void print_report(const TrainOptions& options, const Noise& noise, const Report&
   line("adjacency", options.run.adjacency);
   line("unit", describe(options.run.unit));
   line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
-  line("released", describe(noise.event));
-  line("epsilon", fmt::format("in {} at delta = {}", text(noise.epsilon), options.run.delta));
+  if (report.released.event != report.released.planned) line("planned", report.released.planned);
+  line("released", report.released.event);
+  line("epsilon", fmt::format("in {} at delta = {}", text(report.released.epsilon), options.run.delta));
   if (noise.sigma) line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", *noise.sigma));
   line("ledger", options.run.ledger_and(report.run));
   line("model", shown(options.model));
@@ -141,8 +143,9 @@ void print_json(const TrainOptions& options, const Noise& noise, const Report& r
                         {"loss", options.loss},
                         {"adjacency", options.run.adjacency},
                         {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
-                        {"event", describe(noise.event)},
-                        {"epsilon", json(noise.epsilon)},
+                        {"planned", report.released.planned},
+                        {"event", report.released.event},
+                        {"epsilon", json(report.released.epsilon)},
                         {"delta", options.run.delta},
                         {"noise_multiplier", noise.multiplier},
                         {"sigma", noise.sigma ? nlohmann::json(*noise.sigma) : nlohmann::json{}},
@@ -211,7 +214,8 @@ int train(const TrainOptions& options, const O& objective, const Setting& settin
                       .training_records = parts.training.size(),
                       .held_out_records = parts.held_out.size(),
                       .damaged = damaged,
-                      .scores = held_out_scores(model, parts.held_out)};
+                      .scores = held_out_scores(model, parts.held_out),
+                      .released = released_by(reservation, noise.event, noise.epsilon, target.delta)};
   return report_and_settle(reservation, options.run.ledger,
                            [&] { options.json ? print_json(options, noise, report) : print_report(options, noise, report); });
 }

@@ -221,7 +221,7 @@ void print_report(const TrainOptions& options, const Report& report) {
                           {"loss", options.loss},
                           {"adjacency", options.run.adjacency},
                           {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
-                          {"event", describe(report.noise.event)},
+                          {"event", as_charged(report.noise.event)},
                           {"epsilon", json(report.noise.epsilon)},
                           {"delta", options.run.delta},
                           {"noise", noise_kind(options)},

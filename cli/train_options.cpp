@@ -16,9 +16,9 @@ using namespace optimizers;
 
 namespace {
 
-/// "name=value,value,..." as a name and its values.
-std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view option) {
-  const auto equals = text.rfind('=');
+/// "name=value,value,..." as a name and its values, at the first or the last '=': numbers have none, texts may have some.
+std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view option, bool at_first) {
+  const auto equals = at_first ? text.find('=') : text.rfind('=');
   if (equals == std::string::npos || equals == 0) throw usage(fmt::format("{} is '{}', must be column=value,value,...", option, one_line(text)));
   return {text.substr(0, equals), parse_values(text.substr(equals + 1), option)};
 }
@@ -26,14 +26,14 @@ std::pair<std::string, std::vector<std::string>> parse_list(const std::string& t
 CsvOptions csv_options(const TrainOptions& options) {
   CsvOptions result{.drop = options.drop};
   for (const auto& text : options.bounds) {
-    const auto [column, ends] = parse_list(text, "--bounds");
+    const auto [column, ends] = parse_list(text, "--bounds", false);
     if (ends.size() != 2) throw usage(fmt::format("--bounds is '{}', must be column=lower,upper", one_line(text)));
     if (!result.bounds.emplace(column, Bounds{parse_double(ends[0], "--bounds"), parse_double(ends[1], "--bounds")}).second) {
       throw usage(fmt::format("--bounds names column '{}' twice", one_line(column)));
     }
   }
   for (const auto& text : options.categories) {
-    auto [column, names] = parse_list(text, "--categories");
+    auto [column, names] = parse_list(text, "--categories", true);
     if (!result.categories.emplace(column, std::move(names)).second)
       throw usage(fmt::format("--categories names column '{}' twice", one_line(column)));
   }

@@ -81,14 +81,16 @@ Outcome feed(const TrainOptions& options, const O& objective, RecordStream& reco
   return {.weights = {algorithm.weights().begin(), algorithm.weights().end()}, .records = step, .damaged = records.damaged()};
 }
 
-void print_report(const TrainOptions& options, const Noise& noise, accounting::RunId run, const Outcome& outcome) {
+void print_report(const TrainOptions& options, const Noise& noise, accounting::RunId run, const Outcome& outcome,
+                  const Released& released) {
   if (options.json) {
     nlohmann::json object{{"algorithm", options.algorithm},
                           {"loss", options.loss},
                           {"adjacency", options.run.adjacency},
                           {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
-                          {"event", describe(noise.event)},
-                          {"epsilon", json(noise.epsilon)},
+                          {"planned", released.planned},
+                          {"event", released.event},
+                          {"epsilon", json(released.epsilon)},
                           {"delta", options.run.delta},
                           {"noise_multiplier", noise.multiplier.value()},
                           {"model", options.model},
@@ -96,7 +98,7 @@ void print_report(const TrainOptions& options, const Noise& noise, accounting::R
                           {"records", outcome.records},
                           {"damaged_records_not_private", outcome.damaged}};
     object.update(options.run.charge_json(run));
-    print(object);
+    options.every ? print_line(object) : print(object);
     return;
   }
   const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
@@ -104,8 +106,9 @@ void print_report(const TrainOptions& options, const Noise& noise, accounting::R
   line("adjacency", options.run.adjacency);
   line("unit", describe(options.run.unit));
   line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
-  line("released", describe(noise.event));
-  line("epsilon", fmt::format("in {} at delta = {}", text(noise.epsilon), options.run.delta));
+  if (released.event != released.planned) line("planned", released.planned);
+  line("released", released.event);
+  line("epsilon", fmt::format("in {} at delta = {}", text(released.epsilon), options.run.delta));
   line("ledger", options.run.ledger_and(run));
   line("model", shown(options.model));
   if (outcome.damaged > 0) line("damaged", describe_damage(outcome.damaged));
@@ -133,7 +136,8 @@ int train(const TrainOptions& options, const O&, const Noise& noise, Open open, 
        .features = features,
        .weights = outcome.weights,
        .guarantee = {.target = options.run.target(), .event = noise.event, .not_private = options.run.replay_seed.has_value()}});
-  return report_and_settle(reservation, options.run.ledger, [&] { print_report(options, noise, reservation.id(), outcome); });
+  const auto released = released_by(reservation, noise.event, noise.epsilon, options.run.target().delta);
+  return report_and_settle(reservation, options.run.ledger, [&] { print_report(options, noise, reservation.id(), outcome, released); });
 }
 
 template <class O, class Run>

@@ -99,7 +99,6 @@ RecordSum::RecordSum(Options options)
 }
 
 void RecordSum::add_scaled(double factor, std::span<const double> row, double norm) {
-  const accounting::StandardFloatingPoint environment;
   require_same_size("a record", row.size(), sum_.size());
   place_clipped(factor, row, norm);
   count_record();
@@ -140,7 +139,6 @@ void RecordSum::flush() {
 }
 
 void RecordSum::merge(const RecordSum& other) {
-  const accounting::StandardFloatingPoint environment;
   if (!(other.options_ == options_)) throw Error{ErrorCode::invalid_argument, "only sums of records of the same options can be merged"};
   for (std::size_t i = 0; i < sum_.size(); ++i) sum_[i] += other.sum_[i] + static_cast<std::int64_t>(other.recent_[i]);
 }

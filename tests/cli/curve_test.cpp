@@ -80,5 +80,23 @@ TEST(Calibrate, SolvesForACount) {
   EXPECT_EQ(json["parameter"], "count");
 }
 
+TEST(Calibrate, SaysOfNoValueThatItMissesATargetThatItMeets) {
+  const Words question{"--adjacency", "add-or-remove-one", "--delta", "1e-6"};
+  const Words calibrate{"calibrate", "--event", "repeat(10, exponential(e))", "--solve", "e", "--epsilon", "2"};
+  const auto json = surety(calibrate + question + Words{"--json"}).json();
+  EXPECT_GE(json["e"].get<double>(), 0.287);
+  EXPECT_FALSE(json["failing_is_proved"].get<bool>());
+  const auto text = surety(calibrate + question).out;
+  EXPECT_NE(text.find("is not proved to meet the target"), std::string::npos) << text;
+  const auto failing = "repeat(10, exponential(" + json["failing"].dump() + "))";
+  EXPECT_GT(surety(Words{"account", "--event", failing, "--json"} + question).json()["epsilon"]["upper"].get<double>(), 2);
+}
+
+TEST(Curve, IsTheBestOfAllAccountants) {
+  const Words range{"--kind", "epsilon", "--from", "1e-6", "--to", "1e-3", "--points", "2", "--json"};
+  const auto points = surety(curve("repeat(50, exponential(0.1))", range)).json()["points"];
+  EXPECT_LT(points[0]["epsilon"]["upper"].get<double>(), 1.637);
+}
+
 }  // namespace
 }  // namespace surety_test

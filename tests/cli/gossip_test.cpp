@@ -75,7 +75,7 @@ TEST_F(Gossip, ChargesLearnersInParallelAndEveryPass) {
     return found;
   };
   const auto event = event_of("1");
-  EXPECT_TRUE(event.starts_with("repeat(1, parallel(deterministic(9, 2, laplace(1")) << event;
+  EXPECT_TRUE(event.starts_with("parallel(deterministic(9, 2, laplace(1")) << event;
   EXPECT_EQ(count(event, "deterministic(9, 2, laplace("), 4U) << event;
   EXPECT_EQ(count(event, "deterministic(8, 2, laplace("), 3U) << event;
   const auto of_passes = event_of("4");

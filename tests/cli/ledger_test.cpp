@@ -55,6 +55,34 @@ TEST_F(LedgerCommand, KeepsItsBudgetBeforeTheDataIsRead) {
   }
 }
 
+TEST_F(LedgerCommand, ABudgetAdmitsWhatTheCommandsReleaseUnlessAnotherFilterIsNamed) {
+  const Words release{"release", small_data(), "--query", "sum(x)", "--bounds", "0,1", "--epsilon", "0.1", "--noise", "laplace",
+                      "--ledger", path("run.db")};
+  ASSERT_EQ(surety(create({"--epsilon", "3", "--delta", "1e-5"})).code, 0);
+  EXPECT_EQ(surety(train(small_data())).code, 0);
+  const auto released = surety(release);
+  EXPECT_EQ(released.code, 0) << released.err;
+  std::filesystem::remove(path("run.db"));
+  ASSERT_EQ(surety(create({"--epsilon", "3", "--delta", "1e-5", "--filter", "gaussian"})).code, 0);
+  expect_refused_untouched(release, 2, {"no filter of kind gaussian is proved for laplace", "zcdp and basic would be"});
+  expect_refused_untouched(Words{"ledger", "create", path("other.db"), "--adjacency", "replace-one", "--epsilon", "1", "--delta", "0"}, 2,
+                           {"delta of the budget is 0", "--filter basic"});
+}
+
+TEST_F(LedgerCommand, ListsWhatEachRunCostsAndAuditsWhatAllCostTogether) {
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  EXPECT_NE(surety(audit()).out.find("every promise is kept"), std::string::npos);
+  std::filesystem::remove(path("model.json"));
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  const auto listed = surety({"ledger", "list", path("run.db"), "--json"}).json()["runs"];
+  const double each = listed[0]["epsilon"]["upper"].get<double>();
+  EXPECT_LE(each, listed[0]["promise"]["epsilon"].get<double>());
+  EXPECT_NE(surety({"ledger", "list", path("run.db")}).out.find("epsilon <= "), std::string::npos);
+  const auto text = surety(audit()).out;
+  EXPECT_NE(text.find("each of 2 promises is kept by itself; together the 2 runs cost epsilon <= "), std::string::npos) << text;
+  EXPECT_GT(surety(audit() + Words{"--json"}).json()["epsilon"]["upper"].get<double>(), each);
+}
+
 TEST_F(LedgerCommand, ABasicBudgetMayHaveDeltaZeroAndAdmitsNoGaussianNoise) {
   ASSERT_EQ(surety(create({"--epsilon", "1.2", "--delta", "0", "--filter", "basic"})).code, 0);
   expect_refused_untouched(train(small_data()), 2, {"no filter of kind basic is proved for gaussian"});

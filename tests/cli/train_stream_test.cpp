@@ -55,6 +55,33 @@ TEST_F(TrainOnStream, TrainsChargesAndWritesAModelByEveryAlgorithm) {
   EXPECT_EQ(audited.json()["kept"], true);
 }
 
+TEST_F(TrainOnStream, TellsWhatWasReleasedFromWhatWasPlanned) {
+  const auto text = surety(words(small_data(3), "polyhedral-frank-wolfe", "9")).out;
+  const auto line = [&](const std::string& field) {
+    const auto at = text.find("\n" + field);
+    return at == std::string::npos ? std::string{} : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  };
+  const auto charged = surety({"ledger", "show", path("run.db"), "1", "--json"}).json();
+  EXPECT_NE(line("planned"), "") << text;
+  EXPECT_NE(line("planned").substr(13), line("released").substr(13)) << text;
+  EXPECT_EQ(surety({"audit", path("run.db"), "--delta", "1e-5", "--json"}).json()["event"], line("released").substr(13)) << charged;
+}
+
+TEST_F(TrainOnStream, WritesJsonLinesWhereItIsAskedForMoreThanOne) {
+  std::istringstream lines{surety(words(small_data(20), "online-frank-wolfe", "20") + Words{"--every", "7", "--json"}).out};
+  std::string line;
+  std::size_t count = 0;
+  nlohmann::json last;
+  for (; std::getline(lines, line); ++count) last = nlohmann::json::parse(line);
+  EXPECT_EQ(count, 3U);
+  EXPECT_EQ(last["records"], 20);
+}
+
+TEST_F(TrainOnStream, OneReleaseIsOneTextEverywhere) {
+  const auto report = surety(words(small_data(60), "noisy-sgd") + Words{"--records", "60", "--batch-size", "60", "--json"}).json();
+  EXPECT_EQ(report["event"], surety({"audit", path("run.db"), "--delta", "1e-5", "--json"}).json()["event"]);
+}
+
 TEST_F(TrainOnStream, SaysWhatThePrintedNoiseReallyCosts) {
   const auto report = surety(words(small_data(50), "online-frank-wolfe", "1000") + Words{"--noise", "paper", "--json"}).json();
   EXPECT_GT(report["epsilon"]["upper"].get<double>(), 0.1);
