@@ -9,6 +9,7 @@
 #include <surety/accounting/releases.h>
 
 #include "command.h"
+#include "files.h"
 #include "output.h"
 #include "validators.h"
 
