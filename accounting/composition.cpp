@@ -417,8 +417,8 @@ void check_work(const Composition::Optimal& accountant, std::span<const Promise>
   }
 }
 
-/// Beyond this the exponentials of the theorem mean nothing; basic composition is as good.
-bool is_extreme(std::span<const Promise> promises) { return !(sum_of_epsilons(promises).enclosure().upper < 1e9); }
+/// Beyond this the exponentials of the theorem mean nothing, and leave MPFR's default range, 2^-(2^30 - 1); basic composition is as good.
+bool is_extreme(std::span<const Promise> promises) { return !(sum_of_epsilons(promises).enclosure().upper < 3e8); }
 
 }  // namespace
 

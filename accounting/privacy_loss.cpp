@@ -791,6 +791,9 @@ ComposedCurve curve_of(const Side& side, std::vector<double> entries, bool is_up
   return out;
 }
 
+/// P-mass to be counted as infinite loss; all, where no cell holds any.
+long double lost_above(const LossCells& law) { return law.cells.empty() ? 1 : law.cut_above; }
+
 ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
   const Grid grid{window.step, window.s};
   const bool one = parts.size() == 1;
@@ -811,7 +814,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
       up.take(tilted, count, window);
       factor.first = std::move(tilted.weights);
     }
-    const long double lost = law.cut_above;  // once for each release
+    const long double lost = lost_above(law);  // once for each release
     infinite_more += count * std::log1p(-std::min(static_cast<long double>(part.upper.infinite_mass) + lost, 1 - long_unit));
     if (part.lower) {
       const auto other = part.same ? LossCells{} : cells(*part.lower, window.step, cut);
@@ -958,7 +961,7 @@ ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& c
   for (const auto* part : order) {
     const auto count = static_cast<long double>(part->count);
     const auto law = cells(part->upper, window.step, cut);
-    infinite_more += count * std::log1p(-std::min(static_cast<long double>(part->upper.infinite_mass) + law.cut_above, 1 - long_unit));
+    infinite_more += count * std::log1p(-std::min(static_cast<long double>(part->upper.infinite_mass) + lost_above(law), 1 - long_unit));
     const auto other = !has_lower || part->same ? LossCells{} : cells(*part->lower, window.step, cut);
     const auto& below = !has_lower || part->same ? law : other;
     if (has_lower) infinite_less += count * std::log1p(-static_cast<long double>(part->lower->infinite_mass));

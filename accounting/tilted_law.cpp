@@ -6,7 +6,6 @@
 #include <limits>
 
 #include <surety/accounting/checked_cast.h>
-#include <surety/accounting/error.h>
 
 namespace surety::accounting {
 namespace {
@@ -185,6 +184,7 @@ class Merger {
 }  // namespace
 
 double log_of_largest(const LossCells& law, const Grid& grid) {
+  if (law.cells.empty()) return 0;
   double largest = -infinity;
   for (const auto& cell : law.cells) {
     largest = std::max(largest, cell.log_scale + std::log(cell.mass) + grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step));
@@ -194,7 +194,10 @@ double log_of_largest(const LossCells& law, const Grid& grid) {
 
 TiltedLaw spread(const LossCells& law, const Grid& grid, double shift) {
   TiltedLaw out;
-  if (law.cells.empty()) throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
+  if (law.cells.empty()) {
+    out.weights = {0.0};
+    return out;
+  }
   out.first = law.cells.front().index;
   out.weights.assign(static_cast<std::size_t>(law.cells.back().index - out.first) + 2, 0.0);
   out.base = static_cast<long double>(law.anchor) + static_cast<long double>(law.loss_error);

@@ -25,11 +25,11 @@ struct Grid {
 /// of 2^40 weights that each lose 2^-1022 lose less.
 constexpr double underflow = 1e-275;
 
-/// log of the largest tilted mass of a cell, a scale for the weights.
+/// log of the largest tilted mass of a cell, a scale for the weights; 0 without cells.
 [[nodiscard]] double log_of_largest(const LossCells& law, const Grid& grid);
 
 /// A law that dominates: each cell's mass is spread to the two ends of the cell, keeping P-mass and Q-mass; what lies below all cells is
-/// moved up to the first one.
+/// moved up to the first one. Without cells it has no mass: who calls counts all of it as infinite loss.
 [[nodiscard]] TiltedLaw spread(const LossCells& law, const Grid& grid, double shift);
 
 /// A law that is dominated: outcomes are merged so that the merged loss falls on a grid point; what finds no partner moves down.

@@ -302,6 +302,14 @@ TEST(OptimalComposition, IsTwoSidedOnlyWhereTheEventIsItsPromise) {
   EXPECT_EQ(delta(Composition::Optimal{}, parsed("compose(pure(1), exponential(2))"), Epsilon{0.1}).lower, 0);
 }
 
+TEST(OptimalComposition, OfHugeEpsilonsIsTheirSum) {
+  for (const auto* text : {"pure(299999999)", "pure(3e8)", "pure(930775236)", "compose(pure(1e8), pure(9e8))"}) {
+    const auto found = epsilon(Composition::Optimal{}, parsed(text), Delta{1e-5});
+    EXPECT_LE(found.upper, 1e9) << text;
+    EXPECT_GE(found.upper, 299999900) << text;
+  }
+}
+
 TEST(OptimalComposition, IsInfiniteWhereNearlyEverythingIsShown) {
   // 1 - delta of all of them is 0.2^1024, far below the precision of 1 less it.
   const auto found = epsilon(Composition::Optimal{}, parsed("repeat(1024, approx(3, 0.8))"), Delta{1e-4});
