@@ -36,6 +36,7 @@ const Opinion* independent_opinion(const Best& best) {
 
 Audit audit(const Ledger& ledger, Delta at) {
   Audit result{.adjacency = ledger.adjacency(),
+               .unit = ledger.unit(),
                .delta = at,
                .runs = {},
                .event = ledger.event(),

@@ -23,6 +23,7 @@ struct RunAudit {
 
 struct Audit {
   Adjacency adjacency;
+  UnitOfPrivacy unit;  ///< what every promise protects
   Delta delta;
   std::vector<RunAudit> runs;
   std::optional<Event> event;        ///< everything that is charged; nothing when nothing is

@@ -32,7 +32,9 @@ struct Best {
 
 /// Settings of the accountants that can work harder on request.
 struct Effort {
-  double width = 1e-4;  ///< aimed at in epsilon by the accountants that compute on a grid; up to 512 times as wide where memory is short
+  /// Aimed at in epsilon by the accountants that compute on a grid; up to 512 times as wide where memory is short, and as wide as by default
+  /// where it is short for less than that.
+  double width = 1e-4;
 };
 
 /// epsilon(delta) of `event`, and delta(epsilon).
@@ -41,8 +43,8 @@ struct Effort {
 [[nodiscard]] Best best_epsilon(const Event& event, Delta delta, const Effort& effort = {});
 [[nodiscard]] Best best_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
 
-/// The cost of an event by the first accountant that has a theorem for it and answers quickly, in the order closed-form, contour,
-/// privacy-loss, participation, renyi: for searches, which ask often. \throws as above.
+/// The values of these, with less to do where one accountant knows the number so well that the others could not lower its upper end by a
+/// millionth: then they are not asked. For curves; searches have best_cost.h. \throws as above.
 [[nodiscard]] Enclosure quick_epsilon(const Event& event, Delta delta, const Effort& effort = {});
 [[nodiscard]] Enclosure quick_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
 

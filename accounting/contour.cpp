@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/hypotheses.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::accounting {
@@ -111,7 +112,9 @@ struct Collector {
     } else if (const auto* composed = std::get_if<Event::Composed>(&event.node())) {
       for (const auto& part : composed->events) add(part, count);
     } else if (const auto* sampled = std::get_if<Event::PoissonSampled>(&event.node()); sampled && sampled->rate.value() < 1) {
-      if (event.adjacency() == Adjacency::replace_one) refuse(event, "under replace-one both data sets are mixtures");
+      const auto pair = poisson_pair(sampled->event);
+      if (pair == PoissonPair::opposite) refuse(event, "under replace-one both data sets are mixtures");
+      if (pair != PoissonPair::with_or_without) refuse(event, "who was in the batch may show");
       const double mu = middle(sqrt(mu_squared_of(sampled->event)));
       counts[{sampled->rate.value(), mu}] += count;
       releases += count;

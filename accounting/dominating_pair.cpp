@@ -582,9 +582,30 @@ LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, doubl
   return found;
 }
 
+/// The base pair of a law that reveals whether there was one.
+LossLaw base_pair(const LossLaw& law) { return LossLaw{law.base}; }
+
+/// The base pair's cells with a share `rate` of their mass, and an atom at loss 0 with the rest.
+LossCells revealed_cells(const LossLaw& law, double step, const Cut& cut) {
+  LossCells found = cells(base_pair(law), step, cut);
+  const double log_rate = std::log(law.rate);
+  for (auto& cell : found.cells) {
+    cell.log_scale += log_rate;
+    cell.mass_error += unit * (4 + 2 * std::abs(log_rate) + std::abs(cell.log_scale));
+  }
+  add_atom(found.cells, {0, 0, 0, 1 - law.rate, 2 * unit}, found.anchor, step);
+  std::stable_sort(found.cells.begin(), found.cells.end(), [](const LossCell& a, const LossCell& b) {
+    return a.index != b.index ? a.index < b.index : a.excess < b.excess;
+  });
+  // The atom's loss is exact, but its place on the grid is rounded as that of any other atom is.
+  found.loss_error = std::max(found.loss_error, 32 * unit * (std::abs(found.anchor) + step));
+  return found;
+}
+
 }  // namespace
 
 bool is_symmetric(const LossLaw& law) {
+  if (law.mixing == Mixing::revealed) return is_symmetric(base_pair(law));
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
     return std::all_of(maximum->laws->begin(), maximum->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
   }
@@ -601,6 +622,7 @@ bool is_symmetric(const LossLaw& law) {
 
 std::optional<Enclosure> largest_loss(const LossLaw& law) {
   if (law.infinite_mass > 0) return std::nullopt;
+  if (law.mixing == Mixing::revealed) return largest_loss(base_pair(law));
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
     Enclosure largest{0, 0};
     for (const auto& one : *maximum->laws) {
@@ -633,6 +655,11 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
 }
 
 std::optional<double> atom_distance(const LossLaw& law) {
+  if (law.mixing == Mixing::revealed) {
+    // Loss 0 is one more atom, halfway between two that mirror each other.
+    const auto distance = atom_distance(base_pair(law));
+    return distance && atoms_of(law.base).size() == 2 ? *distance / 2 : distance;
+  }
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
     for (const auto& one : *maximum->laws) {
       if (const auto distance = atom_distance(one)) return distance;
@@ -669,6 +696,10 @@ LossRange range(const LossLaw& law, const Cut& cut) {
     }
     return all;
   }
+  if (law.mixing == Mixing::revealed) {
+    const auto inside = range(base_pair(law), cut);
+    return {std::min(inside.least, 0.0), std::max(inside.largest, 0.0)};
+  }
   const Mix mix{law.rate};
   if (law.mixing == Mixing::opposite) {
     const GaussianShape shape{std::get<GaussianBase>(law.base)};
@@ -691,7 +722,9 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   const double largest = std::max(std::abs(bounds.least), std::abs(bounds.largest)) + step;
   const bool reversed = law.mixing == Mixing::added;
   const double mixing_error = law.rate == 1 ? 0 : 16 * unit * (2 + largest - std::log(law.rate));
-  if (const auto* gaussian = std::get_if<GaussianBase>(&law.base)) {
+  if (law.mixing == Mixing::revealed) {
+    found = revealed_cells(law, step, cut);
+  } else if (const auto* gaussian = std::get_if<GaussianBase>(&law.base)) {
     const GaussianShape shape{*gaussian};
     const auto at = kept(shape, law, cut);
     found.loss_error =

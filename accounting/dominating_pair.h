@@ -68,7 +68,8 @@ using BaseLaw =
 ///   added      Q against (1 - rate) Q + rate P.
 ///   symmetric  the pair whose curve is that of `removed` at every epsilon >= 0 and which equals its own reverse
 ///   opposite   (1 - rate) Q + rate P against (1 - rate) Q + rate P', P' the mirror image of P about Q; Gaussian only
-enum class Mixing { removed, added, symmetric, opposite };
+///   revealed   with probability rate the base pair, else one outcome that both have alike and that no outcome of the base pair is
+enum class Mixing { removed, added, symmetric, opposite, revealed };
 
 struct LossLaw {
   BaseLaw base;

@@ -73,6 +73,11 @@ class Event {
  public:
   // ---- Releases ----
   // In each of them but RecordSum "sensitivity" is that of the released query under the event's adjacency.
+  //
+  // Noise on a query (Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, GeneralizedGaussian, KNorm) in a Poisson batch under
+  // zero-out means that the query of a batch is a sum over its records, to which a zeroed record contributes what an absent one does:
+  // nothing. A count or a mean of the batch is no such query; release what it can change as Pure, Approximate or Concentrated, which say
+  // nothing of absent records and are charged for showing them.
 
   /// A vector plus N(0, (multiplier x l2 sensitivity)^2 I).
   struct Gaussian {
@@ -102,7 +107,9 @@ class Event {
     Count sensitivity;
     friend bool operator==(const DiscreteLaplace&, const DiscreteLaplace&) = default;
   };
-  /// One of `categories` values: the record's own with probability `truth`, each other one with equal probability.
+  /// One of `categories` values: the record's own with probability `truth`, each other one with equal probability. Under zero-out a
+  /// zeroed record answers as one of the categories, or by a mixture of them (at random, say), never by its silence: what it costs is
+  /// what replacing a record costs.
   struct RandomizedResponse {
     Probability truth;
     Count categories;
@@ -151,16 +158,17 @@ class Event {
   /// One release of each of `events` in turn, each chosen with knowledge of the earlier results. Never empty.
   struct Composed;
   /// One release of each of `events` on disjoint parts of the data, so that a record takes part in one of them. Under
-  /// replace-one the parts are fixed by the public index of a record, not by its values. Never empty.
+  /// replace-one and zero-out the parts are fixed by the public index of a record, not by its values, lest a record change two of them;
+  /// under zero-out values may decide between parts of noise added to sums, where a zeroed record is in none. Never empty.
   struct Parallel;
 
   // ---- Batches ----
   // One batch is shared by everything inside `event`, which holds no further sampling.
 
   /// `event` on a batch that each record joins independently with probability `rate`. Under replace-one every release in it says
-  /// what one record can contribute (RecordSum).
+  /// what one record can contribute (RecordSum). Under zero-out whatever is not noise added to a sum may show who was in the batch.
   struct PoissonSampled;
-  /// `event` on a batch of fixed size drawn uniformly without replacement. Under replace-one only.
+  /// `event` on a batch of fixed size drawn uniformly without replacement, which does not see who is in it. Under replace-one only.
   struct SampledWithoutReplacement;
   /// One epoch: `event` on each batch of a secret uniform permutation, or of a fixed public order; the last batch may be
   /// smaller. Under replace-one and zero-out.

@@ -1,344 +1,24 @@
 #include <surety/accounting/ledger.h>
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <bit>
 #include <cerrno>
-#include <cstring>
-#include <ctime>
+#include <mutex>
 #include <utility>
 
-#include <surety/accounting/json.h>
+#include <surety/accounting/database.h>
+#include <surety/accounting/ledger_contents.h>
+#include <surety/accounting/run_locks.h>
 
 namespace surety::accounting {
 
 namespace {
 
-// The file format. `application_id` ("Sure") and `user_version` stand at fixed places in the first page of the file.
-//
-//   entry  the log: number 1, 2, 3, ...; content, one JSON object whose only field says what happened; checksum
-//   head   one row: the number of entries and the checksum of the last one, so that a lost end of the log is noticed
-//
-// An entry is one of
-//   {"open": {"time", "adjacency"}}                                            the first, and only the first
-//   {"budget": {"time", "epsilon", "delta", "filter"}}                         at most one, before any run
-//   {"reserve": {"time", "event", "promise", "note", "not_private"}}           promise: null or {"epsilon", "delta"}
-//   {"settle": {"time", "run", "released", "stopping"}}                        released: null or an event
-constexpr std::int64_t application_id = 0x53757265;
-constexpr std::int64_t format_version = 1;
-constexpr int busy_timeout_ms = 10'000;
-
-const char* const schema = R"(
-  CREATE TABLE entry (number INTEGER PRIMARY KEY, content TEXT NOT NULL, checksum INTEGER NOT NULL) STRICT;
-  CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), entries INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;
-)";
-
-// ---------------------------------------------------------------------------------------------------------------- SQLite
-
-[[noreturn]] void damaged(const std::string& path, const std::string& reason) {
-  throw Error{ErrorCode::damaged_ledger, fmt::format("'{}' is not an intact ledger: {}", path, reason)};
-}
-
-[[noreturn]] void refused_by_machine(const std::string& path, const std::string& action, int error_number) {
-  throw Error{ErrorCode::environment, fmt::format("cannot {} '{}': {}", action, path, std::strerror(error_number))};
-}
-
-/// One connection to a database; closed on destruction. Neither copied nor moved.
-class Connection {
- public:
-  Connection(std::string name, int flags) : name_{std::move(name)} {
-    // Even a failed open leaves a handle, which holds the reason and has to be closed.
-    const int code = sqlite3_open_v2(name_.c_str(), &handle_, flags | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX, nullptr);
-    if (code != SQLITE_OK) {
-      const std::string reason = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
-      sqlite3_close(handle_);
-      raise(code, reason);
-    }
-    sqlite3_busy_timeout(handle_, busy_timeout_ms);
-  }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  ~Connection() { sqlite3_close(handle_); }
-
-  [[nodiscard]] sqlite3* handle() const { return handle_; }
-  [[nodiscard]] const std::string& name() const { return name_; }
-
-  void require(int code) const {
-    if (code != SQLITE_OK) raise(code, sqlite3_errmsg(handle_));
-  }
-  void run(const char* sql) const { require(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)); }
-
-  /// Our statements are fixed and fit our schema. What SQLite cannot make sense of is therefore the file's fault.
-  [[noreturn]] void raise(int code, const std::string& reason) const {
-    switch (code & 0xff) {
-      case SQLITE_FULL:
-      case SQLITE_IOERR:
-      case SQLITE_CANTOPEN:
-      case SQLITE_READONLY:
-      case SQLITE_PERM:
-      case SQLITE_NOMEM:
-      case SQLITE_NOLFS:
-      case SQLITE_PROTOCOL: throw Error{ErrorCode::environment, fmt::format("cannot use the ledger '{}': {}", name_, reason)};
-      case SQLITE_BUSY:
-      case SQLITE_LOCKED:
-        throw Error{ErrorCode::environment,
-                    fmt::format("cannot use the ledger '{}': another process has locked it for {} s", name_, busy_timeout_ms / 1000)};
-      case SQLITE_MISUSE:
-      case SQLITE_INTERNAL: throw Error{ErrorCode::internal, fmt::format("misuse of SQLite on '{}': {}", name_, reason)};
-      default: damaged(name_, reason);
-    }
-  }
-
- private:
-  std::string name_;
-  sqlite3* handle_ = nullptr;
-};
-
-/// One prepared statement. Parameters are given once, in order; rows are read one after the other.
-class Statement {
- public:
-  Statement(const Connection& connection, std::string_view sql) : connection_{connection} {
-    connection.require(sqlite3_prepare_v2(connection.handle(), sql.data(), static_cast<int>(sql.size()), &handle_, nullptr));
-  }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-  ~Statement() { sqlite3_finalize(handle_); }
-
-  Statement& bind(std::int64_t value) {
-    connection_.require(sqlite3_bind_int64(handle_, ++bound_, value));
-    return *this;
-  }
-  Statement& bind(const std::string& value) {
-    connection_.require(sqlite3_bind_text64(handle_, ++bound_, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-    return *this;
-  }
-
-  /// Moves to the next row; false after the last one.
-  bool next() {
-    const int code = sqlite3_step(handle_);
-    if (code == SQLITE_ROW) return true;
-    if (code != SQLITE_DONE) connection_.raise(code, sqlite3_errmsg(connection_.handle()));
-    return false;
-  }
-  void run() {
-    while (next()) {
-    }
-  }
-
-  [[nodiscard]] std::int64_t integer(int column) const { return sqlite3_column_int64(handle_, column); }
-  [[nodiscard]] std::string text(int column) const {
-    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
-    return bytes == nullptr ? std::string{} : std::string{bytes, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
-  }
-
- private:
-  const Connection& connection_;
-  sqlite3_stmt* handle_ = nullptr;
-  int bound_ = 0;
-};
-
-std::int64_t integer_of(const Connection& connection, std::string_view sql) {
-  Statement statement{connection, sql};
-  if (!statement.next()) damaged(connection.name(), "a table is empty");
-  return statement.integer(0);
-}
-
-/// A transaction that is undone unless it was committed.
-class Transaction {
- public:
-  enum class Kind { read, write };
-
-  Transaction(const Connection& connection, Kind kind) : connection_{connection} {
-    // A writer locks at once: what it reads is then still true when it writes.
-    connection.run(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
-  }
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-  ~Transaction() {
-    // Some failures (a full disk) have rolled back already, and a second rollback would only report that.
-    if (sqlite3_get_autocommit(connection_.handle()) == 0) sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
-  }
-  void commit() const { connection_.run("COMMIT"); }
-
- private:
-  const Connection& connection_;
-};
-
-// --------------------------------------------------------------------------------------------------------------- entries
-
-/// Checksum of an entry over itself and, through `before`, all entries before it: 64-bit FNV-1a. A change of one byte is
-/// always noticed, since every step is a bijection of the state; other accidents with probability 1 - 2^-64.
-std::uint64_t checksum_after(std::uint64_t before, std::string_view content) {
-  constexpr std::uint64_t prime = 0x100000001b3;
-  std::uint64_t state = 0xcbf29ce484222325;
-  const auto take = [&state](unsigned char byte) { state = (state ^ byte) * prime; };
-  for (int shift = 0; shift < 64; shift += 8) take(static_cast<unsigned char>(before >> shift));
-  for (const char c : content) take(static_cast<unsigned char>(c));
-  return state;
-}
-
-std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
-
-std::string open_entry(Adjacency adjacency) {
-  return nlohmann::json{{"open", {{"time", now()}, {"adjacency", surety::name(adjacency)}}}}.dump();
-}
-
-std::string budget_entry(const Budget& budget) {
-  return nlohmann::json{{"budget",
-                         {{"time", now()},
-                          {"epsilon", budget.target.epsilon.value()},
-                          {"delta", budget.target.delta.value()},
-                          {"filter", name(budget.filter)}}}}
-      .dump();
-}
-
-std::string reserve_entry(const Plan& plan) {
-  nlohmann::json promise;
-  if (plan.promise) promise = {{"epsilon", plan.promise->epsilon.value()}, {"delta", plan.promise->delta.value()}};
-  const nlohmann::json entry{
-      {"reserve",
-       {{"time", now()}, {"event", to_json(plan.event)}, {"promise", promise}, {"note", plan.note}, {"not_private", plan.not_private}}}};
-  // A note may be any bytes, and a run must not fail over one.
-  return entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-std::string settle_entry(RunId run, const std::optional<Event>& released, Stopping stopping) {
-  nlohmann::json event;
-  if (released) event = to_json(*released);
-  return nlohmann::json{{"settle", {{"time", now()}, {"run", run.value}, {"released", event}, {"stopping", name(stopping)}}}}.dump();
-}
-
-/// What the entries amount to.
-struct Contents {
-  std::optional<Adjacency> adjacency;  // nothing only before the first entry was read
-  std::optional<Budget> budget;
-  std::vector<Run> runs;
-  std::int64_t entries = 0;
-  std::uint64_t checksum = 0;
-
-  [[nodiscard]] Releases total(std::optional<Event> (Run::*cost)() const) const {
-    Releases sum{*adjacency};
-    for (const auto& run : runs) {
-      if (const auto event = (run.*cost)()) sum.add(Releases::of(*event));
-    }
-    return sum;
-  }
-};
-
 [[noreturn]] void refuse(const std::string& reason) { throw Error{ErrorCode::invalid_argument, reason}; }
-
-void require(bool holds, const std::string& reason) {
-  if (!holds) refuse(reason);
-}
-
-/// \throws Error{invalid_argument} unless a run with this plan can be settled so.
-void require_part(const Run& run, const std::optional<Event>& released) {
-  if (run.settlement) refuse(fmt::format("run {} is settled already, a run settles once", run.id.value));
-  if (!released) return;
-  if (released->adjacency() != run.plan.event.adjacency()) {
-    refuse(fmt::format("adjacency of the released event is {}, must be the ledger's, {}", surety::name(released->adjacency()),
-                       surety::name(run.plan.event.adjacency())));
-  }
-  if (!Releases::of(*released).is_part_of(Releases::of(run.plan.event))) {
-    refuse(fmt::format("run {} released '{}', must be part of its plan '{}'", run.id.value, describe(*released), describe(run.plan.event)));
-  }
-}
-
-/// Takes the next entry into account. \throws Error{invalid_argument} or a JSON exception when it makes no sense there.
-void replay(Contents& contents, const std::string& text) {
-  // An event is at most 3 Event::max_depth + 3 levels of JSON, within the two levels of its entry.
-  const auto json = parse_strict_json(text, 3 * Event::max_depth + 5, "entry");
-  require(json.is_object() && json.size() == 1, "not an object with one field");
-  const auto& kind = json.begin().key();
-  const auto& fields = json.begin().value();
-  require(contents.adjacency.has_value() == (kind != "open"), "the ledger does not start with its adjacency, and only so");
-
-  const auto event_of = [&](const nlohmann::json& written) {
-    Event event = event_from_json(written.dump());
-    require(event.adjacency() == *contents.adjacency, "an event has another adjacency than the ledger");
-    return event;
-  };
-  const auto target_of = [&](const nlohmann::json& written) {
-    return Target{.epsilon = Epsilon{written.at("epsilon").get<double>()},
-                  .delta = Delta{written.at("delta").get<double>()},
-                  .adjacency = *contents.adjacency};
-  };
-  const auto text_of = [&](const char* field) { return fields.at(field).get<std::string>(); };
-
-  if (kind == "open") {
-    require_fields(fields, {"time", "adjacency"}, kind);
-    contents.adjacency = parse_adjacency(text_of("adjacency"));
-  } else if (kind == "budget") {
-    require_fields(fields, {"time", "epsilon", "delta", "filter"}, kind);
-    require(!contents.budget && contents.runs.empty(), "a budget comes after another budget or after a run");
-    contents.budget = Filter{Budget{.target = target_of(fields), .filter = parse_filter_kind(text_of("filter"))}}.budget();
-  } else if (kind == "reserve") {
-    require_fields(fields, {"time", "event", "promise", "note", "not_private"}, kind);
-    Plan plan{.event = event_of(fields.at("event")), .note = text_of("note"), .not_private = fields.at("not_private").get<bool>()};
-    if (const auto& promise = fields.at("promise"); !promise.is_null()) {
-      require_fields(promise, {"epsilon", "delta"}, "promise");
-      plan.promise = target_of(promise);
-    }
-    contents.runs.push_back(
-        {.id = {contents.runs.size() + 1}, .created = text_of("time"), .plan = std::move(plan), .settlement = std::nullopt});
-  } else if (kind == "settle") {
-    require_fields(fields, {"time", "run", "released", "stopping"}, kind);
-    const auto id = fields.at("run").get<std::uint64_t>();
-    require(id >= 1 && id <= contents.runs.size(), "an unknown run is settled");
-    Settlement settlement{.time = text_of("time"), .released = std::nullopt, .stopping = parse_stopping(text_of("stopping"))};
-    if (!fields.at("released").is_null()) settlement.released = event_of(fields.at("released"));
-    auto& run = contents.runs[id - 1];
-    require_part(run, settlement.released);
-    run.settlement = std::move(settlement);
-  } else {
-    refuse("an entry of unknown kind");
-  }
-}
-
-/// Everything in the file, verified. \pre within a transaction, so that it is one state of the file.
-Contents read(const Connection& connection) {
-  Contents contents;
-  Statement rows{connection, "SELECT number, content, checksum FROM entry ORDER BY number"};
-  while (rows.next()) {
-    const std::string content = rows.text(1);
-    ++contents.entries;
-    contents.checksum = checksum_after(contents.checksum, content);
-    if (rows.integer(0) != contents.entries || std::bit_cast<std::uint64_t>(rows.integer(2)) != contents.checksum) {
-      damaged(connection.name(), fmt::format("the checksum of entry {} is wrong", contents.entries));
-    }
-    try {
-      replay(contents, content);
-    } catch (const Error& error) {
-      damaged(connection.name(), fmt::format("entry {}: {}", contents.entries, error.what()));
-    } catch (const nlohmann::json::exception& error) {
-      damaged(connection.name(), fmt::format("entry {}: {}", contents.entries, error.what()));
-    }
-  }
-  Statement head{connection, "SELECT entries, checksum FROM head"};
-  if (!head.next() || head.integer(0) != contents.entries || std::bit_cast<std::uint64_t>(head.integer(1)) != contents.checksum ||
-      head.next() || !contents.adjacency) {
-    damaged(connection.name(), fmt::format("entries are missing after entry {}", contents.entries));
-  }
-  return contents;
-}
-
-/// \pre within a writing transaction, with `contents` read in it.
-void append(const Connection& connection, Contents& contents, const std::string& content) {
-  contents.entries += 1;
-  contents.checksum = checksum_after(contents.checksum, content);
-  const auto checksum = std::bit_cast<std::int64_t>(contents.checksum);
-  Statement{connection, "INSERT INTO entry (number, content, checksum) VALUES (?, ?, ?)"}
-      .bind(contents.entries)
-      .bind(content)
-      .bind(checksum)
-      .run();
-  Statement{connection, "INSERT OR REPLACE INTO head (id, entries, checksum) VALUES (1, ?, ?)"}.bind(contents.entries).bind(checksum).run();
-}
 
 // ----------------------------------------------------------------------------------------------------------------- files
 
@@ -369,20 +49,6 @@ std::string full_path(const std::filesystem::path& path) {
   return std::filesystem::absolute(path).string();
 }
 
-/// The bytes of a database file that holds a ledger without runs.
-std::string first_image(Adjacency adjacency, const std::optional<Budget>& budget) {
-  const Connection memory{":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
-  memory.run(schema);
-  memory.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application_id, format_version).c_str());
-  Contents contents;
-  append(memory, contents, open_entry(adjacency));
-  if (budget) append(memory, contents, budget_entry(*budget));
-  sqlite3_int64 size = 0;
-  const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes{sqlite3_serialize(memory.handle(), "main", &size, 0), sqlite3_free};
-  if (!bytes) throw Error{ErrorCode::environment, "cannot make a ledger: out of memory"};
-  return {reinterpret_cast<const char*>(bytes.get()), static_cast<std::size_t>(size)};
-}
-
 void write_and_sync(const std::string& path, const Descriptor& file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
@@ -405,13 +71,14 @@ bool publish(const std::string& path, std::string_view image) {
     number = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (number < 0 && errno != EEXIST) refused_by_machine(path, "create", errno);
   }
-  const Descriptor file{number};
+  std::optional<Descriptor> file{std::in_place, number};
   struct Remover {
     const std::string& name;
     ~Remover() { ::unlink(name.c_str()); }
   } const remover{temporary};
 
-  write_and_sync(path, file, image);
+  write_and_sync(path, *file, image);
+  file.reset();  // before others can open it: closing later would drop the locks of this process's connections
   // SQLite would take a journal that an earlier database left under this name for the new ledger's, and play it back into it.
   // A journal that belongs to a ledger which another process has just put here is not left over: that file is looked for last.
   for (const char* suffix : {"-journal", "-wal"}) {
@@ -454,56 +121,84 @@ std::optional<Event> Run::charged() const {
 
 std::optional<Event> Run::counted() const { return settlement ? settlement->released : plan.event; }
 
-/// An open ledger file. The file alone holds the truth; nothing is remembered between calls but the connection.
+/// An open ledger file. The file holds the truth; what is remembered between calls is what was verified, to read on from there.
 class LedgerFile {
  public:
-  explicit LedgerFile(std::filesystem::path path) : path_{std::move(path)}, connection_{usable(path_), SQLITE_OPEN_READWRITE} {
-    // Hardened against a file made to confuse; see SQLite's "Defense against the dark arts".
-    sqlite3_db_config(connection_.handle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  explicit LedgerFile(std::filesystem::path path)
+      : path_{std::move(path)}, locks_{usable(path_)}, connection_{full_path(path_), SQLITE_OPEN_READWRITE} {
+    // Hardened against a file made to confuse; see SQLite's "Defense against the dark arts". Nothing is done to another program's file.
+    for (const int option : {SQLITE_DBCONFIG_DEFENSIVE, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE})
+      sqlite3_db_config(connection_.handle(), option, 1, nullptr);
     connection_.run("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
-    // A rollback journal, not a write-ahead log: between transactions the file alone holds everything, so whoever copies or
-    // moves it loses no charge. EXTRA also syncs the folder after the journal is gone, which is the moment of commitment.
+    // EXTRA also syncs the folder after the journal is gone, which is the moment of commitment.
     connection_.run("PRAGMA synchronous = EXTRA");
+    const std::int64_t version = version_of_a_ledger();
+    // A rollback journal, not a write-ahead log: between transactions the file alone holds everything, so whoever copies or
+    // moves it loses no charge.
+    if (!connection_.writes_to_the_file()) connection_.end_write_ahead_log();
 
     const Transaction transaction{connection_, Transaction::Kind::read};
-    if (integer_of(connection_, "PRAGMA application_id") != application_id)
-      damaged(connection_.name(), "it was written by another program");
-    if (const auto version = integer_of(connection_, "PRAGMA user_version"); version != format_version) {
-      damaged(connection_.name(), fmt::format("its version is {}, must be {}", version, format_version));
-    }
     Statement check{connection_, "PRAGMA integrity_check(1)"};
     if (!check.next() || check.text(0) != "ok") damaged(connection_.name(), check.text(0));
-    adjacency_ = *read(connection_).adjacency;
+    read_on(connection_, known_);
+    if (known_.says_unit != (version != ledger_version_without_unit)) {
+      damaged(connection_.name(), fmt::format("its version is {}, which its first entry is not of", version));
+    }
   }
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] Adjacency adjacency() const { return adjacency_; }
+  [[nodiscard]] Adjacency adjacency() const { return *known_.adjacency; }
+  [[nodiscard]] const UnitOfPrivacy& unit() const { return known_.unit; }
 
-  [[nodiscard]] Contents contents() const {
+  /// What `use` makes of the present contents.
+  template <class Use>
+  auto read(Use use) {
+    const Turn turn{*this};
     const Transaction transaction{connection_, Transaction::Kind::read};
-    return read(connection_);
+    read_on(connection_, known_);
+    return use(std::as_const(known_));
   }
 
   /// Appends what `next` answers when it is shown the present contents; nothing when it throws.
   template <class Next>
   void append_after(Next next) {
-    const Transaction transaction{connection_, Transaction::Kind::write};
-    Contents present = read(connection_);
-    append(connection_, present, next(std::as_const(present)));
-    transaction.commit();
+    const Turn turn{*this};
+    if (try_append_after(next)) return;
+    connection_.end_write_ahead_log();
+    if (!try_append_after(next)) throw Error{ErrorCode::internal, "a write-ahead log has come back"};
   }
 
-  void settle(RunId id, const std::optional<Event>& released, Stopping stopping) {
-    append_after([&](const Contents& contents) {
-      if (id.value < 1 || id.value > contents.runs.size()) {
-        refuse(fmt::format("run is {}, must be one of the ledger's {} runs", id.value, contents.runs.size()));
-      }
-      require_part(contents.runs[id.value - 1], released);
-      return settle_entry(id, released, stopping);
-    });
+  /// Makes a new run, alive until `forget`.
+  RunId reserve(const Plan& plan);
+  void settle_own(RunId id, const std::optional<Event>& released, Stopping stopping);
+  /// Settles a run whose reservation is gone.
+  void settle_other(RunId id, const std::optional<Event>& released, Stopping stopping);
+  /// \pre the run is alive by `reserve` of this object. Does nothing in a copy of the process.
+  void forget(RunId id) noexcept {
+    if (home_.is_here()) locks_.release(id.value);
   }
 
  private:
+  /// One call: in the process that opened the file, one thread at a time.
+  class Turn {
+   public:
+    explicit Turn(LedgerFile& file) : lock_{(file.home_.require_here("this ledger object"), file.turns_)} {}
+
+   private:
+    std::lock_guard<std::mutex> lock_;
+  };
+
+  /// False when what would be written does not go to the file; nothing was done then.
+  template <class Next>
+  bool try_append_after(Next& next) {
+    const Transaction transaction{connection_, Transaction::Kind::write};
+    if (!connection_.writes_to_the_file()) return false;
+    read_on(connection_, known_);
+    append_entry(connection_, known_, next(std::as_const(known_)));
+    transaction.commit();
+    return true;
+  }
+
   /// \throws unless there is a file at `path`. Only its name is looked at: opening and closing the file here would drop the
   /// POSIX locks that another connection of this process holds on it.
   static std::string usable(const std::filesystem::path& path) {
@@ -515,15 +210,30 @@ class LedgerFile {
     return name;
   }
 
+  /// \throws Error{damaged_ledger} for what is no ledger.
+  [[nodiscard]] std::int64_t version_of_a_ledger() const {
+    const Transaction transaction{connection_, Transaction::Kind::read};
+    if (integer_of(connection_, "PRAGMA application_id") != ledger_application_id)
+      damaged(connection_.name(), "it was written by another program");
+    const auto version = integer_of(connection_, "PRAGMA user_version");
+    if (version != ledger_version && version != ledger_version_without_unit) {
+      damaged(connection_.name(), fmt::format("its version is {}, must be {} or {}", version, ledger_version_without_unit, ledger_version));
+    }
+    return version;
+  }
+
+  HomeProcess home_;
   std::filesystem::path path_;
+  RunLocks locks_;  // before the connection: its descriptor may be closed only afterwards
   Connection connection_;
-  Adjacency adjacency_{};
+  std::mutex turns_;
+  LedgerContents known_;
 };
 
 namespace {
 
 /// The checks of `reserve`.
-void require_admissible(const Contents& contents, const Plan& plan) {
+void require_admissible(const LedgerContents& contents, const Plan& plan) {
   const auto adjacency = *contents.adjacency;
   if (plan.event.adjacency() != adjacency) {
     refuse(fmt::format("adjacency of the event is {}, must be the ledger's, {}", surety::name(plan.event.adjacency()),
@@ -533,13 +243,16 @@ void require_admissible(const Contents& contents, const Plan& plan) {
     refuse(fmt::format("adjacency of the promise is {}, must be the ledger's, {}", surety::name(plan.promise->adjacency),
                        surety::name(adjacency)));
   }
+  if (plan.unit != contents.unit) {
+    refuse(fmt::format("unit of the plan is {}, must be the ledger's, {}", describe(plan.unit), describe(contents.unit)));
+  }
   const auto asked = Releases::of(plan.event);
   // Refuses a sum of counts that the ledger could not say again.
-  contents.total(&Run::charged).add(asked);
+  Releases(*contents.charged).add(asked);
   if (!contents.budget) return;
 
   const Filter filter{*contents.budget};
-  const Releases present = contents.total(&Run::counted);
+  const Releases& present = *contents.counted;
   Releases total = present;
   total.add(asked);
   if (filter.admits(total)) return;
@@ -564,12 +277,104 @@ void require_budget_fits(const Budget& budget, Adjacency adjacency) {
   static_cast<void>(Filter{budget});
 }
 
+/// The entry that settles a run, which the ledger must have.
+std::string checked_settle_entry(const LedgerContents& contents, RunId id, const std::optional<Event>& released, Stopping stopping) {
+  if (id.value < 1 || id.value > contents.runs.size()) {
+    refuse(fmt::format("run is {}, must be one of the ledger's {} runs", id.value, contents.runs.size()));
+  }
+  require_part(contents.runs[id.value - 1], released);
+  return settle_entry(id, released, stopping);
+}
+
 }  // namespace
 
+RunId LedgerFile::reserve(const Plan& plan) {
+  RunId id{0};
+  try {
+    append_after([&](const LedgerContents& contents) {
+      require_admissible(contents, plan);
+      const std::uint64_t next = contents.runs.size() + 1;
+      // Alive before others can see it.
+      if (!locks_.hold(next)) refuse(fmt::format("run {} of '{}' is running, though the ledger does not have it", next, path_.string()));
+      id.value = next;
+      return reserve_entry(plan);
+    });
+  } catch (...) {
+    // Where the failure came too late to undo the entry, it is that of a dead run and counts in full.
+    if (id.value != 0) locks_.release(id.value);
+    throw;
+  }
+  return id;
+}
+
+void LedgerFile::settle_own(RunId id, const std::optional<Event>& released, Stopping stopping) {
+  append_after([&](const LedgerContents& contents) { return checked_settle_entry(contents, id, released, stopping); });
+}
+
+void LedgerFile::settle_other(RunId id, const std::optional<Event>& released, Stopping stopping) {
+  struct Holder {
+    RunLocks& locks;
+    std::uint64_t held = 0;
+    ~Holder() {
+      if (held != 0) locks.release(held);
+    }
+  } holder{locks_};
+  append_after([&](const LedgerContents& contents) {
+    auto entry = checked_settle_entry(contents, id, released, stopping);
+    if (!locks_.hold(id.value)) {
+      refuse(fmt::format("run {} is still running, must be settled by its own reservation: it may release more", id.value));
+    }
+    holder.held = id.value;
+    return entry;
+  });
+}
+
 Reservation::Reservation(std::shared_ptr<LedgerFile> file, RunId id, Plan plan)
-    : file_{std::move(file)}, id_{id}, plan_{std::move(plan)}, rest_{Releases::of(plan_.event)}, released_{plan_.event.adjacency()} {}
+    : file_{std::move(file)},
+      state_{State::open},
+      id_{id},
+      plan_{std::move(plan)},
+      rest_{Releases::of(plan_.event)},
+      released_{plan_.event.adjacency()} {}
+
+Reservation::Reservation(Reservation&& other) noexcept
+    : home_{other.home_},
+      file_{std::move(other.file_)},
+      state_{std::exchange(other.state_, State::moved_from)},
+      id_{other.id_},
+      plan_{std::move(other.plan_)},
+      rest_{std::move(other.rest_)},
+      released_{std::move(other.released_)} {}
+
+Reservation& Reservation::operator=(Reservation&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  home_ = other.home_;
+  file_ = std::move(other.file_);
+  state_ = std::exchange(other.state_, State::moved_from);
+  id_ = other.id_;
+  plan_ = std::move(other.plan_);
+  rest_ = std::move(other.rest_);
+  released_ = std::move(other.released_);
+  return *this;
+}
+
+Reservation::~Reservation() { end(); }
+
+void Reservation::end() noexcept {
+  if (state_ == State::open || state_ == State::settling) file_->forget(id_);
+}
+
+void Reservation::require_usable() const {
+  home_.require_here("this reservation");
+  if (state_ == State::moved_from) refuse("a reservation was moved from, must be used where it was moved to");
+}
 
 void Reservation::spend(const Event& event) {
+  require_usable();
+  if (state_ != State::open) {
+    refuse(fmt::format("run {} releases '{}' after it was settled, must release before", id_.value, describe(event)));
+  }
   const auto asked = Releases::of(event);
   if (!asked.is_part_of(rest_)) {
     throw Error{ErrorCode::internal, fmt::format("run {} releases '{}' beyond what is left of its plan '{}'", id_.value, describe(event),
@@ -579,26 +384,37 @@ void Reservation::spend(const Event& event) {
   rest_.subtract(asked);
 }
 
-void Reservation::settle(Stopping stopping) { file_->settle(id_, released_.event(), stopping); }
-
-Ledger Ledger::open(const std::filesystem::path& path) { return Ledger{std::make_shared<LedgerFile>(path)}; }
-
-Ledger Ledger::create(const std::filesystem::path& path, Adjacency adjacency, std::optional<Budget> budget) {
-  if (budget) require_budget_fits(*budget, adjacency);
-  const std::string name = full_path(path);
-  if (exists(name) || !publish(name, first_image(adjacency, budget)))
-    refuse(fmt::format("'{}' exists, a new ledger replaces nothing", name));
-  return open(path);
+void Reservation::settle(Stopping stopping) {
+  require_usable();
+  if (state_ == State::settled) refuse(fmt::format("run {} is settled already, a run settles once", id_.value));
+  // A failure may come after the entry is durable, so from here on nothing more may be released, whatever happens.
+  state_ = State::settling;
+  file_->settle_own(id_, released_.event(), stopping);
+  file_->forget(id_);
+  state_ = State::settled;
 }
 
-Ledger Ledger::open_or_create(const std::filesystem::path& path, Adjacency adjacency) {
+Ledger Ledger::open(const std::filesystem::path& path) { return Ledger{std::make_shared<LedgerFile>(path), false}; }
+
+Ledger Ledger::create(const std::filesystem::path& path, Adjacency adjacency, std::optional<Budget> budget, const UnitOfPrivacy& unit) {
+  if (budget) require_budget_fits(*budget, adjacency);
+  const std::string name = full_path(path);
+  if (exists(name) || !publish(name, first_image(adjacency, unit, budget)))
+    refuse(fmt::format("'{}' exists, a new ledger replaces nothing", name));
+  return Ledger{std::make_shared<LedgerFile>(path), true};
+}
+
+Ledger Ledger::open_or_create(const std::filesystem::path& path, Adjacency adjacency, const UnitOfPrivacy& unit) {
   const std::string name = full_path(path);
   // Where another process is quicker, its ledger is the one to open.
-  if (!exists(name)) publish(name, first_image(adjacency, std::nullopt));
-  Ledger ledger = open(path);
+  const bool is_new = !exists(name) && publish(name, first_image(adjacency, unit, std::nullopt));
+  Ledger ledger{std::make_shared<LedgerFile>(path), is_new};
   if (ledger.adjacency() != adjacency) {
     refuse(fmt::format("adjacency is {}, must be the ledger's, {} (in '{}')", surety::name(adjacency), surety::name(ledger.adjacency()),
                        name));
+  }
+  if (ledger.unit() != unit) {
+    refuse(fmt::format("unit is {}, must be the ledger's, {} (in '{}')", describe(unit), describe(ledger.unit()), name));
   }
   return ledger;
 }
@@ -607,9 +423,11 @@ const std::filesystem::path& Ledger::path() const { return file_->path(); }
 
 Adjacency Ledger::adjacency() const { return file_->adjacency(); }
 
+const UnitOfPrivacy& Ledger::unit() const { return file_->unit(); }
+
 void Ledger::set_budget(const Budget& budget) {
   require_budget_fits(budget, adjacency());
-  file_->append_after([&](const Contents& contents) {
+  file_->append_after([&](const LedgerContents& contents) {
     if (contents.budget) refuse("the ledger has a budget already, a budget is set once");
     if (!contents.runs.empty()) {
       refuse(fmt::format("the ledger has {} runs, a budget is set before the first", contents.runs.size()));
@@ -618,35 +436,36 @@ void Ledger::set_budget(const Budget& budget) {
   });
 }
 
-std::optional<Budget> Ledger::budget() const { return file_->contents().budget; }
-
-std::optional<Balance> Ledger::balance() const {
-  const auto contents = file_->contents();
-  if (!contents.budget) return std::nullopt;
-  const Filter filter{*contents.budget};
-  return Balance{
-      .budget = *contents.budget, .unit = filter.unit(), .spent = filter.spent(contents.total(&Run::counted)), .limit = filter.limit()};
+std::optional<Budget> Ledger::budget() const {
+  return file_->read([](const LedgerContents& contents) { return contents.budget; });
 }
 
-void Ledger::check(const Plan& plan) const { require_admissible(file_->contents(), plan); }
+std::optional<Balance> Ledger::balance() const {
+  return file_->read([](const LedgerContents& contents) -> std::optional<Balance> {
+    if (!contents.budget) return std::nullopt;
+    const Filter filter{*contents.budget};
+    return Balance{.budget = *contents.budget, .unit = filter.unit(), .spent = filter.spent(*contents.counted), .limit = filter.limit()};
+  });
+}
+
+void Ledger::check(const Plan& plan) const {
+  file_->read([&plan](const LedgerContents& contents) { require_admissible(contents, plan); });
+}
 
 Reservation Ledger::reserve(Plan plan) {
-  RunId id{0};
-  file_->append_after([&](const Contents& contents) {
-    require_admissible(contents, plan);
-    id.value = contents.runs.size() + 1;
-    return reserve_entry(plan);
-  });
+  const RunId id = file_->reserve(plan);
   return Reservation{file_, id, std::move(plan)};
 }
 
-void Ledger::settle(RunId run, const std::optional<Event>& released, Stopping stopping) { file_->settle(run, released, stopping); }
+void Ledger::settle(RunId run, const std::optional<Event>& released, Stopping stopping) { file_->settle_other(run, released, stopping); }
 
-std::vector<Run> Ledger::runs() const { return file_->contents().runs; }
+std::vector<Run> Ledger::runs() const {
+  return file_->read([](const LedgerContents& contents) { return contents.runs; });
+}
 
 std::vector<LedgerEntry> Ledger::entries() const {
   std::vector<LedgerEntry> entries;
-  for (const auto& run : file_->contents().runs) {
+  for (const auto& run : runs()) {
     const auto charged = run.charged();
     if (!charged) continue;
     for (const auto& [leaf, count] : Releases::of(*charged).entries()) {
@@ -656,6 +475,8 @@ std::vector<LedgerEntry> Ledger::entries() const {
   return entries;
 }
 
-std::optional<Event> Ledger::event() const { return file_->contents().total(&Run::charged).event(); }
+std::optional<Event> Ledger::event() const {
+  return file_->read([](const LedgerContents& contents) { return contents.charged->event(); });
+}
 
 }  // namespace surety::accounting

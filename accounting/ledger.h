@@ -18,10 +18,25 @@
 // at once, may count it (docs/guarantees.md#ledger-settle). Private data itself may never decide when to stop: that would be
 // a release of its own, without noise.
 //
-// One ledger is one file with one adjacency. It is an append-only table in an SQLite database: entries are added, never
-// changed, and each carries a checksum over itself and all entries before it, against accidents, not against forgery.
-// Any number of processes may use one ledger at a time (on a local file system: SQLite needs its locks). Objects of this
-// file belong to one thread, and to one process: after fork the child opens the ledger anew.
+// Who may do what to a run, by what its Reservation does; everything else is refused:
+//
+//     its Reservation                      spend   settle by it   Ledger::settle, from any handle and process
+//     open                                 yes     yes            no: the run is alive
+//     settle has failed                    no      yes, again     no
+//     settled, or moved from               no      no             no
+//     destroyed, or its process is dead    -       -              yes, once; who calls it vouches for what was released
+//     in a copy of its process (fork)      no      no             no, while the reservation that was copied is alive
+//
+// So a settlement is written either by the one who spends, after the last spend, or when nobody can spend any more: what is charged is never
+// less than what was spent. A reservation is alive by a lock that the kernel drops with its process (docs/guarantees.md#ledger-charge).
+//
+// One ledger is one file with one adjacency and one unit of privacy. It is an append-only table in an SQLite database: entries are added,
+// never changed, and each carries a checksum over itself and all entries before it, against accidents, not against forgery.
+//
+// Processes: any number may use one ledger at a time, on a local file system (SQLite and living runs need its locks). Objects of this file
+// are used in the process that made them; a copy made by fork opens the ledger anew, and destroying what it inherited harms nobody.
+// Threads: a Ledger, its copies and its Reservations may be used by several, whose calls wait for each other; one Reservation, by one
+// at a time. A process that forks while a thread is within a call leaves a child that can use no ledger, and is told so.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +50,9 @@
 #include <surety/accounting/enclosure.h>
 #include <surety/accounting/event.h>
 #include <surety/accounting/filter.h>
+#include <surety/accounting/home_process.h>
 #include <surety/accounting/releases.h>
+#include <surety/accounting/unit.h>
 #include <surety/accounting/units.h>
 
 namespace surety::accounting {
@@ -59,6 +76,7 @@ enum class Stopping { data_independent, adaptive };
 /// What a run may release at most, and what is said about it.
 struct Plan {
   Event event;
+  UnitOfPrivacy unit = {};                       ///< what is protected; that of the ledger
   std::optional<Target> promise = std::nullopt;  ///< what the run was said to cost; recorded, compared by an audit
   std::string note = {};                         ///< for people; bytes that are not UTF-8 become U+FFFD
   bool not_private = false;                      ///< the noise was a replay with a known seed: no guarantee holds
@@ -104,11 +122,11 @@ class LedgerFile;
 /// A run that may release what it planned. Destroyed without `settle`, it leaves the full plan charged.
 class Reservation {
  public:
-  Reservation(Reservation&&) noexcept = default;
-  Reservation& operator=(Reservation&&) noexcept = default;
+  Reservation(Reservation&& other) noexcept;
+  Reservation& operator=(Reservation&& other) noexcept;
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
-  ~Reservation() = default;
+  ~Reservation();
 
   [[nodiscard]] RunId id() const noexcept { return id_; }
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
@@ -117,29 +135,40 @@ class Reservation {
 
   /// Says, before the noise is drawn, that `event` is released now. In memory only: the plan is already charged.
   /// \throws Error{internal} when the rest of the plan does not hold it: an optimizer that releases more than it reserved is
-  ///         a defect, and the release must not happen.
+  ///         a defect, and the release must not happen; Error{invalid_argument} after `settle` was called, even when that failed, and in
+  ///         a process made by fork.
   /// \complexity O(log k) for a leaf, among k different leaves in the plan.
   void spend(const Event& event);
 
-  /// Writes what was released; durable on return. \throws Error{invalid_argument} when the run is settled already;
-  /// Error{environment} when it cannot be written, and then the full plan stays charged.
+  /// Writes what was released; durable on return. \throws Error{invalid_argument} when the run is settled already, and in a process made
+  /// by fork; Error{environment} when it cannot be written, and then the full plan stays charged and `settle` may be called again.
   void settle(Stopping stopping);
 
  private:
   friend class Ledger;
-  Reservation(std::shared_ptr<LedgerFile> file, RunId id, Plan plan);
+  enum class State { open, settling, settled, moved_from };
 
+  Reservation(std::shared_ptr<LedgerFile> file, RunId id, Plan plan);
+  /// The run is no longer alive.
+  void end() noexcept;
+  void require_usable() const;
+
+  HomeProcess home_;
   std::shared_ptr<LedgerFile> file_;
+  State state_;
   RunId id_;
   Plan plan_;
   Releases rest_;
   Releases released_;
 };
 
-/// Every member function that reads sees one consistent state of the file and verifies it. All of them
+/// Every member function that reads sees one consistent state of the file. Opening verifies all of it; a later call verifies that the last
+/// entry it knows is still there, and every entry that came after it, so no object ever reports less than it has seen. All of them
 /// \throw Error{damaged_ledger} when the file is not an intact ledger, Error{environment} when the machine refuses (full disk,
-/// no permission, a lock that another process holds for ten seconds). A call that throws has written nothing.
-/// \complexity linear in the number of runs, for every call.
+/// no permission, a lock that is not to be had in ten seconds in which nobody writes), Error{invalid_argument} in a process made by fork.
+/// A call that throws has written nothing, but for a failure of the disk in the last moment of `reserve` or `settle`.
+/// \complexity linear in the number of runs for opening; later calls, in that of the runs since, and of the different leaves that are
+/// charged. Those that return all runs or entries are linear in what they return.
 class Ledger {
  public:
   /// Opens an existing ledger; one without write permission opens for reading.
@@ -148,15 +177,21 @@ class Ledger {
   [[nodiscard]] static Ledger open(const std::filesystem::path& path);
 
   /// Makes a new ledger. It appears at `path` complete or not at all, and replaces nothing.
+  /// Like any new file it may be read and written by whom the umask says.
   /// \throws Error{invalid_argument} when something exists at `path`, or the budget is not under `adjacency`.
-  [[nodiscard]] static Ledger create(const std::filesystem::path& path, Adjacency adjacency, std::optional<Budget> budget = std::nullopt);
+  [[nodiscard]] static Ledger create(const std::filesystem::path& path, Adjacency adjacency, std::optional<Budget> budget = std::nullopt,
+                                     const UnitOfPrivacy& unit = {});
 
   /// Opens the ledger at `path`, or makes one; right also when several processes do so at once.
-  /// \throws Error{invalid_argument} when the ledger has another adjacency.
-  [[nodiscard]] static Ledger open_or_create(const std::filesystem::path& path, Adjacency adjacency);
+  /// \throws Error{invalid_argument} when the ledger has another adjacency or unit.
+  [[nodiscard]] static Ledger open_or_create(const std::filesystem::path& path, Adjacency adjacency, const UnitOfPrivacy& unit = {});
 
   [[nodiscard]] const std::filesystem::path& path() const;
   [[nodiscard]] Adjacency adjacency() const;
+  /// One row in ledgers of Surety 0.1.0, which do not say it.
+  [[nodiscard]] const UnitOfPrivacy& unit() const;
+  /// Whether the call that returned this object made the file.
+  [[nodiscard]] bool is_new() const noexcept { return is_new_; }
 
   /// Attaches the budget that every run must keep. A filter is a rule fixed before the first release, hence:
   /// \throws Error{invalid_argument} when the ledger has a budget or any run, or the budget has another adjacency.
@@ -170,13 +205,15 @@ class Ledger {
   void check(const Plan& plan) const;
 
   /// Charges `plan`; durable on return. Processes that reserve at once are admitted one after the other.
-  /// \throws Error{invalid_argument} when the plan or its promise has another adjacency than the ledger, or a leaf would be
+  /// \throws Error{invalid_argument} when the plan or its promise has another adjacency than the ledger, or another unit, or a leaf would be
   ///         charged more than Releases::max_count times; Error{budget_exceeded} with what is spent, asked and allowed;
   ///         Error{unsupported} naming an event for which the budget's filter has no theorem.
   [[nodiscard]] Reservation reserve(Plan plan);
 
-  /// Settles a run from another process than the one that reserved it. `released` is nothing when nothing was released.
-  /// \throws Error{invalid_argument} when there is no such run, it is settled already, or `released` is not part of its plan.
+  /// Settles a run whose reservation is gone, killed or destroyed. `released` is nothing when nothing was released; the caller vouches for
+  /// it, since nobody else knows.
+  /// \throws Error{invalid_argument} when there is no such run, it is settled already, its reservation is alive in any process, or
+  ///         `released` is not part of its plan.
   void settle(RunId run, const std::optional<Event>& released, Stopping stopping);
 
   /// All runs, in the order of reservation.
@@ -188,9 +225,10 @@ class Ledger {
   [[nodiscard]] std::optional<Event> event() const;
 
  private:
-  explicit Ledger(std::shared_ptr<LedgerFile> file) : file_{std::move(file)} {}
+  Ledger(std::shared_ptr<LedgerFile> file, bool is_new) : file_{std::move(file)}, is_new_{is_new} {}
 
   std::shared_ptr<LedgerFile> file_;
+  bool is_new_;
 };
 
 }  // namespace surety::accounting

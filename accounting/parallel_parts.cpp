@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/error.h>
+#include <surety/accounting/hypotheses.h>
 #include <surety/accounting/interval.h>
 #include <surety/accounting/releases.h>
 
@@ -97,7 +98,10 @@ bool costs_at_most(const Event& a, const Event& b) {
   if (const auto* inner = inside_batch(a); inner != nullptr && release_costs_at_most(*inner, b)) return true;
   const auto* few = std::get_if<Event::PoissonSampled>(&a.node());
   const auto* many = std::get_if<Event::PoissonSampled>(&b.node());
-  if (few != nullptr && many != nullptr && few->rate <= many->rate && release_costs_at_most(few->event, many->event)) return true;
+  if (few != nullptr && many != nullptr && few->rate <= many->rate && poisson_pair(few->event) == poisson_pair(many->event) &&
+      release_costs_at_most(few->event, many->event)) {
+    return true;
+  }
   return Releases::of(a).is_part_of(Releases::of(b));
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/hypotheses.h>
 #include <surety/accounting/interval.h>
 #include <surety/accounting/releases.h>
 
@@ -72,10 +73,13 @@ struct Batch {
 };
 std::optional<Batch> batch_of(const Event& leaf) {
   if (const auto* sampled = std::get_if<Event::SampledWithoutReplacement>(&leaf.node())) {
+    if (splits_its_batch(sampled->event)) refuse(leaf, "shares one batch of fixed size among parallel parts");
     return Batch{sampled->event, number(sampled->batches.size().value()) / number(sampled->batches.records().value())};
   }
   if (const auto* sampled = std::get_if<Event::PoissonSampled>(&leaf.node())) {
-    if (leaf.adjacency() == Adjacency::replace_one) refuse(leaf, "has another worst pair under replace-one; privacy-loss knows it");
+    const auto pair = poisson_pair(sampled->event);
+    if (pair == PoissonPair::opposite) refuse(leaf, "has another worst pair under replace-one; privacy-loss knows it");
+    if (pair != PoissonPair::with_or_without) refuse(leaf, "is not made of Gaussian releases");
     return Batch{sampled->event, number(sampled->rate.value())};
   }
   return std::nullopt;

@@ -16,6 +16,7 @@
 #include <surety/accounting/composition.h>
 #include <surety/accounting/convolution.h>
 #include <surety/accounting/dominating_pair.h>
+#include <surety/accounting/hypotheses.h>
 #include <surety/accounting/parallel_parts.h>
 #include <surety/accounting/releases.h>
 #include <surety/accounting/renyi.h>
@@ -92,7 +93,9 @@ AtomsBase best_two_point(double epsilon, const LossLaw& law, double s) {
     double terms[2];
     for (std::size_t i = 0; i < 2; ++i) {
       const double u = atoms[i].loss;
-      const double mixed = u < 0 ? std::log1p(law.rate * std::expm1(u)) : u + std::log(law.rate + (1 - law.rate) * std::exp(-u));
+      // What is revealed adds the same to the moment at every t.
+      const double rate = law.mixing == Mixing::revealed ? 1 : law.rate;
+      const double mixed = u < 0 ? std::log1p(rate * std::expm1(u)) : u + std::log(rate + (1 - rate) * std::exp(-u));
       const double q_mass = std::log(atoms[i].mass) - u;
       terms[i] = law.mixing == Mixing::added ? q_mass - s * mixed : q_mass + (s + 1) * mixed;
     }
@@ -178,9 +181,10 @@ class PartsOf {
   void operator()(const Event::SampledWithoutReplacement& e) {
     sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
   }
-  /// One epoch of public batches: a record takes part in one of them, known in advance.
+  /// One epoch of public batches: a record takes part in one of them, known in advance. That neighbours share their batches is why
+  /// event.cpp refuses add-or-remove-one.
   void operator()(const Event::Deterministic& e) { PartsOf{out_, tilt_}.visit(e.event, count_); }
-  /// Whoever knows the permutation sees public batches: no amplification is counted.
+  /// Whoever knows the permutation sees public batches: no amplification is counted. Adjacencies as above.
   void operator()(const Event::Shuffled& e) {
     const std::uint64_t records = e.batches.records().value();
     const std::uint64_t size = e.batches.size().value();
@@ -330,19 +334,18 @@ class PartsOf {
     add({removed_upper, removed_lower, same, count_}, {added_upper, added_lower, same, count_});
   }
 
+  /// Fixed size is a theorem under replace-one (event.cpp) for any release, since the record, the one in its place, and the one that
+  /// takes its place in the batch are three neighbours; which pair a Poisson batch has is for poisson_pair to say.
   void sampled(const Event& inner, double rate, bool fixed_size) {
     const auto entries = Releases::of(inner).entries();
     // One batch, shared by everything inside. A Gaussian composition is one Gaussian release.
-    const bool has_parallel = std::any_of(entries.begin(), entries.end(),
-                                          [](const auto& entry) { return std::holds_alternative<Event::Parallel>(entry.leaf.node()); });
-    if (fixed_size && rate < 1 && has_parallel) {
-      // How many of the batch fall into one part tells how many are left for another.
+    if (fixed_size && rate < 1 && splits_its_batch(inner)) {
       refuse(*leaf_, "shares one batch of fixed size among parallel parts, for which no theorem is known");
     }
     if (const auto multiplier = gaussian_multiplier(inner)) {
       const double least = multiplier->lower;
       const double most = multiplier->upper;
-      if (!fixed_size && rate < 1 && inner.adjacency() == Adjacency::replace_one) {
+      if (!fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite) {
         // Two bounded records may be opposite; each of the two data sets has one of them in the batch or not. The bound on one record is
         // half of the sensitivity.
         const Part part{{GaussianBase{2 * least}, Mixing::opposite, rate},
@@ -375,6 +378,7 @@ class PartsOf {
     Directions one;
     PartsOf{one}.visit(inner, 1);
     if (one.removed.size() != 1) refuse(*leaf_, "shares one batch among several releases");
+    if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
     Part removed = one.removed.front();
     if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper) ||
         std::holds_alternative<MaximumBase>(removed.upper.base)) {
@@ -398,6 +402,33 @@ class PartsOf {
     added.upper.mixing = Mixing::added;
     if (added.lower) added.lower->mixing = Mixing::added;
     add(std::move(removed), std::move(added));
+  }
+
+  /// With probability `rate` the pair of the release, else nothing that differs. \pre `one` is a single release.
+  void revealed(const Directions& one, double rate) {
+    out_.symmetric = out_.symmetric && one.symmetric;
+    out_.has_choice = out_.has_choice || one.has_choice;
+    const auto of = [&](Part part) {
+      if (std::holds_alternative<MaximumBase>(part.upper.base)) refuse_with_hint(*leaf_, "has no dominating pair here");
+      part.upper = reveal(part.upper, rate, +1);
+      if (part.lower) part.lower = reveal(*part.lower, rate, -1);
+      part.same = part.same && part.upper.infinite_mass == 0;
+      part.count = count_;
+      return part;
+    };
+    add(of(one.removed.front()), of(one.added.front()));
+  }
+  /// A larger rate and a larger share at infinite loss dominate, so both are rounded to `side`, where they round at all.
+  [[nodiscard]] static LossLaw reveal(LossLaw law, double rate, int side) {
+    law.mixing = Mixing::revealed;
+    law.rate = rate;
+    if (law.infinite_mass == 0) return law;
+    const double outward = side > 0 ? infinity : 0.0;
+    const double share = law.infinite_mass;
+    law.infinite_mass = std::nextafter(rate * share, outward);
+    law.rate = rate * (1 - share) / (1 - law.infinite_mass) * (1 + side * 8 * unit);
+    law.rate = std::min(law.rate, 1.0);
+    return law;
   }
 
   Directions& out_;
@@ -1094,6 +1125,7 @@ Enclosure delta_of(const ComposedPair& pair, double epsilon) {
 Enclosure largest_of(const Parts& parts) {
   double lower = 0;
   double upper = 0;
+  bool is_unbounded = false;
   const double rounding = 4 * unit * static_cast<double>(parts.size() + 2);
   for (const auto& part : parts) {
     const double count = static_cast<double>(part.count);
@@ -1101,8 +1133,11 @@ Enclosure largest_of(const Parts& parts) {
     upper += most ? count * most->upper * (1 + rounding) : infinity;
     if (!part.lower) continue;
     const auto least = largest_loss(*part.lower);
-    lower += least ? count * least->lower * (1 - rounding) : infinity;
+    is_unbounded = is_unbounded || !least;
+    lower += least ? count * least->lower * (1 - rounding) : 0;
   }
+  // A finite sum beyond the range of double is at least its largest number.
+  lower = is_unbounded ? infinity : std::min(lower, std::numeric_limits<double>::max());
   return {std::min(lower, upper), upper};
 }
 
@@ -1388,10 +1423,11 @@ void choose_two_points(Parts& parts, double s) {
 /// tilt, window and step.
 class Tasks {
  public:
-  Tasks(const Event& event, const Question& question, double width) : event_{event}, question_{question}, width_{width} {
+  Tasks(const Event& event, const Question& question, double width, bool upper_only)
+      : event_{event}, question_{question}, width_{width} {
     PartsOf{directions_}.visit(event, 1);
     for_each_direction(directions_, [&](const Parts& parts) {
-      if (one_limit(parts)) return add(all_, parts, true, true, width);
+      if (!upper_only && one_limit(parts)) return add(all_, parts, true, true, width);
       Parts upper;
       for (const auto& part : parts) upper.push_back({part.upper, std::nullopt, false, part.count});
       const bool known = std::any_of(uppers_.begin(), uppers_.end(), [&](const Parts& other) {
@@ -1403,6 +1439,7 @@ class Tasks {
       add(all_, std::move(upper), true, false, width / 4);
     });
     sort(all_);
+    if (upper_only) return;
     if (!all_.empty()) tilt_ = all_.front().slope;
     for (auto& task : lower(tilt_)) all_.push_back(std::move(task));
     sort(all_);
@@ -1556,7 +1593,7 @@ void try_other_choices(const Tasks& tasks, const Run& run, Largest& largest) {
 Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Question& question) {
   if (!(accountant.width > 0))
     throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
-  Tasks tasks{event, question, accountant.width};
+  Tasks tasks{event, question, accountant.width, accountant.upper_only};
   const Run run{accountant, question};
   Largest largest;
   for (auto& task : tasks.all()) {
@@ -1573,7 +1610,7 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Questi
     }
     largest.take(task);
   }
-  if (tasks.has_choice() && accountant.step == 0) try_other_choices(tasks, run, largest);
+  if (tasks.has_choice() && accountant.step == 0 && !accountant.upper_only) try_other_choices(tasks, run, largest);
   return largest.answer();
 }
 

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/closed_form.h>
+#include <surety/accounting/hypotheses.h>
 #include <surety/accounting/interval.h>
 
 namespace surety::accounting {
@@ -102,6 +103,12 @@ double log_mixture(double q, double x) {
 double mixture_bound(double q, double order, double divergence) {
   const double a = order;
   return std::min(divergence, inflated(a / (a - 1) * log_mixture(q, (a - 1) / a * divergence * (1 + 1e-14)), 1e-14));
+}
+
+/// With probability q a release of this divergence, else nothing that differs, and both know which: the moment is a mixture of moments.
+double revealed_bound(double q, double order, double divergence) {
+  const double b = order - 1;
+  return std::min(divergence, inflated(log_mixture(q, b * divergence * (1 + 4 * ulp)) / b, 4 * ulp));
 }
 
 // ---- Poisson-sampled Gaussian: E[r^a], r = 1 - q + q e^(mu x - mu^2 / 2), x ~ N(0, 1) ----
@@ -597,6 +604,13 @@ Curve poisson_curve(double q, const Event& inner, const Event& whole) {
     for (const auto& part : e->events) parts.push_back(poisson_curve(q, part, whole));
     return largest_of(std::move(parts));
   }
+  if (poisson_pair(inner) == PoissonPair::revealed) {
+    return [q, curve = curve_of(inner)](At at) {
+      const auto point = curve(at);
+      return Point{revealed_bound(q, at.order, point.divergence), point.exact};
+    };
+  }
+  // From here on the pair is the record in the batch, or not in it.
   if (const auto mu = gaussian_mu(inner)) {
     return [q, mu = *mu](At at) { return poisson_gaussian(q, mu, at); };
   }
@@ -628,8 +642,7 @@ Curve poisson_curve(double q, const Event& inner, const Event& whole) {
 
 Curve fixed_size_curve(double q, const Event& inner, const Event& whole) {
   if (q == 1) return curve_of(inner);
-  if (std::holds_alternative<Event::Parallel>(inner.node())) {
-    // How many of the batch fall into one part tells how many are left for another.
+  if (splits_its_batch(inner)) {
     refuse(whole, "nor is one known for parallel parts that share a batch of fixed size");
   }
   if (const auto mu = gaussian_mu(inner)) {
@@ -675,7 +688,7 @@ struct CurveOf {
     return largest_of(std::move(parts));
   }
   Curve operator()(const Event::PoissonSampled& e) const {
-    if (event.adjacency() == Adjacency::replace_one && e.rate.value() < 1) refuse(event, "privacy-loss answers");
+    if (e.rate.value() < 1 && poisson_pair(e.event) == PoissonPair::opposite) refuse(event, "privacy-loss answers");
     return poisson_curve(e.rate.value(), e.event, event);
   }
   Curve operator()(const Event::SampledWithoutReplacement& e) const {
@@ -685,7 +698,7 @@ struct CurveOf {
     const double q = size == records ? 1 : std::min(size / records * (1 + ulp), 1 - ulp / 2);
     return fixed_size_curve(q, e.event, event);
   }
-  /// A record is in one batch of the epoch; the order is public, or at best unhelpful.
+  /// A record is in one batch of the epoch, of the same place on both sides (event.cpp); the order is public, or at best unhelpful.
   Curve operator()(const Event::Deterministic& e) const { return curve_of(e.event); }
   Curve operator()(const Event::Shuffled& e) const {
     return [inner = curve_of(e.event)](At at) { return Point{inner(at).divergence, false}; };

@@ -5,6 +5,8 @@
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,25 +32,46 @@ class Search {
 
   /// log(certified delta / target delta), positive where the target is missed; bounded, since both may be 0.
   [[nodiscard]] double excess(double x) const {
-    const auto event = allowed(x);
-    if (!event) return far;
-    const double upper = cost_.delta(*event, target_.epsilon).upper;
+    const auto found = delta_at(x);
+    if (!found) return far;
+    const double upper = found->upper;
     if (upper == 0) return -far;
     const double ratio = std::clamp(std::log(upper) - std::log(target_.delta.value()), -far, far);
     constexpr double least = std::numeric_limits<double>::min();
     return upper <= target_.delta.value() ? std::min(ratio, -least) : std::max(ratio, least);
   }
   [[nodiscard]] bool misses(double x) const { return excess(x) > 0; }
+  /// No accountant can show that x meets the target.
+  [[nodiscard]] bool is_proved_to_miss(double x) const {
+    const auto found = delta_at(x);
+    return !found || found->lower > target_.delta.value();
+  }
+  /// log(certified epsilon / target epsilon), likewise; nearly linear in the logarithm of the parameter, so that few values find its root.
+  [[nodiscard]] double epsilon_excess(double x) const {
+    if (!allowed(x)) return far;
+    const auto found = epsilon_at(x);
+    const double proved = found.lower > target_.epsilon.value() ? found.lower : found.upper;
+    return proved == 0 ? -far : std::clamp(std::log(proved / target_.epsilon.value()), -far, far);
+  }
   /// A value whose delta meets the target by less than the width of epsilon's enclosure does not meet it yet.
-  [[nodiscard]] bool meets(double x) const { return !misses(x) && cost_.epsilon(at(x), target_.delta).upper <= target_.epsilon.value(); }
+  [[nodiscard]] bool meets(double x) const { return !misses(x) && epsilon_at(x).upper <= target_.epsilon.value(); }
+
+  /// To which share of epsilon the last answer is known; 0 where a formula gave it.
+  [[nodiscard]] double resolution() const { return cost_.resolution ? cost_.resolution() : 0; }
 
   [[nodiscard]] Solution solution(double x, std::optional<double> failing) const {
     const Event found = at(x);
+    auto epsilon = epsilon_at(x);
+    if (cost_.report) {
+      const auto told = cost_.report(found);
+      epsilon = {std::max(told.lower, epsilon.lower), std::min(told.upper, epsilon.upper)};
+    }
     return {.value = x,
             .event = found,
-            .epsilon = cost_.epsilon(found, target_.delta),
-            .delta = cost_.delta(found, target_.epsilon),
-            .failing = failing};
+            .epsilon = epsilon,
+            .delta = *delta_at(x),
+            .failing = failing,
+            .failing_is_proved = !failing || is_proved_to_miss(*failing)};
   }
 
   [[noreturn]] void refuse_out_of_reach(double best) const {
@@ -77,10 +100,24 @@ class Search {
     }
   }
 
+  /// What was asked before is not asked again. Nothing where x is not allowed.
+  [[nodiscard]] std::optional<Enclosure> delta_at(double x) const {
+    if (const auto known = deltas_.find(x); known != deltas_.end()) return known->second;
+    const auto event = allowed(x);
+    if (!event) return std::nullopt;
+    return deltas_.emplace(x, cost_.delta(*event, target_.epsilon)).first->second;
+  }
+  [[nodiscard]] Enclosure epsilon_at(double x) const {
+    if (const auto known = epsilons_.find(x); known != epsilons_.end()) return known->second;
+    return epsilons_.emplace(x, cost_.epsilon(at(x), target_.delta)).first->second;
+  }
+
   const std::function<Event(double)>& event_;
   const Target& target_;
   const Parameter& parameter_;
   const CostFunctions& cost_;
+  mutable std::map<double, Enclosure> deltas_;
+  mutable std::map<double, Enclosure> epsilons_;
 };
 
 /// Over whole numbers: doubling, then bisection.
@@ -119,6 +156,47 @@ Solution solve_whole(const Search& search, const Parameter& parameter) {
   return search.solution(meeting, failing);
 }
 
+/// Where cost is known to `resolution` only, a bracket about as wide, from one that is certain.
+template <class Value>
+std::pair<double, double> coarse_bracket(const Search& search, const Value& value, double failing, double meeting, double resolution) {
+  const auto excess = [&](double t) { return search.epsilon_excess(value(t)); };
+  const double above = excess(failing);
+  const double below = excess(meeting);
+  // At the edge the bounds on epsilon and on delta may differ; then that is where the root lies.
+  if (!(above > 0)) return {failing, failing};
+  if (below > 0) return {meeting, meeting};
+  if (below == 0) return {failing, meeting};
+  std::uintmax_t evaluations = 60;
+  const auto near = [&](double a, double b) { return std::abs(b - a) <= resolution; };
+  const auto bracket = boost::math::tools::toms748_solve(excess, failing, meeting, above, below, near, evaluations);
+  return {bracket.first, bracket.second};
+}
+
+/// The first of the values start (1 +- margin), margins doubling from half of `resolution`, at which `holds` does.
+template <class Holds>
+double outward(const Holds& holds, double start, double direction, double resolution, double fallback) {
+  constexpr int linear = 4;
+  const int first = resolution > 0 ? std::ilogb(resolution) - 1 : -52;
+  const int last = std::max(-11, first + 7);
+  const auto candidate = [&](int exponent) { return start * (1 + direction * std::ldexp(1.0, exponent)); };
+  for (int exponent = first; exponent < first + linear; ++exponent) {
+    if (holds(candidate(exponent))) return candidate(exponent);
+  }
+  // Farther out it holds from some margin on.
+  int doubtful = first + linear - 1;
+  int certain = doubtful;
+  for (int stride = 2; !holds(candidate(certain)); stride *= 2) {
+    if (certain == last) return fallback;
+    doubtful = certain;
+    certain = std::min(certain + stride, last);
+  }
+  while (certain - doubtful > 1) {
+    const int middle = (certain + doubtful) / 2;
+    (holds(candidate(middle)) ? certain : doubtful) = middle;
+  }
+  return candidate(certain);
+}
+
 /// Over the reals, in t with x = 2^t or 2^-t, so that cost falls with t.
 Solution solve_real(const Search& search, const Parameter& parameter) {
   const double sign = parameter.cost_rises ? -1 : 1;
@@ -127,46 +205,77 @@ Solution solve_real(const Search& search, const Parameter& parameter) {
   const double last = sign > 0 ? std::log2(parameter.highest) : -std::log2(parameter.lowest);
   const auto excess = [&](double t) { return search.excess(value(t)); };
 
-  double failing = std::clamp(0.0, first, last);
-  double meeting = failing;
-  static_cast<void>(search.at(value(failing)));
-  if (excess(failing) > 0) {
+  // A value tried: how far from the target, and to which share of epsilon that is known.
+  struct Tried {
+    double t;
+    double excess;
+    double resolution;
+  };
+  const auto tried = [&](double t) {
+    const double found = excess(t);
+    return Tried{t, found, search.resolution()};
+  };
+  static_cast<void>(search.at(value(std::clamp(0.0, first, last))));
+  Tried failing = tried(std::clamp(0.0, first, last));
+  Tried meeting = failing;
+  if (failing.excess > 0) {
     for (double step = 1;; step *= 2) {
-      if (meeting >= last) search.refuse_out_of_reach(value(last));
-      meeting = std::min(meeting + step, last);
-      if (!(excess(meeting) > 0)) break;
+      if (meeting.t >= last) search.refuse_out_of_reach(value(last));
+      meeting = tried(std::min(meeting.t + step, last));
+      if (!(meeting.excess > 0)) break;
       failing = meeting;
     }
   } else {
     for (double step = 1;; step *= 2) {
-      if (failing <= first) {
+      if (failing.t <= first) {
         // At the end of the range: an answer where that end is a value like any other (a rate of 1), none where it is not.
         if (parameter.cost_rises) return search.solution(value(first), std::nullopt);
         search.refuse_without_an_end(1);
       }
-      failing = std::max(failing - step, first);
-      if (excess(failing) > 0) break;
+      failing = tried(std::max(failing.t - step, first));
+      if (failing.excess > 0) break;
       meeting = failing;
     }
   }
-  if (!(excess(failing) > excess(meeting))) {
+  if (!(failing.excess > meeting.excess)) {
     throw Error{ErrorCode::invalid_argument, fmt::format("the cost does not {} with the {}, so there is nothing to search for",
                                                          parameter.cost_rises ? "rise" : "fall", parameter.name)};
   }
 
-  std::uintmax_t evaluations = 100;
-  const auto bracket =
-      boost::math::tools::toms748_solve(excess, failing, meeting, boost::math::tools::eps_tolerance<double>(50), evaluations);
-  // The root finder's bracket may have closed on the root itself; step outward until each side is certain again.
-  const auto certified = [](const auto& holds, double start, double direction, double fallback) {
-    for (double margin = 0x1p-52; margin < 0x1p-10; margin *= 2) {
-      const double candidate = start * (1 + direction * margin);
-      if (holds(candidate)) return candidate;
-    }
-    return fallback;
+  // The root by formulas; from the first value on of which only bounds on either side are known, by these.
+  double resolution = meeting.resolution;
+  std::pair<double, double> bracket{failing.t, meeting.t};
+  const auto by_formulas = [&](const Tried& above, const Tried& below) {
+    std::uintmax_t evaluations = 100;
+    const auto seen = [&](double t) {
+      const auto found = tried(t);
+      resolution = std::max(resolution, found.resolution);
+      return found.excess;
+    };
+    const auto near = [&](double a, double b) { return resolution > 0 || boost::math::tools::eps_tolerance<double>{50}(a, b); };
+    bracket = boost::math::tools::toms748_solve(seen, above.t, below.t, above.excess, below.excess, near, evaluations);
   };
-  const double missed = certified([&](double x) { return search.misses(x); }, value(bracket.first), -sign, value(failing));
-  const double met = certified([&](double x) { return search.meets(x); }, value(bracket.second), sign, value(meeting));
+  if (resolution == 0) by_formulas(failing, meeting);
+  if (resolution > 0) {
+    bracket = coarse_bracket(search, value, bracket.first, bracket.second, resolution);
+    const auto below = tried(bracket.second);
+    const auto above = tried(bracket.first);
+    if (below.resolution == 0 && below.excess < 0 && above.excess > 0) {
+      // Formulas know the root's surroundings after all.
+      resolution = 0;
+      by_formulas(above, below);
+    }
+  }
+  // The root finder's bracket may have closed on the root itself; step outward until each side is certain again.
+  const auto misses = [&](double x) { return search.misses(x); };
+  const auto meets = [&](double x) { return search.meets(x); };
+  double missed = outward(misses, value(bracket.first), -sign, resolution, value(failing.t));
+  // Where only bounds say so, the next one farther out may be beyond doubt.
+  if (resolution > 0 && !search.is_proved_to_miss(missed)) {
+    const double farther = value(bracket.first) * (1 - sign * 32 * resolution);
+    if (search.misses(farther) && search.is_proved_to_miss(farther)) missed = farther;
+  }
+  const double met = outward(meets, value(bracket.second), sign, resolution, value(meeting.t));
   return search.solution(met, missed);
 }
 

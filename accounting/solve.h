@@ -24,10 +24,14 @@ struct Parameter {
   bool cost_rises = false;  ///< with the parameter, as for a sampling rate or a count; it falls for a scale of noise
 };
 
-/// The curve that a search uses: certified cost of one event.
+/// The curve that a search uses: certified cost of one event. accounting/best_cost.h has that of all accountants.
 struct CostFunctions {
   std::function<Enclosure(const Event&, Epsilon)> delta;
   std::function<Enclosure(const Event&, Delta)> epsilon;
+  /// How exact the last answer was, as a share of epsilon: a search need not be finer. Exact where there is no such function.
+  std::function<double()> resolution = nullptr;
+  /// The cost to be told of at the end, at the target's delta; `epsilon` where there is no such function.
+  std::function<Enclosure(const Event&)> report = nullptr;
 };
 
 struct Solution {
@@ -36,12 +40,13 @@ struct Solution {
   Enclosure epsilon;              ///< its cost at the target's delta
   Enclosure delta;                ///< its cost at the target's epsilon
   std::optional<double> failing;  ///< the nearest value tried that does not meet it; nothing when every value in the range meets it
+  bool failing_is_proved = true;  ///< the lower bound of its cost is beyond the target, too: nobody can show that it meets it
 };
 
 /// The value that meets `target` with the least noise (or the most use): the smallest where cost falls with the parameter, the
 /// largest where it rises. Found by bracketing (toms748, or bisection over integers) and then certified at both ends: `value`
 /// meets the target, `failing` does not. Their relative distance is at most 1e-12 with an exact accountant, and otherwise what
-/// the widths of its enclosures leave open; for whole numbers they are neighbours.
+/// the widths of its enclosures (`resolution`) leave open; for whole numbers they are neighbours.
 ///
 /// A value at which `event` throws Error{invalid_argument} counts as one that does not meet the target, except the first.
 /// Monotony is assumed between the points tried, and checked at them.

@@ -103,9 +103,9 @@ Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
 
 Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
   const Interval rho = zcdp_rho(event, precision);  // refuses other events also where delta = 0 leaves nothing to compute
-  if (delta.value() == 0) return at_most(infinity);
   const double rho_near = rho.enclosure().upper;
   if (rho_near == 0) return at_most(0);
+  if (delta.value() == 0) return at_most(infinity);
   if (!std::isfinite(rho_near)) return at_most(infinity);
   // On the envelope over t: epsilon = (1 + 2 t) rho + log(t / (1 + t)) and log(1 / delta) = t^2 rho + log(1 + t).
   const double level = -std::log(delta.value());

@@ -1,5 +1,6 @@
 // surety_factorization: writes the tables of docs/results/continual.md, the error, time and memory of private prefix sums.
 // scripts/continual runs it. Fails when a measured error is more than 2 % from the computed one.
+// surety_factorization --check PAGE.md: makes some errors again, one of them measured, and looks for their lines in the page.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -7,8 +8,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <new>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <surety/accounting/continual.h>
@@ -96,11 +100,16 @@ PrefixError measure(const Choice& choice, std::uint64_t steps, std::uint64_t dim
 
 bool near(const PrefixError& a, const PrefixError& b) { return std::abs(a.max / b.max - 1) <= 0.02 && std::abs(a.rms / b.rms - 1) <= 0.02; }
 
+std::string text(const PrefixError& error) { return fmt::format("{:.3f} / {:.3f}", error.max, error.rms); }
+
+std::string bounds() {
+  return fmt::format("| lower bound (rms) | {:.3f} | | {:.3f} | | {:.3f} |\n", least_rms_prefix_error(Count{1024}),
+                     least_rms_prefix_error(Count{4096}), least_rms_prefix_error(Count{1U << 20}));
+}
+
 bool print_errors() {
   bool agree = true;
-  fmt::print("| | n = 1024 | measured | n = 4096 | measured | n = 2^20 |\n|---|---|---|---|---|---|\n");
-  fmt::print("| lower bound (rms) | {:.3f} | | {:.3f} | | {:.3f} |\n", least_rms_prefix_error(Count{1024}),
-             least_rms_prefix_error(Count{4096}), least_rms_prefix_error(Count{1U << 20}));
+  fmt::print("| | n = 1024 | measured | n = 4096 | measured | n = 2^20 |\n|---|---|---|---|---|---|\n{}", bounds());
   for (const Choice& choice : choices()) {
     std::string row = fmt::format("| {} |", choice.name);
     for (const std::uint64_t steps : {1024U, 4096U}) {
@@ -109,12 +118,37 @@ bool print_errors() {
       const std::uint64_t sums = choice.factorization == Factorization::toeplitz && steps == 4096 ? 20 : 40;
       const PrefixError measured = measure(choice, steps, 1000, sums);
       agree = agree && near(measured, computed);
-      row += fmt::format(" {:.3f} / {:.3f} | {:.3f} / {:.3f} |", computed.max, computed.rms, measured.max, measured.rms);
+      row += fmt::format(" {} | {} |", text(computed), text(measured));
     }
     const PrefixError computed = prefix_error(choice.factorization, Count{1U << 20}, choice.buffers);
-    fmt::print("{} {:.3f} / {:.3f} |\n", row, computed.max, computed.rms);
+    fmt::print("{} {} |\n", row, text(computed));
   }
   return agree;
+}
+
+/// The bounds, the computed errors of 1024 steps, and the measured one of the default, as the page shows them.
+std::vector<std::string> fixed_part() {
+  std::vector<std::string> lines{bounds()};
+  for (const Choice& choice : choices()) {
+    std::string line = fmt::format("| {} | {} |", choice.name, text(prefix_error(choice.factorization, Count{1024}, choice.buffers)));
+    if (choice.name == "buffered Toeplitz, 4 buffers") line += fmt::format(" {} |", text(measure(choice, 1024, 1000, 40)));
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+int check(const char* file) {
+  std::ostringstream page;
+  page << std::ifstream{file}.rdbuf();
+  bool good = true;
+  const auto lines = fixed_part();
+  for (const auto& line : lines) {
+    if (page.str().find(line) != std::string::npos) continue;
+    good = false;
+    fmt::print("{} does not show \"{}\": make it again with scripts/continual\n", file, line);
+  }
+  if (good) fmt::print("{}: {} lines as shown\n", file, lines.size());
+  return good ? 0 : 1;
 }
 
 double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -157,8 +191,9 @@ void print_costs() {
 }  // namespace
 }  // namespace surety::mechanisms
 
-int main() {
+int main(int count, char** arguments) {
   using namespace surety::mechanisms;
+  if (count == 3 && std::string_view{arguments[1]} == "--check") return check(arguments[2]);
   const bool agree = print_errors();
   fmt::print("\n");
   print_costs();

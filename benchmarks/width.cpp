@@ -1,11 +1,16 @@
 // surety_width FILE.csv FILE.svg: how the enclosure of the privacy-loss accountant narrows as its grid step is halved.
+// surety_width --check FILE.csv: makes the quickest points again and compares their enclosures with those of the file.
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <surety/accounting/privacy_loss.h>
@@ -34,10 +39,10 @@ Event sampled_gaussian() {
 
 Event laplace() { return repeated(Count{1000}, release(Event::Laplace{NoiseScale{10}}, Adjacency::add_or_remove_one)); }
 
-/// Halves the step until the accountant would need more memory than it may use, or much time. Hardly any mass is cut off (a width
-/// of 1e-8), so that what is seen is the grid's error and rounding.
-void measure(Curve& curve) {
-  for (double step = curve.first_step; step > 1e-7; step /= 2) {
+/// Halves the step until the accountant would need more memory than it may use, or much time, or the step would be below the least.
+/// Hardly any mass is cut off (a width of 1e-8), so that what is seen is the grid's error and rounding.
+void measure(Curve& curve, double least_step = 1e-7) {
+  for (double step = curve.first_step; step > least_step; step /= 2) {
     const auto begin = std::chrono::steady_clock::now();
     try {
       const Enclosure answer = epsilon(PrivacyLoss{.width = 1e-8, .step = step}, curve.event, Delta{curve.delta});
@@ -109,12 +114,50 @@ std::string svg(const std::vector<Curve>& curves) {
   return out + "</svg>\n";
 }
 
-int run(const char* csv_file, const char* svg_file) {
-  std::vector<Curve> curves{
+std::vector<Curve> all_curves() {
+  return {
       {"sampled Gaussian", "#0072b2", sampled_gaussian(), 1e-5, 0.004},
       {"sampled Gaussian", "#d55e00", sampled_gaussian(), 1e-100, 0.004},
       {"Laplace", "#009e73", laplace(), 1e-6, 0.004},
   };
+}
+
+int check(const char* csv_file) {
+  std::map<std::string, std::pair<double, double>> kept;  // by curve, delta and step
+  std::ifstream file{csv_file};
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream cells{line};
+    std::string curve, delta, step, lower, upper;
+    std::getline(cells, curve, ',');
+    std::getline(cells, delta, ',');
+    std::getline(cells, step, ',');
+    std::getline(cells, lower, ',');
+    std::getline(cells, upper, ',');
+    kept[fmt::format("{},{},{}", curve, delta, step)] = {std::strtod(lower.c_str(), nullptr), std::strtod(upper.c_str(), nullptr)};
+  }
+  // The file has twelve digits, and another mathematical library may move the last of them.
+  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); };
+  bool good = true;
+  std::size_t compared = 0;
+  std::vector<Curve> curves = all_curves();
+  for (Curve& curve : curves) {
+    measure(curve, 6e-4);
+    for (const Point& point : curve.points) {
+      const auto name = fmt::format("{},{:g},{:.6g}", curve.name, curve.delta, point.step);
+      const auto found = kept.find(name);
+      ++compared;
+      if (found != kept.end() && near(point.epsilon.lower, found->second.first) && near(point.epsilon.upper, found->second.second)) continue;
+      good = false;
+      fmt::print("{}: now [{:.12g}, {:.12g}], {}\n", name, point.epsilon.lower, point.epsilon.upper,
+                 found == kept.end() ? "not kept" : fmt::format("kept as [{:.12g}, {:.12g}]", found->second.first, found->second.second));
+    }
+  }
+  fmt::print("{}: {} points made again, {}\n", csv_file, compared, good ? "all as kept" : "not all as kept: make it again with scripts/benchmark accounting");
+  return good && compared > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int run(const char* csv_file, const char* svg_file) {
+  std::vector<Curve> curves = all_curves();
   for (Curve& curve : curves) measure(curve);
   std::ofstream{csv_file} << csv(curves);
   std::ofstream{svg_file} << svg(curves);
@@ -126,8 +169,9 @@ int run(const char* csv_file, const char* svg_file) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    fmt::print(stderr, "usage: surety_width FILE.csv FILE.svg\n");
+    fmt::print(stderr, "usage: surety_width FILE.csv FILE.svg, or surety_width --check FILE.csv\n");
     return 2;
   }
+  if (std::string_view{argv[1]} == "--check") return surety::accounting::check(argv[2]);
   return surety::accounting::run(argv[1], argv[2]);
 }

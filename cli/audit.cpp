@@ -53,6 +53,7 @@ nlohmann::json run_json(const accounting::RunAudit& audited) {
 void print_report(const AuditOptions& options, const accounting::Audit& report, bool kept) {
   fmt::print("{:<12} {}\n", "ledger", options.ledger);
   fmt::print("{:<12} {}\n", "adjacency", name(report.adjacency));
+  fmt::print("{:<12} {}\n", "unit", describe(report.unit));
   fmt::print("{:<12} {}\n", "released", describe_or_nothing(report.event));
   fmt::print("{:<12} in {} at delta = {} by {}\n", "epsilon", text(report.epsilon), options.delta, report.accountant);
   fmt::print("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(report.independent.upper), report.independent_accountant);
@@ -129,6 +130,7 @@ int audit(const AuditOptions& options) {
   for (const auto& run : report.runs) runs.push_back(run_json(run));
   nlohmann::json object{{"ledger", options.ledger},
                         {"adjacency", name(report.adjacency)},
+                        {"unit", to_json(report.unit)},
                         {"event", describe_or_nothing(report.event)},
                         {"epsilon", json(report.epsilon)},
                         {"epsilon_of_fresh_noise", json(report.epsilon_of_fresh_noise)},

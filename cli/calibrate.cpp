@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include <surety/accounting/best.h>
+#include <surety/accounting/best_cost.h>
 #include <surety/accounting/solve.h>
 
 #include "command.h"
@@ -27,15 +27,13 @@ int calibrate(const CalibrateOptions& options) {
   const Target target{
       .epsilon = Epsilon{options.epsilon}, .delta = Delta{options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
   const auto parameter = parameter_of(options.event.event, target.adjacency, options.unknown);
-  const accounting::Effort effort{.width = options.width};
+  accounting::BestCost cost{target, {.width = options.width}};
   const auto found = solve(
       [&](double value) {
         return options.event.parse({{options.unknown, value}});
       },
-      target, parameter,
-      {.delta = [&](const Event& event, Epsilon at) { return accounting::quick_delta(event, at, effort); },
-       .epsilon = [&](const Event& event, Delta at) { return accounting::quick_epsilon(event, at, effort); }});
-  const auto best = accounting::best_epsilon(found.event, target.delta, effort);
+      target, parameter, cost.functions());
+  const auto best = cost.report(found.event);
   const auto* second = accounting::second_opinion(best);
   if (options.json) {
     nlohmann::json object{{options.unknown, found.value},        {"parameter", parameter.name},
@@ -43,13 +41,19 @@ int calibrate(const CalibrateOptions& options) {
                           {"adjacency", name(target.adjacency)}, {"accountant", best.accountant},
                           {"event", describe(found.event)},      {"target", {{"epsilon", options.epsilon}, {"delta", options.delta}}}};
     if (parameter.name == "noise multiplier") object["noise_multiplier"] = found.value;
-    if (found.failing) object["failing"] = *found.failing;
+    if (found.failing) {
+      object["failing"] = *found.failing;
+      object["failing_is_proved"] = found.failing_is_proved;
+    }
     if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {"epsilon", json(*second->value)}};
     print(object);
     return exit_code::fine;
   }
-  fmt::print("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name,
-             found.failing ? fmt::format("{} does not meet the target", *found.failing) : "every other value meets the target, too");
+  const auto neighbour = [&]() -> std::string {
+    if (!found.failing) return "every other value meets the target, too";
+    return fmt::format("{} {} the target", *found.failing, found.failing_is_proved ? "does not meet" : "is not proved to meet");
+  };
+  fmt::print("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour());
   fmt::print("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), options.delta);
   fmt::print("{:<12} {}\n", "event", describe(found.event));
   fmt::print("{:<12} {}\n", "adjacency", name(target.adjacency));

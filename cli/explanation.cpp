@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <variant>
 
+#include <surety/accounting/hypotheses.h>
+
 namespace surety::cli {
 namespace {
 
@@ -68,6 +70,10 @@ class Notes {
         "gaussian(z): z is the standard deviation over the l2 sensitivity under {}; for a sum of vectors clipped to norm C that is {}.",
         name(adjacency), adjacency == Adjacency::replace_one ? "2C" : "C"));
   }
+  void visit(const Event::RandomizedResponse& /*node*/, Adjacency adjacency) {
+    if (adjacency != Adjacency::zero_out) return;
+    add("randomized_response under zero-out: a zeroed record answers as one of the categories, or at random; charged as a replaced one.");
+  }
   void visit(const Event::DiscreteGaussian& /*node*/, Adjacency /*adjacency*/) { integers(); }
   void visit(const Event::DiscreteLaplace& /*node*/, Adjacency /*adjacency*/) { integers(); }
   void integers() {
@@ -90,9 +96,12 @@ class Notes {
     for (const auto& part : node.events) visit(part);
   }
   void visit(const Event::Parallel& node, Adjacency adjacency) {
-    add(adjacency == Adjacency::replace_one
-            ? "parallel: the parts of the data are fixed by the public index of a record, not by its values."
-            : "parallel: a record takes part in one of the parts; what is composed is the largest of their curves.");
+    const bool any_parts = adjacency == Adjacency::add_or_remove_one ||
+        (adjacency == Adjacency::zero_out &&
+         std::all_of(node.events.begin(), node.events.end(), accounting::zeroed_acts_as_absent));
+    add(any_parts
+            ? "parallel: a record takes part in one of the parts; what is composed is the largest of their curves."
+            : "parallel: the parts of the data are fixed by the public index of a record, not by its values.");
     for (const auto& part : node.events) visit(part);
   }
   void visit(const Event::PoissonSampled& node, Adjacency adjacency) {
@@ -101,6 +110,12 @@ class Notes {
     }
     add("poisson(q, e): each record joins a batch independently with probability q, afresh for every batch, and nobody sees who did. A "
         "shuffled data set is not that.");
+    if (adjacency == Adjacency::zero_out) {
+      add(accounting::zeroed_acts_as_absent(node.event)
+              ? "poisson under zero-out of noise added to a sum: a zeroed record contributes what an absent one does."
+              : "poisson under zero-out of a release that is no noise added to a sum: it may show who was in the batch, so only the chance "
+                "to be in it counts.");
+    }
     visit(node.event);
   }
   void visit(const Event::SampledWithoutReplacement& node, Adjacency /*adjacency*/) {

@@ -32,6 +32,7 @@ nlohmann::json event_json(const std::optional<Event>& event) { return event ? to
 
 nlohmann::json run_json(const accounting::Run& run) {
   nlohmann::json object{{"run", run.id.value},
+                        {"unit", to_json(run.plan.unit)},
                         {"created", run.created},
                         {"state", state_of(run)},
                         {"planned", to_json(run.plan.event)},
@@ -57,16 +58,16 @@ int create(const LedgerOptions& options) {
     budget = accounting::Budget{.target = {.epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = adjacency},
                                 .filter = accounting::parse_filter_kind(options.filter)};
   }
-  static_cast<void>(Ledger::create(options.path, adjacency, budget));
+  const auto ledger = Ledger::create(options.path, adjacency, budget);
   if (options.json) {
-    nlohmann::json object{{"ledger", options.path}, {"adjacency", name(adjacency)}};
+    nlohmann::json object{{"ledger", options.path}, {"adjacency", name(adjacency)}, {"unit", to_json(ledger.unit())}};
     if (budget) object["budget"] = {{"epsilon", *options.epsilon}, {"delta", *options.delta}, {"filter", options.filter}};
     print(object);
   } else if (budget) {
-    fmt::print("made {} under {} with a budget of epsilon = {} at delta = {} ({} filter)\n", options.path, name(adjacency),
-               *options.epsilon, *options.delta, options.filter);
+    fmt::print("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({} filter)\n", options.path, name(adjacency),
+               describe(ledger.unit()), *options.epsilon, *options.delta, options.filter);
   } else {
-    fmt::print("made {} under {} without a budget\n", options.path, name(adjacency));
+    fmt::print("made {} under {} for {} without a budget\n", options.path, name(adjacency), describe(ledger.unit()));
   }
   return exit_code::fine;
 }
@@ -77,7 +78,7 @@ int list(const LedgerOptions& options) {
   if (options.json) {
     auto array = nlohmann::json::array();
     for (const auto& run : runs) array.push_back(run_json(run));
-    print({{"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"runs", std::move(array)}});
+    print({{"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", to_json(ledger.unit())}, {"runs", std::move(array)}});
     return exit_code::fine;
   }
   for (const auto& run : runs) {
@@ -85,7 +86,8 @@ int list(const LedgerOptions& options) {
     fmt::print("{:>4}  {}  {:<8}  {}{}  # {}\n", run.id.value, run.created, state_of(run), charged ? describe(*charged) : "nothing",
                run.plan.not_private ? "  NOT PRIVATE" : "", one_line(run.plan.note));
   }
-  fmt::print("{} run{} under {}\n", runs.size(), runs.size() == 1 ? "" : "s", name(ledger.adjacency()));
+  fmt::print("{} run{} under {}, each for {}\n", runs.size(), runs.size() == 1 ? "" : "s", name(ledger.adjacency()),
+             describe(ledger.unit()));
   return exit_code::fine;
 }
 
@@ -100,6 +102,7 @@ int show(const LedgerOptions& options) {
     line("run", fmt::format("{}", run.id.value));
     line("note", one_line(run.plan.note));
     line("created", run.created);
+    line("unit", describe(run.plan.unit));
     line("planned", describe(run.plan.event));
     if (run.settlement) {
       line("settled", run.settlement->time);

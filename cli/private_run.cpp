@@ -5,6 +5,8 @@
 #include <charconv>
 #include <filesystem>
 
+#include "command.h"
+#include "output.h"
 #include "validators.h"
 
 namespace surety::cli {
@@ -50,6 +52,7 @@ void PrivateRunOptions::add_promise_to(CLI::App& group, bool delta_is_required) 
 
 void PrivateRunOptions::add_ledger_to(CLI::App& group) {
   group.add_option("--ledger", ledger, "The ledger's file, made when missing")->required();
+  group.add_flag("--ledger-must-exist", ledger_must_exist, "Refuse to make a new ledger, as a mistyped path would");
   group.add_option("--note", note, "A word about this run for the ledger");
   group.add_option("--replay-seed", replay_seed, "Replay noise from this seed: NOT PRIVATE, for experiments")->check(whole_number());
 }
@@ -59,15 +62,46 @@ Target PrivateRunOptions::target() const {
 }
 
 accounting::Plan PrivateRunOptions::plan(const Event& event, const std::string& said) const {
-  return {.event = event, .promise = target(), .note = note.empty() ? said : note, .not_private = replay_seed.has_value()};
+  return {.event = event, .unit = unit, .promise = target(), .note = note.empty() ? said : note, .not_private = replay_seed.has_value()};
 }
 
 void PrivateRunOptions::check(const accounting::Plan& plan) const {
-  if (std::filesystem::exists(ledger)) Ledger::open_or_create(ledger, plan.event.adjacency()).check(plan);
+  if (!ledger_must_exist && !std::filesystem::exists(ledger)) return;
+  *opened_ = Ledger::open(ledger);
+  (*opened_)->check(plan);
 }
 
 accounting::Reservation PrivateRunOptions::reserve(const accounting::Plan& plan) const {
-  return Ledger::open_or_create(ledger, plan.event.adjacency()).reserve(plan);
+  if (!*opened_) *opened_ = ledger_must_exist ? Ledger::open(ledger) : Ledger::open_or_create(ledger, plan.event.adjacency(), plan.unit);
+  return (*opened_)->reserve(plan);
+}
+
+std::string PrivateRunOptions::ledger_and(accounting::RunId run) const {
+  return fmt::format("{}{}, run {}", ledger, opened_->value().is_new() ? " (new)" : "", run.value);
+}
+
+nlohmann::json PrivateRunOptions::charge_json(accounting::RunId run) const {
+  const Ledger& used = opened_->value();
+  return {{"ledger", ledger}, {"ledger_is_new", used.is_new()}, {"run", run.value}, {"unit", to_json(used.unit())}};
+}
+
+int report_and_settle(accounting::Reservation& reservation, const std::string& ledger, const std::function<void()>& report) {
+  std::exception_ptr lost;
+  try {
+    report();
+    finish_output();
+  } catch (...) {
+    lost = std::current_exception();
+  }
+  try {
+    reservation.settle(accounting::Stopping::data_independent);
+  } catch (const Error& error) {
+    return fail(exit_code_of(error.code()), fmt::format("run {} of '{}' could not be settled, so all that it planned stays charged; what was "
+                                                        "{} is released: {}",
+                                                        reservation.id().value, ledger, lost ? "computed" : "printed", error.what()));
+  }
+  if (lost) std::rethrow_exception(lost);
+  return exit_code::fine;
 }
 
 RunBits::RunBits(const std::optional<std::uint64_t>& replay_seed) {

@@ -3,11 +3,16 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include <surety/accounting/ledger.h>
 #include <surety/mechanisms/random_bits.h>
@@ -34,8 +39,10 @@ struct PrivateRunOptions {
   double delta = 0;
   std::string adjacency = "replace-one";
   std::string ledger;
+  bool ledger_must_exist = false;
   std::string note;
   std::optional<std::uint64_t> replay_seed;
+  UnitOfPrivacy unit = {};
 
   void add_promise_to(CLI::App& group, bool delta_is_required);
   void add_ledger_to(CLI::App& group);
@@ -46,7 +53,21 @@ struct PrivateRunOptions {
   void check(const accounting::Plan& plan) const;
   /// Makes the charge durable.
   [[nodiscard]] accounting::Reservation reserve(const accounting::Plan& plan) const;
+
+  /// For people, after `reserve`: "run.db, run 2", "run.db (new), run 1".
+  [[nodiscard]] std::string ledger_and(accounting::RunId run) const;
+  /// The fields "ledger", "ledger_is_new", "run" and "unit" of a report, after `reserve`.
+  [[nodiscard]] nlohmann::json charge_json(accounting::RunId run) const;
+
+ private:
+  /// Verifying a ledger takes time that grows with its runs, so what `check` has opened is what `reserve` charges. Copies share it.
+  std::shared_ptr<std::optional<accounting::Ledger>> opened_ = std::make_shared<std::optional<accounting::Ledger>>();
 };
+
+/// Ends a run whose result is released and paid for: prints it by `report` whatever becomes of the settlement, and then settles. Returns the
+/// exit code: that of the failure, after a line on standard error, when the settlement could not be written and the full plan stays charged.
+/// \throws what printing throws, when the run is settled.
+int report_and_settle(accounting::Reservation& reservation, const std::string& ledger, const std::function<void()>& report);
 
 /// Bits from the operating system, or replayed from a seed. Entropy fails here, before private data is read.
 class RunBits {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <surety/accounting/best.h>
+#include <surety/accounting/best_cost.h>
 #include <surety/accounting/json.h>
 #include <surety/accounting/solve.h>
 #include <surety/optimizers/statistics.h>
@@ -148,8 +149,7 @@ Candidate calibrated(const Statistic& statistic, const Target& target, bool is_g
     return is_gaussian ? gaussian(NoiseMultiplier{value}, target.adjacency)
                        : surety::release(Event::Laplace{NoiseScale{value}}, target.adjacency);
   };
-  const CostFunctions cost{.delta = [](const Event& e, Epsilon at) { return accounting::quick_delta(e, at); },
-                           .epsilon = [](const Event& e, Delta at) { return accounting::quick_epsilon(e, at); }};
+  const CostFunctions cost = accounting::best_cost(target);
   auto found = is_gaussian ? solve(event, target, {.name = "noise multiplier", .lowest = 0x1p-600, .highest = 0x1p600}, cost)
                            : solve_laplace(event, target, cost);
   StatisticSum sum{statistic, grid_for(statistic, NoiseMultiplier{found.value})};
@@ -168,7 +168,7 @@ Candidate choose(const Statistic& statistic, const Target& target, const std::st
 
 struct Report {
   Candidate chosen;
-  std::uint64_t run;
+  accounting::RunId run;
   std::uint64_t records;
   std::vector<Estimate> estimates;
 };
@@ -187,12 +187,13 @@ void print_report(const ReleaseOptions& options, const Report& report) {
     line("interval", fmt::format("{} with confidence {}, over the noise alone", interval(report.estimates.front()), options.confidence));
   }
   line("adjacency", options.run.adjacency);
+  line("unit", describe(options.run.unit));
   line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
   line("released", describe(report.chosen.cost.event));
   line("epsilon", fmt::format("in {} at delta = {}", text(report.chosen.cost.epsilon), options.run.delta));
   line("noise", fmt::format("{}, standard deviation {:.6g} on {}", name(report.chosen.noise), standard_deviation(report.chosen.noise),
                             sum.what_is_released()));
-  line("ledger", fmt::format("{}, run {}", options.run.ledger, report.run));
+  line("ledger", options.run.ledger_and(report.run));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
   if (!sum.is_histogram()) return;
   const auto names = sum.names();
@@ -228,9 +229,8 @@ void print_json(const ReleaseOptions& options, const Report& report) {
                         {"l2_sensitivity", sum.l2_sensitivity().value()},
                         {"grid_step", sum.grid().step()},
                         {"confidence", options.confidence},
-                        {"ledger", options.run.ledger},
-                        {"run", report.run},
                         {"not_private", options.run.replay_seed.has_value()}};
+  object.update(options.run.charge_json(report.run));
   if (sum.statistic().has_public_count()) object["records"] = report.records;
   if (sum.is_histogram()) {
     const auto names = sum.names();
@@ -265,12 +265,11 @@ int release(const ReleaseOptions& options) {
 
   // From here on nothing depends on data but the values.
   const auto released = bits.with([&](auto& source) { return optimizers::release(chosen.sum, chosen.noise, reservation, source); });
-  reservation.settle(accounting::Stopping::data_independent);
 
   auto estimates = chosen.sum.estimates(released, reach, records);
-  const Report report{.chosen = std::move(chosen), .run = reservation.id().value, .records = records, .estimates = std::move(estimates)};
-  options.json ? print_json(options, report) : print_report(options, report);
-  return exit_code::fine;
+  const Report report{.chosen = std::move(chosen), .run = reservation.id(), .records = records, .estimates = std::move(estimates)};
+  return report_and_settle(reservation, options.run.ledger,
+                           [&] { options.json ? print_json(options, report) : print_report(options, report); });
 }
 
 }  // namespace

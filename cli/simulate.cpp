@@ -144,7 +144,7 @@ struct Charge {
   Event event;
   Enclosure epsilon;
   std::variant<NoiseMultiplier, NoiseScale> noise;
-  std::uint64_t run;
+  accounting::RunId run{0};
 };
 
 struct Report {
@@ -163,11 +163,12 @@ void print_report(const SimulateOptions& options, const Report& report) {
                            options.first_seed + options.seeds - 1));
   if (report.charge) {
     line("adjacency", options.run.adjacency);
+    line("unit", describe(options.run.unit));
     line("promise", fmt::format("epsilon = {} at delta = {}, for all {}", options.run.epsilon, options.run.delta,
                                 has_losses(options) ? "points played" : "but a user's own arm"));
     line("released", describe(report.charge->event) + (options.seeds > 1 ? ", once: a user is in one run" : ""));
     line("epsilon", fmt::format("in {} at delta = {}", text(report.charge->epsilon), options.run.delta));
-    line("ledger", fmt::format("{}, run {}", options.run.ledger, report.charge->run));
+    line("ledger", options.run.ledger_and(report.charge->run));
   }
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
   if (options.without_noise) line("NOT PRIVATE", "there is no noise");
@@ -192,8 +193,7 @@ void print_json(const SimulateOptions& options, const Report& report) {
     const bool is_laplace = std::holds_alternative<NoiseScale>(report.charge->noise);
     object[is_laplace ? "noise_scale" : "noise_multiplier"] =
         std::visit([](const auto& noise) { return noise.value(); }, report.charge->noise);
-    object["ledger"] = options.run.ledger;
-    object["run"] = report.charge->run;
+    object.update(options.run.charge_json(report.charge->run));
   }
   for (const auto& band : report.regret) {
     object["regret"].push_back(
@@ -210,9 +210,14 @@ std::vector<RegretBand> bands_of(const SimulateOptions& options, Run run) {
   return bands(regret);
 }
 
-/// Charges the ledger, and then private_run(seed, bits) for each seed.
+int print(const SimulateOptions& options, const Report& report) {
+  options.json ? print_json(options, report) : print_report(options, report);
+  return exit_code::fine;
+}
+
+/// Charges the ledger, makes private_run(seed, bits) for each seed, prints, and settles.
 template <class PrivateRun>
-Report charged(const SimulateOptions& options, Charge charge, PrivateRun private_run) {
+int charged(const SimulateOptions& options, Charge charge, PrivateRun private_run) {
   // The users of different seeds are different ones, so all runs cost a user as much as one.
   const auto planned = options.run.plan(
       charge.event, fmt::format("{} on {} runs of the {} instance, simulated users", options.algorithm, options.seeds, options.instance));
@@ -221,9 +226,9 @@ Report charged(const SimulateOptions& options, Charge charge, PrivateRun private
   auto reservation = options.run.reserve(planned);
   reservation.spend(charge.event);
   auto regret = bands_of(options, [&](std::uint64_t seed) { return bits.with([&](auto& source) { return private_run(seed, source); }); });
-  reservation.settle(accounting::Stopping::data_independent);
-  charge.run = reservation.id().value;
-  return {.charge = std::move(charge), .not_private = options.run.replay_seed.has_value(), .regret = std::move(regret)};
+  charge.run = reservation.id();
+  const Report report{.charge = std::move(charge), .not_private = options.run.replay_seed.has_value(), .regret = std::move(regret)};
+  return report_and_settle(reservation, options.run.ledger, [&] { print(options, report); });
 }
 
 /// \throws Error{invalid_argument} when an option needs noise that is not drawn, or noise needs an option that is not given.
@@ -238,36 +243,34 @@ void require_fitting_promise(const SimulateOptions& options) {
   }
 }
 
-Report simulate_losses(const SimulateOptions& options) {
+int simulate_losses(const SimulateOptions& options) {
   LossSimulation simulation = loss_simulation_of(options);
   require_fitting_promise(options);
   if (options.without_noise) {
     require_possible(simulation);
-    return {.charge = std::nullopt, .not_private = true, .regret = bands_of(options, [&](std::uint64_t seed) {
-                                                           return exact_regret(simulation, seed);
-                                                         })};
+    auto regret = bands_of(options, [&](std::uint64_t seed) { return exact_regret(simulation, seed); });
+    return print(options, {.charge = std::nullopt, .not_private = true, .regret = std::move(regret)});
   }
   const Target target = options.run.target();
   simulation.adjacency = target.adjacency;
   const auto noise = calibrated_noise(simulation, target);
-  return charged(options, {.event = noise.event, .epsilon = noise.epsilon, .noise = noise.amount, .run = 0},
+  return charged(options, {.event = noise.event, .epsilon = noise.epsilon, .noise = noise.amount},
                  [&](std::uint64_t seed, auto& bits) { return private_regret(simulation, noise, seed, bits); });
 }
 
-Report simulate_arms(const SimulateOptions& options) {
+int simulate_arms(const SimulateOptions& options) {
   Simulation simulation = simulation_of(options);
   require_fitting_promise(options);
   if (options.without_noise || simulation.algorithm == BanditAlgorithm::random) {
     if (options.without_noise) static_cast<void>(event(simulation, NoiseMultiplier{1}));  // refuses what the algorithm cannot do
-    return {.charge = std::nullopt, .not_private = options.without_noise, .regret = bands_of(options, [&](std::uint64_t seed) {
-                                                                            return exact_regret(simulation, seed);
-                                                                          })};
+    auto regret = bands_of(options, [&](std::uint64_t seed) { return exact_regret(simulation, seed); });
+    return print(options, {.charge = std::nullopt, .not_private = options.without_noise, .regret = std::move(regret)});
   }
   const Target target = options.run.target();
   simulation.adjacency = target.adjacency;
   const auto noise = calibrate([&](NoiseMultiplier z) { return *event(simulation, z); }, target);
   require_possible(simulation, noise.value);
-  return charged(options, {.event = noise.event, .epsilon = noise.epsilon, .noise = noise.value, .run = 0},
+  return charged(options, {.event = noise.event, .epsilon = noise.epsilon, .noise = noise.value},
                  [&](std::uint64_t seed, auto& bits) { return private_regret(simulation, noise.value, seed, bits); });
 }
 
@@ -276,9 +279,7 @@ int simulate(const SimulateOptions& options) {
     throw usage(fmt::format("--algorithm is '{}', must be {} on the {} instance", options.algorithm,
                             has_losses(options) ? "projection-free" : "hdb, ucb or random", options.instance));
   }
-  const Report report = has_losses(options) ? simulate_losses(options) : simulate_arms(options);
-  options.json ? print_json(options, report) : print_report(options, report);
-  return exit_code::fine;
+  return has_losses(options) ? simulate_losses(options) : simulate_arms(options);
 }
 
 }  // namespace
@@ -334,7 +335,7 @@ void add_simulate(CLI::App& app, Action& chosen) {
     options->required.push_back(privacy->get_option(needed)->required(false));
   }
   options->promise = options->required;
-  for (const char* other : {"--adjacency", "--note", "--replay-seed", "--noise", "--factorization"})
+  for (const char* other : {"--adjacency", "--ledger-must-exist", "--note", "--replay-seed", "--noise", "--factorization"})
     options->promise.push_back(privacy->get_option(other));
 
   command.add_flag("--json", options->json, "Print one JSON object");

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <surety/accounting/best.h>
+#include <surety/accounting/best_cost.h>
 #include <surety/accounting/calibrate.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/ledger.h>
@@ -95,7 +96,7 @@ nlohmann::json held_out_scores(const Model& model, const Dataset& all_held_out) 
 
 struct Report {
   std::string extent;
-  std::uint64_t run;
+  accounting::RunId run;
   bool is_count_public;  ///< of records, and so of those in each part
   std::size_t training_records;
   std::size_t held_out_records;
@@ -107,11 +108,12 @@ void print_report(const TrainOptions& options, const Noise& noise, const Report&
   const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
   line("trained", fmt::format("{} loss by {}, {}", options.loss, options.algorithm, report.extent));
   line("adjacency", options.run.adjacency);
+  line("unit", describe(options.run.unit));
   line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
   line("released", describe(noise.event));
   line("epsilon", fmt::format("in {} at delta = {}", text(noise.epsilon), options.run.delta));
   if (noise.sigma) line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", *noise.sigma));
-  line("ledger", fmt::format("{}, run {}", options.run.ledger, report.run));
+  line("ledger", options.run.ledger_and(report.run));
   line("model", options.model);
   if (report.damaged > 0) line("damaged", describe_damage(report.damaged));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
@@ -143,8 +145,6 @@ void print_json(const TrainOptions& options, const Noise& noise, const Report& r
                         {"delta", options.run.delta},
                         {"noise_multiplier", noise.multiplier},
                         {"sigma", noise.sigma ? nlohmann::json(*noise.sigma) : nlohmann::json{}},
-                        {"ledger", options.run.ledger},
-                        {"run", report.run},
                         {"model", options.model},
                         {"not_private", options.run.replay_seed.has_value()},
                         {"damaged_records_not_private", report.damaged},
@@ -152,6 +152,7 @@ void print_json(const TrainOptions& options, const Noise& noise, const Report& r
   const std::string label = report.is_count_public ? "" : "_not_private";
   object["training_records" + label] = report.training_records;
   object["held_out_records" + label] = report.held_out_records;
+  object.update(options.run.charge_json(report.run));
   print(object);
 }
 
@@ -203,17 +204,16 @@ int train(const TrainOptions& options, const O& objective, const Setting& settin
                     .weights = std::move(weights),
                     .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value()}};
   model_file.commit(model);
-  reservation.settle(accounting::Stopping::data_independent);
 
   const Report report{.extent = setting.extent,
-                      .run = reservation.id().value,
+                      .run = reservation.id(),
                       .is_count_public = is_count_public,
                       .training_records = parts.training.size(),
                       .held_out_records = parts.held_out.size(),
                       .damaged = damaged,
                       .scores = held_out_scores(model, parts.held_out)};
-  options.json ? print_json(options, noise, report) : print_report(options, noise, report);
-  return exit_code::fine;
+  return report_and_settle(reservation, options.run.ledger,
+                           [&] { options.json ? print_json(options, noise, report) : print_report(options, noise, report); });
 }
 
 // ---- What algorithms share --------------------------------------------------------------------------------------------------------------
@@ -424,26 +424,10 @@ int by_mirror_descent(const TrainOptions& options, const O& objective, const Tar
 
 // ---- Secret batches ---------------------------------------------------------------------------------------------------------------------
 
-/// What an accountant says of batches of fixed size, at the narrowest width that its memory allows: others are slower and say no more.
-CostFunctions cost_of_fixed_size(const Target& target) {
-  const auto at_some_width = [epsilon = target.epsilon.value()](const auto& ask) {
-    for (const double share : {0x1p-8, 0x1p-5}) {
-      try {
-        return ask(accounting::PrivacyLoss{.width = share * epsilon});
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::memory) throw;
-      }
-    }
-    return ask(accounting::PrivacyLoss{.width = 0x1p-2 * epsilon});
-  };
-  return {.delta =
-              [=](const Event& event, Epsilon at) {
-                return at_some_width([&](const accounting::PrivacyLoss& by) { return accounting::delta(by, event, at); });
-              },
-          .epsilon =
-              [=](const Event& event, Delta at) {
-                return at_some_width([&](const accounting::PrivacyLoss& by) { return accounting::epsilon(by, event, at); });
-              }};
+/// How narrow batches are accounted for. The laws of those of fixed size fill a grid soon.
+accounting::Effort effort_for(const SampledSgdOptions& settings, const Target& target) {
+  if (std::holds_alternative<FixedSizeBatches>(settings.sampler)) return {.width = 0x1p-8 * std::min(1.0, target.epsilon.value())};
+  return {};
 }
 
 Noise sampled_noise(const SampledSgdOptions& settings, const Target& target, ClippingNorm clip, const std::optional<double>& given) {
@@ -461,10 +445,7 @@ Noise sampled_noise(const SampledSgdOptions& settings, const Target& target, Cli
     }
     return {.event = event, .epsilon = epsilon, .multiplier = *given, .sigma = *given * clip.value()};
   }
-  const CostFunctions cost{.delta = [](const Event& event, Epsilon epsilon) { return accounting::quick_delta(event, epsilon); },
-                           .epsilon = [](const Event& event, Delta delta) { return accounting::quick_epsilon(event, delta); }};
-  const bool is_fixed = std::holds_alternative<FixedSizeBatches>(settings.sampler);
-  const auto found = calibrate(at, target, is_fixed ? cost_of_fixed_size(target) : cost);
+  const auto found = calibrate(at, target, accounting::best_cost(target, effort_for(settings, target)));
   return {.event = found.event, .epsilon = found.epsilon, .multiplier = found.value.value(), .sigma = found.value.value() * clip.value()};
 }
 

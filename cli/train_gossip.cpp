@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <surety/accounting/best.h>
+#include <surety/accounting/best_cost.h>
 #include <surety/accounting/solve.h>
 #include <surety/optimizers/gossip.h>
 #include <surety/optimizers/mixing.h>
@@ -175,8 +176,7 @@ Solution calibrated(const GossipOptions& settings, std::string_view kind, Count 
     candidate.noise = noise_of(kind, value);
     return plan(candidate, features);
   };
-  const CostFunctions cost{.delta = [](const Event& e, Epsilon at) { return accounting::quick_delta(e, at); },
-                           .epsilon = [](const Event& e, Delta at) { return accounting::quick_epsilon(e, at); }};
+  const CostFunctions cost = accounting::best_cost(target);
   // Without a delta E passes of pure noise cost E / scale: that, and what rounding needs, is tried before a search, which is slow here.
   if (kind != "gaussian" && target.delta.value() == 0 && target.epsilon.value() > 0) {
     const double proposed = static_cast<double>(settings.passes.value()) / target.epsilon.value();
@@ -221,7 +221,7 @@ std::string described(const TrainOptions& options, const GossipOptions& settings
 
 struct Report {
   Solution noise;
-  std::uint64_t run;
+  accounting::RunId run;
   std::uint64_t rounds;
   std::size_t ranks;
   std::uint64_t damaged;  ///< among the records that the first process read: private
@@ -230,25 +230,25 @@ struct Report {
 void print_report(const TrainOptions& options, const Report& report) {
   const std::string topology = options.topology.value_or("matchings");
   if (options.json) {
-    print({{"algorithm", options.algorithm},
-           {"loss", options.loss},
-           {"adjacency", options.run.adjacency},
-           {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
-           {"event", describe(report.noise.event)},
-           {"epsilon", json(report.noise.epsilon)},
-           {"delta", options.run.delta},
-           {"noise", noise_kind(options)},
-           {"noise_value", report.noise.value},
-           {"learners", *options.learners},
-           {"topology", topology},
-           {"rounds", report.rounds},
-           {"processes", report.ranks},
-           {"ledger", options.run.ledger},
-           {"run", report.run},
-           {"model", options.model},
-           {"not_private", options.run.replay_seed.has_value()},
-           {"records", *options.records},
-           {"damaged_records_not_private", report.damaged}});
+    nlohmann::json object{{"algorithm", options.algorithm},
+                          {"loss", options.loss},
+                          {"adjacency", options.run.adjacency},
+                          {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
+                          {"event", describe(report.noise.event)},
+                          {"epsilon", json(report.noise.epsilon)},
+                          {"delta", options.run.delta},
+                          {"noise", noise_kind(options)},
+                          {"noise_value", report.noise.value},
+                          {"learners", *options.learners},
+                          {"topology", topology},
+                          {"rounds", report.rounds},
+                          {"processes", report.ranks},
+                          {"model", options.model},
+                          {"not_private", options.run.replay_seed.has_value()},
+                          {"records", *options.records},
+                          {"damaged_records_not_private", report.damaged}};
+    object.update(options.run.charge_json(report.run));
+    print(object);
     return;
   }
   const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
@@ -256,11 +256,12 @@ void print_report(const TrainOptions& options, const Report& report) {
                               *options.records, *options.learners, report.rounds, topology));
   if (report.ranks > 1) line("processes", std::to_string(report.ranks));
   line("adjacency", options.run.adjacency);
+  line("unit", describe(options.run.unit));
   line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
   line("noise", fmt::format("{} of {} {}, for each learner in each round", noise_kind(options),
                             noise_kind(options) == "gaussian" ? "multiplier" : "scale", report.noise.value));
   line("epsilon", fmt::format("in {} at delta = {}", text(report.noise.epsilon), options.run.delta));
-  line("ledger", fmt::format("{}, run {}", options.run.ledger, report.run));
+  line("ledger", options.run.ledger_and(report.run));
   line("model", options.model);
   if (report.damaged > 0) line("damaged", describe_damage(report.damaged));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
@@ -335,11 +336,13 @@ int train_learners(const TrainOptions& options, const O& objective, Team& team) 
                      .features = features,
                      .weights = std::move(weights),
                      .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value()}});
-  reservation.settle(accounting::Stopping::data_independent);
-  print_report(options,
-               {.noise = noise, .run = reservation.id().value, .rounds = settings.passes.value() * shape.rounds, .ranks = team.size(),
-                .damaged = parts.damaged});
-  return exit_code::fine;
+  return report_and_settle(reservation, options.run.ledger, [&] {
+    print_report(options, {.noise = noise,
+                           .run = reservation.id(),
+                           .rounds = settings.passes.value() * shape.rounds,
+                           .ranks = team.size(),
+                           .damaged = parts.damaged});
+  });
 }
 
 }  // namespace

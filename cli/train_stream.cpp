@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <surety/accounting/best.h>
+#include <surety/accounting/best_cost.h>
 #include <surety/accounting/calibrate.h>
 #include <surety/accounting/zcdp.h>
 #include <surety/mechanisms/gaussian_continual_sum.h>
@@ -79,31 +80,32 @@ Outcome feed(const TrainOptions& options, const O& objective, RecordStream& reco
   return {.weights = {algorithm.weights().begin(), algorithm.weights().end()}, .records = step, .damaged = records.damaged()};
 }
 
-void print_report(const TrainOptions& options, const Noise& noise, std::uint64_t run, const Outcome& outcome) {
+void print_report(const TrainOptions& options, const Noise& noise, accounting::RunId run, const Outcome& outcome) {
   if (options.json) {
-    print({{"algorithm", options.algorithm},
-           {"loss", options.loss},
-           {"adjacency", options.run.adjacency},
-           {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
-           {"event", describe(noise.event)},
-           {"epsilon", json(noise.epsilon)},
-           {"delta", options.run.delta},
-           {"noise_multiplier", noise.multiplier.value()},
-           {"ledger", options.run.ledger},
-           {"run", run},
-           {"model", options.model},
-           {"not_private", options.run.replay_seed.has_value()},
-           {"records", outcome.records},
-           {"damaged_records_not_private", outcome.damaged}});
+    nlohmann::json object{{"algorithm", options.algorithm},
+                          {"loss", options.loss},
+                          {"adjacency", options.run.adjacency},
+                          {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
+                          {"event", describe(noise.event)},
+                          {"epsilon", json(noise.epsilon)},
+                          {"delta", options.run.delta},
+                          {"noise_multiplier", noise.multiplier.value()},
+                          {"model", options.model},
+                          {"not_private", options.run.replay_seed.has_value()},
+                          {"records", outcome.records},
+                          {"damaged_records_not_private", outcome.damaged}};
+    object.update(options.run.charge_json(run));
+    print(object);
     return;
   }
   const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
   line("trained", fmt::format("{} loss by {}, {} records", options.loss, options.algorithm, outcome.records));
   line("adjacency", options.run.adjacency);
+  line("unit", describe(options.run.unit));
   line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
   line("released", describe(noise.event));
   line("epsilon", fmt::format("in {} at delta = {}", text(noise.epsilon), options.run.delta));
-  line("ledger", fmt::format("{}, run {}", options.run.ledger, run));
+  line("ledger", options.run.ledger_and(run));
   line("model", options.model);
   if (outcome.damaged > 0) line("damaged", describe_damage(outcome.damaged));
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
@@ -131,9 +133,7 @@ int train(const TrainOptions& options, const O&, const Noise& noise, Open open, 
        .features = features,
        .weights = outcome.weights,
        .guarantee = {.target = options.run.target(), .event = noise.event, .not_private = options.run.replay_seed.has_value()}});
-  reservation.settle(accounting::Stopping::data_independent);
-  print_report(options, noise, reservation.id().value, outcome);
-  return exit_code::fine;
+  return report_and_settle(reservation, options.run.ledger, [&] { print_report(options, noise, reservation.id(), outcome); });
 }
 
 template <class O, class Run>
@@ -287,15 +287,13 @@ int private_ftrl(const TrainOptions& options, const O& objective, const Target& 
 
 template <class Options>
 Noise calibrated(const Options& settings, const Target& target) {
-  const CostFunctions cost{.delta = [](const Event& event, Epsilon at) { return accounting::quick_delta(event, at); },
-                           .epsilon = [](const Event& event, Delta at) { return accounting::quick_epsilon(event, at); }};
   return noise_of(calibrate(
       [&](NoiseMultiplier z) {
         auto candidate = settings;
         candidate.noise_multiplier = z;
         return plan(candidate);
       },
-      target, cost));
+      target, accounting::best_cost(target)));
 }
 
 /// Stochastic gradient descent over batches of `records` records in their order.

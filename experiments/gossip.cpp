@@ -34,6 +34,7 @@
 #include <surety/optimizers/loss.h>
 #include <surety/optimizers/metrics.h>
 
+#include "page_check.h"
 #include "report.h"
 
 namespace surety::experiments {
@@ -61,7 +62,7 @@ Dataset shuffled(const Dataset& data, std::uint64_t seed) {
   return data.subset(order);
 }
 
-Instance synthetic(std::uint64_t seed) {
+Instance synthetic(std::uint64_t seed, std::size_t records) {
   constexpr std::size_t dimension = 10;
   std::mt19937_64 random{seed};
   std::normal_distribution<double> normal;
@@ -85,10 +86,11 @@ Instance synthetic(std::uint64_t seed) {
     }
     return Dataset::dense(dimension, std::move(values), std::move(labels));
   };
-  auto training = draw(100'000);
+  auto training = draw(records);
   auto fresh = draw(10'000);
   return {.training = std::move(training), .fresh = std::move(fresh)};
 }
+constexpr std::size_t synthetic_records = 100'000;
 
 /// "label index:value ..." with indices from `base`, as LIBSVM (from 1) and Vowpal Wabbit (with a "|f" before the first) write it.
 std::optional<Dataset> read_sparse(const std::string& command, std::size_t features, std::uint32_t base) {
@@ -334,13 +336,8 @@ void report_claims() {
       "\n");
 }
 
-void report_printed() {
-  fmt::print(
-      "## What the printed Algorithm 2 costs\n\n"
-      "Step 6 as printed keeps phi w_t of the learner's own weights without noise, so later releases show the record again. The exact\n"
-      "epsilon over the claimed one, for Laplace noise of the printed scale, over 1000 rounds; first round, second and tenth are those in\n"
-      "which the record is read. With phi b_t in its place the factor is 1.\n\n");
-  Table table{{"steps", "phi", "worst", "first round", "second", "tenth"}};
+std::vector<std::vector<std::string>> printed_factor_rows() {
+  std::vector<std::vector<std::string>> rows;
   const auto add = [&](const std::string& steps, const StepRule& rule, double factor) {
     const auto from = [&](std::uint64_t round) {
       double sum = 1;
@@ -348,18 +345,17 @@ void report_printed() {
       for (std::uint64_t t = round; t < 1000; ++t) sum += product *= factor * step_size(rule, t);
       return fmt::format("{:.3f}", sum);
     };
-    table.add({steps, fmt::format("{:g}", factor), fmt::format("{:.3f}", printed_minibatch_factor(rule, Regularization{factor}, 1000)),
-               from(1), from(2), from(10)});
+    rows.push_back({steps, fmt::format("{:g}", factor), fmt::format("{:.3f}", printed_minibatch_factor(rule, Regularization{factor}, 1000)),
+                    from(1), from(2), from(10)});
   };
   add("1 / (phi t)", InverseStep{Quantity<StepDecayRule>{1}}, 1);
   add("1 / (2 sqrt(t))", InverseRootStep{StepSize{0.5}}, 1);
   add("1 / (2 sqrt(t))", InverseRootStep{StepSize{0.5}}, 0.01);
-  fmt::print("{}\n", table.markdown());
+  return rows;
+}
 
-  fmt::print(
-      "Algorithm 1 with the printed noise costs its claim, epsilon, as long as nobody reads weights without noise: Definition 1 outputs\n"
-      "them, which no epsilon covers. A run that reads its records E times costs, at noise for epsilon = 1 in one pass:\n\n");
-  Table passes{{"passes", "Laplace and K-norm", "Gaussian at delta = 1e-5"}};
+std::vector<std::vector<std::string>> printed_pass_rows() {
+  std::vector<std::vector<std::string>> rows;
   const auto z = calibrate([](NoiseMultiplier m) { return gaussian(m, adjacency); },
                            {.epsilon = Epsilon{1}, .delta = Delta{delta}, .adjacency = adjacency})
                      .value;
@@ -368,8 +364,26 @@ void report_printed() {
     const double gaussian_cost = accounting::best_epsilon(plan(options, Count{10}), Delta{delta}).value.upper;
     options.noise = L2KNormNoise{NoiseScale{1}};
     const double pure_cost = accounting::best_epsilon(plan(options, Count{10}), Delta{0}).value.upper;
-    passes.add({fmt::format("{}", count), fmt::format("{:.3f}", pure_cost), fmt::format("{:.3f}", gaussian_cost)});
+    rows.push_back({fmt::format("{}", count), fmt::format("{:.3f}", pure_cost), fmt::format("{:.3f}", gaussian_cost)});
   }
+  return rows;
+}
+
+void report_printed() {
+  fmt::print(
+      "## What the printed Algorithm 2 costs\n\n"
+      "Step 6 as printed keeps phi w_t of the learner's own weights without noise, so later releases show the record again. The exact\n"
+      "epsilon over the claimed one, for Laplace noise of the printed scale, over 1000 rounds; first round, second and tenth are those in\n"
+      "which the record is read. With phi b_t in its place the factor is 1.\n\n");
+  Table table{{"steps", "phi", "worst", "first round", "second", "tenth"}};
+  for (auto& row : printed_factor_rows()) table.add(std::move(row));
+  fmt::print("{}\n", table.markdown());
+
+  fmt::print(
+      "Algorithm 1 with the printed noise costs its claim, epsilon, as long as nobody reads weights without noise: Definition 1 outputs\n"
+      "them, which no epsilon covers. A run that reads its records E times costs, at noise for epsilon = 1 in one pass:\n\n");
+  Table passes{{"passes", "Laplace and K-norm", "Gaussian at delta = 1e-5"}};
+  for (auto& row : printed_pass_rows()) passes.add(std::move(row));
   fmt::print("{}\n", passes.markdown());
 }
 
@@ -397,7 +411,7 @@ void report_real(const std::string& title, std::size_t features, std::uint32_t b
 }
 
 void report_speed() {
-  const Instance instance = synthetic(1);
+  const Instance instance = synthetic(1, synthetic_records);
   fmt::print(
       "## Speed\n\nSeconds of processor time for one pass over the synthetic records by 64 learners in process, regret and audit "
       "included.\n\n");
@@ -417,9 +431,11 @@ void report_speed() {
 int run(std::uint64_t seeds, std::uint64_t raw_seeds) {
   fmt::print("{}", heading("Private distributed online learning", "scripts/experiment gossip"));
   fmt::print(
-      "Means (deviations) over seeds; `experiments/gossip.cpp` defines everything. Li, Zhou, Chen, Jiang, *Differentially\n"
-      "Private Distributed Online Learning*: Figure 1 is regret against epsilon (64 learners) and against learners (epsilon =\n"
-      "0.1), Figure 2 regret and its deviation for batches of 1 and 5, Table I accuracy. *Average regret* is Definition 2 over\n"
+      "Means (deviations) over seeds; `experiments/gossip.cpp` defines everything. DOLA (Algorithm 1) and its mini-batch form (Algorithm 2) of\n"
+      "Li, Zhou, Chen, Jiang, *Differentially Private Distributed Online Learning*: its Figure 1 is regret against epsilon (64 learners) and\n"
+      "against learners (epsilon = 0.1), Figure 2 regret and its deviation for batches of 1 and 5, Table I accuracy. Synthetic records are of\n"
+      "the paper's kind, 100,000 from the unit ball of R^10 (how it labels them it does not say); its 100,000 records of RCV1 could not be had,\n"
+      "real ones are 7,770 of Reuters-21578 and 1,000 of RCV1. *Average regret* is Definition 2 over\n"
       "the number of records, for learner 0: the loss with phi / 2 ||w||^2 of its released parameters on every learner's\n"
       "records of the round, minus that of the best fixed vector. *Accuracy* and *area under curve* are of the mean of learner\n"
       "0's parameters over the last half of the rounds, on fresh records; *accuracy of the mean* is of the mean over all\n"
@@ -429,7 +445,7 @@ int run(std::uint64_t seeds, std::uint64_t raw_seeds) {
       "tuned.\n"
       "\n");
   report("Synthetic", fmt::format("100,000 records in the unit ball of R^10, seeds 1 .. {}.", seeds),
-         {Noise::laplace, Noise::k_norm, Noise::gaussian}, seeds, synthetic);
+         {Noise::laplace, Noise::k_norm, Noise::gaussian}, seeds, [](std::uint64_t seed) { return synthetic(seed, synthetic_records); });
   report_real("Reuters-21578, money-fx", 8'315, 1, "bzcat", "reuters.trn.bz2", "reuters.tst.bz2", seeds, raw_seeds);
   report_real("RCV1 (CCAT), 1,000 records", 47'236, 1, "zcat", "rcv1_small.vw.gz", "rcv1_small_test.vw.gz", seeds, raw_seeds);
   report_claims();
@@ -438,11 +454,38 @@ int run(std::uint64_t seeds, std::uint64_t raw_seeds) {
   return 0;
 }
 
+/// One run of every kind on few records, and the tables of what is printed.
+void make_fixed_part(FixedPart& part) {
+  const Instance instance = synthetic(1, 2'000);
+  const double best = best_objective(instance);
+  part.add("best objective", best);
+  for (const std::uint64_t learners : {1U, 4U}) {
+    for (const std::uint64_t batch : {1U, 5U}) {
+      for (const Noise noise : {Noise::none, Noise::laplace, Noise::k_norm, Noise::gaussian}) {
+        const Setting setting{learners, noise == Noise::none ? std::numeric_limits<double>::infinity() : 1, batch, noise};
+        const Measured found = measure(instance, best, setting, 1);
+        const auto title = fmt::format("{} noise, {} learners, batches of {}", name(noise), learners, batch);
+        part.add(title + ": average regret", found.regret);
+        part.add(title + ": area under curve", found.area);
+        part.add(title + ": accuracy of the mean", found.all_accuracy);
+        part.add(title + ": audited epsilon", found.epsilon);
+      }
+    }
+  }
+  for (const auto& row : printed_factor_rows()) part.show(Table::line(row));
+  for (const auto& row : printed_pass_rows()) part.show(Table::line(row));
+}
+
+int page(std::span<char* const> arguments) {
+  const std::uint64_t seeds = arguments.size() > 1 ? std::strtoull(arguments[1], nullptr, 10) : 10;
+  const std::uint64_t raw_seeds = arguments.size() > 2 ? std::strtoull(arguments[2], nullptr, 10) : 2;
+  return run(seeds, raw_seeds);
+}
+
 }  // namespace
 }  // namespace surety::experiments
 
 int main(int count, char** arguments) {
-  const std::uint64_t seeds = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 10;
-  const std::uint64_t raw_seeds = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 2;
-  return surety::experiments::run(seeds, raw_seeds);
+  using namespace surety::experiments;
+  return main_of_page({arguments, static_cast<std::size_t>(count)}, page, make_fixed_part);
 }

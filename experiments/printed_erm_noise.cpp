@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include <surety/accounting/participation.h>
 #include <surety/optimizers/printed_erm_noise.h>
 
+#include "page_check.h"
 #include "report.h"
 
 namespace surety::experiments {
@@ -76,41 +78,62 @@ void add_variance_reduced(Table& table, const std::string& name, const PrintedEr
   }
 }
 
+Event gradient_descent(double c, const Target& target) {
+  return printed_gradient_descent_noise({.records = records, .epochs = Count{1500}, .constant = c}, target);
+}
+
+/// The least c that an audit accepts. The cost depends on c alone, and falls with it: bisection on the upper bound.
+double least_constant(double epsilon, double delta) {
+  double too_small = 0.5;
+  double enough = 20;
+  while (enough - too_small > 1e-6) {
+    const double middle = (too_small + enough) / 2;
+    const auto cost = accounting::best_epsilon(gradient_descent(middle, claim(epsilon, delta)), Delta{delta}).value;
+    (cost.upper <= epsilon ? enough : too_small) = middle;
+  }
+  return enough;
+}
+
+/// A row of the table of DP-GD with c = 1.
+std::vector<std::string> descent_row(double epsilon, double delta) {
+  const auto cost = audited(gradient_descent(1, claim(epsilon, delta)), claim(epsilon, delta));
+  return {fmt::format("{}", delta), fmt::format("{}", epsilon), interval(cost.epsilon), interval(cost.delta),
+          cost.kept ? "kept" : "BROKEN"};
+}
+
+/// The first row of each algorithm, differences alone.
+const PrintedErm svrg_problem{.records = records, .epochs = Count{15}, .steps_per_epoch = Count{5000}};
+const PrintedErm plus_plus_problem{.records = records, .epochs = Count{15}, .steps_per_epoch = Count{10}};
+std::vector<Event> first_events() {
+  return {gradient_descent(1, claim(0.2)), printed_svrg_noise(svrg_problem, claim(0.2), GradientDifference::general, FullGradientShare{0}),
+          printed_svrg_plus_plus_noise(plus_plus_problem, claim(0.2), GradientDifference::general, FullGradientShare{0})};
+}
+std::string command_of(const Event& event) {
+  return fmt::format("    surety audit --event '{}' --adjacency replace-one --epsilon 0.2 --delta 1e-3\n", describe(event));
+}
+
 int run() {
-  fmt::print("{}\n", heading("Printed noise of private empirical risk minimization, audited", "scripts/experiment printed_erm_noise"));
+  fmt::print("{}", heading("Printed noise of private empirical risk minimization, audited", "scripts/experiment printed_erm_noise"));
   fmt::print(
-      "[WYX17] gives sigma^2 = c G^2 (releases) log(1/delta) / (n epsilon)^2 \"for some c\". Who implements a c makes a promise. Below is "
+      "Wang, Ye, Xu, *Differentially Private Empirical Risk Minimization Revisited* [WYX17], give sigma^2 = c G^2 (releases) log(1/delta) /\n"
+      "(n epsilon)^2 \"for some c\": Theorems 4.1, 4.3, 5.3 and 6.1 for DP-SVRG, DP-SVRG++, DP-AccMD and DP-GD, its Algorithms 1 to 4, and its\n"
+      "Figures 1 and 2 for the numbers of epochs and steps. Who implements a c makes a promise. Below is "
       "what an audit\n"
       "says of it: n = 200,000, replace-one. *Verdict* is that of a ledger in which the run promised the claim.\n\n"
       "## Full gradients: DP-GD, and DP-AccMD where both of its steps use the noisy gradient\n\n"
       "The least constant c that an audit accepts:\n\n");
-  const auto gradient_descent = [](double c, const Target& target) {
-    return printed_gradient_descent_noise({.records = records, .epochs = Count{1500}, .constant = c}, target);
-  };
   Table constants{{"delta", "epsilon 0.1", "0.5", "1", "4", "8"}};
   for (const double delta : {1e-3, 1e-5, 1e-7}) {
     std::vector<std::string> row{fmt::format("{}", delta)};
     for (const double epsilon : {0.1, 0.5, 1.0, 4.0, 8.0}) {
-      // The cost depends on c alone, and falls with it: bisection on the upper bound.
-      double too_small = 0.5;
-      double enough = 20;
-      while (enough - too_small > 1e-6) {
-        const double middle = (too_small + enough) / 2;
-        const auto cost = accounting::best_epsilon(gradient_descent(middle, claim(epsilon, delta)), Delta{delta}).value;
-        (cost.upper <= epsilon ? enough : too_small) = middle;
-      }
-      row.push_back(fmt::format("{:.2f}", enough));
+      row.push_back(fmt::format("{:.2f}", least_constant(epsilon, delta)));
     }
     constants.add(row);
   }
   fmt::print("{}\nWith c = 1:\n\n", constants.markdown());
   Table descent{{"delta", "claimed epsilon", "true epsilon", "true delta at the claimed epsilon", "verdict"}};
   for (const double delta : {1e-3, 1e-5, 1e-7}) {
-    for (const double epsilon : {0.2, 0.5, 1.0, 4.0}) {
-      const auto cost = audited(gradient_descent(1, claim(epsilon, delta)), claim(epsilon, delta));
-      descent.add({fmt::format("{}", delta), fmt::format("{}", epsilon), interval(cost.epsilon), interval(cost.delta),
-                   cost.kept ? "kept" : "BROKEN"});
-    }
+    for (const double epsilon : {0.2, 0.5, 1.0, 4.0}) descent.add(descent_row(epsilon, delta));
   }
   fmt::print("{}\nDP-AccMD as printed: no event. ", descent.markdown());
   try {
@@ -134,14 +157,8 @@ int run() {
   add_variance_reduced(reduced, "DP-SVRG++", {.records = records, .epochs = Count{15}, .steps_per_epoch = Count{10}},
                        printed_svrg_plus_plus_noise);
   fmt::print("{}\n", reduced.markdown());
-  const auto svrg = printed_svrg_noise({.records = records, .epochs = Count{15}, .steps_per_epoch = Count{5000}}, claim(0.2),
-                                       GradientDifference::general, FullGradientShare{0});
-  const auto plus = printed_svrg_plus_plus_noise({.records = records, .epochs = Count{15}, .steps_per_epoch = Count{10}}, claim(0.2),
-                                                 GradientDifference::general, FullGradientShare{0});
   fmt::print("The first row of each algorithm by the command:\n\n");
-  for (const auto& event : {gradient_descent(1, claim(0.2)), svrg, plus}) {
-    fmt::print("    surety audit --event '{}' --adjacency replace-one --epsilon 0.2 --delta 1e-3\n", describe(event));
-  }
+  for (const auto& event : first_events()) fmt::print("{}", command_of(event));
   fmt::print(
       "\n`tests/optimizers/printed_erm_noise_test` plants the printed algorithms and attacks them: on a worst pair of 1,000 records, at c "
       "= 1 and a claim of\n"
@@ -149,7 +166,25 @@ int run() {
   return 0;
 }
 
+/// The table of DP-GD, the first row of DP-SVRG, and everything of one claim.
+void make_fixed_part(FixedPart& part) {
+  for (const double delta : {1e-3, 1e-5, 1e-7}) {
+    part.add(fmt::format("least constant, delta = {}, epsilon = 1", delta), least_constant(1, delta));
+    for (const double epsilon : {0.2, 0.5, 1.0, 4.0}) part.show(Table::line(descent_row(epsilon, delta)));
+  }
+  const auto events = first_events();
+  for (const Event& event : events) part.show(command_of(event));
+  const auto alone = accounting::best_epsilon(events[1], Delta{1e-3}).value;
+  part.add("DP-SVRG, c = 1, 4 G, claim 0.2, differences alone: least epsilon", alone.lower);
+  part.add("DP-SVRG, c = 1, 4 G, claim 0.2, differences alone: epsilon", alone.upper);
+  const Event all = printed_svrg_noise(svrg_problem, claim(0.2), GradientDifference::general, FullGradientShare{0.01});
+  part.add("DP-SVRG, c = 1, 4 G, claim 0.2, everything: epsilon", accounting::epsilon(accounting::Participation{}, all, Delta{1e-3}).upper);
+}
+
 }  // namespace
 }  // namespace surety::experiments
 
-int main() { return surety::experiments::run(); }
+int main(int count, char** arguments) {
+  using namespace surety::experiments;
+  return main_of_page({arguments, static_cast<std::size_t>(count)}, [](std::span<char* const>) { return run(); }, make_fixed_part);
+}

@@ -12,6 +12,12 @@
 namespace surety::experiments {
 namespace {
 
+#ifdef __clang__
+constexpr std::string_view compiler = "Clang " __clang_version__;
+#else
+constexpr std::string_view compiler = "g++ " __VERSION__;
+#endif
+
 std::filesystem::path make_folder() {
   std::string name = (std::filesystem::temp_directory_path() / "surety-experiment-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw Error{ErrorCode::environment, fmt::format("cannot make the folder {}", name)};
@@ -41,12 +47,16 @@ TemporaryLedger::~TemporaryLedger() {
 
 double TemporaryLedger::audited_epsilon(Delta delta) const { return accounting::audit(ledger_, delta).epsilon_of_fresh_noise.upper; }
 
+std::string Table::line(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const auto& cell : cells) line += fmt::format(" {} |", cell);
+  return line;
+}
+
 std::string Table::markdown() const {
   std::string lines;
   for (std::size_t row = 0; row < rows_.size(); ++row) {
-    lines += "|";
-    for (const auto& cell : rows_[row]) lines += fmt::format(" {} |", cell);
-    lines += "\n";
+    lines += line(rows_[row]) + "\n";
     if (row > 0) continue;
     lines += "|";
     for (std::size_t column = 0; column < rows_[0].size(); ++column) lines += "---|";
@@ -56,7 +66,7 @@ std::string Table::markdown() const {
 }
 
 std::string heading(std::string_view title, std::string_view command) {
-  return fmt::format("# {}\n\nMade by\n\n    {}\n\nwith Surety {}, {}.\n\n", title, command, SURETY_VERSION, __VERSION__);
+  return fmt::format("# {}\n\nMade by\n\n    {}\n\nwith Surety {}, {}.\n\n", title, command, SURETY_VERSION, compiler);
 }
 
 }  // namespace surety::experiments

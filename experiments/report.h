@@ -60,6 +60,8 @@ class Table {
   explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
   /// \pre as many cells as the header has.
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// How a table shows these cells.
+  [[nodiscard]] static std::string line(const std::vector<std::string>& cells);
   [[nodiscard]] std::string markdown() const;
 
  private:

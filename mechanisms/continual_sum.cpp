@@ -14,6 +14,7 @@ BinaryTree::BinaryTree(Count steps, Count dimension, Grid grid, TreeEstimate est
 }
 
 void BinaryTree::begin(const GridVector& contribution) {
+  home_.require_here("this sum");
   if (broken_) throw Error{ErrorCode::invalid_argument, "an earlier push failed half way, so this sum takes no more"};
   if (pushed_ == steps_.value()) {
     throw Error{ErrorCode::invalid_argument, fmt::format("step is {}, must be at most the horizon {}", pushed_ + 1, steps_.value())};

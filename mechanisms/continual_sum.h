@@ -14,6 +14,9 @@
 // largest of them alone: the prefix sum is that of the nodes named by the one bits of t. The streaming estimate of Honaker (2015) releases
 // the smaller ones as well and averages each node with its two halves, the most accurate combination of what is known by time t. Either
 // way a record is in at most floor(log2 n) + 1 nodes (docs/guarantees-composition.md#continual).
+//
+// A sum is charged once and keeps exact data and noise, so it takes pushes in the process that made it alone: in a copy made by fork the
+// same nodes would be released again, with other noise. One thread at a time may use it.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +34,7 @@
 #include <surety/accounting/continual.h>
 #include <surety/accounting/error.h>
 #include <surety/accounting/event.h>
+#include <surety/accounting/home_process.h>
 #include <surety/mechanisms/grid.h>
 #include <surety/mechanisms/random_bits.h>
 #include <surety/mechanisms/sensitivity.h>
@@ -79,8 +83,8 @@ class BinaryTree {
 
   /// Adds `contribution`, releases each completed node through `release(const GridVector& node) -> Node`, smallest first, and returns the
   /// estimate of the prefix sum. O(dimension) on average, O(dimension log t) at worst; no memory is taken once the stream has doubled.
-  /// \throws Error{invalid_argument} before anything is added, when the horizon is reached or the contribution has another grid or
-  ///         dimension; and what `release` throws, after which the tree refuses every further push.
+  /// \throws Error{invalid_argument} before anything is added, when the horizon is reached, the contribution has another grid or
+  ///         dimension, or this is a process made by fork; and what `release` throws, after which the tree refuses every further push.
   template <class Release>
   std::vector<double> push(const GridVector& contribution, Release release) {
     begin(contribution);
@@ -113,6 +117,7 @@ class BinaryTree {
   /// Stores the completed node of level `top` and returns the prefix sum that it ends.
   std::vector<double> finish(std::size_t top, Node node);
 
+  HomeProcess home_;
   Count steps_;
   Count dimension_;
   Grid grid_;

@@ -20,6 +20,7 @@ PushGate::PushGate(const FactorizedSumOptions& options)
 }
 
 void PushGate::begin(const GridVector& contribution) {
+  home_.require_here("this sum");
   if (broken_) throw Error{ErrorCode::invalid_argument, "an earlier push failed half way, so this sum takes no more"};
   if (pushed_ == steps_) {
     throw Error{ErrorCode::invalid_argument, fmt::format("step is {}, must be at most the horizon {}", pushed_ + 1, steps_)};

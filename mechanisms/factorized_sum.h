@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <surety/accounting/event.h>
+#include <surety/accounting/home_process.h>
 #include <surety/mechanisms/exact_rounding.h>
 #include <surety/mechanisms/grid.h>
 #include <surety/mechanisms/random_bits.h>
@@ -48,17 +49,19 @@ struct FactorizedSumOptions {
   friend bool operator==(const FactorizedSumOptions&, const FactorizedSumOptions&) = default;
 };
 
-/// Counts the pushes of a sum and refuses what does not fit. For use by the sums.
+/// Counts the pushes of a sum and refuses what does not fit, and pushes in a copy of its process, where the same steps would be released
+/// again with other noise for one charge. For use by the sums.
 class PushGate {
  public:
   /// \throws Error{invalid_argument} when the horizon is above 2^24 or the dimension above 2^32.
   explicit PushGate(const FactorizedSumOptions& options);
   /// \throws Error{invalid_argument} when the horizon is reached, the contribution has another grid or dimension, or an earlier push did
-  ///         not come to its end.
+  ///         not come to its end, or this is a process made by fork.
   void begin(const GridVector& contribution);
   void finish() noexcept;
 
  private:
+  HomeProcess home_;
   std::uint64_t steps_;
   std::uint64_t dimension_;
   Grid grid_;
@@ -74,7 +77,7 @@ class PushGate {
 /// \throws Error{invalid_argument} when it is more than 2^56: results, which saturate at 2^62, would show it.
 [[nodiscard]] StepSigma encoded_sigma(NoiseMultiplier multiplier, double encoded_sensitivity);
 
-/// Prefix sums by the factorization of `Codec`, which has
+/// Prefix sums by the factorization of `Codec`. Used by one thread at a time, in the process that made it. The codec has
 ///   encode(steps) -> span of int64     the exact encoded vector of this step, in multiples of unit()
 ///   decode(released) -> vector         the prefix sum that all released vectors so far stand for, in multiples of unit()
 ///   encoded_sensitivity() -> double    how far one push moves the encoded stream in l2, in multiples of unit(), rounded up

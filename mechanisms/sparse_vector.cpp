@@ -17,6 +17,7 @@ AboveThreshold::AboveThreshold(Options options) : options_{options}, answers_lef
 }
 
 bool AboveThreshold::answer(double query, double threshold, const NextWord& next_word) {
+  home_.require_here("this AboveThreshold");
   if (answers_left_ == 0) {
     throw Error{ErrorCode::budget_exceeded, fmt::format("all {} answers of the run are given", options_.answers.value())};
   }

@@ -14,13 +14,15 @@
 #include <optional>
 
 #include <surety/accounting/event.h>
+#include <surety/accounting/home_process.h>
 #include <surety/mechanisms/lazy_real.h>
 #include <surety/mechanisms/random_bits.h>
 #include <surety/mechanisms/selection.h>
 
 namespace surety::mechanisms {
 
-/// One run. Neither copied nor moved: two objects would share their noise and count their answers apart. One object per thread.
+/// One run. Neither copied nor moved: two objects would share their noise and count their answers apart. For the same reason it answers in
+/// the process that made it alone, and not in a copy made by fork. Nothing is shared by threads: one at a time may use it.
 class AboveThreshold {
  public:
   struct Options {
@@ -48,8 +50,8 @@ class AboveThreshold {
   /// Draws one word, at the start and after each "above" two; more with probability about 2^-60. About 0.07 microseconds; some 20 more
   /// where doubles do not decide, with probability below 2^-35 where noise and distance are below 16 b_T. Time depends on what is drawn
   /// through that and the branches of log and log1p.
-  /// \throws Error{budget_exceeded} when no answer is left; Error{invalid_argument} when the threshold, which is public, is not finite;
-  ///         Error{environment} when the bits fail.
+  /// \throws Error{budget_exceeded} when no answer is left; Error{invalid_argument} when the threshold, which is public, is not finite, and
+  ///         in a process made by fork; Error{environment} when the bits fail.
   template <ReleaseBits Bits>
   [[nodiscard]] bool release(double query, double threshold, Bits& bits) {
     return answer(query, threshold, [&bits] { return draw_word(bits); });
@@ -59,6 +61,7 @@ class AboveThreshold {
   [[nodiscard]] bool answer(double query, double threshold, const NextWord& next_word);
   [[nodiscard]] bool is_above(double query, double threshold, const NextWord& next_word);
 
+  HomeProcess home_;
   Options options_;
   std::uint64_t answers_left_;
   std::optional<LazyUniform> threshold_noise_;  ///< none before the first query after an "above"

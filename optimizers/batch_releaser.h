@@ -41,7 +41,7 @@ struct BatchPass {
 };
 
 /// Spends `pass` before the first of every `batches` releases, then draws the noise of each. What production uses; private when `Bits` is
-/// cryptographic and no record is in two batches of a pass.
+/// cryptographic and no record is in two batches of a pass. In a process made by fork it refuses: a pass is spent for one process.
 template <mechanisms::ReleaseBits Bits>
 class NoisyBatchReleaser {
  public:
@@ -51,8 +51,10 @@ class NoisyBatchReleaser {
 
   /// The query plus N(0, (z sensitivity)^2) per coordinate, rounded exactly to the query's grid, for the event gaussian(z).
   /// \throws Error{internal} when `event` is not the release of this pass, or the reservation does not hold the pass;
-  ///         Error{unsupported} for an event that is not Gaussian; Error{invalid_argument} when the noise does not fit the grid.
+  ///         Error{unsupported} for an event that is not Gaussian; Error{invalid_argument} when the noise does not fit the grid, and in a
+  ///         process made by fork.
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    home_.require_here("this releaser");
     if (!(event == pass_.release)) {
       throw Error{ErrorCode::internal, fmt::format("release is '{}', must be '{}' in this pass", describe(event), describe(pass_.release))};
     }
@@ -65,6 +67,7 @@ class NoisyBatchReleaser {
   }
 
  private:
+  HomeProcess home_;
   accounting::Reservation& reservation_;
   Bits& bits_;
   BatchPass pass_;

@@ -198,7 +198,7 @@ class LearnerMechanism {
 struct ChargedByFirstNode {};
 
 /// Spends a pass from a reservation before its first draw, then draws the noise of one learner in one round. What production uses; private
-/// when the bits are cryptographic.
+/// when the bits are cryptographic. In a process made by fork it refuses: a pass is spent for one process.
 template <LearnerBits B>
 class NoisyLearnerReleaser {
  public:
@@ -215,8 +215,9 @@ class NoisyLearnerReleaser {
   /// Query and parameters are checked first, the pass of this round is spent next, and only then is a random bit drawn.
   /// \throws Error{internal} before `begin`, when the learner has released in this round or a later one, or when the reservation does not
   ///         hold the pass; Error{unsupported} for a release that no mechanism here makes; Error{invalid_argument} when the noise does not
-  ///         fit the grid; Error{environment} when the bits fail.
+  ///         fit the grid, and in a process made by fork; Error{environment} when the bits fail.
   [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity) {
+    home_.require_here("this releaser");
     if (!pass_) throw Error{ErrorCode::internal, "a releaser of learners has not begun, must be told the pass first"};
     if (!mechanism_ || !mechanism_->is_for(query, sensitivity)) {
       mechanism_.emplace(pass_->release, query.grid, query.steps.size(), sensitivity);
@@ -235,6 +236,7 @@ class NoisyLearnerReleaser {
   }
 
  private:
+  HomeProcess home_;
   accounting::Reservation* reservation_ = nullptr;
   B& bits_;
   std::optional<GossipPass> pass_;

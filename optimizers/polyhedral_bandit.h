@@ -73,7 +73,7 @@ namespace detail {
   return NoiseMultiplier{2 * std::sqrt(std::log(static_cast<double>(steps.value())) * -std::log(delta.value())) / epsilon.value()};
 }
 
-/// Chooses for all arms under one charge, `plan(options)`, which is spent before the first draw.
+/// Chooses for all arms under one charge, `plan(options)`, which is spent before the first draw. Hence in the process alone that made it.
 template <mechanisms::ReleaseBits Bits>
 class SharedSelector {
  public:
@@ -82,8 +82,9 @@ class SharedSelector {
       : reservation_{reservation}, bits_{bits}, plan_{std::move(plan)} {}
 
   /// \throws Error{unsupported} when no mechanism selects with the event; Error{internal} when the reservation does not hold the plan;
-  /// Error{environment} when the bits fail.
+  /// Error{invalid_argument} in a process made by fork; Error{environment} when the bits fail.
   [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
+    home_.require_here("this selector");
     const auto mechanism = mechanism_of(event, sensitivity, change, Count{scores.size()});
     if (!spent_) {
       reservation_.spend(plan_);
@@ -93,6 +94,7 @@ class SharedSelector {
   }
 
  private:
+  HomeProcess home_;
   accounting::Reservation& reservation_;
   Bits& bits_;
   Event plan_;

@@ -30,7 +30,8 @@ namespace surety::optimizers {
 /// draw_batch(records): the places of the next secret batch among 0 .. records - 1, ascending; valid until the next call.
 /// release_sampled(query, sensitivity, event): one noisy value per coordinate of `query`, in data units. `event` is the release of one
 /// batch; `sensitivity` bounds, under event.adjacency(), how far one record moves the query in l2 given the batch and everything that was
-/// released before. Under replace-one with a record_sum event it is 2C, where C is what each record of a batch contributes at most.
+/// released before. Under replace-one with a record_sum event it is 2C, where C is what each record of a batch contributes at most. Under
+/// zero-out with Poisson batches the query is a sum over the batch: a record that is zeroed leaves it as one that is not drawn does.
 /// release(query, sensitivity, event): as of `Releaser`, for a query of all records.
 template <class R>
 concept SamplingReleaser = Releaser<R> &&

@@ -29,7 +29,11 @@ class AuditTest : public ::testing::Test {
     return Ledger::create(folder_ / "run.db", adjacency);
   }();
 
-  void run(const Plan& plan) { ledger_.settle(ledger_.reserve(plan).id(), plan.event, Stopping::data_independent); }
+  void run(const Plan& plan) {
+    auto reservation = ledger_.reserve(plan);
+    reservation.spend(plan.event);
+    reservation.settle(Stopping::data_independent);
+  }
 };
 
 TEST_F(AuditTest, NothingReleasedCostsNothingAndIsKept) {
@@ -111,7 +115,9 @@ TEST_F(AuditTest, ReplayedNoiseGuaranteesNothing) {
 
 TEST_F(AuditTest, ShowsWhereTheBudgetStands) {
   auto ledger = Ledger::create(folder_ / "budget.db", adjacency, Budget{.target = target(2, 1e-6), .filter = FilterKind::gaussian});
-  ledger.settle(ledger.reserve({.event = noise(20, 9)}).id(), noise(20, 9), Stopping::data_independent);
+  auto reservation = ledger.reserve({.event = noise(20, 9)});
+  reservation.spend(noise(20, 9));
+  reservation.settle(Stopping::data_independent);
   const auto report = audit(ledger, Delta{1e-6});
   ASSERT_TRUE(report.balance);
   EXPECT_TRUE(report.balance->spent.contains(9.0 / 400));

@@ -141,6 +141,13 @@ Measure atoms(const std::vector<AtomsBase::Atom>& from) {
 /// The mixed pair of a base measure.
 Masses mixed(const Measure& base, const LossLaw& law, const Real& low, const Real& high) {
   const Real q = real(law.rate);
+  if (law.mixing == Mixing::revealed) {
+    Masses all = nothing();
+    if (low <= high) all = base(low, high);
+    all = {q * all.p, q * all.q};
+    if (inside(real(0), low, high)) all = all + Masses{1.0 - q, 1.0 - q};
+    return all;
+  }
   const auto unmixed = [&](const Real& l) {
     if (law.rate == 1) return l;
     const Real x = exp(l) - (1.0 - q);
@@ -195,8 +202,14 @@ std::vector<Case> bases() {
 }
 
 std::vector<LossLaw> laws(const BaseLaw& base) {
-  return {{base, Mixing::removed, 1, 0},    {base, Mixing::removed, 0.3, 0}, {base, Mixing::added, 0.3, 0},
-          {base, Mixing::removed, 1e-3, 0}, {base, Mixing::added, 1e-3, 0},  {base, Mixing::symmetric, 0.3, 0}};
+  std::vector<LossLaw> all{{base, Mixing::removed, 1, 0},    {base, Mixing::removed, 0.3, 0}, {base, Mixing::added, 0.3, 0},
+                           {base, Mixing::removed, 1e-3, 0}, {base, Mixing::added, 1e-3, 0},  {base, Mixing::symmetric, 0.3, 0}};
+  // Never of noise added to a sum.
+  if (std::holds_alternative<AtomsBase>(base) || std::holds_alternative<BoundedRangeBase>(base)) {
+    all.push_back({base, Mixing::revealed, 0.3, 0});
+    all.push_back({base, Mixing::revealed, 1e-9, 0});
+  }
+  return all;
 }
 std::string told(const Case& c, const LossLaw& law) {
   return c.name + ", mixing " + std::to_string(static_cast<int>(law.mixing)) + ", rate " + std::to_string(law.rate);
@@ -348,6 +361,7 @@ TEST(IsSymmetric, IsSaidOfBasesThatAre) {
     EXPECT_TRUE(is_symmetric(LossLaw{one.base})) << one.name;
     EXPECT_FALSE(is_symmetric(LossLaw{one.base, Mixing::removed, 0.5, 0})) << one.name;
     EXPECT_TRUE(is_symmetric(LossLaw{one.base, Mixing::symmetric, 0.5, 0})) << one.name;
+    EXPECT_TRUE(is_symmetric(LossLaw{one.base, Mixing::revealed, 0.5, 0})) << one.name;
     // What is said of them is so: P and Q change places when losses change sign.
     for (const double low : {-0.6, 0.1, 0.3}) {
       const auto here = one.measure(real(low), real(low + 0.21));
@@ -356,6 +370,7 @@ TEST(IsSymmetric, IsSaidOfBasesThatAre) {
     }
   }
   EXPECT_FALSE(is_symmetric(LossLaw{AtomsBase{{{-0.2, 0.4}, {0.5, 0.6}}, 0, 0}}));
+  EXPECT_FALSE(is_symmetric(LossLaw{AtomsBase{{{-0.2, 0.4}, {0.5, 0.6}}, 0, 0}, Mixing::revealed, 0.5, 0}));
 }
 
 TEST(AtomDistance, IsThatOfNeighbouringOutcomes) {
@@ -364,6 +379,7 @@ TEST(AtomDistance, IsThatOfNeighbouringOutcomes) {
   EXPECT_DOUBLE_EQ(*atom_distance(LossLaw{DiscreteLaplaceBase{4, 3}}), 0.5);
   EXPECT_DOUBLE_EQ(*atom_distance(LossLaw{DiscreteGaussianBase{4, 3}}), 3.0 / 16);
   EXPECT_DOUBLE_EQ(*atom_distance(LossLaw{BoundedRangeBase{0.5}}), 0.5);
+  EXPECT_DOUBLE_EQ(*atom_distance(LossLaw{LaplaceBase{4}, Mixing::revealed, 0.1, 0}), 0.25);
 }
 
 // ---- the laws themselves ----

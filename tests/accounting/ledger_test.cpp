@@ -17,6 +17,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -322,6 +323,200 @@ TEST_F(LedgerTest, StoppingsRoundTripThroughTheirNames) {
   EXPECT_EQ(code_of([] { static_cast<void>(parse_stopping("early")); }), ErrorCode::invalid_argument);
 }
 
+// --------------------------------------------------------------------------------------------------- who may spend and settle
+
+TEST_F(LedgerTest, ASettledRunReleasesNothingMore) {
+  auto ledger = Ledger::create(path(), adjacency);
+  for (int i = 1; i <= 5; ++i) {
+    auto run = ledger.reserve(plan(1, 40));
+    run.settle(Stopping::data_independent);
+    const auto error = error_of([&] { run.spend(leaf(40)); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error.what(), fmt::format("run {} releases 'gaussian(40)' after it was settled, must release before", i));
+    EXPECT_TRUE(run.released().empty());
+  }
+  EXPECT_FALSE(ledger.event().has_value());
+}
+
+TEST_F(LedgerTest, ALivingRunIsSettledByItsReservationAlone) {
+  auto ledger = Ledger::create(path(), adjacency);
+  auto run = ledger.reserve(plan(8, 40));
+  run.spend(times(3, leaf(40)));
+  auto other = Ledger::open(path());
+  for (auto* handle : {&ledger, &other}) {
+    const auto error = error_of([&] { handle->settle(run.id(), leaf(40), Stopping::data_independent); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_STREQ(error.what(), "run 1 is still running, must be settled by its own reservation: it may release more");
+  }
+  const auto settle_elsewhere = [&] {
+    Ledger::open(path()).settle(run.id(), std::nullopt, Stopping::data_independent);
+    return 0;
+  };
+  EXPECT_EQ(run_in_child(settle_elsewhere), refused_with(ErrorCode::invalid_argument));
+  EXPECT_EQ(describe(*ledger.event()), "repeat(8, gaussian(40))");
+  run.spend(leaf(40));
+  run.settle(Stopping::data_independent);
+  EXPECT_EQ(run_in_child(settle_elsewhere), refused_with(ErrorCode::invalid_argument)) << "and once";
+  EXPECT_EQ(describe(*other.event()), "repeat(4, gaussian(40))");
+}
+
+// Other handles of the process open and close the file all the time, which must not lose the lock that says that the run is alive.
+TEST_F(LedgerTest, ARunStaysAliveWhileOtherHandlesComeAndGo) {
+  auto run = Ledger::create(path(), adjacency).reserve(plan(8, 40));
+  for (int i = 0; i < 3; ++i) static_cast<void>(Ledger::open(path()).reserve(plan(1, 60)));
+  EXPECT_EQ(run_in_child([&] {
+              Ledger::open(path()).settle(run.id(), std::nullopt, Stopping::data_independent);
+              return 0;
+            }),
+            refused_with(ErrorCode::invalid_argument));
+  run.spend(leaf(40));
+}
+
+TEST_F(LedgerTest, ARunOfAKilledProcessCanBeSettled) {
+  static_cast<void>(Ledger::create(path(), adjacency));
+  ASSERT_EQ(run_in_child([&] {
+              auto run = Ledger::open(path()).reserve(plan(8, 40));
+              run.spend(leaf(40));
+              ::kill(::getpid(), SIGKILL);
+              return 0;
+            }),
+            1000 + SIGKILL);
+  auto ledger = Ledger::open(path());
+  ledger.settle({1}, leaf(40), Stopping::data_independent);
+  EXPECT_EQ(describe(*ledger.event()), "gaussian(40)");
+}
+
+TEST_F(LedgerTest, AfterAFailedSettlementNothingMoreIsReleased) {
+  auto ledger = Ledger::create(path(), adjacency);
+  auto run = ledger.reserve(plan(8, 40));
+  run.spend(leaf(40));
+  const fs::path away = folder() / "away.db";
+  fs::rename(path(), away);
+  EXPECT_EQ(code_of([&] { run.settle(Stopping::data_independent); }), ErrorCode::environment);
+  EXPECT_EQ(code_of([&] { run.spend(leaf(40)); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(describe(*Ledger::open(away).event()), "repeat(8, gaussian(40))");
+  fs::rename(away, path());
+  run.settle(Stopping::data_independent);
+  EXPECT_EQ(describe(*Ledger::open(path()).event()), "gaussian(40)");
+}
+
+TEST_F(LedgerTest, AMovedReservationIsWhereItWasMovedTo) {
+  auto ledger = Ledger::create(path(), adjacency);
+  auto from = ledger.reserve(plan(2, 40));
+  auto to = std::move(from);
+  EXPECT_EQ(code_of([&] { from.spend(leaf(40)); }), ErrorCode::invalid_argument);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(code_of([&] { from.settle(Stopping::data_independent); }), ErrorCode::invalid_argument);
+  to.spend(leaf(40));
+  to = ledger.reserve(plan(3, 50));
+  EXPECT_NO_THROW(ledger.settle({1}, leaf(40), Stopping::data_independent)) << "what it held before is gone";
+  EXPECT_EQ(code_of([&] { ledger.settle({2}, std::nullopt, Stopping::data_independent); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(describe(*ledger.event()), "compose(gaussian(40), repeat(3, gaussian(50)))");
+}
+
+TEST_F(LedgerTest, ACopyOfTheProcessMayNotUseWhatItInherited) {
+  auto ledger = Ledger::create(path(), adjacency);
+  auto run = std::make_unique<Reservation>(ledger.reserve(plan(2, 40)));
+  for (const std::function<void()>& use : {std::function<void()>{[&] { run->spend(times(2, leaf(40))); }},
+                                           std::function<void()>{[&] { run->settle(Stopping::data_independent); }},
+                                           std::function<void()>{[&] { static_cast<void>(ledger.event()); }},
+                                           std::function<void()>{[&] { static_cast<void>(ledger.reserve(plan(1, 50))); }}}) {
+    EXPECT_EQ(run_in_child([&] {
+                use();
+                return 0;
+              }),
+              refused_with(ErrorCode::invalid_argument));
+  }
+  // The child destroys what it inherited, and opens the ledger anew.
+  EXPECT_EQ(run_in_child([&] {
+              run.reset();
+              ledger = Ledger::open(path());
+              if (code_of([&] { ledger.settle({1}, std::nullopt, Stopping::data_independent); }) != ErrorCode::invalid_argument) return 1;
+              static_cast<void>(ledger.reserve(plan(3, 50)));
+              return 0;
+            }),
+            0);
+  run->spend(times(2, leaf(40)));
+  run->settle(Stopping::data_independent);
+  EXPECT_EQ(describe(*ledger.event()), "compose(repeat(2, gaussian(40)), repeat(3, gaussian(50)))");
+}
+
+// What a copy inherits of SQLite is then half done. The thread waits for a lock that a stranger holds until the copy has said so.
+TEST_F(LedgerTest, AProcessForkedAmidACallCanUseNoLedger) {
+  auto ledger = Ledger::create(path(), adjacency);
+  sqlite3* stranger = nullptr;
+  ASSERT_EQ(sqlite3_open(path().c_str(), &stranger), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(stranger, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::thread writer{[&] { static_cast<void>(ledger.reserve(plan(1, 40))); }};
+  int status = 0;
+  while (status == 0) {
+    status = run_in_child([&] {
+      static_cast<void>(Ledger::open(path()));
+      return 0;
+    });
+  }
+  EXPECT_EQ(status, refused_with(ErrorCode::environment));
+  sqlite3_exec(stranger, "ROLLBACK", nullptr, nullptr, nullptr);
+  writer.join();
+  sqlite3_close(stranger);
+  EXPECT_EQ(ledger.runs().size(), 1U);
+}
+
+TEST_F(LedgerTest, ThreadsMayShareALedger) {
+  auto ledger = Ledger::create(path(), adjacency);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int j = 0; j < 5; ++j) {
+        auto run = ledger.reserve(plan(2, 40));
+        run.spend(leaf(40));
+        run.settle(Stopping::data_independent);
+        static_cast<void>(ledger.event());
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(describe(*ledger.event()), "repeat(20, gaussian(40))");
+}
+
+TEST_F(LedgerTest, TwentyProcessesAllGetTheirTurn) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 20; ++i) {
+    children.push_back(start_child([&] {
+      for (int j = 0; j < 3; ++j) {
+        auto run = Ledger::open_or_create(path(), adjacency).reserve(plan(2, 40));
+        run.spend(leaf(40));
+        run.settle(Stopping::data_independent);
+      }
+      return 0;
+    }));
+  }
+  for (const pid_t child : children) EXPECT_EQ(status_of(child), 0);
+  EXPECT_EQ(describe(*Ledger::open(path()).event()), "repeat(60, gaussian(40))");
+}
+
+// ---------------------------------------------------------------------------------------------------------- the unit of privacy
+
+TEST_F(LedgerTest, ALedgerProtectsOneUnit) {
+  const UnitOfPrivacy patient{"patient", Count{5}};
+  auto ledger = Ledger::create(path(), adjacency, std::nullopt, patient);
+  EXPECT_EQ(Ledger::open(path()).unit(), patient);
+  const auto error = error_of([&] { static_cast<void>(ledger.reserve(plan(1, 40))); });
+  EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+  EXPECT_STREQ(error.what(), "unit of the plan is one row, must be the ledger's, one patient of at most 5 rows");
+  EXPECT_EQ(code_of([&] { ledger.check(plan(1, 40)); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { static_cast<void>(Ledger::open_or_create(path(), adjacency)); }), ErrorCode::invalid_argument);
+  static_cast<void>(Ledger::open_or_create(path(), adjacency, patient).reserve({.event = leaf(40), .unit = patient}));
+  EXPECT_EQ(Ledger::open(path()).runs().at(0).plan.unit, patient);
+  EXPECT_TRUE(Ledger::create(folder() / "rows.db", adjacency).unit() == UnitOfPrivacy{});
+}
+
+TEST_F(LedgerTest, SaysWhetherItWasMade) {
+  EXPECT_TRUE(Ledger::open_or_create(path(), adjacency).is_new());
+  EXPECT_FALSE(Ledger::open_or_create(path(), adjacency).is_new());
+  EXPECT_FALSE(Ledger::open(path()).is_new());
+  EXPECT_TRUE(Ledger::create(folder() / "other.db", adjacency).is_new());
+}
+
 // ------------------------------------------------------------------------------------------------------------------ budget
 
 TEST_F(LedgerTest, ABudgetAdmitsTheRunCalibratedToAllOfIt) {
@@ -539,10 +734,10 @@ TEST_F(LedgerTest, AnotherProgramsDatabaseIsRefusedAndNotTouched) {
 
 TEST_F(LedgerTest, AFutureVersionIsRefused) {
   static_cast<void>(Ledger::create(path(), adjacency));
-  run_sql(path(), "PRAGMA user_version = 2");
+  run_sql(path(), "PRAGMA user_version = 3");
   const auto error = error_of([&] { static_cast<void>(Ledger::open(path())); });
   EXPECT_EQ(error.code(), ErrorCode::damaged_ledger);
-  EXPECT_EQ(error.what(), fmt::format("'{}' is not an intact ledger: its version is 2, must be 1", path().string()));
+  EXPECT_EQ(error.what(), fmt::format("'{}' is not an intact ledger: its version is 3, must be 1 or 2", path().string()));
 }
 
 TEST_F(LedgerTest, ALostLastEntryIsNoticed) {
@@ -603,6 +798,69 @@ TEST_F(LedgerTest, AChangedByteNeverMakesAChargeSmaller) {
   }
   std::mt19937_64 random{20260101};
   for (int i = 0; i < 1000 / thinned; ++i) expect_same_or_noticed(random() % whole.size(), static_cast<int>(1 + random() % 255));
+}
+
+// ------------------------------------------------------------------------------------------------------- write-ahead logs
+
+/// What a copy of the file alone says.
+std::size_t runs_of_a_copy(const fs::path& path, const fs::path& copy) {
+  fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
+  const auto runs = Ledger::open(copy).runs().size();
+  fs::remove(copy);
+  return runs;
+}
+
+TEST_F(LedgerTest, AWriteAheadLogIsEndedBeforeAnythingIsCharged) {
+  static_cast<void>(Ledger::create(path(), adjacency));
+  run_sql(path(), "PRAGMA journal_mode = WAL");
+  auto opened = Ledger::open(path());
+  static_cast<void>(opened.reserve(plan(1, 40)));
+  EXPECT_EQ(runs_of_a_copy(path(), folder() / "copy.db"), 1U);
+  // And where somebody switches it under an open ledger.
+  run_sql(path(), "PRAGMA journal_mode = WAL");
+  static_cast<void>(opened.reserve(plan(1, 40)));
+  EXPECT_EQ(runs_of_a_copy(path(), folder() / "copy.db"), 2U);
+  EXPECT_EQ(files(), 1U) << "no log is left";
+}
+
+TEST_F(LedgerTest, RunsInAWriteAheadLogAreTakenIntoTheFile) {
+  make_history();
+  static_cast<void>(Ledger::create(folder() / "young.db", adjacency));
+  // A process that was killed after it had charged four runs into the log that another program had asked for.
+  const std::string sql = fmt::format(
+      "PRAGMA journal_mode = WAL; ATTACH '{}' AS old; BEGIN; DELETE FROM entry; INSERT INTO entry SELECT * FROM old.entry; "
+      "REPLACE INTO head SELECT * FROM old.head; COMMIT",
+      path().string());
+  ASSERT_EQ(run_in_child([&] {
+              sqlite3* database = nullptr;
+              sqlite3_open((folder() / "young.db").c_str(), &database);
+              if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return 1;
+              ::kill(::getpid(), SIGKILL);
+              return 0;
+            }),
+            1000 + SIGKILL);
+  ASSERT_TRUE(fs::exists(folder() / "young.db-wal"));
+  EXPECT_EQ(describe(*Ledger::open(folder() / "young.db").event()), history);
+  EXPECT_EQ(files(), 2U) << "no log is left";
+  EXPECT_EQ(runs_of_a_copy(folder() / "young.db", folder() / "copy.db"), 4U);
+}
+
+TEST_F(LedgerTest, AWriteAheadLogInUseIsRefused) {
+  make_history();
+  auto before = Ledger::open(path());
+  sqlite3* stranger = nullptr;
+  ASSERT_EQ(sqlite3_open(path().c_str(), &stranger), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(stranger, "PRAGMA journal_mode = WAL; SELECT * FROM head", nullptr, nullptr, nullptr), SQLITE_OK);
+  for (const auto& action : {std::function<void()>{[&] { static_cast<void>(Ledger::open(path())); }},
+                             std::function<void()>{[&] { static_cast<void>(before.reserve(plan(1, 40))); }}}) {
+    const auto error = error_of(action);
+    EXPECT_EQ(error.code(), ErrorCode::environment);
+    EXPECT_NE(std::string{error.what()}.find("switched it to a write-ahead log"), std::string::npos) << error.what();
+  }
+  sqlite3_close(stranger);
+  EXPECT_EQ(before.runs().size(), 4U);
+  static_cast<void>(before.reserve(plan(1, 40)));
+  EXPECT_EQ(runs_of_a_copy(path(), folder() / "copy.db"), 5U);
 }
 
 // ------------------------------------------------------------------------------------------------- kills and a refusing machine

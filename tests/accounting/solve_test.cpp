@@ -4,6 +4,7 @@
 
 #include <reference/refusal.h>
 #include <surety/accounting/best.h>
+#include <surety/accounting/best_cost.h>
 #include <string>
 
 namespace surety {
@@ -15,13 +16,9 @@ constexpr auto adjacency = Adjacency::add_or_remove_one;
 
 Target target(double epsilon, double delta) { return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency}; }
 
-CostFunctions quick() {
-  return {.delta = [](const Event& event, Epsilon at) { return accounting::quick_delta(event, at); },
-          .epsilon = [](const Event& event, Delta at) { return accounting::quick_epsilon(event, at); }};
-}
-
 Solution solve_text(const std::string& text, const Target& wanted) {
-  return solve([&](double x) { return parse_event(text, adjacency, {{"x", x}}); }, wanted, parameter_of(text, adjacency, "x"), quick());
+  return solve([&](double x) { return parse_event(text, adjacency, {{"x", x}}); }, wanted, parameter_of(text, adjacency, "x"),
+               accounting::best_cost(wanted));
 }
 
 /// `value` meets the target and `failing` does not, asked again.

@@ -134,6 +134,15 @@ TEST_F(LedgerCommand, AuditsAClaimAboutAnEvent) {
   expect_refused(audit() + Words{"--event", "gaussian(1)"}, 2, {"--event"});
 }
 
+TEST(Audit, RefutesAClaimOfBatchesThatShowWhoIsInThem) {
+  const Words claim{"audit",   "--event", "poisson(0.1, randomized_response(0.9, 3))", "--adjacency", "zero-out", "--epsilon", "1",
+                    "--delta", "0"};
+  const auto said = surety(claim);
+  EXPECT_EQ(said.code, 1);
+  EXPECT_NE(said.out.find("BROKEN"), std::string::npos) << said.out;
+  EXPECT_EQ(surety(claim + Words{"--json"}).json()["refuted"], true);
+}
+
 TEST_F(LedgerCommand, RefusesWhatIsNoIntactLedger) {
   ASSERT_EQ(surety(train(small_data())).code, 0);
   const auto good = contents(path("run.db"));
@@ -194,6 +203,62 @@ TEST_F(LedgerCommand, LosesNothingOnAFullDisk) {
   }
   EXPECT_GE(refused, 10);
   EXPECT_EQ(runs_in(path("run.db")), 2U) << "without a limit that matters the run is charged";
+}
+
+TEST_F(LedgerCommand, IsMadeWithAWordOrNotAtAll) {
+  const auto data = small_data();
+  const Words release{"release", data, "--query", "sum(x)", "--bounds", "0,3", "--epsilon", "1", "--ledger", path("run.db")};
+  expect_refused_untouched(release + Words{"--ledger-must-exist"}, 5, {"run.db", "No such file"});
+  expect_refused_untouched(train(data) + Words{"--ledger-must-exist"}, 5, {"run.db", "No such file"});
+  const auto made = surety(release);
+  EXPECT_NE(made.out.find("run.db (new), run 1\n"), std::string::npos) << made.out;
+  const auto used = surety(release + Words{"--ledger-must-exist"});
+  EXPECT_EQ(used.code, 0);
+  EXPECT_NE(used.out.find("run.db, run 2\n"), std::string::npos) << used.out;
+  EXPECT_EQ(surety(release + Words{"--json"}).json()["ledger_is_new"], false);
+  std::filesystem::remove(path("run.db"));
+  EXPECT_EQ(surety(train(data) + Words{"--json"}).json()["ledger_is_new"], true);
+}
+
+TEST_F(LedgerCommand, EveryReportNamesTheUnit) {
+  const nlohmann::json row{{"name", "row"}, {"most", 1}};
+  const std::string line = "unit         one row\n";
+  EXPECT_EQ(surety(create({"--json"})).json()["unit"], row);
+  const auto data = small_data();
+  const Words release{"release", data, "--query", "sum(x)", "--bounds", "0,3", "--epsilon", "1", "--ledger", path("run.db")};
+  for (const Words& words : {release, train(data), audit(), Words{"ledger", "show", path("run.db"), "1"}}) {
+    EXPECT_NE(surety(words).out.find(line), std::string::npos) << joined(words);
+    EXPECT_EQ(surety(words + Words{"--json"}).json()["unit"], row) << joined(words);
+  }
+  EXPECT_EQ(surety({"ledger", "list", path("run.db"), "--json"}).json()["unit"], row);
+  EXPECT_NE(surety({"ledger", "list", path("run.db")}).out.find("each for one row"), std::string::npos);
+}
+
+// The file may not grow, and notes of growing length fill its last page: at some length the reservation fits and the settlement does not.
+// The value is paid for then, and must be printed.
+TEST_F(LedgerCommand, PrintsWhatIsPaidForWhenItCannotBeSettled) {
+  const auto data = small_data();
+  const Words release{"release", data, "--query", "sum(x)", "--bounds", "0,3", "--epsilon", "1", "--ledger", path("run.db")};
+  for (int i = 0; i < 12; ++i) ASSERT_EQ(surety(release).code, 0);
+  const auto before = contents(path("run.db"));
+  int unsettled = 0;
+  for (std::size_t length = 0; length < 4200 && unsettled < 2; length += 120) {
+    write(path("run.db"), before);
+    const Words words = release + Words{"--note", std::string(length, 'n')};
+    Process process{words, {.largest_file = before.size()}};
+    const auto outcome = process.finish();
+    const auto run = surety({"ledger", "list", path("run.db"), "--json"}).json()["runs"];
+    if (run.size() == 12 || outcome.code == 0) continue;
+    ++unsettled;
+    EXPECT_EQ(outcome.code, 5) << outcome.err;
+    EXPECT_EQ(run[12]["state"], "reserved");
+    EXPECT_NE(outcome.out.find("value "), std::string::npos) << outcome.out;
+    EXPECT_TRUE(is_one_error_line(outcome.err)) << outcome.err;
+    for (const char* word : {"run 13", "could not be settled", "stays charged", "printed"}) {
+      EXPECT_NE(outcome.err.find(word), std::string::npos) << outcome.err;
+    }
+  }
+  EXPECT_GT(unsettled, 0) << "no note made the settlement alone fail";
 }
 
 TEST_F(LedgerCommand, ChargesARunWhoseReportIsLost) {

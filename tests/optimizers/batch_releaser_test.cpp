@@ -1,10 +1,15 @@
 #include <surety/optimizers/batch_releaser.h>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <optional>
 #include <vector>
 
 #include <surety/mechanisms/random_bits.h>
+#include <surety/optimizers/gossip.h>
+#include <surety/optimizers/polyhedral_bandit.h>
 
 #include "optimizers/refusal.h"
 #include "optimizers/temporary_folder.h"
@@ -57,6 +62,44 @@ TEST_F(NoisyBatchReleaserTest, ScalesItsNoiseToTheSensitivityOfTheBatch) {
   NoisyBatchReleaser releaser{reservation, bits_, pass};
   EXPECT_EQ(releaser.release(query, L2Sensitivity{1e-12}, release_event), (std::vector<double>{1, 2}));
   EXPECT_NE(releaser.release(query, L2Sensitivity{1}, release_event), (std::vector<double>{1, 2}));
+}
+
+/// Whether `action`, which works here, is refused in a copy of this process.
+template <class Action>
+bool is_refused_in_a_copy(Action action) {
+  action();
+  const pid_t child = fork();
+  if (child == 0) _exit(refuses(action, ErrorCode::invalid_argument, {"another process"}) ? 1 : 0);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  action();
+  return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+// What spends once and draws many times must know the copy by itself: the reservation is asked no more.
+TEST_F(NoisyBatchReleaserTest, NothingIsDrawnTwiceForOneChargeByACopyOfTheProcess) {
+  BatchPass pass = three_batches();
+  auto batches = reserve(pass.pass);
+  NoisyBatchReleaser releaser{batches, bits_, pass};
+  EXPECT_TRUE(is_refused_in_a_copy([&] { static_cast<void>(releaser.release(query, L2Sensitivity{1e-12}, release_event)); }));
+
+  const Event choices = repeated(Count{9}, surety::release(Event::Exponential{Epsilon{1}}, adjacency));
+  auto arms = reserve(choices);
+  SharedSelector selector{arms, bits_, choices};
+  const std::vector<double> scores{1, 2};
+  EXPECT_TRUE(is_refused_in_a_copy([&] {
+    static_cast<void>(selector.select(scores, ScoreSensitivity{1}, ScoreChange::either_way, surety::release(Event::Exponential{Epsilon{1}}, adjacency)));
+  }));
+
+  auto learners = reserve(pass.pass);
+  SharedBits bits{bits_};
+  NoisyLearnerReleaser charged{learners, bits};
+  NoisyLearnerReleaser charged_elsewhere{ChargedByFirstNode{}, bits};
+  for (auto* door : {&charged, &charged_elsewhere}) {
+    door->begin({.rounds = 100, .release = release_event, .pass = pass.pass});
+    std::uint64_t round = 0;
+    EXPECT_TRUE(is_refused_in_a_copy([&] { static_cast<void>(door->release(0, round++, query, L2Sensitivity{1})); }));
+  }
 }
 
 }  // namespace
