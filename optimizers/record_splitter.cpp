@@ -100,7 +100,8 @@ CsvCells split_plain_cells(std::string_view record, std::size_t most, std::vecto
 }  // namespace
 
 CsvCells split_cells(std::string_view record, std::size_t most, std::vector<std::string>& cells) {
-  if (record.find_first_of("\"\r") == std::string_view::npos) return split_plain_cells(record, most, cells);
+  const bool is_plain = record.find('"') == std::string_view::npos && record.find('\r') == std::string_view::npos;
+  if (is_plain) return split_plain_cells(record, most, cells);
   std::size_t count = 0;
   std::string beyond;
   const auto open_cell = [&]() -> std::string* {
