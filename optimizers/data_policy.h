@@ -44,7 +44,7 @@ struct DataLimits {
   std::uint64_t numbers = std::uint64_t{1} << 32;  ///< records times features of a whole file, where the number of records is public
   std::size_t model_bytes = std::size_t{1} << 27;  ///< decompressed
   double expansion = 200;  ///< times the size of a compressed file, beyond `unsuspicious_bytes` and where the form is public
-  std::uint64_t unsuspicious_bytes = std::uint64_t{1} << 26;
+  std::uint64_t unsuspicious_bytes = std::uint64_t{1} << 24;
 
   /// No limits but those of the machine.
   [[nodiscard]] static DataLimits none() noexcept {

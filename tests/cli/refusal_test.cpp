@@ -131,7 +131,7 @@ TEST_F(Refusal, OfHeadersAndModelsWithoutEnd) {
   };
   const auto header = compressed("header.csv", "x,label,", 17U << 20);
   expect_refused_untouched(train(header), 3, {"header (line 1) has more than 16777216 bytes, must have fewer unless --no-limits is given"});
-  const auto data = compressed("data.csv", "x,y\n1,1\n", 65U << 20);
+  const auto data = compressed("data.csv", "x,y\n1,1\n", 17U << 20);
   expect_refused_untouched({"predict", path("first.json"), data}, 3, {"decompresses to more than 200 times its size", "--no-limits"});
   const auto model = compressed("model.json.gz", "{", 129U << 20);
   expect_refused_untouched({"predict", model, path("small.csv")}, 3, {"has more than 134217728 bytes", "for a model", "--no-limits"});
