@@ -202,12 +202,24 @@ struct DiscreteGaussianShape {
     double value;
     double error;  // relative
   };
+  static constexpr double most_terms = 1e5;
   /// Sum of e^((r^2 - j^2) / (2 sigma^2)) over j = first, first + 1, ..., last, where |r| is the least |j|. A term e^-x errs by
   /// x e^-x (3 u) + 2 u e^-x, at most 4 u, and one term is 1.
   [[nodiscard]] Sum sum(double first, double last, double r) const {
     const double count = last - first + 1;
-    const double far = 1 + std::max(std::abs(first), std::abs(last)) / sigma;
-    const double block = count <= 8 ? 1 : std::max(1.0, std::floor(narrow * sigma / far));
+    const auto block_for = [&] {
+      const double far = 1 + std::max(std::abs(first), std::abs(last)) / sigma;
+      return count <= 8 ? 1 : std::max(1.0, std::floor(narrow * sigma / far));
+    };
+    double block = block_for();
+    if (count > most_terms * block) {
+      // Terms beyond `reach`, where j^2 >= r^2 + 2 digits sigma^2, add less than e^-100 together.
+      const double digits = 100 + std::log(count);
+      const double reach = std::abs(r) + 1 + std::min(sigma * std::sqrt(2 * digits), sigma * (sigma / std::abs(r)) * digits);
+      first = std::max(first, std::ceil(-reach));
+      last = std::min(last, std::floor(reach));
+      block = block_for();
+    }
     double total = 0;
     double blocks = 0;
     for (double j = first; j <= last; j += block, ++blocks) {

@@ -305,6 +305,18 @@ TEST(Cells, AreFewHoweverManyIntegers) {
   EXPECT_THROW((void)cells(LossLaw{DiscreteLaplaceBase{1e15, 0x1p53}}, 0.01, cut), Error);
 }
 
+// One cell from one bump to the other, between which there are far more integers than could be added up.
+TEST(Cells, HoldTwoBumpsHoweverFarApart) {
+  for (const double shift : {3e5, 8333606416670.0}) {
+    const LossLaw law{DiscreteGaussianBase{1, shift}, Mixing::removed, 0.75};
+    const auto found = cells(law, shift * shift, {-60, -60});
+    double mass = 0;
+    for (const auto& cell : found.cells) mass += cell.mass * std::exp(cell.log_scale);
+    EXPECT_NEAR(mass, 1, 1e-9) << shift;
+    EXPECT_LE(found.cells.size(), 4) << shift;
+  }
+}
+
 TEST(Cells, LeaveRoomForInfiniteLoss) {
   const LossLaw law{BoundedRangeBase{1}, Mixing::removed, 1, 0.25};
   double all = 0;
