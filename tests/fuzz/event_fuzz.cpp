@@ -2,9 +2,9 @@
 // for each.
 //
 // Every text is parsed; what is an event must round-trip through both spellings and be priced without a NaN or a negative number. Every
-// event is put to all accountants: enclosures of one answer must overlap, epsilon must not rise with delta nor delta with epsilon, and what
-// they say about epsilon must agree with what they say about delta. The only exception that may come out is surety::Error, and never one
-// that reports a defect of its own. A question that takes more than 5 seconds of processor time, or any other violation, is printed and ends the program with a
+// event is put to all accountants: enclosures of one answer must overlap, epsilon must not rise with delta, and what they say about epsilon
+// must agree with what they say about delta. The only exception that may come out is surety::Error, and never one that reports a defect of
+// its own. A question that takes more than 5 seconds of processor time, or any other violation, is printed and ends the program with a
 // failure.
 #include <algorithm>
 #include <atomic>
