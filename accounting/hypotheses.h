@@ -30,7 +30,7 @@ enum class PoissonPair {
 [[nodiscard]] PoissonPair poisson_pair(const Event& inner);
 
 /// Whether `inner` shares its batch out among parallel parts. A batch of fixed size then tells parts of each other, since what is left
-/// of its size is not in them: no theorem on fixed-size batches holds.
+/// of its size is not in them: no theorem that makes such a batch cheaper than what is done with it holds.
 [[nodiscard]] bool splits_its_batch(const Event& inner);
 
 }  // namespace surety::accounting
