@@ -32,7 +32,7 @@ struct Best {
 
 /// Settings of the accountants that can work harder on request.
 struct Effort {
-  /// Aimed at in epsilon by the accountants that compute on a grid; up to 512 times as wide where memory is short, and as wide as by default
+  /// Aimed at in epsilon by accountants that compute on a grid; up to 512 times as wide where memory is short, and as wide as by default
   /// where it is short for less than that.
   double width = 1e-4;
 };

@@ -18,8 +18,8 @@ class BestCost {
   /// Searches aim at effort.width in epsilon, relative where the target's epsilon is above 1.
   explicit BestCost(const Target& target, const Effort& effort = {});
 
-  /// Enclosures of delta(at) and epsilon(at). At the target's own numbers they are as narrow as the side asks for, and never wider than what
-  /// everybody together says where the target is missed by a bound, but not by a proof. \throws as best_epsilon.
+  /// Enclosures of delta(at) and epsilon(at). At the target's own numbers they are as narrow as the side asks for, and never wider than
+  /// what everybody together says where the target is missed by a bound, but not by a proof. \throws as best_epsilon.
   [[nodiscard]] Enclosure delta(const Event& event, Epsilon at);
   [[nodiscard]] Enclosure epsilon(const Event& event, Delta at);
 
@@ -29,8 +29,8 @@ class BestCost {
   /// For `solve`; refers to this object.
   [[nodiscard]] CostFunctions functions();
 
-  /// What everybody says of epsilon at the target's delta, as best_epsilon; above epsilon = 16 grids aim at the search's width here, too. An
-  /// upper end that `epsilon` found last counts as well.
+  /// What everybody says of epsilon at the target's delta, as best_epsilon; above epsilon = 16 grids aim at the search's width here, too.
+  /// An upper end that `epsilon` found last counts as well.
   [[nodiscard]] Best report(const Event& event) const;
 
  private:

@@ -35,24 +35,6 @@ std::string_view state_of(const accounting::Run& run) { return run.settlement ? 
 
 nlohmann::json event_json(const std::optional<Event>& event) { return event ? to_json(*event) : nlohmann::json{}; }
 
-nlohmann::json run_json(const accounting::Run& run) {
-  nlohmann::json object{{"run", run.id.value},
-                        {"unit", to_json(run.plan.unit)},
-                        {"created", run.created},
-                        {"state", state_of(run)},
-                        {"planned", to_json(run.plan.event)},
-                        {"charged", event_json(run.charged())},
-                        {"note", run.plan.note},
-                        {"not_private", run.plan.not_private}};
-  if (run.plan.promise) object["promise"] = {{"epsilon", run.plan.promise->epsilon.value()}, {"delta", run.plan.promise->delta.value()}};
-  if (run.settlement) {
-    object["settled"] = {{"time", run.settlement->time},
-                         {"released", event_json(run.settlement->released)},
-                         {"stop", accounting::name(run.settlement->stopping)}};
-  }
-  return object;
-}
-
 /// What runs cost at their promises' deltas. Equal runs are accounted for once.
 class Costs {
  public:
@@ -77,6 +59,25 @@ class Costs {
  private:
   std::map<std::pair<std::string, double>, std::optional<Enclosure>> known_;
 };
+
+nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
+  nlohmann::json object{{"run", run.id.value},
+                        {"unit", to_json(run.plan.unit)},
+                        {"created", run.created},
+                        {"state", state_of(run)},
+                        {"planned", to_json(run.plan.event)},
+                        {"charged", event_json(run.charged())},
+                        {"note", run.plan.note},
+                        {"not_private", run.plan.not_private}};
+  if (run.plan.promise) object["promise"] = {{"epsilon", run.plan.promise->epsilon.value()}, {"delta", run.plan.promise->delta.value()}};
+  if (run.settlement) {
+    object["settled"] = {{"time", run.settlement->time},
+                         {"released", event_json(run.settlement->released)},
+                         {"stop", accounting::name(run.settlement->stopping)}};
+  }
+  if (const auto cost = costs.of(run)) object["epsilon"] = json(*cost);
+  return object;
+}
 
 int create(const LedgerOptions& options) {
   const auto adjacency = parse_adjacency(options.adjacency);
@@ -108,10 +109,7 @@ int list(const LedgerOptions& options) {
   Costs costs;
   if (options.json) {
     auto array = nlohmann::json::array();
-    for (const auto& run : runs) {
-      array.push_back(run_json(run));
-      if (const auto cost = costs.of(run)) array.back()["epsilon"] = json(*cost);
-    }
+    for (const auto& run : runs) array.push_back(run_json(run, costs));
     print({{"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", to_json(ledger.unit())}, {"runs", std::move(array)}});
     return exit_code::fine;
   }
@@ -130,8 +128,9 @@ int list(const LedgerOptions& options) {
 int show(const LedgerOptions& options) {
   for (const auto& run : Ledger::open(options.path).runs()) {
     if (run.id.value != options.run) continue;
+    Costs costs;
     if (options.json) {
-      print(run_json(run));
+      print(run_json(run, costs));
       return exit_code::fine;
     }
     const auto line = [](std::string_view field, std::string_view value) { fmt::print("{:<12} {}\n", field, value); };
@@ -148,6 +147,7 @@ int show(const LedgerOptions& options) {
       line("settled", "no: running or killed, counts in full");
     }
     if (run.plan.promise) line("promise", fmt::format("epsilon = {} at delta = {}", run.plan.promise->epsilon, run.plan.promise->delta));
+    if (const auto cost = costs.of(run)) line("epsilon", fmt::format("in {} at delta = {}", text(*cost), run.plan.promise->delta));
     line("noise", run.plan.not_private ? "NOT PRIVATE: replayed from a known seed" : "fresh");
     return exit_code::fine;
   }

@@ -109,7 +109,12 @@ void expect_sound(const Words& arguments, const Outcome& outcome) {
     EXPECT_FALSE(std::regex_search(line, nan)) << line << "\n" << joined(arguments);
     EXPECT_FALSE(std::regex_search(line, negative)) << line << "\n" << joined(arguments);
   }
-  if (std::find(arguments.begin(), arguments.end(), "--json") != arguments.end() && !outcome.out.empty()) {
+  const auto has = [&](const char* word) { return std::find(arguments.begin(), arguments.end(), word) != arguments.end(); };
+  if (has("--json") && has("--every")) {
+    std::istringstream objects{outcome.out};
+    Outcome object;
+    while (std::getline(objects, object.out)) expect_enclosures(object.json(), said);
+  } else if (has("--json") && !outcome.out.empty()) {
     expect_enclosures(outcome.json(), said);
   }
   if (outcome.code > 1) {
