@@ -214,7 +214,7 @@ TEST_F(Mpirun, HearsOfTheErrorsOfLaterRanks) {
                   "--ledger",      path("run.db"),
                   "--model",       path("run.json"),
                   "--replay-seed", "1"};
-  expect_one_line(run(arguments, 2), 3, {"rank 1", "of3", "zwei"});
+  expect_one_line(run(arguments + Words{"--form-is-public"}, 2), 3, {"rank 1", "of3", "zwei"});
   EXPECT_FALSE(std::filesystem::exists(path("run.db")));
   write(path("of3"), "+1 1:1\n-1 1:1\n");
   ASSERT_EQ(run(arguments, 2).code, 0);
