@@ -1,8 +1,10 @@
 #include <surety/accounting/audit.h>
 
+#include <algorithm>
 #include <limits>
 
 #include <surety/accounting/best.h>
+#include <surety/accounting/best_cost.h>
 #include <surety/accounting/closed_form.h>
 #include <surety/accounting/floating_point.h>
 #include <surety/accounting/zcdp.h>
@@ -16,6 +18,12 @@ RunAudit audit_run(Run run) {
     const auto charged = result.run.charged();
     result.epsilon = charged ? best_epsilon(*charged, promise->delta).value : Enclosure{0, 0};
     result.delta = charged ? best_delta(*charged, promise->epsilon).value : Enclosure{0, 0};
+    if (charged && !(result.delta->upper <= promise->delta.value())) {
+      // A search asks the grid for the upper end alone, which it then knows more sharply: what was calibrated so is judged so.
+      BestCost cost{*promise};
+      result.delta->upper = std::min(result.delta->upper, cost.delta(*charged, promise->epsilon).upper);
+      result.epsilon->upper = std::min(result.epsilon->upper, cost.epsilon(*charged, promise->delta).upper);
+    }
     result.kept = result.delta->upper <= promise->delta.value() && !result.run.plan.not_private;
     if (charged && result.run.plan.not_private) {
       result.epsilon->upper = std::numeric_limits<double>::infinity();
