@@ -214,7 +214,7 @@ void remove_new_files_on_signals() {
     if (::sigaction(signal, nullptr, &present) != 0 || present.sa_handler != SIG_DFL) continue;
     struct sigaction next {};
     next.sa_handler = remove_new_files_and_end;
-    next.sa_flags = SA_RESETHAND;
+    next.sa_flags = static_cast<int>(SA_RESETHAND);
     sigfillset(&next.sa_mask);
     ::sigaction(signal, &next, nullptr);
   }
