@@ -1,7 +1,6 @@
 #include <surety/accounting/home_process.h>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -10,17 +9,12 @@
 
 #include <surety/accounting/error.h>
 
+#include "reference/child_process.h"
+
 namespace surety {
 namespace {
 
-/// The exit status of `action` in a child process.
-int in_child(auto&& action) {
-  const pid_t child = fork();
-  if (child == 0) _exit(action());
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using reference::in_child;
 
 class HomeProcessByMethod : public ::testing::TestWithParam<HomeProcess::Method> {};
 

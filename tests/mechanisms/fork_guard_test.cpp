@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -16,17 +15,12 @@
 #include <surety/mechanisms/sparse_vector.h>
 #include <surety/mechanisms/toeplitz_sum.h>
 
+#include "reference/child_process.h"
+
 namespace surety::mechanisms {
 namespace {
 
-/// The exit status of `action` in a child process.
-int in_child(auto&& action) {
-  const pid_t child = fork();
-  if (child == 0) _exit(action());
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using reference::in_child;
 
 class ForkGuardByMethod : public ::testing::TestWithParam<ForkGuard::Method> {};
 
