@@ -36,4 +36,7 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
+/// Refuses an argument. \throws Error{invalid_argument} with `reason`, which names the value and the constraint that it breaks.
+[[noreturn]] inline void invalid(const std::string& reason) { throw Error{ErrorCode::invalid_argument, reason}; }
+
 }  // namespace surety

@@ -28,13 +28,12 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/error.h>
 #include <surety/accounting/event.h>
 #include <surety/accounting/units.h>
 #include <surety/mechanisms/sensitivity.h>
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/full_gradient.h>
-#include <surety/optimizers/gradient_descent.h>
-#include <surety/optimizers/options.h>
 #include <surety/optimizers/problem.h>
 #include <surety/optimizers/regularizer.h>
 #include <surety/optimizers/returned_iterate.h>
@@ -53,8 +52,8 @@ class MomentumSchedule {
         proximal_{step.value() * strong_convexity},
         q_{(smooth_ + proximal_) / (1 + proximal_)},
         k_{momentum == Momentum::growing ? 1 : 1 / std::sqrt(q_)} {
-    if (!(smooth_ < 1)) refuse(fmt::format("step size x regularization is {}, must be less than 1 for momentum", smooth_));
-    if (!std::isfinite(k_)) refuse("strong convexity is 0, must be greater than 0 for constant momentum");
+    if (!(smooth_ < 1)) invalid(fmt::format("step size x regularization is {}, must be less than 1 for momentum", smooth_));
+    if (!std::isfinite(k_)) invalid("strong convexity is 0, must be greater than 0 for constant momentum");
   }
 
   /// The next beta.

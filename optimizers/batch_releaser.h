@@ -16,22 +16,11 @@
 #include <surety/accounting/event.h>
 #include <surety/accounting/ledger.h>
 #include <surety/mechanisms/grid.h>
-#include <surety/mechanisms/record_sum.h>
 #include <surety/mechanisms/scaled_noise.h>
 #include <surety/mechanisms/sensitivity.h>
-#include <surety/optimizers/dataset.h>
 #include <surety/optimizers/run.h>
 
 namespace surety::optimizers {
-
-/// Adds factor x row, clipped, to a sum of records. O(nonzeros). \throws as RecordSum::add_scaled.
-inline void add_clipped(double factor, const RowView& row, mechanisms::RecordSum& sum) {
-  if (row.is_sparse()) {
-    sum.add_scaled(factor, row.indices, row.values, row.norm);
-  } else if (!row.values.empty()) {
-    sum.add_scaled(factor, row.values, row.norm);
-  }
-}
 
 /// One pass over disjoint batches.
 struct BatchPass {

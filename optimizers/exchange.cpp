@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/error.h>
-#include <surety/optimizers/options.h>
 
 namespace surety::optimizers {
 namespace {
@@ -21,9 +20,9 @@ bool same_bytes(std::span<const double> a, std::span<const double> b) {
 
 LearnerRange part_of_node(std::size_t learners, std::size_t nodes, std::size_t node) {
   if (nodes == 0 || nodes > learners) {
-    refuse(fmt::format("the number of nodes is {}, must be at least 1 and at most {}, the number of learners", nodes, learners));
+    invalid(fmt::format("the number of nodes is {}, must be at least 1 and at most {}, the number of learners", nodes, learners));
   }
-  if (node >= nodes) refuse(fmt::format("node is {}, must be less than {}, the number of nodes", node, nodes));
+  if (node >= nodes) invalid(fmt::format("node is {}, must be less than {}, the number of nodes", node, nodes));
   const std::size_t size = learners / nodes;
   const std::size_t longer = learners % nodes;
   const std::size_t first = node * size + std::min(node, longer);
@@ -41,18 +40,18 @@ void detail::add_weighted(double weight, std::span<const double> values, bool fi
 void require_exchangeable(const MixingMatrix& matrix, std::size_t learners, LearnerRange local, std::span<const double> parameters,
                           std::span<const double> mixed) {
   if (matrix.learners() != learners) {
-    refuse(fmt::format("the mixing matrix is for {} learners, must be for {}", matrix.learners(), learners));
+    invalid(fmt::format("the mixing matrix is for {} learners, must be for {}", matrix.learners(), learners));
   }
   if (parameters.empty() || parameters.size() % local.count() != 0) {
-    refuse(fmt::format("{} parameters are no vectors of equal length for {} learners", parameters.size(), local.count()));
+    invalid(fmt::format("{} parameters are no vectors of equal length for {} learners", parameters.size(), local.count()));
   }
   if (mixed.size() != parameters.size()) {
-    refuse(fmt::format("there is room for {} mixed parameters, must be for {}", mixed.size(), parameters.size()));
+    invalid(fmt::format("there is room for {} mixed parameters, must be for {}", mixed.size(), parameters.size()));
   }
 }
 
 InProcessExchange::InProcessExchange(std::size_t learners) : learners_{learners} {
-  if (learners == 0) refuse("the number of learners is 0, must be at least 1");
+  if (learners == 0) invalid("the number of learners is 0, must be at least 1");
 }
 
 void InProcessExchange::exchange(std::uint64_t /*round*/, const MixingMatrix& matrix, std::span<const double> parameters,

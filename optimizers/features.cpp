@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/overload.h>
 #include <surety/accounting/error.h>
 #include <surety/accounting/json.h>
 #include <surety/mechanisms/record_sum.h>
-#include <surety/optimizers/options.h>
 #include <surety/optimizers/text_reader.h>
 
 namespace surety::optimizers {
@@ -36,17 +36,17 @@ std::size_t width(const ColumnMap& map) {
 }
 
 void validate_column(const Column& column) {
-  if (column.name.empty()) refuse("a column has no name");
+  if (column.name.empty()) invalid("a column has no name");
   if (const auto* const bounds = std::get_if<Bounds>(&column.map)) {
     if (!(std::isfinite(bounds->lower) && std::isfinite(bounds->upper) && bounds->lower < bounds->upper)) {
-      refuse(fmt::format("bounds of column {} are {} and {}, must be finite and ascend", in_quotes(column.name), bounds->lower,
+      invalid(fmt::format("bounds of column {} are {} and {}, must be finite and ascend", in_quotes(column.name), bounds->lower,
                          bounds->upper));
     }
   }
   if (const auto* const categories = std::get_if<Categories>(&column.map)) {
-    if (categories->names.empty()) refuse(fmt::format("column {} has an empty list of categories", in_quotes(column.name)));
+    if (categories->names.empty()) invalid(fmt::format("column {} has an empty list of categories", in_quotes(column.name)));
     const std::set<std::string_view> distinct{categories->names.begin(), categories->names.end()};
-    if (distinct.size() != categories->names.size()) refuse(fmt::format("column {} lists a category twice", in_quotes(column.name)));
+    if (distinct.size() != categories->names.size()) invalid(fmt::format("column {} lists a category twice", in_quotes(column.name)));
   }
 }
 
@@ -74,14 +74,14 @@ ColumnMap column_map_from_json(const nlohmann::json& json) {
   if (json.is_object() && json.contains("bounds")) {
     accounting::require_fields(json, {"bounds"}, "column map");
     const auto& ends = json["bounds"];
-    if (!ends.is_array() || ends.size() != 2 || !ends[0].is_number() || !ends[1].is_number()) refuse("bounds are not two numbers");
+    if (!ends.is_array() || ends.size() != 2 || !ends[0].is_number() || !ends[1].is_number()) invalid("bounds are not two numbers");
     return Bounds{ends[0].get<double>(), ends[1].get<double>()};
   }
   accounting::require_fields(json, {"categories"}, "column map");
   Categories categories;
-  if (!json["categories"].is_array()) refuse("categories are not a list");
+  if (!json["categories"].is_array()) invalid("categories are not a list");
   for (const auto& name : json["categories"]) {
-    if (!name.is_string()) refuse("a category is not a text");
+    if (!name.is_string()) invalid("a category is not a text");
     categories.names.push_back(name.get<std::string>());
   }
   return categories;
@@ -89,12 +89,12 @@ ColumnMap column_map_from_json(const nlohmann::json& json) {
 
 Column column_from_json(const nlohmann::json& json) {
   accounting::require_fields(json, {"name", "map"}, "column");
-  if (!json["name"].is_string()) refuse("a column's name is not a text");
+  if (!json["name"].is_string()) invalid("a column's name is not a text");
   return {json["name"].get<std::string>(), column_map_from_json(json["map"])};
 }
 
 bool flag_from_json(const nlohmann::json& json, std::string_view field) {
-  if (!json[field].is_boolean()) refuse(fmt::format("{} is not true or false", field));
+  if (!json[field].is_boolean()) invalid(fmt::format("{} is not true or false", field));
   return json[field].get<bool>();
 }
 
@@ -117,16 +117,16 @@ void FeatureMap::validate() const {
   constexpr std::uint32_t largest_count = std::uint32_t{1} << 24;
   if (const auto* const sparse = std::get_if<SparseFeatures>(&inputs)) {
     if (sparse->count < 1 || sparse->count > largest_count) {
-      refuse(fmt::format("count of features is {}, must be from 1 to {}", sparse->count, largest_count));
+      invalid(fmt::format("count of features is {}, must be from 1 to {}", sparse->count, largest_count));
     }
     return;
   }
   const auto& columns = std::get<NamedColumns>(inputs);
-  if (columns.empty()) refuse("no column is left as a feature");
+  if (columns.empty()) invalid("no column is left as a feature");
   std::set<std::string_view> names;
   for (const auto& column : columns) {
     validate_column(column);
-    if (!names.insert(column.name).second) refuse(fmt::format("column {} is listed twice", in_quotes(column.name)));
+    if (!names.insert(column.name).second) invalid(fmt::format("column {} is listed twice", in_quotes(column.name)));
   }
 }
 
@@ -161,18 +161,18 @@ LabelRule parse_label_rule(std::string_view text) {
   const auto position = text.find_first_of("<>=!");
   LabelRule rule{.column = std::string{trimmed(text.substr(0, position))}, .test = std::nullopt};
   if (rule.column.empty())
-    refuse(fmt::format("label {} names no column, must be a column or a comparison such as 'visits>0'", in_quotes(text)));
+    invalid(fmt::format("label {} names no column, must be a column or a comparison such as 'visits>0'", in_quotes(text)));
   if (position == std::string_view::npos) return rule;
   for (const auto& [symbol, comparison] : comparisons) {
     if (!text.substr(position).starts_with(symbol)) continue;
     const auto threshold = text.substr(position + symbol.size());
     const auto [value, fault] = parse_number(threshold);
     if (fault != NumberFault::none)
-      refuse(fmt::format("label {} compares with {}, which {}", in_quotes(text), in_quotes(threshold), describe(fault)));
+      invalid(fmt::format("label {} compares with {}, which {}", in_quotes(text), in_quotes(threshold), describe(fault)));
     rule.test = {comparison, value};
     return rule;
   }
-  refuse(fmt::format("label {} has an unknown comparison, must be >, >=, <, <=, == or !=", in_quotes(text)));
+  invalid(fmt::format("label {} has an unknown comparison, must be >, >=, <, <=, == or !=", in_quotes(text)));
 }
 
 std::string describe(const LabelRule& rule) {
@@ -199,12 +199,12 @@ FeatureMap feature_map_from_json(const nlohmann::json& json) {
     accounting::require_fields(json, {"sparse_features", "intercept", "unit_norm"}, "features");
     const auto& count = json["sparse_features"];
     if (!count.is_number_unsigned() || count.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
-      refuse("count of sparse features is not a whole number in range");
+      invalid("count of sparse features is not a whole number in range");
     }
     map.inputs = SparseFeatures{count.get<std::uint32_t>()};
   } else {
     accounting::require_fields(json, {"columns", "intercept", "unit_norm"}, "features");
-    if (!json["columns"].is_array()) refuse("columns are not a list");
+    if (!json["columns"].is_array()) invalid("columns are not a list");
     NamedColumns columns;
     for (const auto& column : json["columns"]) columns.push_back(column_from_json(column));
     map.inputs = std::move(columns);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include <surety/optimizers/noisy_oco.h>
+#include <surety/optimizers/mirror_map.h>
 
 namespace surety::optimizers {
 namespace {

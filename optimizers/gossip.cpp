@@ -3,7 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include <surety/optimizers/options.h>
+#include <surety/accounting/error.h>
+#include <surety/accounting/overload.h>
 #include <surety/optimizers/stream.h>
 
 namespace surety::optimizers {
@@ -32,9 +33,9 @@ double step_size(const StepRule& rule, std::uint64_t round) {
 
 std::size_t records_of_learner(Count records, Count learners, std::size_t learner) {
   if (learners > records) {
-    refuse(fmt::format("the number of learners is {}, must be at most {}, the number of records", learners.value(), records.value()));
+    invalid(fmt::format("the number of learners is {}, must be at most {}, the number of records", learners.value(), records.value()));
   }
-  if (learner >= learners.value()) refuse(fmt::format("learner is {}, must be less than {}", learner, learners.value()));
+  if (learner >= learners.value()) invalid(fmt::format("learner is {}, must be less than {}", learner, learners.value()));
   return static_cast<std::size_t>(records.value() / learners.value() + (learner < records.value() % learners.value() ? 1 : 0));
 }
 
@@ -55,7 +56,7 @@ GossipPass pass(const GossipOptions& options, Count features) {
   const std::uint64_t size = options.batch_size.value();
   const std::uint64_t most = records_of_learner(options.records, options.learners, 0);
   const std::uint64_t least = records_of_learner(options.records, options.learners, static_cast<std::size_t>(learners - 1));
-  if (size > least) refuse(fmt::format("batch size is {}, must be at most {}, the records of a learner", size, least));
+  if (size > least) invalid(fmt::format("batch size is {}, must be at most {}, the records of a learner", size, least));
   const Event release = release_event(options.noise, features, options.adjacency);
   const auto part = [&](std::uint64_t records) { return deterministic(Batches{Count{records}, options.batch_size}, release); };
   std::vector<Event> parts(static_cast<std::size_t>(learners), part(least));
@@ -96,7 +97,7 @@ LearnerMechanism::Noise LearnerMechanism::make(const Event& release, const Grid&
 
 std::vector<double> mean_vector(std::span<const double> vectors, std::size_t dimension) {
   if (dimension == 0 || vectors.empty() || vectors.size() % dimension != 0) {
-    refuse(fmt::format("{} numbers are no vectors of {} coordinates, of which there must be at least 1", vectors.size(), dimension));
+    invalid(fmt::format("{} numbers are no vectors of {} coordinates, of which there must be at least 1", vectors.size(), dimension));
   }
   const auto count = static_cast<double>(vectors.size() / dimension);
   std::vector<double> mean(dimension, 0.0);
@@ -122,18 +123,18 @@ void require_gossip(std::span<const Dataset> parts, const GossipOptions& options
                     LearnerRange local) {
   const auto require_learners = [&](const char* what, std::size_t count) {
     if (count != options.learners.value())
-      refuse(fmt::format("{} is for {} learners, must be for {}", what, count, options.learners.value()));
+      invalid(fmt::format("{} is for {} learners, must be for {}", what, count, options.learners.value()));
   };
   require_learners("the mixing", mixing.learners());
   require_learners("the engine", learners);
-  if (parts.size() != local.count()) refuse(fmt::format("there are records of {} learners, must be of {}", parts.size(), local.count()));
+  if (parts.size() != local.count()) invalid(fmt::format("there are records of {} learners, must be of {}", parts.size(), local.count()));
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const std::size_t learner = local.first + k;
     const std::size_t wanted = records_of_learner(options.records, options.learners, learner);
-    if (!parts[k].has_labels()) refuse(fmt::format("gossip needs labels, the records of learner {} have none", learner));
-    if (parts[k].size() != wanted) refuse(fmt::format("learner {} has {} records, must have {}", learner, parts[k].size(), wanted));
+    if (!parts[k].has_labels()) invalid(fmt::format("gossip needs labels, the records of learner {} have none", learner));
+    if (parts[k].size() != wanted) invalid(fmt::format("learner {} has {} records, must have {}", learner, parts[k].size(), wanted));
     if (parts[k].features() != parts[0].features()) {
-      refuse(fmt::format("the records of learner {} have {} features, must have {}", learner, parts[k].features(), parts[0].features()));
+      invalid(fmt::format("the records of learner {} have {} features, must have {}", learner, parts[k].features(), parts[0].features()));
     }
   }
 }

@@ -50,7 +50,6 @@
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/domain.h>
 #include <surety/optimizers/exchange.h>
-#include <surety/optimizers/gradient_descent.h>
 #include <surety/optimizers/gradient_sum.h>
 #include <surety/optimizers/mixing.h>
 #include <surety/optimizers/problem.h>

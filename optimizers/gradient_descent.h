@@ -33,11 +33,6 @@
 
 namespace surety::optimizers {
 
-struct StepSizeRule : Positive {
-  static constexpr std::string_view name = "step size";
-};
-using StepSize = Quantity<StepSizeRule>;
-
 /// All public. The defaults were fixed once, for rows of unit norm, and do not look at the data at hand: choosing options by
 /// the results of private runs is a release of its own.
 struct GradientDescentOptions {

@@ -12,11 +12,19 @@
 #include <span>
 
 #include <surety/mechanisms/record_sum.h>
-#include <surety/optimizers/batch_releaser.h>
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/problem.h>
 
 namespace surety::optimizers {
+
+/// Adds factor x row, clipped, to a sum of records. O(nonzeros). \throws as RecordSum::add_scaled.
+inline void add_clipped(double factor, const RowView& row, mechanisms::RecordSum& sum) {
+  if (row.is_sparse()) {
+    sum.add_scaled(factor, row.indices, row.values, row.norm);
+  } else if (!row.values.empty()) {
+    sum.add_scaled(factor, row.values, row.norm);
+  }
+}
 
 namespace detail {
 

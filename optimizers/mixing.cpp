@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/error.h>
 #include <surety/mechanisms/lazy_real.h>
 #include <surety/mechanisms/random_bits.h>
-#include <surety/optimizers/options.h>
 
 namespace surety::optimizers {
 
@@ -41,7 +41,7 @@ class Components {
 bool is_one(double sum, std::size_t entries) { return std::fabs(sum - 1) <= static_cast<double>(entries + 1) * 0x1p-52; }
 
 void require_most(Count learners, std::uint64_t most, std::string_view kind) {
-  if (learners.value() > most) refuse(fmt::format("learners is {}, must be at most {} for {}", learners.value(), most, kind));
+  if (learners.value() > most) invalid(fmt::format("learners is {}, must be at most {} for {}", learners.value(), most, kind));
 }
 
 std::size_t size_of(Count learners) { return static_cast<std::size_t>(learners.value()); }
@@ -73,7 +73,7 @@ std::vector<MixingMatrix> drawn_matchings(Count learners, std::uint64_t seed, st
 }  // namespace
 
 MixingMatrix::MixingMatrix(const Rows& rows) : starts_{0} {
-  if (rows.empty()) refuse("a mixing matrix has no rows, must have one for each learner");
+  if (rows.empty()) invalid("a mixing matrix has no rows, must have one for each learner");
   struct Column {
     double sum = 0;
     std::size_t entries = 0;
@@ -85,27 +85,27 @@ MixingMatrix::MixingMatrix(const Rows& rows) : starts_{0} {
     for (std::size_t k = 0; k < rows[i].size(); ++k) {
       const auto& [learner, weight] = rows[i][k];
       if (learner >= rows.size()) {
-        refuse(fmt::format("row {} of a mixing matrix names learner {}, must be below {}", i, learner, rows.size()));
+        invalid(fmt::format("row {} of a mixing matrix names learner {}, must be below {}", i, learner, rows.size()));
       }
       if (k > 0 && learner <= rows[i][k - 1].learner) {
-        refuse(fmt::format("row {} of a mixing matrix names learner {} after {}, must ascend", i, learner, rows[i][k - 1].learner));
+        invalid(fmt::format("row {} of a mixing matrix names learner {} after {}, must ascend", i, learner, rows[i][k - 1].learner));
       }
       if (!(weight > 0 && std::isfinite(weight))) {
-        refuse(fmt::format("row {} of a mixing matrix gives learner {} the weight {}, must be positive and finite", i, learner, weight));
+        invalid(fmt::format("row {} of a mixing matrix gives learner {} the weight {}, must be positive and finite", i, learner, weight));
       }
       keeps_own = keeps_own || learner == i;
       sum += weight;
       columns[learner].sum += weight;
       ++columns[learner].entries;
     }
-    if (!keeps_own) refuse(fmt::format("row {} of a mixing matrix has no diagonal entry, must have a positive one", i));
-    if (!is_one(sum, rows[i].size())) refuse(fmt::format("row {} of a mixing matrix sums to {}, must be 1", i, sum));
+    if (!keeps_own) invalid(fmt::format("row {} of a mixing matrix has no diagonal entry, must have a positive one", i));
+    if (!is_one(sum, rows[i].size())) invalid(fmt::format("row {} of a mixing matrix sums to {}, must be 1", i, sum));
     entries_.insert(entries_.end(), rows[i].begin(), rows[i].end());
     starts_.push_back(entries_.size());
   }
   for (std::size_t j = 0; j < columns.size(); ++j) {
     if (!is_one(columns[j].sum, columns[j].entries)) {
-      refuse(fmt::format("column {} of a mixing matrix sums to {}, must be 1", j, columns[j].sum));
+      invalid(fmt::format("column {} of a mixing matrix sums to {}, must be 1", j, columns[j].sum));
     }
   }
 }
@@ -114,8 +114,8 @@ MixingMatrix MixingMatrix::metropolis(Count learners, std::span<const Edge> edge
   const std::size_t size = size_of(learners);
   Rows rows(size);
   for (const auto& [a, b] : edges) {
-    if (std::max(a, b) >= size) refuse(fmt::format("an edge joins learners {} and {}, must be below {}", a, b, size));
-    if (a == b) refuse(fmt::format("an edge joins learner {} to itself, must join two", a));
+    if (std::max(a, b) >= size) invalid(fmt::format("an edge joins learners {} and {}, must be below {}", a, b, size));
+    if (a == b) invalid(fmt::format("an edge joins learner {} to itself, must join two", a));
     rows[a].push_back({b, 0});
     rows[b].push_back({a, 0});
   }
@@ -155,15 +155,15 @@ std::optional<std::size_t> unreachable_learner(std::span<const MixingMatrix> mat
 Mixing::Mixing(std::vector<MixingMatrix> block, std::uint64_t window) : block_{std::move(block)}, window_{window} {}
 
 Mixing Mixing::repeating(std::vector<MixingMatrix> matrices) {
-  if (matrices.empty()) refuse("a sequence of mixing matrices is empty, must have at least one");
+  if (matrices.empty()) invalid("a sequence of mixing matrices is empty, must have at least one");
   for (const auto& matrix : matrices) {
     if (matrix.learners() != matrices.front().learners()) {
-      refuse(
+      invalid(
           fmt::format("a mixing matrix is for {} learners, must be for {} as the first", matrix.learners(), matrices.front().learners()));
     }
   }
   if (const auto learner = unreachable_learner(matrices)) {
-    refuse(fmt::format("learner {} cannot be reached from learner 0, every learner must be", *learner));
+    invalid(fmt::format("learner {} cannot be reached from learner 0, every learner must be", *learner));
   }
   const std::uint64_t period = matrices.size();
   return Mixing{std::move(matrices), period};
@@ -193,7 +193,7 @@ Mixing Mixing::ring(Count learners) {
 
 Mixing Mixing::torus(Count rows, Count columns) {
   if (rows.value() < 2 || columns.value() < 2) {
-    refuse(fmt::format("a torus has {} x {} learners, must have at least two rows and two columns", rows.value(), columns.value()));
+    invalid(fmt::format("a torus has {} x {} learners, must have at least two rows and two columns", rows.value(), columns.value()));
   }
   require_most(rows, max_learners, "the rows of a torus");
   require_most(columns, max_learners, "the columns of a torus");
@@ -218,14 +218,14 @@ Mixing Mixing::torus(Count learners) {
   for (std::uint64_t divisor = 2; divisor * divisor <= size; ++divisor) {
     if (size % divisor == 0) rows = divisor;
   }
-  if (rows == 1) refuse(fmt::format("learners is {}, must be a product of two numbers above 1 for a torus", size));
+  if (rows == 1) invalid(fmt::format("learners is {}, must be a product of two numbers above 1 for a torus", size));
   return torus(Count{rows}, Count{size / rows});
 }
 
 Mixing Mixing::hypercube(Count learners) {
   require_most(learners, max_learners, "a hypercube");
   if (!std::has_single_bit(learners.value())) {
-    refuse(fmt::format("learners is {}, must be a power of two for a hypercube", learners.value()));
+    invalid(fmt::format("learners is {}, must be a power of two for a hypercube", learners.value()));
   }
   const std::size_t size = size_of(learners);
   std::vector<MixingMatrix> matrices;

@@ -24,6 +24,7 @@
 #include <surety/optimizers/batch_releaser.h>
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/domain.h>
+#include <surety/optimizers/gradient_sum.h>
 #include <surety/optimizers/noisy_sgd.h>
 #include <surety/optimizers/problem.h>
 #include <surety/optimizers/run.h>

@@ -24,7 +24,6 @@
 #include <surety/mechanisms/sensitivity.h>
 #include <surety/optimizers/dataset.h>
 #include <surety/optimizers/domain.h>
-#include <surety/optimizers/gradient_descent.h>
 #include <surety/optimizers/problem.h>
 #include <surety/optimizers/stream.h>
 

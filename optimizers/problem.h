@@ -29,6 +29,11 @@ struct RegularizationRule : NonNegative {
 /// lambda above.
 using Regularization = Quantity<RegularizationRule>;
 
+struct StepSizeRule : Positive {
+  static constexpr std::string_view name = "step size";
+};
+using StepSize = Quantity<StepSizeRule>;
+
 /// A loss of scores and labels.
 ///   name                      of the loss in a model file
 ///   value(score, label)       the loss

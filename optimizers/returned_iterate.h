@@ -14,11 +14,11 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/overload.h>
 #include <surety/accounting/error.h>
 #include <surety/accounting/units.h>
 #include <surety/mechanisms/lazy_real.h>
 #include <surety/mechanisms/random_bits.h>
-#include <surety/optimizers/options.h>
 
 namespace surety::optimizers {
 
@@ -47,10 +47,10 @@ class IterateKeeper {
   /// \throws Error{invalid_argument} when `which` asks for iterates that T steps do not make.
   IterateKeeper(const ReturnedIterate& which, Count steps) : which_{which}, steps_{steps.value()} {
     if (const auto* const average = std::get_if<AverageIterate>(&which_); average != nullptr && average->of_last > steps) {
-      refuse(fmt::format("iterates to average are {}, must be at most the {} steps", average->of_last->value(), steps_));
+      invalid(fmt::format("iterates to average are {}, must be at most the {} steps", average->of_last->value(), steps_));
     }
     if (const auto* const at = std::get_if<IterateAt>(&which_); at != nullptr && at->index > steps_) {
-      refuse(fmt::format("index of the returned iterate is {}, must be at most the {} steps", at->index, steps_));
+      invalid(fmt::format("index of the returned iterate is {}, must be at most the {} steps", at->index, steps_));
     }
   }
 

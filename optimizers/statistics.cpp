@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/overload.h>
 #include <surety/accounting/error.h>
 #include <surety/accounting/interval.h>
 #include <surety/optimizers/csv.h>
-#include <surety/optimizers/options.h>
 
 namespace surety::optimizers {
 namespace {
@@ -31,27 +31,27 @@ Interval point(std::int64_t value) {
 void validate_bounds(const Bounds& bounds) {
   const auto is_allowed = [](double end) { return std::abs(end) <= Statistic::largest_bound; };
   if (!(is_allowed(bounds.lower) && is_allowed(bounds.upper) && bounds.upper - bounds.lower >= Statistic::smallest_width)) {
-    refuse(fmt::format("bounds are {} and {}, must ascend, be at least 2^-800 apart and be within +-2^900", bounds.lower, bounds.upper));
+    invalid(fmt::format("bounds are {} and {}, must ascend, be at least 2^-800 apart and be within +-2^900", bounds.lower, bounds.upper));
   }
 }
 
 void validate_cells(const Bins& bins) {
   validate_bounds(bins.bounds);
   if (!(bins.count >= 2 && bins.count <= Statistic::most_bins)) {
-    refuse(fmt::format("the number of bins is {}, must be from 2 to 2^20", bins.count));
+    invalid(fmt::format("the number of bins is {}, must be from 2 to 2^20", bins.count));
   }
   const auto ends = edges(bins);
   if (std::adjacent_find(ends.begin(), ends.end(), [](double a, double b) { return !(a < b); }) != ends.end()) {
-    refuse(fmt::format("{} bins from {} to {} are narrower than numbers can tell apart, must be fewer", bins.count, bins.bounds.lower,
+    invalid(fmt::format("{} bins from {} to {} are narrower than numbers can tell apart, must be fewer", bins.count, bins.bounds.lower,
                        bins.bounds.upper));
   }
 }
 
 void validate_cells(const Categories& categories) {
-  if (categories.names.empty()) refuse("the list of categories is empty");
+  if (categories.names.empty()) invalid("the list of categories is empty");
   const std::set<std::string_view> distinct{categories.names.begin(), categories.names.end()};
-  if (distinct.contains("")) refuse("a category is empty, must be a text");
-  if (distinct.size() != categories.names.size()) refuse("the list of categories names one twice");
+  if (distinct.contains("")) invalid("a category is empty, must be a text");
+  if (distinct.size() != categories.names.size()) invalid("the list of categories names one twice");
 }
 
 /// The bounds of a sum or mean; nullptr for counts.
@@ -88,13 +88,13 @@ struct Tail {
 }  // namespace
 
 void Statistic::validate() const {
-  if (where && !where->test) refuse(fmt::format("the condition '{}' has no comparison, must be such as 'visits>0'", where->column));
+  if (where && !where->test) invalid(fmt::format("the condition '{}' has no comparison, must be such as 'visits>0'", where->column));
   if (const auto* const bounds = bounds_of(*this)) validate_bounds(*bounds);
   if (const auto* const histogram = std::get_if<HistogramOf>(&of)) {
     std::visit([](const auto& cells) { validate_cells(cells); }, histogram->cells);
   }
   if (std::holds_alternative<CountOf>(of) && has_public_count()) {
-    refuse(
+    invalid(
         fmt::format("the number of records is public under {}, so count() needs no noise: add a condition, or use add-or-remove-one, which "
                     "keeps the number private",
                     name(adjacency)));
@@ -172,7 +172,7 @@ StatisticSum::StatisticSum(Statistic statistic, Grid grid) : statistic_{std::mov
     constexpr double most = 0x1p40;
     const double extent = std::max(std::abs(bounds_.lower - origin_), std::abs(bounds_.upper - origin_)) * grid_.steps_per_unit();
     if (!(extent >= 1 && extent <= most)) {
-      refuse(fmt::format("a bound is {} grid steps from the origin, must be from 1 to 2^40", extent));
+      invalid(fmt::format("a bound is {} grid steps from the origin, must be from 1 to 2^40", extent));
     }
     low_ = steps_of(bounds_.lower);
     high_ = steps_of(bounds_.upper);

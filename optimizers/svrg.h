@@ -47,7 +47,6 @@
 #include <surety/mechanisms/record_sum.h>
 #include <surety/mechanisms/sensitivity.h>
 #include <surety/optimizers/dataset.h>
-#include <surety/optimizers/gradient_descent.h>
 #include <surety/optimizers/gradient_sum.h>
 #include <surety/optimizers/problem.h>
 #include <surety/optimizers/regularizer.h>
