@@ -23,9 +23,9 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/contour.h>
-#include <surety/accounting/privacy_loss.h>
-#include <surety/accounting/renyi.h>
+#include <surety/accounting/accountants/contour/contour.h>
+#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/accountants/renyi.h>
 
 namespace surety::accounting {
 namespace {

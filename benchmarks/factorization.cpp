@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/accounting/continual.h>
-#include <surety/mechanisms/gaussian_continual_sum.h>
-#include <surety/mechanisms/random_bits.h>
+#include <surety/accounting/events/continual.h>
+#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
+#include <surety/mechanisms/bits/random_bits.h>
 
 namespace {
 std::size_t allocated = 0;

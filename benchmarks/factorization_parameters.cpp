@@ -1,4 +1,4 @@
-// surety_factorization_parameters: writes mechanisms/buffered_parameters.h, the parameters of buffered linear Toeplitz factorizations.
+// surety_factorization_parameters: writes mechanisms/prefix_sums/buffered_parameters.h, the parameters of buffered linear Toeplitz factorizations.
 //
 // For m buffers and n steps it looks for the poles of c(x) = prod_j (1 - p_j x) / (1 - q_j x) that make the max error of prefix sums,
 // ||c||_2 (sum_{k<n} b_k^2)^(1/2) with b(x) = 1 / ((1 - x) c(x)), least. Both norms are sums over pairs of poles in closed form, so a value
@@ -182,7 +182,7 @@ int main() {
   constexpr int most_buffers = 6;
   fmt::print(
       "// Parameters of buffered linear Toeplitz factorizations of least max error. Made by\n"
-      "//   surety_factorization_parameters > mechanisms/buffered_parameters.h      (scripts/continual --parameters)\n"
+      "//   surety_factorization_parameters > mechanisms/prefix_sums/buffered_parameters.h      (scripts/continual --parameters)\n"
       "#pragma once\n\n"
       "namespace surety::mechanisms {{\n\n"
       "/// c_k = sum_j weight_j (1 - decay_j)^(k-1).\n"

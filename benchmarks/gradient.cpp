@@ -15,13 +15,13 @@
 #include <random>
 #include <vector>
 
-#include <surety/accounting/event.h>
-#include <surety/mechanisms/gaussian.h>
-#include <surety/mechanisms/random_bits.h>
-#include <surety/optimizers/domain.h>
-#include <surety/optimizers/gradient_descent.h>
-#include <surety/optimizers/gradient_sum.h>
-#include <surety/optimizers/loss.h>
+#include <surety/accounting/events/event.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/optimizers/problem/domain.h>
+#include <surety/optimizers/empirical_risk/gradient_descent.h>
+#include <surety/optimizers/problem/gradient_sum.h>
+#include <surety/optimizers/problem/loss.h>
 
 namespace surety::optimizers {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include <surety/accounting/best.h>
+#include <surety/accounting/accountants/best.h>
 
 #include "command.h"
 #include "event_options.h"

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include <surety/accounting/audit.h>
-#include <surety/accounting/best.h>
+#include <surety/accounting/ledger/audit.h>
+#include <surety/accounting/accountants/best.h>
 
 #include "command.h"
 #include "event_options.h"

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include <surety/accounting/best_cost.h>
-#include <surety/accounting/solve.h>
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/solve.h>
 
 #include "command.h"
 #include "event_options.h"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include <surety/accounting/units.h>
+#include <surety/accounting/events/units.h>
 
 namespace surety::cli {
 

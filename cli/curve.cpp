@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include <surety/accounting/best.h>
-#include <surety/accounting/json.h>
-#include <surety/accounting/tradeoff.h>
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/accountants/tradeoff.h>
 
 #include "command.h"
 #include "event_options.h"

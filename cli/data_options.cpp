@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/optimizers/text_reader.h>
+#include <surety/data/text_reader.h>
 
 #include "private_run.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/optimizers/data_policy.h>
+#include <surety/data/data_policy.h>
 
 namespace surety::cli {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include <surety/accounting/event.h>
+#include <surety/accounting/events/event.h>
 
 namespace surety::cli {
 

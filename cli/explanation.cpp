@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <variant>
 
-#include <surety/accounting/hypotheses.h>
+#include <surety/accounting/events/hypotheses.h>
 
 namespace surety::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/best.h>
+#include <surety/accounting/accountants/best.h>
 
 namespace surety::cli {
 

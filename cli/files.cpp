@@ -6,9 +6,9 @@
 
 #include <climits>
 
-#include <surety/accounting/error.h>
-#include <surety/accounting/place.h>
-#include <surety/optimizers/text_reader.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/system/place.h>
+#include <surety/data/text_reader.h>
 
 namespace surety::cli {
 namespace {

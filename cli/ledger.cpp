@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include <surety/accounting/best.h>
-#include <surety/accounting/ledger.h>
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/ledger/ledger.h>
 
 #include "command.h"
 #include "files.h"

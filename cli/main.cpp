@@ -10,8 +10,8 @@
 #include <string>
 #include <system_error>
 
-#include <surety/accounting/error.h>
-#include <surety/accounting/new_file.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/system/new_file.h>
 
 #include "command.h"
 #include "output.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include <surety/accounting/json.h>
+#include <surety/accounting/events/json.h>
 
 namespace surety::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/enclosure.h>
+#include <surety/accounting/numbers/enclosure.h>
 
 namespace surety::cli {
 

@@ -6,9 +6,9 @@
 #include <variant>
 #include <vector>
 
-#include <surety/optimizers/csv.h>
-#include <surety/optimizers/libsvm.h>
-#include <surety/optimizers/model.h>
+#include <surety/data/csv.h>
+#include <surety/data/libsvm.h>
+#include <surety/optimizers/models/model.h>
 
 #include "command.h"
 #include "data_options.h"

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <filesystem>
 
-#include <surety/accounting/best.h>
-#include <surety/accounting/releases.h>
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/events/releases.h>
 
 #include "command.h"
 #include "files.h"

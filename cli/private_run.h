@@ -14,8 +14,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/ledger.h>
-#include <surety/mechanisms/random_bits.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/mechanisms/bits/random_bits.h>
 
 namespace surety::cli {
 

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <thread>
 
-#include <surety/accounting/error.h>
+#include <surety/accounting/numbers/error.h>
 
 #include "command.h"
 

@@ -12,12 +12,12 @@
 #include <variant>
 #include <vector>
 
-#include <surety/accounting/best.h>
-#include <surety/accounting/best_cost.h>
-#include <surety/accounting/json.h>
-#include <surety/accounting/solve.h>
-#include <surety/optimizers/statistics.h>
-#include <surety/optimizers/text_reader.h>
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/calibration/solve.h>
+#include <surety/statistics/statistics.h>
+#include <surety/data/text_reader.h>
 
 #include "command.h"
 #include "data_options.h"

@@ -8,10 +8,10 @@
 #include <variant>
 #include <vector>
 
-#include <surety/accounting/calibrate.h>
-#include <surety/accounting/ledger.h>
-#include <surety/optimizers/loss_simulation.h>
-#include <surety/optimizers/simulation.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/simulations/loss_simulation.h>
+#include <surety/simulations/simulation.h>
 
 #include "command.h"
 #include "files.h"

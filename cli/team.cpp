@@ -8,7 +8,7 @@
 #include <exception>
 #include <utility>
 
-#include <surety/accounting/error.h>
+#include <surety/accounting/numbers/error.h>
 
 #include "private_run.h"
 

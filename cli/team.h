@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/optimizers/exchange.h>
+#include <surety/optimizers/gossip/exchange.h>
 
 #include "command.h"
 #include "ranks.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/optimizers/mixing.h>
+#include <surety/optimizers/gossip/mixing.h>
 
 #include "command.h"
 #include "output.h"

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/best.h>
-#include <surety/accounting/best_cost.h>
-#include <surety/accounting/solve.h>
-#include <surety/optimizers/gossip.h>
-#include <surety/optimizers/mixing.h>
-#include <surety/optimizers/model.h>
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/solve.h>
+#include <surety/optimizers/gossip/gossip.h>
+#include <surety/optimizers/gossip/mixing.h>
+#include <surety/optimizers/models/model.h>
 
 #include "command.h"
 #include "files.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include <surety/optimizers/exchange.h>
+#include <surety/optimizers/gossip/exchange.h>
 
 #include "files.h"
 

@@ -11,10 +11,10 @@
 #include <variant>
 #include <vector>
 
-#include <surety/optimizers/csv.h>
-#include <surety/optimizers/libsvm.h>
-#include <surety/optimizers/loss.h>
-#include <surety/optimizers/record_stream.h>
+#include <surety/data/csv.h>
+#include <surety/data/libsvm.h>
+#include <surety/optimizers/problem/loss.h>
+#include <surety/optimizers/problem/record_stream.h>
 
 #include "data_options.h"
 #include "private_run.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/error.h>
+#include <surety/accounting/numbers/error.h>
 
 namespace surety::cli {
 namespace {

@@ -1,12 +1,12 @@
 # cmake --install: headers under include/surety, static libraries, the command, and a package configuration, so that another
-# project says find_package(surety) and links surety::accounting, surety::mechanisms or surety::optimizers.
+# project says find_package(surety) and links surety::accounting, surety::ledger, surety::mechanisms, surety::data, surety::statistics or surety::optimizers.
 include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY SURETY_LIBRARIES)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/surety)
 install(TARGETS ${libraries} EXPORT surety-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT surety-targets NAMESPACE surety:: DESTINATION ${package_dir})
-install(DIRECTORY accounting mechanisms optimizers DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/surety FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY accounting mechanisms data statistics optimizers DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/surety FILES_MATCHING PATTERN "*.h")
 
 configure_package_config_file(cmake/surety-config.cmake.in surety-config.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(surety-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -29,19 +29,19 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/calibrate.h>
-#include <surety/accounting/closed_form.h>
-#include <surety/accounting/contour.h>
-#include <surety/optimizers/accelerated_gradient_descent.h>
-#include <surety/optimizers/csv.h>
-#include <surety/optimizers/gradient_descent.h>
-#include <surety/optimizers/loss.h>
-#include <surety/optimizers/mirror_descent.h>
-#include <surety/optimizers/objective_perturbation.h>
-#include <surety/optimizers/output_perturbation.h>
-#include <surety/optimizers/sampled_sgd.h>
-#include <surety/optimizers/svrg.h>
-#include <surety/optimizers/svrg_calibration.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/contour/contour.h>
+#include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
+#include <surety/data/csv.h>
+#include <surety/optimizers/empirical_risk/gradient_descent.h>
+#include <surety/optimizers/problem/loss.h>
+#include <surety/optimizers/empirical_risk/mirror_descent.h>
+#include <surety/optimizers/empirical_risk/objective_perturbation.h>
+#include <surety/optimizers/empirical_risk/output_perturbation.h>
+#include <surety/optimizers/empirical_risk/sampled_sgd.h>
+#include <surety/optimizers/empirical_risk/svrg.h>
+#include <surety/optimizers/empirical_risk/svrg_calibration.h>
 
 #include "page_check.h"
 #include "report.h"

@@ -28,11 +28,11 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/best.h>
-#include <surety/accounting/calibrate.h>
-#include <surety/optimizers/gossip.h>
-#include <surety/optimizers/loss.h>
-#include <surety/optimizers/metrics.h>
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/optimizers/gossip/gossip.h>
+#include <surety/optimizers/problem/loss.h>
+#include <surety/optimizers/models/metrics.h>
 
 #include "page_check.h"
 #include "report.h"

@@ -15,10 +15,10 @@
 #include <system_error>
 #include <vector>
 
-#include <surety/accounting/calibrate.h>
-#include <surety/accounting/zcdp.h>
-#include <surety/optimizers/polyhedral_bandit.h>
-#include <surety/optimizers/simulation.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/accountants/zcdp.h>
+#include <surety/optimizers/bandits/polyhedral_bandit.h>
+#include <surety/simulations/simulation.h>
 
 #include "page_check.h"
 #include "report.h"

@@ -25,21 +25,21 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/best.h>
-#include <surety/accounting/calibrate.h>
-#include <surety/accounting/continual.h>
-#include <surety/accounting/zcdp.h>
-#include <surety/mechanisms/continual_sum.h>
-#include <surety/mechanisms/gaussian.h>
-#include <surety/mechanisms/gaussian_continual_sum.h>
-#include <surety/mechanisms/lp_noise.h>
-#include <surety/optimizers/gradient_descent.h>
-#include <surety/optimizers/loss.h>
-#include <surety/optimizers/noisy_frank_wolfe.h>
-#include <surety/optimizers/noisy_sgd.h>
-#include <surety/optimizers/online_frank_wolfe.h>
-#include <surety/optimizers/polyhedral_frank_wolfe.h>
-#include <surety/optimizers/printed_frank_wolfe_noise.h>
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/continual.h>
+#include <surety/accounting/accountants/zcdp.h>
+#include <surety/mechanisms/prefix_sums/continual_sum.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
+#include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/optimizers/empirical_risk/gradient_descent.h>
+#include <surety/optimizers/problem/loss.h>
+#include <surety/optimizers/streams/noisy_frank_wolfe.h>
+#include <surety/optimizers/streams/noisy_sgd.h>
+#include <surety/optimizers/streams/online_frank_wolfe.h>
+#include <surety/optimizers/streams/polyhedral_frank_wolfe.h>
+#include <surety/optimizers/printed/printed_frank_wolfe_noise.h>
 
 #include "page_check.h"
 #include "report.h"

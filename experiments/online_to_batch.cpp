@@ -26,18 +26,18 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/best.h>
-#include <surety/accounting/calibrate.h>
-#include <surety/mechanisms/continual_sum.h>
-#include <surety/mechanisms/gaussian_continual_sum.h>
-#include <surety/mechanisms/lp_noise.h>
-#include <surety/mechanisms/scaled_noise.h>
-#include <surety/optimizers/features.h>
-#include <surety/optimizers/loss.h>
-#include <surety/optimizers/metrics.h>
-#include <surety/optimizers/noisy_sgd.h>
-#include <surety/optimizers/online_to_batch.h>
-#include <surety/optimizers/private_ftrl.h>
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/mechanisms/prefix_sums/continual_sum.h>
+#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
+#include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/additive/scaled_noise.h>
+#include <surety/data/features.h>
+#include <surety/optimizers/problem/loss.h>
+#include <surety/optimizers/models/metrics.h>
+#include <surety/optimizers/streams/noisy_sgd.h>
+#include <surety/optimizers/streams/online_to_batch.h>
+#include <surety/optimizers/streams/private_ftrl.h>
 
 #include "page_check.h"
 #include "report.h"

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/error.h>
+#include <surety/accounting/numbers/error.h>
 
 namespace surety::experiments {
 namespace {

@@ -22,13 +22,13 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/calibrate.h>
-#include <surety/mechanisms/gaussian_continual_sum.h>
-#include <surety/mechanisms/laplace.h>
-#include <surety/mechanisms/lp_noise.h>
-#include <surety/optimizers/loss_simulation.h>
-#include <surety/optimizers/matroid.h>
-#include <surety/optimizers/projection_free_bandit.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
+#include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/simulations/loss_simulation.h>
+#include <surety/optimizers/problem/matroid.h>
+#include <surety/optimizers/bandits/projection_free_bandit.h>
 
 #include "page_check.h"
 #include "report.h"

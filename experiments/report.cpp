@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include <surety/accounting/audit.h>
-#include <surety/accounting/error.h>
+#include <surety/accounting/ledger/audit.h>
+#include <surety/accounting/numbers/error.h>
 
 namespace surety::experiments {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/ledger.h>
-#include <surety/accounting/units.h>
-#include <surety/mechanisms/random_bits.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/events/units.h>
+#include <surety/mechanisms/bits/random_bits.h>
 
 namespace surety::experiments {
 

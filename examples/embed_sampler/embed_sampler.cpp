@@ -1,5 +1,5 @@
 // Exact noise in someone else's program: its own random bits, the sampler's header, the sampler's library, and nothing else.
-#include <surety/mechanisms/lattice_noise.h>
+#include <surety/mechanisms/samplers/lattice_noise.h>
 #include <sys/random.h>
 
 #include <array>

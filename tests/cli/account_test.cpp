@@ -1,7 +1,7 @@
 // surety calibrate and surety account: the numbers, their two spellings, and what they refuse.
 #include <cstdlib>
 
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

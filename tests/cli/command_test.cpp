@@ -1,5 +1,5 @@
 // What every command of surety shares: help, version, usage errors, and output that cannot be written.
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

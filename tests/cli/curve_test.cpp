@@ -1,5 +1,5 @@
 // surety curve, and what account and calibrate say of events that more than one accountant knows.
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

@@ -6,8 +6,8 @@
 #include <random>
 #include <thread>
 
-#include "accounting/path_spellings.h"
-#include "surety_process.h"
+#include <support/path_spellings.h>
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

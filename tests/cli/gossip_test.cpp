@@ -1,5 +1,5 @@
 // surety train --algorithm gossip in one process: what it charges, writes and refuses. What mpirun adds is in mpirun_test.
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

@@ -12,7 +12,7 @@
 #include <random>
 #include <thread>
 
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

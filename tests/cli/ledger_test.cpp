@@ -1,5 +1,5 @@
 // surety ledger and surety audit, budgets, and full disks: what is in a ledger stays there.
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <random>
 
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

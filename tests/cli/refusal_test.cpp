@@ -2,7 +2,7 @@
 // nothing lost.
 #include <zlib.h>
 
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

@@ -1,7 +1,7 @@
 // surety release: a private statistic of real data, its charge, its interval, and what bad input gets.
 #include <zlib.h>
 
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

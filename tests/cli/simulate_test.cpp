@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

@@ -1,5 +1,5 @@
 // surety train on whole files: every algorithm end to end, DP-SGD by the flags that people know, and what is refused.
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

@@ -1,7 +1,7 @@
 // surety train on streams: every algorithm end to end, what is shown while records arrive, and what is refused.
 #include <sys/stat.h>
 
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

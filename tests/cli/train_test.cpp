@@ -2,7 +2,7 @@
 #include <sys/ioctl.h>
 #include <zlib.h>
 
-#include "surety_process.h"
+#include <support/surety_process.h>
 
 namespace surety_test {
 namespace {

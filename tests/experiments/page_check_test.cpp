@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include <surety/accounting/error.h>
+#include <surety/accounting/numbers/error.h>
 
 namespace surety::experiments {
 namespace {

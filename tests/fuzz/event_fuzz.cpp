@@ -22,17 +22,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fuzz/random_events.h>
+#include <support/random_events.h>
 
-#include <surety/accounting/best.h>
-#include <surety/accounting/closed_form.h>
-#include <surety/accounting/composition.h>
-#include <surety/accounting/contour.h>
-#include <surety/accounting/event.h>
-#include <surety/accounting/participation.h>
-#include <surety/accounting/privacy_loss.h>
-#include <surety/accounting/renyi.h>
-#include <surety/accounting/zcdp.h>
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/contour/contour.h>
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/accountants/participation.h>
+#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/accountants/renyi.h>
+#include <surety/accounting/accountants/zcdp.h>
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Accounting alone: read an event, calibrate its noise.
-#include <surety/accounting/calibrate.h>
-#include <surety/accounting/closed_form.h>
-#include <surety/accounting/event.h>
-#include <surety/accounting/interval.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/numbers/interval.h>
 
 #include <cmath>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // Batch samplers against the laws that accountants take them for: how often each record and each pair of records joins, how large batches
 // are and how many of their records are in the first half of the data, how many records two consecutive batches share, and for few records
 // the law of whole batches and of pairs of them. Mutants are samplers that pass for these in other programs. What no number of batches can
-// show, rates and integers that are wrong in their last digits, is found in mechanisms/batch_sampler_test.
+// show, rates and integers that are wrong in their last digits, is found in mechanisms/choices/batch_sampler_test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include <surety/mechanisms/batch_sampler.h>
+#include <surety/mechanisms/choices/batch_sampler.h>
 
-#include "statistical/suite.h"
+#include <support/suite.h>
 
 namespace surety::statistical {
 namespace {
@@ -342,7 +342,7 @@ TEST(BatchMutants, OfPoissonBatchesAreFound) {
                    130, [other = poisson(130, 0.1, "sizes")] { return other().size(); }, "binomial pass"));
   expect_found("qn records without replacement for Poisson", 1e3, law, fixed(130, 13, "fixed for Poisson"));
   expect_found("q rounded to 2^-8, Poisson", 4e4, law, poisson(130, std::round(0.1 * 256) / 256, "2^-8"));
-  // A relative 4e-9 / 0.1: for mechanisms/batch_sampler_test.
+  // A relative 4e-9 / 0.1: for mechanisms/choices/batch_sampler_test.
   expect_found("q rounded to 2^-32, Poisson", 1e16, law, poisson(130, std::round(0.1 * 0x1p32) * 0x1p-32, "2^-32"));
   expect_found("the last record never joins, Poisson", 2e3, law, poisson(129, 0.1, "last"));
   expect_found("the first record never joins, Poisson", 2e3, law, [draw = poisson(129, 0.1, "first")] {
@@ -392,7 +392,7 @@ TEST(BatchMutants, OfFixedSizeAreFound) {
   expect_found("the same batch once more, once in 64, fixed size", 5e3, law, repeating(fixed(130, 13, "repeated")));
   expect_found("16-bit words modulo n, fixed size", 1.2e5, fixed_law(1000, 30),
                without_replacement(30, [bits = stream("modulo 16")] { return (draw_word(*bits) >> 48) % 1000; }));
-  // A relative 1000 / 2^64: for mechanisms/batch_sampler_test.
+  // A relative 1000 / 2^64: for mechanisms/choices/batch_sampler_test.
   expect_found("64-bit words modulo n, fixed size", 1e18, law,
                without_replacement(13, [bits = stream("modulo 64")] { return draw_word(*bits) % 130; }));
   expect_found("neighbours of a random start, fixed size", 1e3, law, [bits = stream("neighbours")] {

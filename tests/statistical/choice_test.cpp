@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include <surety/mechanisms/randomized_response.h>
-#include <surety/mechanisms/selection.h>
-#include <surety/mechanisms/sparse_vector.h>
+#include <surety/mechanisms/choices/randomized_response.h>
+#include <surety/mechanisms/choices/selection.h>
+#include <surety/mechanisms/choices/sparse_vector.h>
 
-#include "mechanisms/selection_laws.h"
-#include "reference/real.h"
-#include "statistical/suite.h"
+#include <support/selection_laws.h>
+#include <support/real.h>
+#include <support/suite.h>
 
 namespace surety::statistical {
 namespace {

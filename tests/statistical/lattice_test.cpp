@@ -1,7 +1,7 @@
 // Every sampler of integers against its exact law, at scales from a fraction of a step to 2^40 steps: 25 statistics of n = 2e7 samples each
 // (sample_size), a false alarm of any with probability at most 1e-9 in a whole run (suite.h). What deviations are found:
 // docs/guarantees.md#power, and mutants_test.cpp.
-#include "statistical/lattice.h"
+#include <support/lattice.h>
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include <surety/mechanisms/exact_rounding.h>
-#include <surety/mechanisms/gaussian.h>
-#include <surety/mechanisms/laplace.h>
-#include <surety/mechanisms/lattice_noise.h>
+#include <surety/mechanisms/samplers/exact_rounding.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/samplers/lattice_noise.h>
 
 namespace surety::statistical {
 namespace {

@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include <surety/mechanisms/exact_rounding.h>
-#include <surety/mechanisms/lattice_noise.h>
+#include <surety/mechanisms/samplers/exact_rounding.h>
+#include <surety/mechanisms/samplers/lattice_noise.h>
 
-#include "statistical/lattice.h"
+#include <support/lattice.h>
 
 namespace surety::statistical {
 

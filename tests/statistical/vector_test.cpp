@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include <surety/mechanisms/lp_noise.h>
+#include <surety/mechanisms/additive/lp_noise.h>
 
-#include "statistical/suite.h"
+#include <support/suite.h>
 
 namespace surety::statistical {
 namespace {

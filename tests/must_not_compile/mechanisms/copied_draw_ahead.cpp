@@ -1,7 +1,7 @@
 // error: (use of deleted function|call to implicitly-deleted copy constructor).*DrawAhead
 // A copy of drawn samples would hand out the same noise twice.
-#include <surety/mechanisms/draw_ahead.h>
-#include <surety/mechanisms/lattice_noise.h>
+#include <surety/mechanisms/samplers/draw_ahead.h>
+#include <surety/mechanisms/samplers/lattice_noise.h>
 
 using Noise = surety::mechanisms::DrawAhead<surety::mechanisms::DiscreteGaussianNoise>;
 

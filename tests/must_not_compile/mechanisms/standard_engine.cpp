@@ -1,6 +1,6 @@
 // error: no matching function for call to .*Gaussian::release.*mt19937_64
 // A generator of the standard library is no source of noise.
-#include <surety/mechanisms/gaussian.h>
+#include <surety/mechanisms/additive/gaussian.h>
 
 #include <random>
 

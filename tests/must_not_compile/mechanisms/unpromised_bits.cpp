@@ -1,6 +1,6 @@
 // error: no matching function for call to .*Gaussian::release.*EngineBits
 // A bit source whose author did not promise that it is cryptographic makes no noise.
-#include <surety/mechanisms/gaussian.h>
+#include <surety/mechanisms/additive/gaussian.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,0 +1,51 @@
+// The best answer: every accountant that has a theorem for the event is asked, and the tightest certified bounds are kept.
+//
+// Each opinion is an enclosure of the same number, proved by itself. So the number lies in all of them, and two that do not
+// overlap show a defect, which is reported and never averaged away. Asked are closed-form, contour, privacy-loss, participation, renyi,
+// zcdp and the composition theorems (optimal, advanced, basic), in this order.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <surety/accounting/accountants/accountant.h>
+
+namespace surety::accounting {
+
+/// What one accountant says of the event: an enclosure, or why it has none.
+struct Opinion {
+  std::string_view accountant;
+  std::optional<Enclosure> value;
+  std::string refusal;  ///< empty where there is a value
+};
+
+struct Best {
+  Enclosure value;              ///< the intersection of all opinions
+  std::string_view accountant;  ///< whose upper bound it is
+  std::vector<Opinion> opinions;
+};
+
+/// The tightest upper bound among the accountants that did not give the answer; nullptr when there is none.
+[[nodiscard]] const Opinion* second_opinion(const Best& best);
+
+/// Settings of the accountants that can work harder on request.
+struct Effort {
+  /// Aimed at in epsilon by accountants that compute on a grid; up to 512 times as wide where memory is short, and as wide as by default
+  /// where it is short for less than that.
+  double width = 1e-4;
+};
+
+/// epsilon(delta) of `event`, and delta(epsilon).
+/// \throws Error{unsupported} when no accountant has a theorem for the event, with each one's reason; Error{internal} when two
+///         enclosures do not overlap.
+[[nodiscard]] Best best_epsilon(const Event& event, Delta delta, const Effort& effort = {});
+[[nodiscard]] Best best_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
+
+/// The values of these, with less to do where one accountant knows the number so well that the others could not lower its upper end by a
+/// millionth: then they are not asked. For curves; searches have best_cost.h. \throws as above.
+[[nodiscard]] Enclosure quick_epsilon(const Event& event, Delta delta, const Effort& effort = {});
+[[nodiscard]] Enclosure quick_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
+
+}  // namespace surety::accounting

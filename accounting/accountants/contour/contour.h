@@ -1,0 +1,69 @@
+// The contour accountant: delta(epsilon) as a Laplace inversion integral over a vertical line, for privacy losses with a density.
+//
+// For a pair of laws P, Q with loss L = log(dP/dQ) under P and M(z) = E_P[exp(z L)], every s > 0 gives
+//
+//     delta(epsilon) = E_P[(1 - exp(epsilon - L))_+] = 1/(2 pi) int M(s + it) exp(-(s + it) epsilon) / ((s + it)(s + it + 1)) dt
+//
+// and M of a composition is the product of the parts' M. The integrand is analytic and falls off like a Gaussian, so that some
+// 50 points of the trapezoid rule give 12 digits of delta, however small delta is: s is the saddle point, and every error is
+// relative to the answer. It is independent of the grid of `privacy_loss`; the two must overlap wherever both answer.
+//
+// It knows Gaussian releases and Poisson-sampled batches of them, repeated and composed, also of different parameters. The pair
+// ((1 - q) N(0, 1) + q N(mu, 1), N(0, 1)) and its reverse dominate a sampled batch, are attained by concrete data, and are
+// composed each in its own direction [ZDW22, Theorems 10 and 11]. Its errors (aliasing, truncation, quadrature, rounding) are
+// derived in docs/guarantees-contour.md.
+//
+// [ZDW22] Zhu, Dong, Wang: Optimal accounting of differential privacy via characteristic function.
+#pragma once
+
+#include <string_view>
+
+#include <surety/accounting/accountants/accountant.h>
+
+namespace surety::accounting {
+
+struct Contour {
+  /// The width in epsilon to aim at; the answer is wider where rounding does not allow it. \pre positive.
+  double width = 1e-8;
+  static constexpr std::string_view name = "contour";
+};
+
+/// Which of two neighbours is P. remove: P has the record, Q does not; add: the reverse.
+enum class Direction { remove, add };
+
+/// Enclosure of the smallest delta at which `event` is (epsilon, delta)-differentially private: the larger of both directions.
+/// \throws Error{unsupported} naming the event where no theorem is known here, or where the provable error is above 0.1 % of
+///         delta or would need too many points (a loss with atoms or nearly so, few releases at a small rate).
+/// \complexity some 10^4 sines per different part: 0.2 to 2 ms a part.
+/// \source docs/guarantees-contour.md.
+[[nodiscard]] Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon);
+
+/// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}; delta = 0 costs infinity.
+/// \throws Error{unsupported} as above.
+[[nodiscard]] Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta);
+
+/// The same in one direction alone: every part of `event` is composed in that direction.
+[[nodiscard]] Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon, Direction direction);
+[[nodiscard]] Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta, Direction direction);
+
+/// How large each error may be made, as a share of delta: what the accountant derives from its width.
+struct ContourShares {
+  double aliasing = 1e-12;
+  double truncation = 1e-12;
+  double quadrature = 1e-12;
+};
+
+/// What a delta is made of, each a bound on an absolute error: sum - aliasing - the others <= delta <= sum + the others.
+struct ContourTerms {
+  double sum;         ///< the trapezoid rule's value on the line, cut off at both ends
+  double aliasing;    ///< at most what the rule counts too much: one-sided
+  double truncation;  ///< the points beyond the ends
+  double quadrature;  ///< the moment generating functions themselves: trapezoid rule and its range
+  double rounding;    ///< floating point
+  int points;         ///< on the half line
+};
+
+/// The terms of delta(epsilon) in one direction. \throws Error{unsupported} as above.
+[[nodiscard]] ContourTerms contour_terms(const Event& event, Epsilon epsilon, Direction direction, const ContourShares& shares = {});
+
+}  // namespace surety::accounting

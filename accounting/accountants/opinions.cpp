@@ -1,0 +1,122 @@
+#include <surety/accounting/accountants/opinions.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/contour/contour.h>
+#include <surety/accounting/accountants/participation.h>
+#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/accountants/renyi.h>
+#include <surety/accounting/accountants/zcdp.h>
+
+namespace surety::accounting {
+namespace {
+
+/// What is a reason to have no opinion; anything else ends the question.
+bool is_refusal(const Error& error) {
+  return error.code() == ErrorCode::unsupported || error.code() == ErrorCode::memory || error.code() == ErrorCode::invalid_argument;
+}
+
+template <class A>
+Enclosure ask(const A& accountant, const Event& event, const Question& question) {
+  if (const auto* at = std::get_if<Epsilon>(&question)) return delta(accountant, event, *at);
+  return epsilon(accountant, event, std::get<Delta>(question));
+}
+
+template <class A>
+Opinion asked(const A& accountant, const Event& event, const Question& question) {
+  try {
+    return {A::name, ask(accountant, event, question), {}};
+  } catch (const Error& error) {
+    if (!is_refusal(error)) throw;
+    return {A::name, std::nullopt, error.what()};
+  }
+}
+
+/// At the narrowest of a few widths that memory allows: a wider enclosure is mostly far better than the next accountant's answer. Below
+/// the width that is aimed at by default, that one and the widths above it follow, so that who asks for more never gets less.
+Opinion asked_at_some_width(const Event& event, const Question& question, double width, const GridRequest& request) {
+  const double start = Effort{}.width;
+  const double widest = std::max(width, start) * request.widest;
+  std::string refusal;
+  for (bool below = width < start;;) {
+    try {
+      const auto found = ask(PrivacyLoss{.width = width, .upper_only = request.upper_only}, event, question);
+      // More asked may also be met by rounding.
+      if (!below || request.upper_only || !(found.width() > start)) return {PrivacyLoss::name, found, {}};
+      const auto usual = asked_at_some_width(event, question, start, request).value;
+      if (!usual) return {PrivacyLoss::name, found, {}};
+      return {PrivacyLoss::name, Enclosure{std::max(found.lower, usual->lower), std::min(found.upper, usual->upper)}, {}};
+    } catch (const Error& error) {
+      if (!is_refusal(error)) throw;
+      refusal = error.what();
+      if (error.code() != ErrorCode::memory || !(width * 8 <= widest)) return {PrivacyLoss::name, std::nullopt, refusal};
+    }
+    width = below ? std::min(width * 64, start) : width * 8;
+    below = width < start;
+  }
+}
+
+}  // namespace
+
+GridRequest beside(const Opinion& participation) {
+  const auto& draws = participation.value;
+  return {.widest = draws && draws->upper - draws->lower <= 1e-2 * draws->upper ? 1 : GridRequest::most_widening};
+}
+
+bool says_no_more(const Event& event, const Opinion& contour) {
+  constexpr std::size_t many = 64;
+  const auto& value = contour.value;
+  return value && value->upper - value->lower <= 1e-2 * value->upper && Releases::of(event).entries().size() > many;
+}
+
+Opinion left_out() { return {PrivacyLoss::name, std::nullopt, "left out: so many different releases, and contour has answered"}; }
+
+bool is_exact(const Enclosure& value) { return value.upper - value.lower <= 1e-6 * value.upper; }
+
+Opinion opinion_of(Asked accountant, const Event& event, const Question& question, const Effort& effort, const GridRequest& request) {
+  if (!(effort.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", effort.width)};
+  switch (accountant) {
+    case Asked::closed_form: return asked(ClosedForm{}, event, question);
+    case Asked::contour: return asked(Contour{}, event, question);
+    case Asked::privacy_loss: return asked_at_some_width(event, question, effort.width, request);
+    case Asked::participation: return asked(Participation{}, event, question);
+    case Asked::renyi: return asked(Renyi{}, event, question);
+    case Asked::zcdp: return asked(Zcdp{}, event, question);
+    // Where epsilons differ, so many grid points keep optimal composition within a tenth of a second.
+    case Asked::optimal: return asked(Composition::Optimal{.points = 1 << 12}, event, question);
+    case Asked::advanced: return asked(Composition::Advanced{}, event, question);
+    case Asked::basic: return asked(Composition::Basic{}, event, question);
+  }
+  throw Error{ErrorCode::internal, "an accountant that nobody knows"};
+}
+
+Best best_of(const Event& event, std::vector<Opinion> opinions) {
+  const Opinion* lowest = nullptr;   // of the upper ends
+  const Opinion* highest = nullptr;  // of the lower ends
+  for (const auto& opinion : opinions) {
+    if (!opinion.value) continue;
+    if (lowest == nullptr || opinion.value->upper < lowest->value->upper) lowest = &opinion;
+    if (highest == nullptr || opinion.value->lower > highest->value->lower) highest = &opinion;
+  }
+  if (lowest == nullptr) {
+    std::string reasons;
+    for (const auto& opinion : opinions)
+      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", opinion.accountant, opinion.refusal);
+    throw Error{ErrorCode::unsupported, fmt::format("no accountant has a theorem for {} ({})", describe(event), reasons)};
+  }
+  if (highest->value->lower > lowest->value->upper) {
+    throw Error{ErrorCode::internal, fmt::format("two proofs disagree about {}: {} says at least {}, {} at most {}", describe(event),
+                                                 highest->accountant, highest->value->lower, lowest->accountant, lowest->value->upper)};
+  }
+  const Enclosure value{highest->value->lower, lowest->value->upper};
+  const auto accountant = lowest->accountant;
+  return {value, accountant, std::move(opinions)};
+}
+
+}  // namespace surety::accounting

@@ -1,0 +1,53 @@
+// The accountants that are asked for the best answer, one at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <variant>
+
+#include <surety/accounting/accountants/best.h>
+
+namespace surety::accounting {
+
+/// Delta at an epsilon, or epsilon at a delta.
+using Question = std::variant<Epsilon, Delta>;
+
+/// In the order in which they are told of.
+enum class Asked { closed_form, contour, privacy_loss, participation, renyi, zcdp, optimal, advanced, basic };
+inline constexpr std::size_t accountants_asked = 9;
+
+/// How privacy-loss is asked: up to how many times as wide where memory is short, and whether for the upper end alone, which is known
+/// with far fewer points where the curve is flat.
+struct GridRequest {
+  static constexpr double most_widening = 512;
+  double widest = most_widening;
+  bool upper_only = false;
+};
+
+/// What one accountant says: an enclosure, or the reason why it has none, which is a missing theorem, too little memory, or a number on the
+/// way that it cannot hold. \throws Error of any other kind; Error{invalid_argument} unless effort.width is positive.
+[[nodiscard]] Opinion opinion_of(Asked accountant, const Event& event, const Question& question, const Effort& effort,
+                                 const GridRequest& request = {});
+
+/// All of them. \throws as best_epsilon and best_delta.
+[[nodiscard]] Best best_of(const Event& event, std::vector<Opinion> opinions);
+
+/// In the order in which they are asked while others may still add something. Participation comes before privacy-loss, which takes longest:
+/// its bounds on either side often settle what is asked.
+inline constexpr std::array<Asked, accountants_asked> asking_order{Asked::closed_form,  Asked::contour, Asked::participation,
+                                                                   Asked::privacy_loss, Asked::renyi,   Asked::zcdp,
+                                                                   Asked::optimal,      Asked::advanced, Asked::basic};
+
+/// How privacy-loss is asked beside what `participation` says: where the draws alone say it, a wide grid says nothing more, and takes
+/// seconds.
+[[nodiscard]] GridRequest beside(const Opinion& participation);
+
+/// Whether privacy-loss need not be asked beside what `contour` says: it transforms each of many different laws by itself, which takes
+/// seconds, for what the contour has said more narrowly. `left_out()` is its opinion then.
+[[nodiscard]] bool says_no_more(const Event& event, const Opinion& contour);
+[[nodiscard]] Opinion left_out();
+
+/// The enclosure is so narrow that nobody could move its upper end by anything that counts.
+[[nodiscard]] bool is_exact(const Enclosure& value);
+
+}  // namespace surety::accounting

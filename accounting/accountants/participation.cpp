@@ -1,0 +1,275 @@
+#include <surety/accounting/accountants/participation.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/events/releases.h>
+
+namespace surety::accounting {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double smallest = std::numeric_limits<double>::denorm_min();
+constexpr mpfr_prec_t precision = 192;
+
+[[noreturn]] void refuse(const Event& event, std::string_view why) {
+  throw Error{ErrorCode::unsupported, fmt::format("participation: {} {}", describe(event), why)};
+}
+
+Interval number(double value) { return {value, precision}; }
+Interval number(std::uint64_t value) { return number(static_cast<double>(value)); }  // counts are at most 2^53
+Interval one() { return number(1.0); }
+
+/// P(K = k) for k = 0, 1, ..., and `beyond`: P(K > k), bounded from above.
+struct Draws {
+  struct Term {
+    Enclosure probability;
+    double beyond;
+  };
+  std::vector<Term> terms;
+};
+
+/// The terms up to where what is left is no double. p_(k+1) = p_k (N - k) / (k + 1) q / (1 - q), and that ratio falls with k.
+Draws binomial(std::uint64_t count, const Interval& rate) {
+  Draws draws;
+  const Interval odds = rate / (one() - rate);
+  const auto ratio = [&](std::uint64_t k) { return number(count - k) / number(k + 1) * odds; };
+  Interval probability = exp(number(count) * log1p(-rate));
+  for (std::uint64_t k = 0;; ++k) {
+    if (k == count) {
+      draws.terms.push_back({probability.enclosure(), 0});
+      return draws;
+    }
+    Interval next = probability * ratio(k);
+    const Interval falls = k + 1 < count ? ratio(k + 1) : number(0.0);
+    const double beyond = falls.enclosure().upper < 1 ? (next / (one() - falls)).enclosure().upper : 1;
+    draws.terms.push_back({probability.enclosure(), std::min(beyond, 1.0)});
+    if (beyond <= smallest) return draws;
+    probability = std::move(next);
+  }
+}
+
+/// The event: Gaussian releases of mu_0^2, and `count` batches that draw the record with probability `rate`, of mu^2 each.
+struct Batched {
+  Interval outside;
+  Interval inside;
+  std::uint64_t count;
+  Interval rate;
+};
+
+/// What a batch is, where there is a theorem for it here: nothing for any other leaf.
+struct Batch {
+  const Event& event;
+  Interval rate;
+};
+std::optional<Batch> batch_of(const Event& leaf) {
+  if (const auto* sampled = std::get_if<Event::SampledWithoutReplacement>(&leaf.node())) {
+    if (splits_its_batch(sampled->event)) refuse(leaf, "shares one batch of fixed size among parallel parts");
+    return Batch{sampled->event, number(sampled->batches.size().value()) / number(sampled->batches.records().value())};
+  }
+  if (const auto* sampled = std::get_if<Event::PoissonSampled>(&leaf.node())) {
+    const auto pair = poisson_pair(sampled->event);
+    if (pair == PoissonPair::opposite) refuse(leaf, "has another worst pair under replace-one; privacy-loss knows it");
+    if (pair != PoissonPair::with_or_without) refuse(leaf, "is not made of Gaussian releases");
+    return Batch{sampled->event, number(sampled->rate.value())};
+  }
+  return std::nullopt;
+}
+
+Interval mu_squared(const Event& event, const Event& whole) {
+  try {
+    return gaussian_mu_squared(event, precision);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    refuse(whole, "is not made of Gaussian releases");
+  }
+}
+
+Batched batched(const Event& event) {
+  Batched found{number(0.0), number(0.0), 0, number(0.0)};
+  for (const auto& [leaf, count] : Releases::of(event).entries()) {
+    const auto batch = batch_of(leaf);
+    const Interval squared = mu_squared(batch ? batch->event : leaf, leaf);
+    // A batch of everything is no batch.
+    if (!batch || batch->rate.enclosure().lower == 1) {
+      found.outside = found.outside + number(count.value()) * squared;
+      continue;
+    }
+    if (found.count > 0) refuse(event, "has batches of more than one kind");
+    const double multiplier = (one() / sqrt(squared)).enclosure().lower;
+    if (!(multiplier <= Participation::largest_multiplier)) {
+      refuse(leaf, fmt::format("has noise multiplier {}, must be at most {}: more noise hides who takes part, and privacy-loss can say "
+                               "how well",
+                               multiplier, Participation::largest_multiplier));
+    }
+    found = {found.outside, squared, count.value(), batch->rate};
+  }
+  if (found.count == 0) refuse(event, "has no secret batches");
+  const double mean = (number(found.count) * found.rate).enclosure().lower;
+  if (!(mean <= Participation::largest_mean)) {
+    refuse(event, fmt::format("draws a record {} times on average, must be at most {}", mean, Participation::largest_mean));
+  }
+  return found;
+}
+
+/// delta_G(mu; epsilon) where both are known to lie in an interval; epsilon may be infinite. Falls with epsilon, rises with mu.
+Enclosure certified(const Enclosure& mu, const Enclosure& epsilon) {
+  // x = mu/2 - epsilon/mu. Beyond 9, 1 - delta_G <= Phi(-x) + phi(x) / (mu/2 + epsilon/mu) <= 2 phi(x) / x < 2^-59; below -39,
+  // delta_G <= Phi(x) < 10^-323. The margins cover the rounding of x.
+  const auto end = [&](double m, double e, bool upper) {
+    if (m == 0 || e == infinity) return 0.0;
+    const double x = m / 2 - e / m;
+    const double margin = 1e-14 * (m + e / m);
+    if (x - margin > 9) return upper ? 1 : 1 - 0x1p-53;
+    if (x + margin < -39) return upper ? smallest : 0;
+    const auto exact = gaussian_delta(Mu{m}, Epsilon{e});
+    return upper ? exact.upper : exact.lower;
+  };
+  return {end(mu.lower, epsilon.upper, false), end(mu.upper, epsilon.lower, true)};
+}
+
+/// The same to some ten digits, a thousand times faster: it says where to ask.
+Enclosure estimated(const Enclosure& mu, const Enclosure& epsilon) {
+  const double m = mu.lower;
+  const double e = epsilon.lower;
+  if (m == 0 || e == infinity) return {0, 0};
+  const double near = e / m - m / 2;
+  const double far = e / m + m / 2;
+  const auto tail = [](double t) { return 0.5 * std::erfc(t * 0.70710678118654752440); };
+  // e^epsilon (1 - Phi(far)) = phi(near) times Mills' ratio at far.
+  const double square = 1 / (far * far);
+  const double mills =
+      far < 30 ? tail(far) * std::exp(far * far / 2) : 0.39894228040143267794 * (1 - square * (1 - square * (3 - 15 * square))) / far;
+  const double value = std::clamp(tail(near) - std::exp(-near * near / 2) * mills, 0.0, 1.0);
+  return {value, value};
+}
+
+using GaussianCurve = Enclosure (*)(const Enclosure& mu, const Enclosure& epsilon);
+
+double up(double value) { return std::nextafter(value, infinity); }
+double down(double value) { return std::max(0.0, std::nextafter(value, 0.0)); }
+
+class Curve {
+ public:
+  explicit Curve(const Event& event) : event_{batched(event)}, draws_{binomial(event_.count, event_.rate)} {
+    for (std::size_t k = 0; k < draws_.terms.size(); ++k) {
+      mu_.push_back(sqrt(event_.outside + number(static_cast<double>(k)) * event_.inside).enclosure());
+    }
+    const Interval mu = sqrt(event_.inside);
+    log_rate_ = (-log(event_.rate)).enclosure();
+    log_rest_ = (-log1p(-event_.rate)).enclosure();
+    // docs/guarantees-participation.md#hidden: a batch without the record that seems to hold it.
+    const Interval seems = normal_cdf(-mu / number(2.0));
+    seeming_ = event_.rate.enclosure().upper <= 0.5 ? (number(event_.count) * seems).enclosure().upper : 1;
+    for (const double margin : {30.0, 4.0, 0.0}) {
+      const Interval least = log((one() - event_.rate) / event_.rate) + number(margin);
+      hidings_.push_back({log1p(exp(-number(margin))).enclosure().upper, normal_cdf(least / mu - mu / number(2.0)).enclosure().upper});
+    }
+  }
+
+  /// A lower bound of delta(epsilon).
+  [[nodiscard]] double lower(double epsilon, GaussianCurve gaussian_curve = certified) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < draws_.terms.size(); ++k) {
+      const auto drawn = static_cast<double>(k);
+      const double shift = up(up(drawn * log_rate_.upper) + up((static_cast<double>(event_.count) - drawn) * log_rest_.upper));
+      const double at = up(epsilon + shift);
+      const double term = gaussian_curve(mu_[k], {at, at}).lower;
+      sum = down(sum + down(draws_.terms[k].probability.lower * term));
+      if (is_last(k, sum)) break;
+    }
+    return std::min(sum, 1.0);
+  }
+
+  /// An upper bound of delta(epsilon): the smaller of what is shown when K is told and when it is not.
+  [[nodiscard]] double upper(double epsilon, GaussianCurve gaussian_curve = certified) const {
+    double told = 0;
+    double hidden = seeming_;
+    for (std::size_t k = 0; k < draws_.terms.size(); ++k) {
+      const auto drawn = static_cast<double>(k);
+      const double probability = draws_.terms[k].probability.upper;
+      const double if_told = gaussian_curve(mu_[k], {epsilon, epsilon}).upper;
+      double if_hidden = if_told;
+      for (const auto& hiding : hidings_) {
+        if (k == 0 || seeming_ >= 1 || hiding.excess >= log_rate_.lower) continue;
+        const double at = down(epsilon + down(drawn * down(log_rate_.lower - hiding.excess)));
+        if_hidden = std::min(if_hidden, up(gaussian_curve(mu_[k], {at, at}).upper + up(drawn * hiding.missed)));
+      }
+      told = up(told + up(probability * if_told));
+      hidden = up(hidden + up(probability * if_hidden));
+      if (is_last(k, told)) {
+        told = up(told + draws_.terms[k].beyond);
+        hidden = up(hidden + draws_.terms[k].beyond);
+        break;
+      }
+    }
+    return std::min({told, hidden, 1.0});
+  }
+
+ private:
+  /// What is left beyond k no longer counts.
+  [[nodiscard]] bool is_last(std::size_t k, double sum) const {
+    return k + 1 == draws_.terms.size() || draws_.terms[k].beyond <= 1e-12 * sum;
+  }
+
+  struct Hiding {
+    double excess;  ///< of the loss of a batch with the record over b - log(1/q)
+    double missed;  ///< how likely the loss of such a batch is too small for that
+  };
+
+  Batched event_;
+  Draws draws_;
+  std::vector<Enclosure> mu_;
+  Enclosure log_rate_{0, 0};
+  Enclosure log_rest_{0, 0};
+  double seeming_ = 1;
+  std::vector<Hiding> hidings_;
+};
+
+/// Where a falling function crosses `target`, roughly.
+template <class Function>
+double crossing(const Function& function, double target) {
+  double beyond = 1;
+  while (function(beyond) > target && beyond < 1e300) beyond *= 2;
+  double before = 0;
+  while (beyond - before > 1e-9 * beyond && beyond > std::numeric_limits<double>::min()) {
+    const double middle = before + (beyond - before) / 2;
+    (function(middle) > target ? before : beyond) = middle;
+  }
+  return beyond;
+}
+
+}  // namespace
+
+Enclosure delta(const Participation&, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
+  const Curve curve{event};
+  return {curve.lower(epsilon.value()), curve.upper(epsilon.value())};
+}
+
+Enclosure epsilon(const Participation&, const Event& event, Delta delta) {
+  const StandardFloatingPoint environment;
+  const Curve curve{event};
+  if (delta.value() == 0) return {infinity, infinity};
+  // The root of an estimate, moved outward until the bound itself says that it is beyond.
+  double upper = crossing([&](double x) { return curve.upper(x, estimated); }, delta.value());
+  for (double step = 1e-8; curve.upper(upper) > delta.value(); step *= 4) {
+    upper *= 1 + step;
+    if (upper > 1e300) return at_most(infinity);
+  }
+  double lower = crossing([&](double x) { return curve.lower(x, estimated); }, delta.value());
+  for (double step = 1e-8; lower > 0 && !(curve.lower(lower) > delta.value()); step *= 4) lower = step < 1 ? lower * (1 - step) : 0;
+  return {lower, curve.upper(0) > delta.value() ? upper : 0};
+}
+
+}  // namespace surety::accounting

@@ -1,0 +1,788 @@
+#include <surety/accounting/accountants/privacy_loss/dominating_pair.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/accountants/privacy_loss/maximum_profile.h>
+
+namespace surety::accounting {
+namespace {
+
+/// Where a loss has no grid index, also because the losses of other parts have put the anchor beyond double.
+[[noreturn]] void refuse_range() { throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"}; }
+
+[[noreturn]] void refuse_lattice() {
+  throw Error{ErrorCode::unsupported, "privacy-loss: discrete noise of this size is on more than 2^52 integers"};
+}
+
+constexpr double unit = 0x1p-53;  // the relative error of one operation
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double inverse_sqrt_two_pi = 0.39894228040143267794;
+
+/// Masses of an interval of base outcomes: Q-mass = mass e^log_scale, P-mass / Q-mass = ratio e^loss.
+struct Piece {
+  double log_scale;
+  double mass;
+  double mass_error;  // relative
+  double loss;        // absolute error counted in ratio_error
+  double ratio;
+  double ratio_error;  // relative, of ratio e^loss
+};
+
+/// (1 - Phi(t)) e^(t^2 / 2) for t >= 0, within a relative 16 u (1 + t^2) below 8 and 16 u beyond.
+double scaled_tail(double t) {
+  if (t < 8) return 0.5 * std::erfc(t * 0.70710678118654752440) * std::exp(0.5 * t * t);
+  // Laplace's continued fraction; 24 terms leave less than 1e-40 at t = 8, and its terms are all positive.
+  double fraction = t;
+  for (int k = 24; k >= 1; --k) fraction = t + k / fraction;
+  return inverse_sqrt_two_pi / fraction;
+}
+
+/// Integral of e^((m^2 - t^2) / 2) over an interval of length d around m, over d: Taylor in d with Hermite polynomials.
+/// \pre d (1 + |m|) <= 0.04; the first omitted term is below 3e-16 of the sum.
+double interval_shape(double m, double d) {
+  const double s = m * m;
+  const double g = 0.25 * d * d;
+  const double second = s - 1;
+  const double fourth = s * (s - 6) + 3;
+  const double sixth = s * (s * (s - 15) + 45) - 15;
+  return 1 + g * (second / 6 + g * (fourth / 120 + g * sixth / 5040));
+}
+
+constexpr double narrow = 0.04;
+
+/// One standard normal mass of (t0, t1) as mass e^log_scale with a relative error.
+struct TailMass {
+  double log_scale;
+  double mass;
+  double error;
+};
+TailMass wide_mass(double t0, double t1) {
+  if (t0 < 0 && t1 > 0) {
+    const double mass = 0.5 * (std::erf(t1 * 0.70710678118654752440) - std::erf(t0 * 0.70710678118654752440));
+    return {0, mass, 24 * unit};
+  }
+  const double near = t0 >= 0 ? t0 : -t1;
+  const double far = t0 >= 0 ? t1 : -t0;
+  const double first = scaled_tail(near);
+  const double second = scaled_tail(far) * std::exp(-0.5 * (far - near) * (far + near));
+  const double mass = first - second;
+  const double argument = 1 + near * near;
+  const double error = mass > 0 ? 24 * unit * argument * (first + second * (1 + far * far)) / mass : infinity;
+  return {-0.5 * near * near, mass, error};
+}
+
+// ---- bases: a coordinate x that rises with the loss, and the masses between two exact coordinates ----
+
+struct GaussianShape {
+  double multiplier;
+  double inverse;  // fl(1 / multiplier)
+
+  explicit GaussianShape(const GaussianBase& base) : multiplier{base.multiplier}, inverse{1 / base.multiplier} {}
+
+  [[nodiscard]] double coordinate(double loss, bool) const { return multiplier * loss + 0.5 * inverse; }
+  [[nodiscard]] double loss(double t) const { return (t - 0.5 * inverse) * inverse; }
+  /// The least loss of outcomes above a coordinate.
+  [[nodiscard]] double loss_above(double t) const { return loss(t); }
+  /// Bound on |loss(coordinate(l)) - l| and on the rounding of loss(t), for losses and coordinates up to these.
+  [[nodiscard]] double error(double largest_loss, double largest_t) const {
+    return 6 * unit * (largest_loss + inverse * inverse + largest_t * inverse);
+  }
+
+  [[nodiscard]] Piece piece(double t0, double t1) const {
+    const double d = t1 - t0;
+    const double m = 0.5 * (t0 + t1);
+    const double u = loss(m);
+    const double far = 1 + std::max(std::abs(m), std::abs(m - inverse));
+    const double error = unit * (40 + 6 * (std::abs(u) + std::abs(m) * inverse + inverse * inverse));
+    const double size = d * far;
+    if (size <= narrow) {
+      const double shape = interval_shape(m, d);
+      return {-0.5 * m * m, d * inverse_sqrt_two_pi * shape, unit * (24 + 3 * m * m), u, interval_shape(m - inverse, d) / shape, error};
+    }
+    if (size <= 24 * narrow) {
+      const int parts = checked_cast<int>(std::ceil(size / narrow * 1.3));
+      const double width = d / parts;
+      double q_mass = 0;
+      double p_mass = 0;
+      for (int k = 0; k < parts; ++k) {
+        const double shift = (k + 0.5 - 0.5 * parts) * width;
+        const double mid = m + shift;
+        const double weight = std::exp(-0.5 * shift * (m + mid));
+        q_mass += weight * interval_shape(mid, width);
+        p_mass += weight * std::exp(shift * inverse) * interval_shape(mid - inverse, width);
+      }
+      const double inner = 60 * unit * (1 + m * m + inverse * inverse);
+      return {-0.5 * m * m, width * inverse_sqrt_two_pi * q_mass, inner, u, p_mass / q_mass, error + 2 * inner};
+    }
+    const TailMass q = wide_mass(t0, t1);
+    const TailMass p = wide_mass(t0 - inverse, t1 - inverse);
+    // The shifted ends are rounded: a relative |t| |error of t| of a tail each.
+    const double far_end = std::max(std::abs(t0), std::abs(t1)) + inverse;
+    const double shift_error = 8 * unit * far_end * (1 + far_end) * (1 + p.error / (24 * unit));
+    const double centre = p.log_scale - q.log_scale;
+    const double ratio_error = 2 * (q.error + p.error + shift_error) + unit * (16 + 4 * (std::abs(p.log_scale) + std::abs(q.log_scale)));
+    return {q.log_scale, q.mass, q.error + unit * (4 + 2 * std::abs(q.log_scale)), centre, p.mass / q.mass, ratio_error};
+  }
+};
+
+/// Losses between -largest and largest, where Q has density factor / 4 e^(-(l + largest) / 2) at loss l and P that times e^l: Laplace
+/// noise between its two atoms, and bounded range, which has none.
+struct ExponentialShape {
+  double largest;
+  double factor;
+
+  explicit ExponentialShape(const LaplaceBase& base) : largest{1 / base.scale}, factor{1} {}
+  explicit ExponentialShape(const BoundedRangeBase& base) : largest{base.epsilon}, factor{-2 / std::expm1(-base.epsilon)} {}
+  [[nodiscard]] double coordinate(double loss, bool) const { return std::clamp(loss, -largest, largest); }
+  [[nodiscard]] double loss(double x) const { return x; }
+  [[nodiscard]] double loss_above(double x) const { return x; }
+  [[nodiscard]] static double zero() { return 0; }
+  [[nodiscard]] double error(double, double) const { return 4 * unit * largest; }
+  [[nodiscard]] Piece piece(double l0, double l1) const {
+    const double half = 0.25 * (l1 - l0);
+    const double mid = 0.5 * (l0 + l1);
+    return {-0.5 * (mid + largest), factor * std::sinh(half), unit * (20 + 4 * largest), mid, 1, unit * (4 + 4 * largest)};
+  }
+};
+
+// ---- bases on the integers: the coordinate is k, and the outcomes between x0 and x1 are x0 < k <= x1 ----
+
+constexpr double largest_index = 0x1p52;
+
+/// Where a grid point of loss falls exactly on the loss of an integer, rounding must not put that integer into the cell below it.
+double lattice_coordinate(double position, double slack, bool reversed) {
+  if (!std::isfinite(position)) return position;
+  return reversed ? std::floor(position + slack) : std::ceil(position - slack) - 1;
+}
+
+struct DiscreteGaussianShape {
+  double sigma;
+  double shift;
+  double slope;         // of the loss (k - shift / 2) slope
+  double half_inverse;  // 1 / (2 sigma^2)
+  double norm;          // sum of e^(-k^2 / (2 sigma^2)), within a relative 16 u
+
+  explicit DiscreteGaussianShape(const DiscreteGaussianBase& base)
+      : sigma{base.sigma},
+        shift{base.sensitivity},
+        slope{base.sensitivity / base.sigma / base.sigma},
+        half_inverse{0.5 / base.sigma / base.sigma},
+        norm{theta(base.sigma)} {
+    if (!(slope * shift < 1e300 && slope > 1e-300)) refuse_range();
+    if (!(sigma * 300 + shift < largest_index)) refuse_lattice();
+  }
+
+  /// Below 1 the sum itself, whose terms beyond 14 are below e^-98; else its Poisson dual, whose terms beyond 2 are below e^-177.
+  static double theta(double sigma) {
+    double sum = 1;
+    if (sigma < 1) {
+      for (int k = 14; k >= 1; --k) sum += 2 * std::exp(-0.5 * (k / sigma) * (k / sigma));
+      return sum;
+    }
+    constexpr double two_pi_squared = 19.739208802178717238;
+    for (int k = 2; k >= 1; --k) sum += 2 * std::exp(-two_pi_squared * (k * sigma) * (k * sigma));
+    return sum * sigma / inverse_sqrt_two_pi;
+  }
+
+  [[nodiscard]] double slack(double position) const { return 32 * unit * (std::abs(position) + shift + 1 + 1 / slope); }
+  [[nodiscard]] double coordinate(double loss, bool reversed) const {
+    const double position = loss / slope + 0.5 * shift;
+    return lattice_coordinate(position, slack(position), reversed);
+  }
+  [[nodiscard]] double loss(double k) const { return (k - 0.5 * shift) * slope; }
+  [[nodiscard]] double loss_above(double k) const { return loss(k + 1); }
+  [[nodiscard]] double zero() const { return std::floor(0.5 * shift); }
+  [[nodiscard]] double error(double largest_loss, double) const { return 64 * unit * (1 + largest_loss + 2 * shift * slope); }
+
+  struct Sum {
+    double value;
+    double error;  // relative
+  };
+  static constexpr double most_terms = 1e5;
+  /// Sum of e^((r^2 - j^2) / (2 sigma^2)) over j = first, first + 1, ..., last, where |r| is the least |j|. A term e^-x errs by
+  /// x e^-x (3 u) + 2 u e^-x, at most 4 u, and one term is 1.
+  [[nodiscard]] Sum sum(double first, double last, double r) const {
+    const double count = last - first + 1;
+    const auto block_for = [&] {
+      const double far = 1 + std::max(std::abs(first), std::abs(last)) / sigma;
+      return count <= 8 ? 1 : std::max(1.0, std::floor(narrow * sigma / far));
+    };
+    double block = block_for();
+    if (count > most_terms * block) {
+      // Terms beyond `reach`, where j^2 >= r^2 + 2 digits sigma^2, add less than e^-100 together.
+      const double digits = 100 + std::log(count);
+      const double reach = std::abs(r) + 1 + std::min(sigma * std::sqrt(2 * digits), sigma * (sigma / std::abs(r)) * digits);
+      first = std::max(first, std::ceil(-reach));
+      last = std::min(last, std::floor(reach));
+      block = block_for();
+    }
+    double total = 0;
+    double blocks = 0;
+    for (double j = first; j <= last; j += block, ++blocks) {
+      const double n = std::min(block, last - j + 1);
+      const double mid = j + 0.5 * (n - 1);
+      total += std::exp(-(mid - r) * (mid + r) * half_inverse) * (n > 1 ? n * shape(mid / sigma, n) : 1);
+    }
+    return {total, unit * (60 + 6 * blocks)};
+  }
+  /// Mean of e^((m^2 - t^2) / 2) over n points t around m at distances 1 / sigma: as interval_shape, with the moments of the points.
+  [[nodiscard]] double shape(double m, double n) const {
+    const double s = m * m;
+    const double squared = n * n;
+    const double g = 0.25 / sigma / sigma;
+    const double second = (s - 1) * (squared - 1) / 6;
+    const double fourth = (s * (s - 6) + 3) * (squared - 1) * (3 * squared - 7) / 360;
+    const double sixth = (s * (s * (s - 15) + 45) - 15) * (squared - 1) * (3 * squared * squared - 18 * squared + 31) / 15120;
+    return 1 + g * (second + g * (fourth + g * sixth));
+  }
+
+  [[nodiscard]] Piece piece(double k0, double k1) const {
+    const double first = k0 + 1;
+    // The likeliest integers under either law; their differences and sums are exact.
+    const double rq = std::clamp(0.0, first, k1);
+    const double rp = std::clamp(shift, first, k1);
+    const auto q = sum(first, k1, rq);
+    const auto p = sum(first - shift, k1 - shift, rp - shift);
+    const double log_scale = -rq * rq * half_inverse;
+    const double loss = (rq - rp + shift) * (rq + rp - shift) * half_inverse;
+    return {log_scale, q.value / norm,    q.error + unit * (20 - 6 * log_scale),
+            loss,      p.value / q.value, q.error + p.error + unit * (8 + 6 * std::abs(loss))};
+  }
+};
+
+/// The integers strictly between 0 and the shift; those beyond are two atoms.
+struct DiscreteLaplaceShape {
+  double scale;
+  double shift;
+
+  explicit DiscreteLaplaceShape(const DiscreteLaplaceBase& base) : scale{base.scale}, shift{base.sensitivity} {
+    if (!(shift < largest_index)) refuse_lattice();
+  }
+  [[nodiscard]] double coordinate(double loss, bool reversed) const {
+    const double position = 0.5 * (loss * scale + shift);
+    return lattice_coordinate(position, 32 * unit * (std::abs(position) + shift + scale), reversed);
+  }
+  [[nodiscard]] double loss(double k) const { return (2 * k - shift) / scale; }
+  [[nodiscard]] double loss_above(double k) const { return loss(k + 1); }
+  [[nodiscard]] double zero() const { return std::floor(0.5 * shift); }
+  [[nodiscard]] double error(double, double) const { return 160 * unit * (1 + shift / scale); }
+  /// A geometric sum around its middle: Q(k) = tanh(1 / (2 scale)) e^(-k / scale), P(k) that times e^loss(k).
+  [[nodiscard]] Piece piece(double k0, double k1) const {
+    const double half = 0.5 * (k1 - k0) / scale;
+    const double log_scale = -0.5 * (k0 + 1 + k1) / scale;
+    const double loss = (k0 + 1 + k1 - shift) / scale;
+    return {log_scale, std::sinh(half) / std::cosh(0.5 / scale), unit * (20 + 4 * half + 4 / scale - 4 * log_scale), loss,
+            1,         unit * (4 + 4 * std::abs(loss))};
+  }
+};
+
+// ---- mixing ----
+
+/// 1 - rate is exact from 1/2 on; below, and for a rate of 1, its error is a relative u.
+struct Mix {
+  double rate;
+  double rest;
+  explicit Mix(double sampling) : rate{sampling}, rest{1 - sampling} {}
+
+  /// The base loss u at which log(1 - rate + rate e^u) = l; -infinity below the range.
+  [[nodiscard]] double inverse(double l) const {
+    if (rest == 0) return l;
+    // rate e^u = e^l - rest, in the form with the smaller cancellation.
+    const double scaled = l < -0.7 ? std::exp(l) - rest : std::expm1(l) + rate;
+    if (!(scaled > 0)) return -infinity;
+    return l < 700 ? std::log(scaled / rate) : l - std::log(rate);
+  }
+  [[nodiscard]] double loss(double u) const {
+    if (rest == 0) return u;
+    return u < 0 ? std::log1p(rate * std::expm1(u)) : u + std::log(rate + rest * std::exp(-u));
+  }
+};
+
+/// Digits that a cell cannot do without.
+void require_digits(const Piece& piece) {
+  if (piece.mass > 0 && piece.mass_error < 0.5 && piece.ratio > 0 && piece.ratio_error < 0.5) return;
+  throw Error{ErrorCode::unsupported, "a release has too little noise for the privacy-loss accountant: its losses have no accurate digits"};
+}
+
+/// The cells of losses from `least` to `most`, a monotone function of coordinates from `start` to `end`: `add_cell` appends each to
+/// `out`, given its index, its grid point and its two coordinates; `coordinate` is the inverse of the loss.
+template <class Coordinate, class AddCell>
+void sweep(std::vector<LossCell>& out, double anchor, double step, double least, double most, double start, double end,
+           const Coordinate& coordinate, const AddCell& add_cell) {
+  const auto point = [&](std::int64_t i) { return anchor + static_cast<double>(i) * step; };
+  if (!(std::abs(least - anchor) / step < largest_index && std::abs(most - anchor) / step < largest_index)) refuse_range();
+  const auto first = checked_cast<std::int64_t>(std::floor((least - anchor) / step)) - 1;
+  const auto last = checked_cast<std::int64_t>(std::ceil((most - anchor) / step)) + 1;
+  out.reserve(out.size() + static_cast<std::size_t>(last - first));
+  // From the least loss up; the outermost cells take all that is left.
+  double from = start;
+  for (std::int64_t i = first; i < last; ++i) {
+    const double to = i + 1 == last ? end : std::clamp(coordinate(point(i + 1)), std::min(start, end), std::max(start, end));
+    if (end > start ? !(to > from) : !(to < from)) continue;
+    add_cell(i, point(i), from, to);
+    from = to;
+  }
+}
+
+/// Appends the cells of one monotone continuous part. `reversed`: the loss of the pair is minus the mixed loss.
+template <class Shape>
+void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& mix, bool reversed, double anchor, double step, double x_low,
+                    double x_high) {
+  if (!(x_low < x_high)) return;
+  const double low = mix.loss(shape.loss_above(x_low));
+  const double high = mix.loss(shape.loss(x_high));
+  const auto coordinate = [&](double l) { return shape.coordinate(mix.inverse(reversed ? -l : l), reversed); };
+  const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
+    const Piece piece = reversed ? shape.piece(to, from) : shape.piece(from, to);
+    require_digits(piece);
+    const double rounding = unit * (16 + 4 * std::abs(l));
+    if (reversed) {
+      const double w = mix.rest * std::exp(l) + mix.rate * piece.ratio * std::exp(piece.loss + l);
+      out.push_back({i, piece.log_scale, piece.mass, piece.mass_error + unit * (4 + std::abs(piece.log_scale)), 1 - w,
+                     (piece.ratio_error + rounding + unit * 4 * std::abs(piece.loss)) * w});
+    } else {
+      const double w = mix.rest * std::exp(-l) + mix.rate * piece.ratio * std::exp(piece.loss - l);
+      const double error = piece.ratio_error + rounding + unit * 4 * std::abs(piece.loss);
+      out.push_back({i, piece.log_scale + l, piece.mass * w,
+                     piece.mass_error + error + unit * (8 + std::abs(piece.log_scale) + std::abs(l)), 1 - 1 / w, 2 * error / w});
+    }
+  };
+  if (reversed) {
+    sweep(out, anchor, step, -high, -low, x_high, x_low, coordinate, add_cell);
+  } else {
+    sweep(out, anchor, step, low, high, x_low, x_high, coordinate, add_cell);
+  }
+}
+
+/// The pair of opposite shifts: its loss L(t) = log(rest + rate e^b(t)) - log(rest + rate e^b(-t)), b the loss of the base pair, is odd
+/// and rises.
+struct OppositeShape {
+  const GaussianShape& shape;
+  const Mix& mix;
+
+  [[nodiscard]] double loss(double t) const { return mix.loss(shape.loss(t)) - mix.loss(shape.loss(-t)); }
+
+  /// With y = e^(t / multiplier) and E = e^(-1 / (2 multiplier^2)), rest + rate E y = e^l (rest + rate E / y) is quadratic in y, and its
+  /// solution is log y = l / 2 + asinh(v), v = sinh(l / 2) rest / (rate E).
+  [[nodiscard]] double coordinate(double l) const {
+    const double half = 0.5 * std::abs(l);
+    const double exponent = 0.5 * shape.inverse * shape.inverse;
+    const double log_rate = std::log(mix.rate);
+    double rise = 0;
+    if (exponent + half - log_rate < 300) {
+      rise = std::asinh(std::exp(exponent) * (mix.rest / mix.rate) * std::sinh(half));
+    } else if (half > 0) {
+      // log v, without its overflow; asinh(v) is log(2 v) within 1 / v^2.
+      const double log_v = exponent + std::log(mix.rest) - log_rate + half + std::log(-0.5 * std::expm1(-2 * half));
+      rise = log_v < 300 ? std::asinh(std::exp(log_v)) : log_v + std::log(2.0);
+    }
+    return std::copysign((half + rise) * shape.multiplier, l);
+  }
+
+  /// Bound on |loss(coordinate(l)) - l| and on the rounding of loss(t), for losses and coordinates up to these.
+  [[nodiscard]] double error(double largest_loss, double largest_t) const {
+    return 64 * unit * (2 + largest_loss + largest_t * shape.inverse + shape.inverse * shape.inverse - std::log(mix.rate));
+  }
+
+  /// e^scale value, within a relative error: what one of the two mixtures has where Q has 1.
+  struct Share {
+    double scale;
+    double value;
+    double error;
+  };
+  [[nodiscard]] Share share(const Piece& piece) const {
+    const double scale = std::max(0.0, piece.loss);
+    const double value = mix.rest * std::exp(-scale) + mix.rate * piece.ratio * std::exp(piece.loss - scale);
+    return {scale, value, piece.ratio_error + unit * (16 + 4 * std::abs(piece.loss))};
+  }
+};
+
+void add_opposite(std::vector<LossCell>& out, const OppositeShape& pair, double step, double t_low, double t_high) {
+  const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
+    const Piece piece = pair.shape.piece(from, to);
+    const Piece mirrored = pair.shape.piece(-to, -from);
+    require_digits(piece);
+    require_digits(mirrored);
+    const auto p = pair.share(piece);
+    const auto q = pair.share(mirrored);
+    const double exponent = l + q.scale - p.scale;
+    const double y = q.value / p.value * std::exp(exponent);
+    const double error = p.error + q.error + unit * (16 + 4 * (std::abs(l) + q.scale + p.scale));
+    out.push_back({i, piece.log_scale + p.scale, piece.mass * p.value,
+                   piece.mass_error + p.error + unit * (8 + std::abs(piece.log_scale) + p.scale), 1 - y, error * y});
+  };
+  sweep(
+      out, 0, step, pair.loss(t_low), pair.loss(t_high), t_low, t_high, [&](double l) { return pair.coordinate(l); }, add_cell);
+}
+
+struct AtomOfBase {
+  double loss;
+  double loss_error;
+  double log_p;  // P-mass = mass e^log_p, and likewise Q
+  double log_q;
+  double mass;
+  double mass_error;
+};
+
+std::vector<AtomOfBase> atoms_of(const BaseLaw& base) {
+  // Both sides of a law with exponential tails: its atom of loss l and the mirrored one.
+  const auto ends = [](double l, double mass, double error) {
+    return std::vector<AtomOfBase>{{-l, 2 * unit * l, -l, 0, mass, error}, {l, 2 * unit * l, 0, -l, mass, error}};
+  };
+  if (const auto* laplace = std::get_if<LaplaceBase>(&base)) {
+    const double l = 1 / laplace->scale;
+    return ends(l, 0.5, unit * (4 + 2 * l));
+  }
+  if (const auto* laplace = std::get_if<DiscreteLaplaceBase>(&base)) {
+    const double l = laplace->sensitivity / laplace->scale;
+    return ends(l, 1 / (1 + std::exp(-1 / laplace->scale)), unit * (12 + 2 * l));
+  }
+  std::vector<AtomOfBase> found;
+  if (const auto* atoms = std::get_if<AtomsBase>(&base)) {
+    for (const auto& atom : atoms->atoms) {
+      found.push_back({atom.loss, atoms->loss_error, 0, -atom.loss, atom.mass,
+                       atoms->mass_error + 2 * atoms->loss_error + unit * (4 + 2 * std::abs(atom.loss))});
+    }
+  }
+  return found;
+}
+
+/// The same outcome in the mixed pair.
+struct MixedAtom {
+  double loss;
+  double loss_error;
+  double log_scale;
+  double mass;
+  double mass_error;
+};
+MixedAtom mixed(const AtomOfBase& atom, const Mix& mix, bool reversed) {
+  const double loss = mix.loss(atom.loss);
+  const double loss_error = atom.loss_error + unit * (8 + 4 * std::abs(loss) + 4 * std::abs(atom.loss));
+  const double exact_error = mix.rest == 0 ? atom.loss_error : loss_error;
+  if (reversed) return {-loss, exact_error, atom.log_q, atom.mass, atom.mass_error};
+  if (mix.rest == 0) return {loss, exact_error, atom.log_p, atom.mass, atom.mass_error};
+  const double top = std::max(atom.log_q, atom.log_p);
+  const double weight = mix.rest * std::exp(atom.log_q - top) + mix.rate * std::exp(atom.log_p - top);
+  return {loss, exact_error, top, weight * atom.mass, atom.mass_error + unit * (12 + 2 * std::abs(atom.loss))};
+}
+
+/// Appends one outcome of known loss under the pair.
+void add_atom(std::vector<LossCell>& out, const MixedAtom& atom, double anchor, double step) {
+  if (!(atom.mass > 0)) return;
+  const double position = std::floor((atom.loss - anchor) / step);
+  if (!(std::abs(position) < largest_index)) refuse_range();
+  auto index = checked_cast<std::int64_t>(position);
+  // An atom a rounding error below a grid point is on it: its excess is then 0 within the error.
+  double above = atom.loss - (anchor + static_cast<double>(index) * step);
+  const double rounding = atom.loss_error + unit * (std::abs(atom.loss) + std::abs(anchor));
+  if (step - above <= 16 * rounding) {
+    ++index;
+    above = 0;
+  } else if (above < 0) {
+    above = 0;
+  }
+  out.push_back({index, atom.log_scale, atom.mass, atom.mass_error + 4 * unit, -std::expm1(-above), 20 * rounding + 4 * unit});
+}
+
+/// t such that a standard normal exceeds it with probability at most e^log_mass.
+double tail_point(double log_mass) { return std::sqrt(2 * std::max(-log_mass, 0.5)); }
+
+/// The part of the coordinate that is kept.
+struct Coordinates {
+  double low;
+  double high;
+};
+Coordinates normal_cut(double shift, Mixing mixing, double rate, const Cut& cut) {
+  const double above = tail_point(cut.log_above);
+  const double below = tail_point(cut.log_below);
+  if (mixing == Mixing::added) return {-above, below};
+  return {rate == 1 ? shift - below : std::min(-below, shift - below), shift + above};
+}
+Coordinates kept(const GaussianShape& shape, const LossLaw& law, const Cut& cut) {
+  return normal_cut(shape.inverse, law.mixing, law.rate, cut);
+}
+Coordinates kept(const ExponentialShape& shape, const LossLaw&, const Cut&) { return {-shape.largest, shape.largest}; }
+Coordinates kept(const DiscreteGaussianShape& shape, const LossLaw& law, const Cut& cut) {
+  const auto at = normal_cut(shape.shift / shape.sigma, law.mixing, law.rate, cut);
+  return {std::floor(at.low * shape.sigma), std::max(std::ceil(at.high * shape.sigma) - 1, std::floor(at.low * shape.sigma) + 1)};
+}
+Coordinates kept(const DiscreteLaplaceShape& shape, const LossLaw&, const Cut&) { return {0, shape.shift - 1}; }
+
+/// Calls use(shape) for the part of the base that is not finitely many atoms, if there is one.
+template <class Use>
+void with_shape(const BaseLaw& base, Use use) {
+  if (const auto* gaussian = std::get_if<GaussianBase>(&base)) use(GaussianShape{*gaussian});
+  if (const auto* laplace = std::get_if<LaplaceBase>(&base)) use(ExponentialShape{*laplace});
+  if (const auto* bounded = std::get_if<BoundedRangeBase>(&base)) use(ExponentialShape{*bounded});
+  if (const auto* gaussian = std::get_if<DiscreteGaussianBase>(&base)) use(DiscreteGaussianShape{*gaussian});
+  if (const auto* laplace = std::get_if<DiscreteLaplaceBase>(&base)) use(DiscreteLaplaceShape{*laplace});
+}
+
+bool is_unbounded(const BaseLaw& base) {
+  return std::holds_alternative<GaussianBase>(base) || std::holds_alternative<DiscreteGaussianBase>(base);
+}
+
+/// The least and largest loss of the base.
+LossRange base_range(const LossLaw& law, const Cut& cut) {
+  const auto atoms = atoms_of(law.base);
+  if (!atoms.empty()) return {atoms.front().loss, atoms.back().loss};
+  LossRange found{0, 0};
+  with_shape(law.base, [&](const auto& shape) {
+    const auto at = kept(shape, law, cut);
+    found = {shape.loss_above(at.low), shape.loss(at.high)};
+    // A law that is nearly one atom still needs a few cells.
+    if (std::is_same_v<decltype(shape), const DiscreteGaussianShape&>)
+      found.least -= std::min(1.0, found.largest - shape.loss(at.high - 1));
+  });
+  return found;
+}
+
+/// The cells of a law whose base is not Gaussian.
+LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, double largest, double mixing_error) {
+  LossCells found{{}, 0, step, 0, 0, 0};
+  const Mix mix{law.rate};
+  const bool reversed = law.mixing == Mixing::added;
+  const bool symmetric = law.mixing == Mixing::symmetric;
+  const auto atoms = atoms_of(law.base);
+  // A grid point lies on an outcome: on the likeliest one of the discrete Gaussian law under Q, else at the largest loss.
+  found.anchor = range(law, cut).largest;
+  with_shape(law.base, [&]<class Shape>(const Shape& shape) {
+    found.loss_error = 2 * shape.error(largest - std::log(law.rate), 0);
+    if constexpr (std::is_same_v<Shape, DiscreteGaussianShape>) {
+      const double likeliest = mix.loss(shape.loss(0));
+      found.anchor = reversed ? -likeliest : likeliest;
+      // P(k >= c) <= e^(-c^2 / (2 sigma^2)): each term is at most that times the one at k - c, and half the sum is at least 1.
+      found.cut_above = std::exp(static_cast<long double>(cut.log_above)) * 1.0000001L;
+      found.cut_below = std::exp(static_cast<long double>(cut.log_below)) * 1.0000001L;
+      if (symmetric) found.cut_below += found.cut_above;
+    }
+  });
+  double atom_error = 0;
+  for (const auto& atom : atoms) atom_error = std::max(atom_error, mixed(atom, mix, reversed).loss_error);
+  found.loss_error += 32 * (atom_error + unit * largest) + mixing_error;
+
+  for (const bool side : {true, false}) {
+    if (side != reversed && !symmetric) continue;
+    for (const auto& atom : atoms) {
+      if (symmetric && !(atom.loss > 0)) continue;
+      add_atom(found.cells, mixed(atom, mix, side), found.anchor, step);
+    }
+    with_shape(law.base, [&]<class Shape>(const Shape& shape) {
+      if constexpr (!std::is_same_v<Shape, GaussianShape>) {
+        const auto at = kept(shape, law, cut);
+        add_continuous(found.cells, shape, mix, side, found.anchor, step, symmetric ? std::max(at.low, shape.zero()) : at.low, at.high);
+      }
+    });
+  }
+  if (symmetric) {
+    // What is neither above nor below is at loss 0.
+    long double rest = 1;
+    long double error = 2 * (found.cut_above + found.cut_below) + 0x1p-52L;
+    for (const auto& cell : found.cells) {
+      const long double mass = static_cast<long double>(cell.mass) * std::exp(static_cast<long double>(cell.log_scale));
+      rest -= mass;
+      error += mass * (static_cast<long double>(cell.mass_error) + unit);
+    }
+    const auto mass = static_cast<double>(std::max(rest, error));
+    add_atom(found.cells, {0, 0, 0, mass, 2 * static_cast<double>(error) / mass}, found.anchor, step);
+  }
+  const auto before = [](const LossCell& a, const LossCell& b) { return a.index != b.index ? a.index < b.index : a.excess < b.excess; };
+  if (!std::is_sorted(found.cells.begin(), found.cells.end(), before)) std::stable_sort(found.cells.begin(), found.cells.end(), before);
+  return found;
+}
+
+/// The base pair of a law that reveals whether there was one.
+LossLaw base_pair(const LossLaw& law) { return LossLaw{law.base}; }
+
+/// The base pair's cells with a share `rate` of their mass, and an atom at loss 0 with the rest.
+LossCells revealed_cells(const LossLaw& law, double step, const Cut& cut) {
+  LossCells found = cells(base_pair(law), step, cut);
+  const double log_rate = std::log(law.rate);
+  for (auto& cell : found.cells) {
+    cell.log_scale += log_rate;
+    cell.mass_error += unit * (4 + 2 * std::abs(log_rate) + std::abs(cell.log_scale));
+  }
+  add_atom(found.cells, {0, 0, 0, 1 - law.rate, 2 * unit}, found.anchor, step);
+  std::stable_sort(found.cells.begin(), found.cells.end(), [](const LossCell& a, const LossCell& b) {
+    return a.index != b.index ? a.index < b.index : a.excess < b.excess;
+  });
+  // The atom's loss is exact, but its place on the grid is rounded as that of any other atom is.
+  found.loss_error = std::max(found.loss_error, 32 * unit * (std::abs(found.anchor) + step));
+  return found;
+}
+
+}  // namespace
+
+bool is_symmetric(const LossLaw& law) {
+  if (law.mixing == Mixing::revealed) return is_symmetric(base_pair(law));
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    return std::all_of(maximum->laws->begin(), maximum->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
+  }
+  if (law.mixing == Mixing::symmetric || law.mixing == Mixing::opposite) return true;
+  if (law.rate != 1) return false;
+  if (const auto* atoms = std::get_if<AtomsBase>(&law.base)) {
+    // (P, Q) and (Q, P) have equal laws when the atoms mirror each other.
+    for (std::size_t i = 0; i < atoms->atoms.size(); ++i) {
+      if (atoms->atoms[i].loss != -atoms->atoms[atoms->atoms.size() - 1 - i].loss) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<Enclosure> largest_loss(const LossLaw& law) {
+  const StandardFloatingPoint environment;
+  if (law.infinite_mass > 0) return std::nullopt;
+  if (law.mixing == Mixing::revealed) return largest_loss(base_pair(law));
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    Enclosure largest{0, 0};
+    for (const auto& one : *maximum->laws) {
+      const auto found = largest_loss(one);
+      if (!found) return std::nullopt;
+      largest = {std::max(largest.lower, found->lower), std::max(largest.upper, found->upper)};
+    }
+    return largest;
+  }
+  if (is_unbounded(law.base)) {
+    if (law.mixing != Mixing::added || law.rate == 1) return std::nullopt;
+    const double bound = -std::log1p(-law.rate);
+    return Enclosure{bound * (1 - 8 * unit), bound * (1 + 8 * unit)};
+  }
+  const Mix mix{law.rate};
+  auto atoms = atoms_of(law.base);
+  if (const auto* bounded = std::get_if<BoundedRangeBase>(&law.base)) {
+    for (const double end : {-bounded->epsilon, bounded->epsilon}) atoms.push_back({end, 0, 0, 0, 1, 0});
+  }
+  double most = 0;
+  double error = 0;
+  for (const auto& atom : atoms) {
+    const auto found = mixed(atom, mix, law.mixing == Mixing::added);
+    if (found.loss >= most) {
+      most = found.loss;
+      error = found.loss_error + 2 * unit * most;
+    }
+  }
+  return Enclosure{std::max(0.0, most - error), most + error};
+}
+
+std::optional<double> atom_distance(const LossLaw& law) {
+  const StandardFloatingPoint environment;
+  if (law.mixing == Mixing::revealed) {
+    // Loss 0 is one more atom, halfway between two that mirror each other.
+    const auto distance = atom_distance(base_pair(law));
+    return distance && atoms_of(law.base).size() == 2 ? *distance / 2 : distance;
+  }
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    for (const auto& one : *maximum->laws) {
+      if (const auto distance = atom_distance(one)) return distance;
+    }
+    return std::nullopt;
+  }
+  const Mix mix{law.rate};
+  if (const auto* gaussian = std::get_if<DiscreteGaussianBase>(&law.base)) {
+    const DiscreteGaussianShape shape{*gaussian};
+    return mix.loss(shape.loss(1)) - mix.loss(shape.loss(0));
+  }
+  if (const auto* laplace = std::get_if<DiscreteLaplaceBase>(&law.base)) {
+    const DiscreteLaplaceShape shape{*laplace};
+    return mix.loss(shape.loss(1)) - mix.loss(shape.loss(0));
+  }
+  // The two-point pairs below a bounded range have this distance.
+  if (const auto* bounded = std::get_if<BoundedRangeBase>(&law.base))
+    return mix.loss(bounded->epsilon / 2) - mix.loss(-bounded->epsilon / 2);
+  const auto atoms = atoms_of(law.base);
+  if (atoms.size() < 2) return std::nullopt;
+  const double first = mix.loss(atoms.front().loss);
+  const double last = mix.loss(atoms.back().loss);
+  if (atoms.size() == 3) return mix.loss(atoms[1].loss) - first;
+  if (atoms.size() > 3) return std::abs(mix.loss(atoms[1].loss) - first);
+  return last - first;
+}
+
+LossRange range(const LossLaw& law, const Cut& cut) {
+  const StandardFloatingPoint environment;
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+    LossRange all{infinity, -infinity};
+    for (const auto& one : *maximum->laws) {
+      const auto found = range(one, cut);
+      all = {std::min(all.least, found.least), std::max(all.largest, found.largest)};
+    }
+    return all;
+  }
+  if (law.mixing == Mixing::revealed) {
+    const auto inside = range(base_pair(law), cut);
+    return {std::min(inside.least, 0.0), std::max(inside.largest, 0.0)};
+  }
+  const Mix mix{law.rate};
+  if (law.mixing == Mixing::opposite) {
+    const GaussianShape shape{std::get<GaussianBase>(law.base)};
+    const auto at = kept(shape, law, cut);
+    const OppositeShape pair{shape, mix};
+    return {pair.loss(at.low), pair.loss(at.high)};
+  }
+  const auto base = base_range(law, cut);
+  const double low = mix.loss(base.least);
+  const double high = mix.loss(base.largest);
+  if (law.mixing == Mixing::symmetric) return {-high, high};
+  return law.mixing == Mixing::added ? LossRange{-high, -low} : LossRange{low, high};
+}
+
+LossCells cells(const LossLaw& law, double step, const Cut& cut) {
+  const StandardFloatingPoint environment;
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) return maximum_cells(*maximum->laws, step, cut);
+  LossCells found{{}, 0, step, 0, 0, 0};
+  const Mix mix{law.rate};
+  const auto bounds = range(law, cut);
+  const double largest = std::max(std::abs(bounds.least), std::abs(bounds.largest)) + step;
+  const bool reversed = law.mixing == Mixing::added;
+  const double mixing_error = law.rate == 1 ? 0 : 16 * unit * (2 + largest - std::log(law.rate));
+  if (law.mixing == Mixing::revealed) {
+    found = revealed_cells(law, step, cut);
+  } else if (const auto* gaussian = std::get_if<GaussianBase>(&law.base)) {
+    const GaussianShape shape{*gaussian};
+    const auto at = kept(shape, law, cut);
+    found.loss_error =
+        shape.error(largest - std::log(law.rate), std::max(std::abs(at.low), std::abs(at.high))) + mixing_error + 4 * unit * largest;
+    // Each component leaves at most e^(-t^2 / 2) beyond t; the margin covers the rounding of the ends.
+    found.cut_above = std::exp(static_cast<long double>(cut.log_above)) * 1.0000001L;
+    found.cut_below = std::exp(static_cast<long double>(cut.log_below)) * 1.0000001L;
+    if (law.mixing == Mixing::symmetric) found.cut_below += found.cut_above;
+    if (law.mixing == Mixing::symmetric) {
+      // Loss 0 is at t = multiplier^-1 / 2, exactly where fl says within the loss error. Beyond it the mixed pair, and its mirror image.
+      const double zero = 0.5 * shape.inverse;
+      std::vector<LossCell> mirror;
+      add_continuous(mirror, shape, mix, true, 0, step, zero, at.high);
+      std::vector<LossCell> right;
+      add_continuous(right, shape, mix, false, 0, step, zero, at.high);
+      // P-mass of loss 0, all that is neither above nor below: (1 - rate) (1 - 2 tail), where tail = Q(t > 1 / (2 multiplier)).
+      const double tail = 0.5 * std::erfc(0.5 * shape.inverse * 0.70710678118654752440);
+      const double rest = mix.rest * (1 - 2 * tail);
+      found.cells = std::move(mirror);
+      if (rest > 0) found.cells.push_back({0, 0, rest, 0, 0, 4 * unit});
+      if (rest > 0) found.cells.back().mass_error = 16 * unit * (1 + shape.inverse * shape.inverse) / std::max(1 - 2 * tail, unit);
+      found.cells.insert(found.cells.end(), right.begin(), right.end());
+    } else if (law.mixing == Mixing::opposite) {
+      const OppositeShape pair{shape, mix};
+      found.loss_error = pair.error(largest, std::max(std::abs(at.low), std::abs(at.high)));
+      add_opposite(found.cells, pair, step, at.low, at.high);
+    } else {
+      add_continuous(found.cells, shape, mix, reversed, 0, step, at.low, at.high);
+    }
+  } else {
+    found = cells_of_others(law, step, cut, largest, mixing_error);
+  }
+  if (law.infinite_mass > 0) {
+    const double finite = 1 - law.infinite_mass;
+    for (auto& cell : found.cells) {
+      cell.mass *= finite;
+      cell.mass_error += 2 * unit;
+    }
+  }
+  return found;
+}
+
+}  // namespace surety::accounting

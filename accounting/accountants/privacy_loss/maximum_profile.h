@@ -1,0 +1,17 @@
+// The pointwise largest of several privacy curves, as a law on a grid.
+#pragma once
+
+#include <vector>
+
+#include <surety/accounting/accountants/privacy_loss/dominating_pair.h>
+
+namespace surety::accounting {
+
+/// Atoms on grid points whose curve lies on or above that of each of `laws`: connect the dots of the largest curve, which is convex in
+/// e^epsilon. The mass at infinity, also that of the laws themselves, is in `cut_above`.
+/// \pre laws is not empty; step and cut as for `cells`.
+/// \complexity O(range / step) for each law.
+/// \source docs/guarantees-privacy-loss.md#parallel.
+[[nodiscard]] LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut& cut);
+
+}  // namespace surety::accounting

@@ -1,0 +1,127 @@
+#include <surety/accounting/calibration/best_cost.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+
+namespace surety::accounting {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The leader first. Participation before privacy-loss even then.
+std::array<Asked, accountants_asked> led_by(Asked leader) {
+  auto asked = asking_order;
+  const auto last = std::find(asked.begin(), asked.end(), leader) + 1;
+  std::rotate(asked.begin(), last - 1, last);
+  if (leader == Asked::privacy_loss) {
+    const auto draws = std::find(asked.begin(), asked.end(), Asked::participation) + 1;
+    std::rotate(asked.begin(), draws - 1, draws);
+  }
+  return asked;
+}
+
+}  // namespace
+
+BestCost::BestCost(const Target& target, const Effort& effort)
+    : target_{target}, asked_{effort}, effort_{.width = effort.width * std::max(1.0, target.epsilon.value())} {}
+
+Opinion BestCost::upper_by_grid(const Event& event, const Question& question, double widest) const {
+  if (!by_grid_ || !(by_grid_->question == question) || !(by_grid_->event == event)) {
+    by_grid_ = {event, question, opinion_of(Asked::privacy_loss, event, question, effort_, {.widest = widest, .upper_only = true})};
+  }
+  return by_grid_->opinion;
+}
+
+Enclosure BestCost::settled(const Event& event, const Question& question, double level, Asked& leader) {
+  const StandardFloatingPoint environment;
+  std::vector<Opinion> opinions;
+  std::optional<Enclosure> value;
+  Asked tightest = leader;
+  double widest = GridRequest::most_widening;
+  for (const Asked accountant : led_by(leader)) {
+    auto opinion = accountant == Asked::privacy_loss ? upper_by_grid(event, question, widest)
+                                                     : opinion_of(accountant, event, question, effort_);
+    if (accountant == Asked::participation) widest = beside(opinion).widest;
+    const bool answers = opinion.value.has_value();
+    if (answers && (!value || opinion.value->upper < value->upper)) tightest = accountant;
+    opinions.push_back(std::move(opinion));
+    if (!answers) continue;
+    value = best_of(event, opinions).value;
+    // Who proves that a target is missed need not be the one to prove that it is met.
+    if (value->lower > level) {
+      last_is_wide_ = false;
+      return *value;
+    }
+    if (value->upper <= level || is_exact(*value)) break;
+  }
+  leader = tightest;
+  last_is_wide_ = value && !is_exact(*value) && (tightest == Asked::privacy_loss || tightest == Asked::participation);
+  return value ? *value : best_of(event, std::move(opinions)).value;  // which says why there is none
+}
+
+Enclosure BestCost::delta(const Event& event, Epsilon at) {
+  const double level = at == target_.epsilon ? target_.delta.value() : infinity;
+  return settled(event, at, level, delta_leader_);
+}
+
+Enclosure BestCost::epsilon(const Event& event, Delta at) {
+  const double level = at == target_.delta ? target_.epsilon.value() : -1;
+  return settled(event, at, level, epsilon_leader_);
+}
+
+double BestCost::resolution() const {
+  if (!last_is_wide_) return 0;
+  return std::min(effort_.width / target_.epsilon.value(), 1.0) / 16;
+}
+
+Opinion BestCost::reported_by_grid(const Event& event, const Question& question, const Opinion& by_draws) const {
+  const double widest = beside(by_draws).widest;
+  const bool is_quick = target_.epsilon.value() <= 16;
+  const bool is_known = by_grid_ && by_grid_->question == question && by_grid_->event == event;
+  Opinion above{.accountant = PrivacyLoss::name, .value = std::nullopt, .refusal = {}};
+  if (!is_quick || is_known) above = upper_by_grid(event, question, widest);
+  // The lower end by the draws may be about as near as the width asks for.
+  if (!is_quick && above.value && by_draws.value && above.value->upper - by_draws.value->lower <= 4 * effort_.width) return above;
+  auto both = opinion_of(Asked::privacy_loss, event, question, is_quick ? asked_ : effort_, {.widest = widest});
+  if (!both.value) return above.value ? above : both;
+  if (above.value) both.value = Enclosure{both.value->lower, std::min(above.value->upper, both.value->upper)};
+  return both;
+}
+
+Best BestCost::report(const Event& event) const {
+  const StandardFloatingPoint environment;
+  const Question question{target_.delta};
+  const auto by_draws = opinion_of(Asked::participation, event, question, asked_);
+  std::vector<Opinion> opinions;
+  for (std::size_t i = 0; i < accountants_asked; ++i) {
+    const auto accountant = static_cast<Asked>(i);
+    opinions.push_back(accountant == Asked::participation  ? by_draws
+                       : accountant == Asked::privacy_loss ? reported_by_grid(event, question, by_draws)
+                                                           : opinion_of(accountant, event, question, asked_));
+  }
+  return best_of(event, std::move(opinions));
+}
+
+CostFunctions BestCost::functions() {
+  return {.delta = [this](const Event& event, Epsilon at) { return delta(event, at); },
+          .epsilon = [this](const Event& event, Delta at) { return epsilon(event, at); },
+          .resolution = [this] { return resolution(); }};
+}
+
+CostFunctions best_cost(const Target& target, const Effort& effort) {
+  const auto cost = std::make_shared<BestCost>(target, effort);
+  return {.delta = [cost](const Event& event, Epsilon at) { return cost->delta(event, at); },
+          .epsilon = [cost](const Event& event, Delta at) { return cost->epsilon(event, at); },
+          .resolution = [cost] { return cost->resolution(); },
+          .report = [cost](const Event& event) { return cost->report(event).value; }};
+}
+
+}  // namespace surety::accounting

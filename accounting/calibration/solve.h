@@ -1,0 +1,65 @@
+// Calibration of anything: the value of one number in an event at which the certified cost just meets a target.
+//
+// Definitions:
+//   parameter  the number sought: its range, whether it is whole, and whether the event costs more or less as it grows
+//   meets      the certified upper bounds of delta (at the target's epsilon) and of epsilon (at its delta) are within the target
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <surety/accounting/numbers/enclosure.h>
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/units.h>
+
+namespace surety {
+
+/// A number in an event. The search stays in [lowest, highest].
+struct Parameter {
+  std::string name;  ///< for messages: "noise multiplier"
+  double lowest;     ///< greater than 0
+  double highest;
+  bool whole = false;       ///< an integer
+  bool cost_rises = false;  ///< with the parameter, as for a sampling rate or a count; it falls for a scale of noise
+};
+
+/// The curve that a search uses: certified cost of one event. accounting/calibration/best_cost.h has that of all accountants.
+struct CostFunctions {
+  std::function<Enclosure(const Event&, Epsilon)> delta;
+  std::function<Enclosure(const Event&, Delta)> epsilon;
+  /// How exact the last answer was, as a share of epsilon: a search need not be finer. Exact where there is no such function.
+  std::function<double()> resolution = nullptr;
+  /// The cost to be told of at the end, at the target's delta; `epsilon` where there is no such function.
+  std::function<Enclosure(const Event&)> report = nullptr;
+};
+
+struct Solution {
+  double value;                   ///< meets the target
+  Event event;                    ///< with that value
+  Enclosure epsilon;              ///< its cost at the target's delta
+  Enclosure delta;                ///< its cost at the target's epsilon
+  std::optional<double> failing;  ///< the nearest value tried that does not meet it; nothing when every value in the range meets it
+  bool failing_is_proved = true;  ///< the lower bound of its cost is beyond the target, too: nobody can show that it meets it
+};
+
+/// The value that meets `target` with the least noise (or the most use): the smallest where cost falls with the parameter, the
+/// largest where it rises. Found by bracketing (toms748, or bisection over integers) and then certified at both ends: `value`
+/// meets the target, `failing` does not. Their relative distance is at most 1e-12 with an exact accountant, and otherwise what
+/// the widths of its enclosures (`resolution`) leave open; for whole numbers they are neighbours.
+///
+/// A value at which `event` throws Error{invalid_argument} counts as one that does not meet the target, except the first.
+/// Monotony is assumed between the points tried, and checked at them.
+///
+/// \throws Error{invalid_argument} when target.epsilon is 0, the event's adjacency is not the target's, or the cost does not move as
+///         said; Error{unreachable} naming what is reachable when no value meets the target, or when all of an open range does.
+/// \complexity some 20 evaluations of delta, and two of epsilon.
+[[nodiscard]] Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,
+                             const CostFunctions& cost);
+
+/// The number called `name` in an event of the event language, by the field it stands for.
+/// \throws Error{invalid_argument} when the name does not occur, stands for something that cannot be searched for (a dimension, a
+///         norm exponent), or for numbers of different kinds or opposite effects.
+[[nodiscard]] Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::string& name);
+
+}  // namespace surety

@@ -1,0 +1,184 @@
+#include <surety/accounting/events/event.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace surety {
+
+struct Event::Shared {
+  Node node;
+  Adjacency adjacency;
+  int depth;
+  bool has_sampling;
+  std::size_t nodes;  // of the written form: a part that is shared counts each time
+};
+
+/// The one place where events are made.
+struct Event::Factory {
+  static Event make(Node node, Adjacency adjacency, int depth, bool has_sampling, std::size_t inside) {
+    if (depth > max_depth) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("event is nested {} deep, must be at most {}", depth, max_depth)};
+    }
+    if (inside >= max_nodes) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("event has {} parts, must have at most {}", inside + 1, max_nodes)};
+    }
+    return Event{std::make_shared<const Shared>(Shared{std::move(node), adjacency, depth, has_sampling, inside + 1})};
+  }
+
+  template <class Leaf>
+  static Event leaf(const Leaf& leaf, Adjacency adjacency) {
+    return make(leaf, adjacency, 1, false, 0);
+  }
+
+  /// A structure around several events. `what` names it in messages, with its article.
+  template <class Structure>
+  static Event around(std::vector<Event> events, std::string_view what) {
+    if (events.empty()) throw Error{ErrorCode::invalid_argument, fmt::format("{} of no events is empty, must have at least one", what)};
+    const auto adjacency = events.front().adjacency();
+    int depth = 0;
+    bool has_sampling = false;
+    std::size_t inside = 0;
+    for (const auto& event : events) {
+      if (event.adjacency() != adjacency) {
+        throw Error{ErrorCode::invalid_argument,
+                    fmt::format("{} mixes adjacency {} and {}, must have one", what, name(adjacency), name(event.adjacency()))};
+      }
+      depth = std::max(depth, event.depth());
+      has_sampling = has_sampling || event.has_sampling();
+      inside += event.shared_->nodes;
+    }
+    return make(Structure{std::move(events)}, adjacency, depth + 1, has_sampling, inside);
+  }
+
+  static Event repeated(Count count, Event event) {
+    const auto adjacency = event.adjacency();
+    const int depth = event.depth() + 1;
+    const bool has_sampling = event.has_sampling();
+    const std::size_t inside = event.shared_->nodes;
+    return make(Repeated{count, std::move(event)}, adjacency, depth, has_sampling, inside);
+  }
+
+  /// A batch around one event, allowed under some adjacencies.
+  template <class Batch, class Sampler>
+  static Event batch(const Sampler& sampler, Event event, std::string_view what, std::initializer_list<Adjacency> allowed) {
+    const auto adjacency = event.adjacency();
+    if (event.has_sampling()) throw Error{ErrorCode::invalid_argument, fmt::format("{} holds another batch, must hold none", what)};
+    if (std::find(allowed.begin(), allowed.end(), adjacency) == allowed.end()) {
+      std::string names;
+      for (const auto one : allowed) names += fmt::format("{}{}", names.empty() ? "" : " or ", name(one));
+      throw Error{ErrorCode::invalid_argument, fmt::format("adjacency is {}, must be {} for {}", name(adjacency), names, what)};
+    }
+    const int depth = event.depth() + 1;
+    const std::size_t inside = event.shared_->nodes;
+    return make(Batch{sampler, std::move(event)}, adjacency, depth, true, inside);
+  }
+};
+
+const Event::Node& Event::node() const noexcept { return shared_->node; }
+Adjacency Event::adjacency() const noexcept { return shared_->adjacency; }
+int Event::depth() const noexcept { return shared_->depth; }
+bool Event::has_sampling() const noexcept { return shared_->has_sampling; }
+
+bool operator==(const Event& a, const Event& b) {
+  return a.shared_ == b.shared_ || (a.adjacency() == b.adjacency() && a.depth() == b.depth() && a.node() == b.node());
+}
+
+std::string_view name(NormName norm) {
+  switch (norm) {
+    case NormName::l1: return "l1";
+    case NormName::l2: return "l2";
+    case NormName::linf: return "linf";
+  }
+  throw Error{ErrorCode::internal, "a norm without a name"};
+}
+
+Batches::Batches(Count records, Count size) : records_{records}, size_{size} {
+  if (size > records) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("batch size is {}, must be at most the {} records", size.value(), records.value())};
+  }
+}
+
+Event release(const Event::Gaussian& gaussian, Adjacency adjacency) { return Event::Factory::leaf(gaussian, adjacency); }
+Event release(const Event::RecordSum& sum, Adjacency adjacency) {
+  const double multiplier = sum.multiplier.value();
+  if (2 * (0.5 * multiplier) != multiplier) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("noise multiplier is {}, must be such that its half is a double", multiplier)};
+  }
+  return Event::Factory::leaf(sum, adjacency);
+}
+
+Event release(const Event::Laplace& laplace, Adjacency adjacency) { return Event::Factory::leaf(laplace, adjacency); }
+Event release(const Event::DiscreteGaussian& gaussian, Adjacency adjacency) { return Event::Factory::leaf(gaussian, adjacency); }
+Event release(const Event::DiscreteLaplace& laplace, Adjacency adjacency) { return Event::Factory::leaf(laplace, adjacency); }
+
+Event release(const Event::RandomizedResponse& response, Adjacency adjacency) {
+  if (adjacency == Adjacency::add_or_remove_one) {
+    throw Error{ErrorCode::invalid_argument, "adjacency is add-or-remove-one, must be replace-one or zero-out for randomized_response"};
+  }
+  if (response.categories < Count{2}) throw Error{ErrorCode::invalid_argument, "categories is 1, must be at least 2"};
+  return Event::Factory::leaf(response, adjacency);
+}
+
+Event release(const Event::Exponential& exponential, Adjacency adjacency) { return Event::Factory::leaf(exponential, adjacency); }
+Event release(const Event::Pure& pure, Adjacency adjacency) { return Event::Factory::leaf(pure, adjacency); }
+Event release(const Event::Approximate& approximate, Adjacency adjacency) { return Event::Factory::leaf(approximate, adjacency); }
+Event release(const Event::Concentrated& concentrated, Adjacency adjacency) { return Event::Factory::leaf(concentrated, adjacency); }
+Event release(const Event::GeneralizedGaussian& gaussian, Adjacency adjacency) { return Event::Factory::leaf(gaussian, adjacency); }
+Event release(const Event::KNorm& noise, Adjacency adjacency) { return Event::Factory::leaf(noise, adjacency); }
+
+std::optional<NoiseMultiplier> pairwise_multiplier(const Event& event) {
+  if (const auto* gaussian = std::get_if<Event::Gaussian>(&event.node())) return gaussian->multiplier;
+  const auto* sum = std::get_if<Event::RecordSum>(&event.node());
+  if (sum == nullptr) return std::nullopt;
+  return event.adjacency() == Adjacency::replace_one ? NoiseMultiplier{0.5 * sum->multiplier.value()} : sum->multiplier;
+}
+
+Event repeated(Count count, Event event) { return Event::Factory::repeated(count, std::move(event)); }
+
+Event composed(std::vector<Event> events) { return Event::Factory::around<Event::Composed>(std::move(events), "a composition"); }
+Event parallel(std::vector<Event> events) { return Event::Factory::around<Event::Parallel>(std::move(events), "a parallel composition"); }
+
+namespace {
+
+/// The first release that does not say what one record can contribute to it; none in a tree of record sums.
+const Event* without_bound_per_record(const Event& event) {
+  if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) return without_bound_per_record(repeated->event);
+  const auto* composed = std::get_if<Event::Composed>(&event.node());
+  const auto* parallel = std::get_if<Event::Parallel>(&event.node());
+  if (composed == nullptr && parallel == nullptr) return std::holds_alternative<Event::RecordSum>(event.node()) ? nullptr : &event;
+  for (const auto& part : composed != nullptr ? composed->events : parallel->events) {
+    if (const auto* found = without_bound_per_record(part)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Event poisson_sampled(SamplingRate rate, Event event) {
+  if (const auto* unbounded = without_bound_per_record(event);
+      unbounded != nullptr && event.adjacency() == Adjacency::replace_one && !event.has_sampling()) {
+    throw Error{
+        ErrorCode::invalid_argument,
+        fmt::format("adjacency is replace-one, must be add-or-remove-one or zero-out for poisson of {}, which does not say what one "
+                    "record can contribute; record_sum(z), with z the noise over the bound C on one record, does",
+                    describe(*unbounded))};
+  }
+  return Event::Factory::batch<Event::PoissonSampled>(rate, std::move(event), "poisson",
+                                                      {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out});
+}
+Event sampled_without_replacement(Batches batches, Event event) {
+  return Event::Factory::batch<Event::SampledWithoutReplacement>(batches, std::move(event), "without_replacement",
+                                                                 {Adjacency::replace_one});
+}
+Event shuffled(Batches batches, Event event) {
+  return Event::Factory::batch<Event::Shuffled>(batches, std::move(event), "shuffled", {Adjacency::replace_one, Adjacency::zero_out});
+}
+Event deterministic(Batches batches, Event event) {
+  return Event::Factory::batch<Event::Deterministic>(batches, std::move(event), "deterministic",
+                                                     {Adjacency::replace_one, Adjacency::zero_out});
+}
+
+}  // namespace surety

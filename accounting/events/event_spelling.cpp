@@ -1,0 +1,549 @@
+// The two written forms of an event, the event language and JSON. Both read and write an event through one list of fields per
+// kind, so that a kind is added in one place and cannot be spelled in one form and not in the other.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/events/json.h>
+
+namespace surety {
+namespace {
+
+constexpr int json_version = 1;
+
+/// The fields of one event, asked for in their order.
+class FieldReader {
+ public:
+  explicit FieldReader(Adjacency adjacency) : adjacency_{adjacency} {}
+  virtual ~FieldReader() = default;
+  FieldReader(const FieldReader&) = delete;
+  FieldReader& operator=(const FieldReader&) = delete;
+
+  [[nodiscard]] Adjacency adjacency() const { return adjacency_; }
+  virtual double real(const char* field) = 0;
+  virtual Count whole(const char* field) = 0;
+  virtual std::string word(const char* field) = 0;
+  virtual Event event() = 0;
+  virtual std::vector<Event> events() = 0;
+
+ private:
+  Adjacency adjacency_;
+};
+
+class FieldWriter {
+ public:
+  FieldWriter() = default;
+  virtual ~FieldWriter() = default;
+  FieldWriter(const FieldWriter&) = delete;
+  FieldWriter& operator=(const FieldWriter&) = delete;
+
+  virtual void real(const char* field, double value) = 0;
+  virtual void whole(const char* field, Count value) = 0;
+  virtual void word(const char* field, std::string_view value) = 0;
+  virtual void event(const Event& value) = 0;
+  virtual void events(const std::vector<Event>& values) = 0;
+};
+
+NormName parse_norm(const std::string& text) {
+  for (const auto norm : {NormName::l1, NormName::l2, NormName::linf}) {
+    if (text == name(norm)) return norm;
+  }
+  throw Error{ErrorCode::invalid_argument, fmt::format("norm is '{}', must be l1, l2 or linf", one_line(text))};
+}
+
+Batches read_batches(FieldReader& in) {
+  const Count records = in.whole("records");
+  return {records, in.whole("batch_size")};
+}
+
+struct Kind {
+  std::string_view word;
+  std::array<const char*, 3> fields;  ///< of the JSON object; none when the kind holds a list of events
+  Event (*read)(FieldReader&);
+};
+
+constexpr std::array kinds{
+    Kind{"gaussian",
+         {"noise_multiplier"},
+         [](FieldReader& in) { return release(Event::Gaussian{NoiseMultiplier{in.real("noise_multiplier")}}, in.adjacency()); }},
+    Kind{"record_sum",
+         {"noise_multiplier"},
+         [](FieldReader& in) { return release(Event::RecordSum{NoiseMultiplier{in.real("noise_multiplier")}}, in.adjacency()); }},
+    Kind{"laplace", {"scale"}, [](FieldReader& in) { return release(Event::Laplace{NoiseScale{in.real("scale")}}, in.adjacency()); }},
+    Kind{"discrete_gaussian",
+         {"sigma", "sensitivity"},
+         [](FieldReader& in) {
+           return release(Event::DiscreteGaussian{NoiseScale{in.real("sigma")}, in.whole("sensitivity")}, in.adjacency());
+         }},
+    Kind{"discrete_laplace",
+         {"scale", "sensitivity"},
+         [](FieldReader& in) {
+           return release(Event::DiscreteLaplace{NoiseScale{in.real("scale")}, in.whole("sensitivity")}, in.adjacency());
+         }},
+    Kind{"randomized_response",
+         {"truth", "categories"},
+         [](FieldReader& in) {
+           return release(Event::RandomizedResponse{Probability{in.real("truth")}, in.whole("categories")}, in.adjacency());
+         }},
+    Kind{"exponential",
+         {"epsilon"},
+         [](FieldReader& in) { return release(Event::Exponential{Epsilon{in.real("epsilon")}}, in.adjacency()); }},
+    Kind{"pure", {"epsilon"}, [](FieldReader& in) { return release(Event::Pure{Epsilon{in.real("epsilon")}}, in.adjacency()); }},
+    Kind{"approx",
+         {"epsilon", "delta"},
+         [](FieldReader& in) {
+           return release(Event::Approximate{Epsilon{in.real("epsilon")}, Delta{in.real("delta")}}, in.adjacency());
+         }},
+    Kind{"zcdp", {"rho"}, [](FieldReader& in) { return release(Event::Concentrated{Rho{in.real("rho")}}, in.adjacency()); }},
+    Kind{"generalized_gaussian",
+         {"norm_exponent", "dimension", "noise_multiplier"},
+         [](FieldReader& in) {
+           const NormExponent r{in.real("norm_exponent")};
+           const Count dimension = in.whole("dimension");
+           return release(Event::GeneralizedGaussian{r, dimension, NoiseMultiplier{in.real("noise_multiplier")}}, in.adjacency());
+         }},
+    Kind{"k_norm",
+         {"norm", "dimension", "scale"},
+         [](FieldReader& in) {
+           const NormName norm = parse_norm(in.word("norm"));
+           const Count dimension = in.whole("dimension");
+           return release(Event::KNorm{norm, dimension, NoiseScale{in.real("scale")}}, in.adjacency());
+         }},
+    Kind{"repeat",
+         {"count", "event"},
+         [](FieldReader& in) {
+           const Count count = in.whole("count");
+           return repeated(count, in.event());
+         }},
+    Kind{"compose", {}, [](FieldReader& in) { return composed(in.events()); }},
+    Kind{"parallel", {}, [](FieldReader& in) { return parallel(in.events()); }},
+    Kind{"poisson",
+         {"sampling_rate", "event"},
+         [](FieldReader& in) {
+           const SamplingRate rate{in.real("sampling_rate")};
+           return poisson_sampled(rate, in.event());
+         }},
+    Kind{"without_replacement",
+         {"records", "batch_size", "event"},
+         [](FieldReader& in) {
+           const Batches batches = read_batches(in);
+           return sampled_without_replacement(batches, in.event());
+         }},
+    Kind{"shuffled",
+         {"records", "batch_size", "event"},
+         [](FieldReader& in) {
+           const Batches batches = read_batches(in);
+           return shuffled(batches, in.event());
+         }},
+    Kind{"deterministic",
+         {"records", "batch_size", "event"},
+         [](FieldReader& in) {
+           const Batches batches = read_batches(in);
+           return deterministic(batches, in.event());
+         }},
+};
+
+const Kind* find_kind(std::string_view word) {
+  const auto* found = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) { return kind.word == word; });
+  return found == kinds.end() ? nullptr : found;
+}
+
+/// Writes the fields of an event, and returns the word of its kind.
+struct Write {
+  FieldWriter& out;
+
+  std::string_view operator()(const Event::Gaussian& e) const {
+    out.real("noise_multiplier", e.multiplier.value());
+    return "gaussian";
+  }
+  std::string_view operator()(const Event::RecordSum& e) const {
+    out.real("noise_multiplier", e.multiplier.value());
+    return "record_sum";
+  }
+  std::string_view operator()(const Event::Laplace& e) const {
+    out.real("scale", e.scale.value());
+    return "laplace";
+  }
+  std::string_view operator()(const Event::DiscreteGaussian& e) const {
+    out.real("sigma", e.sigma.value());
+    out.whole("sensitivity", e.sensitivity);
+    return "discrete_gaussian";
+  }
+  std::string_view operator()(const Event::DiscreteLaplace& e) const {
+    out.real("scale", e.scale.value());
+    out.whole("sensitivity", e.sensitivity);
+    return "discrete_laplace";
+  }
+  std::string_view operator()(const Event::RandomizedResponse& e) const {
+    out.real("truth", e.truth.value());
+    out.whole("categories", e.categories);
+    return "randomized_response";
+  }
+  std::string_view operator()(const Event::Exponential& e) const {
+    out.real("epsilon", e.epsilon.value());
+    return "exponential";
+  }
+  std::string_view operator()(const Event::Pure& e) const {
+    out.real("epsilon", e.epsilon.value());
+    return "pure";
+  }
+  std::string_view operator()(const Event::Approximate& e) const {
+    out.real("epsilon", e.epsilon.value());
+    out.real("delta", e.delta.value());
+    return "approx";
+  }
+  std::string_view operator()(const Event::Concentrated& e) const {
+    out.real("rho", e.rho.value());
+    return "zcdp";
+  }
+  std::string_view operator()(const Event::GeneralizedGaussian& e) const {
+    out.real("norm_exponent", e.r.value());
+    out.whole("dimension", e.dimension);
+    out.real("noise_multiplier", e.multiplier.value());
+    return "generalized_gaussian";
+  }
+  std::string_view operator()(const Event::KNorm& e) const {
+    out.word("norm", name(e.norm));
+    out.whole("dimension", e.dimension);
+    out.real("scale", e.scale.value());
+    return "k_norm";
+  }
+  std::string_view operator()(const Event::Repeated& e) const {
+    out.whole("count", e.count);
+    out.event(e.event);
+    return "repeat";
+  }
+  std::string_view operator()(const Event::Composed& e) const {
+    out.events(e.events);
+    return "compose";
+  }
+  std::string_view operator()(const Event::Parallel& e) const {
+    out.events(e.events);
+    return "parallel";
+  }
+  std::string_view operator()(const Event::PoissonSampled& e) const {
+    out.real("sampling_rate", e.rate.value());
+    out.event(e.event);
+    return "poisson";
+  }
+  std::string_view operator()(const Event::SampledWithoutReplacement& e) const { return batches(e, "without_replacement"); }
+  std::string_view operator()(const Event::Shuffled& e) const { return batches(e, "shuffled"); }
+  std::string_view operator()(const Event::Deterministic& e) const { return batches(e, "deterministic"); }
+
+  template <class Batch>
+  std::string_view batches(const Batch& e, std::string_view word) const {
+    out.whole("records", e.batches.records());
+    out.whole("batch_size", e.batches.size());
+    out.event(e.event);
+    return word;
+  }
+};
+
+[[noreturn]] void refuse_whole(std::string_view field, std::string_view value) {
+  std::string said{field};
+  std::replace(said.begin(), said.end(), '_', ' ');
+  throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be an integer from 1 to 2^53", said, one_line(value))};
+}
+
+Count whole_from(std::uint64_t value, std::string_view field) {
+  if (value < 1 || value > (std::uint64_t{1} << 53)) refuse_whole(field, fmt::format("{}", value));
+  return Count{value};
+}
+
+// The event language:  event = word "(" argument { "," argument } ")"    argument = event | number | name
+class TextReader : public FieldReader {
+ public:
+  TextReader(std::string_view text, Adjacency adjacency, const std::map<std::string, double>& values)
+      : FieldReader{adjacency}, text_{text}, values_{values} {}
+
+  Event parse() {
+    Event event = parse_event();
+    skip_space();
+    if (position_ != text_.size()) refuse("the end of the event is expected");
+    return event;
+  }
+
+  /// Where names were used for numbers, so far.
+  [[nodiscard]] const std::vector<NameUse>& uses() const { return uses_; }
+
+  double real(const char* field) override {
+    next_argument();
+    return parse_number(field, false);
+  }
+
+  Count whole(const char* field) override {
+    next_argument();
+    skip_space();
+    const auto start = position_;
+    const double value = parse_number(field, true);
+    // Beyond 2^53 a double may round to a count that is allowed, so digits are read as an integer.
+    std::uint64_t exact = 0;
+    const auto [end, error] = std::from_chars(text_.data() + start, text_.data() + position_, exact);
+    if (error == std::errc{} && end == text_.data() + position_) return whole_from(exact, field);
+    const bool is_name = std::isalpha(static_cast<unsigned char>(text_[start])) != 0;
+    if (!is_name) refuse_whole(field, text_.substr(start, position_ - start));
+    if (!(value >= 1 && value <= 0x1p53 && value == std::floor(value))) refuse_whole(field, fmt::format("{}", value));
+    return Count{checked_cast<std::uint64_t>(value)};
+  }
+
+  std::string word(const char* /*field*/) override {
+    next_argument();
+    return std::string{parse_word()};
+  }
+
+  Event event() override {
+    next_argument();
+    return parse_event();
+  }
+
+  std::vector<Event> events() override {
+    std::vector<Event> events{event()};
+    while (peek_is(',')) events.push_back(event());
+    return events;
+  }
+
+ private:
+  Event parse_event() {
+    if (++depth_ > Event::max_depth) refuse(fmt::format("an event may be nested at most {} deep", Event::max_depth));
+    skip_space();
+    const auto start = position_;
+    const auto* const kind = find_kind(parse_word());
+    if (kind == nullptr) {
+      position_ = start;
+      std::string words;
+      for (const auto& known : kinds) words += fmt::format("{}{}", words.empty() ? "" : ", ", known.word);
+      refuse(fmt::format("an event is expected ({})", words));
+    }
+    expect('(');
+    const bool outer_first = std::exchange(first_, true);
+    Event event = kind->read(*this);
+    first_ = outer_first;
+    expect(')');
+    --depth_;
+    return event;
+  }
+
+  void next_argument() {
+    if (!std::exchange(first_, false)) expect(',');
+  }
+
+  std::string_view parse_word() {
+    skip_space();
+    const auto start = position_;
+    while (position_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[position_])) || text_[position_] == '_')) ++position_;
+    return text_.substr(start, position_ - start);
+  }
+
+  double parse_number(const char* field, bool whole) {
+    skip_space();
+    const auto start = position_;
+    const bool is_name = position_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_]));
+    if (is_name) {
+      const auto word = parse_word();
+      if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
+      if (word == "inf" || word == "infinity") return std::numeric_limits<double>::infinity();
+      const auto found = values_.find(std::string{word});
+      if (found != values_.end()) {
+        uses_.push_back({std::string{word}, field, whole});
+        return found->second;
+      }
+      position_ = start;
+      refuse(fmt::format("the name '{}' has no value here, a number is expected", word));
+    }
+    double value = 0;
+    const auto [end, error] = std::from_chars(text_.data() + position_, text_.data() + text_.size(), value);
+    if (error == std::errc::invalid_argument) refuse("a number is expected");
+    if (error == std::errc::result_out_of_range) refuse("a number within the range of double is expected");
+    position_ = static_cast<std::size_t>(end - text_.data());
+    return value;
+  }
+
+  bool peek_is(char wanted) {
+    skip_space();
+    return position_ < text_.size() && text_[position_] == wanted;
+  }
+  void expect(char wanted) {
+    if (!peek_is(wanted)) refuse(fmt::format("'{}' is expected", wanted));
+    ++position_;
+  }
+  void skip_space() {
+    while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_]))) ++position_;
+  }
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw Error{ErrorCode::invalid_argument, fmt::format("{} at position {}", reason, position_ + 1)};
+  }
+
+  std::string_view text_;
+  const std::map<std::string, double>& values_;
+  std::vector<NameUse> uses_;
+  std::size_t position_ = 0;
+  int depth_ = 0;
+  bool first_ = true;  ///< the next argument is the first of its call
+};
+
+class TextWriter : public FieldWriter {
+ public:
+  [[nodiscard]] static std::string write(const Event& event) {
+    TextWriter writer;
+    const auto word = std::visit(Write{writer}, event.node());
+    return fmt::format("{}({})", word, writer.arguments_);
+  }
+
+  void real(const char* /*field*/, double value) override { add(fmt::format("{}", value)); }
+  void whole(const char* /*field*/, Count value) override { add(fmt::format("{}", value.value())); }
+  void word(const char* /*field*/, std::string_view value) override { add(value); }
+  void event(const Event& value) override { add(write(value)); }
+  void events(const std::vector<Event>& values) override {
+    for (const auto& value : values) event(value);
+  }
+
+ private:
+  void add(std::string_view argument) {
+    if (!arguments_.empty()) arguments_ += ", ";
+    arguments_ += argument;
+  }
+
+  std::string arguments_;
+};
+
+class JsonReader : public FieldReader {
+ public:
+  [[nodiscard]] static Event read(const nlohmann::json& json, Adjacency adjacency, int depth) {
+    if (depth > Event::max_depth) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("event is nested more than {} deep", Event::max_depth)};
+    }
+    if (!json.is_object() || json.size() != 1) {
+      throw Error{ErrorCode::invalid_argument, "event: an object with one field, the kind of event, is expected"};
+    }
+    const auto& word = json.begin().key();
+    const auto& fields = json.begin().value();
+    const auto* const kind = find_kind(word);
+    if (kind == nullptr) throw Error{ErrorCode::invalid_argument, fmt::format("event: unknown kind '{}'", one_line(word))};
+    if (kind->fields[0] == nullptr) {
+      if (!fields.is_array()) throw Error{ErrorCode::invalid_argument, fmt::format("{}: an array of events is expected", word)};
+    } else {
+      std::vector<std::string_view> names;
+      for (const auto* field : kind->fields) {
+        if (field != nullptr) names.emplace_back(field);
+      }
+      accounting::require_fields(fields, names, word);
+    }
+    JsonReader reader{fields, adjacency, depth};
+    return kind->read(reader);
+  }
+
+  double real(const char* field) override {
+    const auto& value = fields_[field];
+    if (!value.is_number()) {
+      std::string said{field};
+      std::replace(said.begin(), said.end(), '_', ' ');
+      throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be a number", said, value.type_name())};
+    }
+    return value.get<double>();
+  }
+
+  Count whole(const char* field) override {
+    const auto& value = fields_[field];
+    if (!value.is_number_unsigned()) refuse_whole(field, value.dump());
+    return whole_from(value.get<std::uint64_t>(), field);
+  }
+
+  std::string word(const char* field) override {
+    const auto& value = fields_[field];
+    if (!value.is_string()) throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be a text", field, value.type_name())};
+    return value.get<std::string>();
+  }
+
+  Event event() override { return read(fields_["event"], adjacency(), depth_ + 1); }
+
+  std::vector<Event> events() override {
+    std::vector<Event> events;
+    for (const auto& part : fields_) events.push_back(read(part, adjacency(), depth_ + 1));
+    return events;
+  }
+
+ private:
+  JsonReader(const nlohmann::json& fields, Adjacency adjacency, int depth) : FieldReader{adjacency}, fields_{fields}, depth_{depth} {}
+
+  const nlohmann::json& fields_;
+  int depth_;
+};
+
+class JsonWriter : public FieldWriter {
+ public:
+  [[nodiscard]] static nlohmann::json write(const Event& event) {
+    JsonWriter writer;
+    const std::string word{std::visit(Write{writer}, event.node())};
+    return {{word, std::move(writer.fields_)}};
+  }
+
+  void real(const char* field, double value) override { fields_[field] = value; }
+  void whole(const char* field, Count value) override { fields_[field] = value.value(); }
+  void word(const char* field, std::string_view value) override { fields_[field] = value; }
+  void event(const Event& value) override { fields_["event"] = write(value); }
+  void events(const std::vector<Event>& values) override {
+    fields_ = nlohmann::json::array();
+    for (const auto& value : values) fields_.push_back(write(value));
+  }
+
+ private:
+  nlohmann::json fields_ = nlohmann::json::object();
+};
+
+}  // namespace
+
+std::string describe(const Event& event) { return TextWriter::write(event); }
+
+Event parse_event(std::string_view text, Adjacency adjacency, const std::map<std::string, double>& values) {
+  const accounting::StandardFloatingPoint environment;
+  try {
+    return TextReader{text, adjacency, values}.parse();
+  } catch (const Error& error) {
+    throw Error{error.code(), fmt::format("{} (in event '{}')", error.what(), one_line(text))};
+  }
+}
+
+std::vector<NameUse> uses_of_name(std::string_view text, Adjacency adjacency, const std::string& name) {
+  // The fields are what is asked for; a value that fits some of them may be refused by others, or by the event around them.
+  std::vector<NameUse> uses;
+  for (const double trial : {0.5, 1.0, 2.0, 1000.0, 0x1p53}) {
+    const std::map<std::string, double> values{{name, trial}};
+    TextReader reader{text, adjacency, values};
+    try {
+      static_cast<void>(reader.parse());
+      return reader.uses();
+    } catch (const Error&) {
+      if (reader.uses().size() > uses.size()) uses = reader.uses();
+    }
+  }
+  return uses;
+}
+
+nlohmann::json to_json(const Event& event) {
+  return {{"version", json_version}, {"adjacency", name(event.adjacency())}, {"event", JsonWriter::write(event)}};
+}
+
+Event event_from_json(std::string_view text) {
+  const accounting::StandardFloatingPoint environment;
+  // Each level of an event is at most three levels of JSON.
+  const auto json = accounting::parse_strict_json(text, 3 * Event::max_depth + 3, "event");
+  accounting::require_fields(json, {"version", "adjacency", "event"}, "event");
+  if (!json["version"].is_number_integer() || json["version"] != json_version) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("event: version is {}, must be {}", one_line(json["version"].dump()), json_version)};
+  }
+  if (!json["adjacency"].is_string()) throw Error{ErrorCode::invalid_argument, "event: adjacency must be a string"};
+  return JsonReader::read(json["event"], parse_adjacency(json["adjacency"].get<std::string>()), 1);
+}
+
+}  // namespace surety

@@ -1,0 +1,109 @@
+// Numbers with a meaning. Each type checks its constraint once, in its constructor, so that code that receives one need not.
+//
+// Definitions used everywhere (natural logarithms throughout):
+//   (epsilon, delta)  P(M(D) in S) <= e^epsilon P(M(D') in S) + delta for every S and all neighbours D, D'
+//   rho               zero-concentrated differential privacy: the Renyi divergence of order a is at most rho a, for all a > 1
+//   mu                Gaussian differential privacy: at least as hard to tell apart as N(0, 1) and N(mu, 1)
+//   noise multiplier  standard deviation of Gaussian noise over the l2 sensitivity under the stated adjacency; mu = 1 / multiplier
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <surety/accounting/numbers/error.h>
+
+namespace surety {
+
+/// A double that satisfies `Rule::holds`; construction throws Error{invalid_argument} with the rule's name, the value and
+/// the constraint. A NaN satisfies no rule.
+template <class Rule>
+class Quantity {
+ public:
+  explicit Quantity(double value) : value_{value} {
+    if (!Rule::holds(value)) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be {}", Rule::name, value, Rule::constraint)};
+    }
+  }
+  [[nodiscard]] double value() const noexcept { return value_; }
+  friend auto operator<=>(const Quantity&, const Quantity&) = default;
+
+ private:
+  double value_;
+};
+
+/// Rules shared by several quantities: finite and non-negative, finite and positive.
+struct NonNegative {
+  static constexpr std::string_view constraint = "finite and at least 0";
+  static bool holds(double x) { return x >= 0 && std::isfinite(x); }
+};
+struct Positive {
+  static constexpr std::string_view constraint = "finite and greater than 0";
+  static bool holds(double x) { return x > 0 && std::isfinite(x); }
+};
+
+struct EpsilonRule : NonNegative {
+  static constexpr std::string_view name = "epsilon";
+};
+struct DeltaRule {
+  static constexpr std::string_view name = "delta";
+  static constexpr std::string_view constraint = "at least 0 and less than 1";
+  static bool holds(double x) { return x >= 0 && x < 1; }
+};
+struct RhoRule : NonNegative {
+  static constexpr std::string_view name = "rho";
+};
+struct MuRule : NonNegative {
+  static constexpr std::string_view name = "mu";
+};
+struct NoiseMultiplierRule : Positive {
+  static constexpr std::string_view name = "noise multiplier";
+};
+
+using Epsilon = Quantity<EpsilonRule>;
+using Delta = Quantity<DeltaRule>;
+using Rho = Quantity<RhoRule>;
+using Mu = Quantity<MuRule>;
+using NoiseMultiplier = Quantity<NoiseMultiplierRule>;
+
+/// Which data sets are neighbours.
+///   add_or_remove_one  one holds one record more than the other; the number of records is private
+///   replace_one        equal length, one record differs; the number of records is public
+///   zero_out           equal length, one record is replaced by the record that contributes zero
+enum class Adjacency { add_or_remove_one, replace_one, zero_out };
+
+[[nodiscard]] std::string_view name(Adjacency adjacency);
+/// The inverse of `name`. \throws Error{invalid_argument} listing the three names.
+[[nodiscard]] Adjacency parse_adjacency(std::string_view text);
+
+/// How often an event happens: an integer from 1 to 2^53, so that its JSON form is exact.
+class Count {
+ public:
+  explicit Count(std::uint64_t value);
+  [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
+  friend auto operator<=>(const Count&, const Count&) = default;
+
+ private:
+  std::uint64_t value_;
+};
+
+/// A promise: at most `epsilon` at `delta`, between neighbours under `adjacency`.
+struct Target {
+  Epsilon epsilon;
+  Delta delta;
+  Adjacency adjacency;
+};
+
+}  // namespace surety
+
+template <class Rule>
+struct fmt::formatter<surety::Quantity<Rule>> : fmt::formatter<double> {
+  template <class Context>
+  auto format(const surety::Quantity<Rule>& quantity, Context& context) const {
+    return fmt::formatter<double>::format(quantity.value(), context);
+  }
+};

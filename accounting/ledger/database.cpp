@@ -1,0 +1,213 @@
+#include <surety/accounting/ledger/database.h>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/numbers/error.h>
+
+namespace surety::accounting {
+namespace {
+
+/// What of a file changes whenever somebody commits to it, or begins to.
+struct Traces {
+  std::int64_t seconds = 0;
+  std::int64_t nanoseconds = 0;
+  std::int64_t size = 0;
+  bool has_journal = false;
+  friend bool operator==(const Traces&, const Traces&) = default;
+
+  [[nodiscard]] static Traces of(const std::string& name) {
+    // Looked at by name: to open and close the file would drop this process's locks on it.
+    struct stat status {};
+    Traces traces;
+    if (::stat(name.c_str(), &status) == 0) {
+      traces = {.seconds = status.st_mtim.tv_sec, .nanoseconds = status.st_mtim.tv_nsec, .size = status.st_size, .has_journal = false};
+    }
+    traces.has_journal = ::stat((name + "-journal").c_str(), &status) == 0;
+    return traces;
+  }
+};
+
+/// The calls of this process.
+struct Calls {
+  explicit Calls(const Calls* inherited)
+      : was_forked_amid_one{inherited != nullptr && (inherited->running != 0 || inherited->was_forked_amid_one)} {}
+  std::atomic<int> running{0};
+  bool was_forked_amid_one;
+};
+
+/// Handles that a copy of their process has inherited, kept where a leak checker finds them.
+void forget(sqlite3* handle) {
+  static auto& inherited = *new std::vector<sqlite3*>;
+  inherited.push_back(handle);
+}
+
+}  // namespace
+
+void damaged(const std::string& path, const std::string& reason) {
+  throw Error{ErrorCode::damaged_ledger, fmt::format("'{}' is not an intact ledger: {}", one_line(path), reason)};
+}
+
+void refused_by_machine(const std::string& path, const std::string& action, int error_number) {
+  throw Error{ErrorCode::environment, fmt::format("cannot {} '{}': {}", action, one_line(path), std::strerror(error_number))};
+}
+
+DatabaseCall::DatabaseCall() { ++one_of_this_process<Calls>().running; }
+
+DatabaseCall::~DatabaseCall() { --one_of_this_process<Calls>().running; }
+
+/// How long a connection has waited for a lock while nobody else got on.
+struct Connection::Wait {
+  explicit Wait(const std::string& file) : name{file} {}
+
+  const std::string& name;
+  Traces last_seen = {};
+  std::chrono::steady_clock::time_point since = {};
+
+  /// SQLite's busy handler: 0 gives up.
+  static int again(void* self, int attempts) {
+    auto& wait = *static_cast<Wait*>(self);
+    const auto now = std::chrono::steady_clock::now();
+    if (const auto seen = Traces::of(wait.name); attempts == 0 || seen != wait.last_seen) {
+      wait.last_seen = seen;
+      wait.since = now;
+    } else if (now - wait.since >= patience) {
+      return 0;
+    }
+    unsigned char random = 0;
+    sqlite3_randomness(sizeof random, &random);
+    std::this_thread::sleep_for(std::chrono::microseconds{500 + 30 * random});
+    return 1;
+  }
+};
+
+Connection::Connection(std::string name, int flags) : name_{std::move(name)} {
+  if (one_of_this_process<Calls>().was_forked_amid_one) {
+    throw Error{ErrorCode::environment,
+                fmt::format("cannot use the ledger '{}': this process was made by fork while another thread used a ledger", one_line(name_))};
+  }
+  const DatabaseCall call;
+  // Even a failed open leaves a handle, which holds the reason and has to be closed.
+  const int code = sqlite3_open_v2(name_.c_str(), &handle_, flags | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX, nullptr);
+  if (code != SQLITE_OK) {
+    const std::string reason = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
+    sqlite3_close(handle_);
+    raise(code, reason);
+  }
+  wait_ = std::make_unique<Wait>(name_);
+  sqlite3_busy_handler(handle_, &Wait::again, wait_.get());
+}
+
+Connection::~Connection() {
+  const DatabaseCall call;
+  home_.is_here() ? static_cast<void>(sqlite3_close(handle_)) : forget(handle_);
+}
+
+void Connection::require(int code) const {
+  if (code != SQLITE_OK) raise(code, sqlite3_errmsg(handle_));
+}
+
+void Connection::run(const char* sql) const {
+  const DatabaseCall call;
+  require(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr));
+}
+
+void Connection::raise(int code, const std::string& reason) const {
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_NOMEM:
+    case SQLITE_NOLFS:
+    case SQLITE_PROTOCOL: throw Error{ErrorCode::environment, fmt::format("cannot use the ledger '{}': {}", one_line(name_), reason)};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      throw Error{
+          ErrorCode::environment,
+          fmt::format("cannot use the ledger '{}': could not get its lock in {} s in which nobody wrote to it", one_line(name_), patience.count())};
+    case SQLITE_MISUSE:
+    case SQLITE_INTERNAL: throw Error{ErrorCode::internal, fmt::format("misuse of SQLite on '{}': {}", one_line(name_), reason)};
+    default: damaged(name_, reason);
+  }
+}
+
+bool Connection::writes_to_the_file() const {
+  Statement mode{*this, "PRAGMA journal_mode"};
+  return mode.next() && mode.text(0) == "delete";
+}
+
+void Connection::end_write_ahead_log() const {
+  const DatabaseCall call;
+  // Not `Statement`: that somebody else uses the log is said at once, and not a lock that was waited for.
+  sqlite3_exec(handle_, "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
+  if (writes_to_the_file()) return;
+  throw Error{ErrorCode::environment,
+              fmt::format("cannot use the ledger '{0}': another program has switched it to a write-ahead log, which cannot be ended now; close "
+                          "that program, or run: sqlite3 '{0}' 'PRAGMA journal_mode = DELETE'",
+                          one_line(name_))};
+}
+
+Statement::Statement(const Connection& connection, std::string_view sql) : connection_{connection} {
+  connection.require(sqlite3_prepare_v2(connection.handle(), sql.data(), static_cast<int>(sql.size()), &handle_, nullptr));
+}
+
+Statement::~Statement() { sqlite3_finalize(handle_); }
+
+Statement& Statement::bind(std::int64_t value) {
+  connection_.require(sqlite3_bind_int64(handle_, ++bound_, value));
+  return *this;
+}
+
+Statement& Statement::bind(const std::string& value) {
+  connection_.require(sqlite3_bind_text64(handle_, ++bound_, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  return *this;
+}
+
+bool Statement::next() {
+  const int code = sqlite3_step(handle_);
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) connection_.raise(code, sqlite3_errmsg(connection_.handle()));
+  return false;
+}
+
+void Statement::run() {
+  while (next()) {
+  }
+}
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(handle_, column); }
+
+std::string Statement::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
+  return bytes == nullptr ? std::string{} : std::string{bytes, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
+}
+
+std::int64_t integer_of(const Connection& connection, std::string_view sql) {
+  Statement statement{connection, sql};
+  if (!statement.next()) damaged(connection.name(), "a table is empty");
+  return statement.integer(0);
+}
+
+Transaction::Transaction(const Connection& connection, Kind kind) : connection_{connection} {
+  // A writer locks at once: what it reads is then still true when it writes.
+  connection.run(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
+}
+
+Transaction::~Transaction() {
+  // Some failures (a full disk) have rolled back already, and a second rollback would only report that.
+  if (sqlite3_get_autocommit(connection_.handle()) == 0) sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() const { connection_.run("COMMIT"); }
+
+}  // namespace surety::accounting

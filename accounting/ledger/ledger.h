@@ -1,0 +1,234 @@
+// The ledger: a file that never reports less than was released.
+//
+// Definitions:
+//   run       one use of private data: an optimizer's training, one query. Its plan says, before data is touched, which
+//             releases it may make at most.
+//   reserve   write the plan, durably. Only then may noise be drawn, so a run that dies afterwards counts in full.
+//   settle    once, at the end: write the part of the plan that was really released.
+//   charged   what a run costs when plans are fixed in advance; what an audit adds up.
+//   counted   what a run costs under a budget, whose filter also covers runs chosen after earlier results were seen.
+//
+//     state of the run                         charged           counted
+//     reserved (running, or killed)            plan              plan
+//     settled, stop data independent           what was released what was released
+//     settled, stop adaptive                   plan              what was released
+//
+// "Adaptive" means that earlier releases had a say in when to stop. The transcript is then one of a plan whose length was
+// not fixed, and the smaller cost of a short transcript proves nothing by itself; only a filter, which bounds every transcript
+// at once, may count it (docs/guarantees.md#ledger-settle). Private data itself may never decide when to stop: that would be
+// a release of its own, without noise.
+//
+// Who may do what to a run, by what its Reservation does; everything else is refused:
+//
+//     its Reservation                      spend   settle by it   Ledger::settle, from any handle and process
+//     open                                 yes     yes            no: the run is alive
+//     settle has failed                    no      yes, again     no
+//     settled, or moved from               no      no             no
+//     destroyed, or its process is dead    -       -              yes, once; who calls it vouches for what was released
+//     in a copy of its process (fork)      no      no             no, while the reservation that was copied is alive
+//
+// So a settlement is written either by the one who spends, after the last spend, or when nobody can spend any more: what is charged is never
+// less than what was spent. A reservation is alive by a lock that the kernel drops with its process (docs/guarantees.md#ledger-charge).
+//
+// One ledger is one file with one adjacency and one unit of privacy. It is an append-only table in an SQLite database: entries are added,
+// never changed, and each carries a checksum over itself and all entries before it, against accidents, not against forgery.
+//
+// Processes: any number may use one ledger at a time, on a local file system (SQLite and living runs need its locks). Objects of this file
+// are used in the process that made them; a copy made by fork opens the ledger anew, and destroying what it inherited harms nobody.
+// Threads: a Ledger, its copies and its Reservations may be used by several, whose calls wait for each other; one Reservation, by one
+// at a time. A process that forks while a thread is within a call leaves a child that can use no ledger, and is told so.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <surety/accounting/numbers/enclosure.h>
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/ledger/filter.h>
+#include <surety/accounting/system/home_process.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/events/unit.h>
+#include <surety/accounting/events/units.h>
+
+namespace surety::accounting {
+
+/// Names a run within its ledger: 1, 2, 3, ... in the order of reservation.
+struct RunId {
+  std::uint64_t value;
+  friend auto operator<=>(const RunId&, const RunId&) = default;
+};
+
+/// How it was decided that a run ends.
+///   data_independent  the releases that were made, and their number, are a function of public values only: the plan was
+///                     finished, a fixed number of steps was done, a signal came from outside
+///   adaptive          a function of earlier releases too, such as stopping when a released loss no longer falls
+enum class Stopping { data_independent, adaptive };
+
+[[nodiscard]] std::string_view name(Stopping stopping);
+/// The inverse of `name`. \throws Error{invalid_argument} listing the names.
+[[nodiscard]] Stopping parse_stopping(std::string_view text);
+
+/// What a run may release at most, and what is said about it.
+struct Plan {
+  Event event;
+  UnitOfPrivacy unit = {};                       ///< what is protected; that of the ledger
+  std::optional<Target> promise = std::nullopt;  ///< what the run was said to cost; recorded, compared by an audit
+  std::string note = {};                         ///< for people; bytes that are not UTF-8 become U+FFFD
+  bool not_private = false;                      ///< the noise was a replay with a known seed: no guarantee holds
+};
+
+/// The end of a run, as written.
+struct Settlement {
+  std::string time;               ///< UTC, ISO 8601
+  std::optional<Event> released;  ///< nothing when the run ended before its first release
+  Stopping stopping;
+};
+
+/// A run, as written.
+struct Run {
+  RunId id;
+  std::string created;  ///< UTC, ISO 8601
+  Plan plan;
+  std::optional<Settlement> settlement;  ///< nothing while the run is reserved: running, or killed
+
+  /// What an audit adds up, and what a budget counts (see the table above); nothing when it is free.
+  [[nodiscard]] std::optional<Event> charged() const;
+  [[nodiscard]] std::optional<Event> counted() const;
+};
+
+/// One line of an audit: `count` times the leaf `event`, charged by `run`.
+struct LedgerEntry {
+  RunId run;
+  Count count;
+  Event event;
+  std::string note;
+};
+
+/// Where a budget stands. The exact values are inside the enclosures; `unit` is the filter's, "mu^2", "rho" or "epsilon".
+struct Balance {
+  Budget budget;
+  std::string_view unit;
+  Enclosure spent;
+  Enclosure limit;
+};
+
+class LedgerFile;
+
+/// A run that may release what it planned. Destroyed without `settle`, it leaves the full plan charged.
+class Reservation {
+ public:
+  Reservation(Reservation&& other) noexcept;
+  Reservation& operator=(Reservation&& other) noexcept;
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+  ~Reservation();
+
+  [[nodiscard]] RunId id() const noexcept { return id_; }
+  [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+  /// What was released so far.
+  [[nodiscard]] const Releases& released() const noexcept { return released_; }
+
+  /// Says, before the noise is drawn, that `event` is released now. In memory only: the plan is already charged.
+  /// \throws Error{internal} when the rest of the plan does not hold it: an optimizer that releases more than it reserved is
+  ///         a defect, and the release must not happen; Error{invalid_argument} after `settle` was called, even when that failed, and in
+  ///         a process made by fork.
+  /// \complexity O(log k) for a leaf, among k different leaves in the plan.
+  void spend(const Event& event);
+
+  /// Writes what was released; durable on return. \throws Error{invalid_argument} when the run is settled already, and in a process made
+  /// by fork; Error{environment} when it cannot be written, and then the full plan stays charged and `settle` may be called again.
+  void settle(Stopping stopping);
+
+ private:
+  friend class Ledger;
+  enum class State { open, settling, settled, moved_from };
+
+  Reservation(std::shared_ptr<LedgerFile> file, RunId id, Plan plan);
+  /// The run is no longer alive.
+  void end() noexcept;
+  void require_usable() const;
+
+  HomeProcess home_;
+  std::shared_ptr<LedgerFile> file_;
+  State state_;
+  RunId id_;
+  Plan plan_;
+  Releases rest_;
+  Releases released_;
+};
+
+/// Every member function that reads sees one consistent state of the file. Opening verifies all of it; a later call verifies that the last
+/// entry it knows is still there, and every entry that came after it, so no object ever reports less than it has seen. All of them
+/// \throw Error{damaged_ledger} when the file is not an intact ledger, Error{environment} when the machine refuses (full disk,
+/// no permission, a lock that is not to be had in ten seconds in which nobody writes), Error{invalid_argument} in a process made by fork.
+/// A call that throws has written nothing, but for a failure of the disk in the last moment of `reserve` or `settle`.
+/// \complexity linear in the number of runs for opening; later calls, in that of the runs since, and of the different leaves that are
+/// charged. Those that return all runs or entries are linear in what they return.
+class Ledger {
+ public:
+  /// Opens an existing ledger; one without write permission opens for reading.
+  /// \throws Error{damaged_ledger} when there is something else at `path`, which is left as it is;
+  ///         Error{environment} when there is nothing.
+  [[nodiscard]] static Ledger open(const std::filesystem::path& path);
+
+  /// Makes a new ledger. It appears at `path` complete or not at all, and replaces nothing.
+  /// Like any new file it may be read and written by whom the umask says.
+  /// \throws Error{invalid_argument} when something exists at `path`, or the budget is not under `adjacency`.
+  [[nodiscard]] static Ledger create(const std::filesystem::path& path, Adjacency adjacency, std::optional<Budget> budget = std::nullopt,
+                                     const UnitOfPrivacy& unit = {});
+
+  /// Opens the ledger at `path`, or makes one; right also when several processes do so at once.
+  /// \throws Error{invalid_argument} when the ledger has another adjacency or unit.
+  [[nodiscard]] static Ledger open_or_create(const std::filesystem::path& path, Adjacency adjacency, const UnitOfPrivacy& unit = {});
+
+  [[nodiscard]] const std::filesystem::path& path() const;
+  [[nodiscard]] Adjacency adjacency() const;
+  /// One row in ledgers of Surety 0.1.0, which do not say it.
+  [[nodiscard]] const UnitOfPrivacy& unit() const;
+  /// Whether the call that returned this object made the file.
+  [[nodiscard]] bool is_new() const noexcept { return is_new_; }
+
+  /// Attaches the budget that every run must keep. A filter is a rule fixed before the first release, hence:
+  /// \throws Error{invalid_argument} when the ledger has a budget or any run, or the budget has another adjacency.
+  void set_budget(const Budget& budget);
+  [[nodiscard]] std::optional<Budget> budget() const;
+  /// Where the budget stands; nothing without a budget.
+  [[nodiscard]] std::optional<Balance> balance() const;
+
+  /// Refuses what `reserve` would refuse at this moment, and writes nothing: ask it before private data is touched.
+  /// \throws as `reserve`.
+  void check(const Plan& plan) const;
+
+  /// Charges `plan`; durable on return. Processes that reserve at once are admitted one after the other.
+  /// \throws Error{invalid_argument} when the plan or its promise has another adjacency than the ledger, or another unit, or a leaf would be
+  ///         charged more than Releases::max_count times; Error{budget_exceeded} with what is spent, asked and allowed;
+  ///         Error{unsupported} naming an event for which the budget's filter has no theorem.
+  [[nodiscard]] Reservation reserve(Plan plan);
+
+  /// Settles a run whose reservation is gone, killed or destroyed. `released` is nothing when nothing was released; the caller vouches for
+  /// it, since nobody else knows.
+  /// \throws Error{invalid_argument} when there is no such run, it is settled already, its reservation is alive in any process, or
+  ///         `released` is not part of its plan.
+  void settle(RunId run, const std::optional<Event>& released, Stopping stopping);
+
+  /// All runs, in the order of reservation.
+  [[nodiscard]] std::vector<Run> runs() const;
+  /// What is charged, by run and leaf.
+  [[nodiscard]] std::vector<LedgerEntry> entries() const;
+  /// Everything that is charged, as one event for an accountant; nothing when nothing is.
+  /// It holds for runs that were not chosen by looking at earlier results; for others, the budget's target is what is proved.
+  [[nodiscard]] std::optional<Event> event() const;
+
+ private:
+  Ledger(std::shared_ptr<LedgerFile> file, bool is_new) : file_{std::move(file)}, is_new_{is_new} {}
+
+  std::shared_ptr<LedgerFile> file_;
+  bool is_new_;
+};
+
+}  // namespace surety::accounting

@@ -1,0 +1,220 @@
+#include <surety/accounting/ledger/ledger_contents.h>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <bit>
+#include <ctime>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include <surety/accounting/events/json.h>
+
+namespace surety::accounting {
+
+namespace {
+
+const char* const schema = R"(
+  CREATE TABLE entry (number INTEGER PRIMARY KEY, content TEXT NOT NULL, checksum INTEGER NOT NULL) STRICT;
+  CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), entries INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;
+)";
+
+/// Checksum of an entry over itself and, through `before`, all entries before it: 64-bit FNV-1a. A change of one byte is
+/// always noticed, since every step is a bijection of the state; other accidents with probability 1 - 2^-64.
+std::uint64_t checksum_after(std::uint64_t before, std::string_view content) {
+  constexpr std::uint64_t prime = 0x100000001b3;
+  std::uint64_t state = 0xcbf29ce484222325;
+  const auto take = [&state](unsigned char byte) { state = (state ^ byte) * prime; };
+  for (int shift = 0; shift < 64; shift += 8) take(static_cast<unsigned char>(before >> shift));
+  for (const char c : content) take(static_cast<unsigned char>(c));
+  return state;
+}
+
+std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+[[noreturn]] void refuse(const std::string& reason) { throw Error{ErrorCode::invalid_argument, reason}; }
+
+void require(bool holds, const std::string& reason) {
+  if (!holds) refuse(reason);
+}
+
+}  // namespace
+
+std::string open_entry(Adjacency adjacency, const UnitOfPrivacy& unit) {
+  return nlohmann::json{{"open", {{"time", now()}, {"adjacency", surety::name(adjacency)}, {"unit", to_json(unit)}}}}.dump();
+}
+
+std::string budget_entry(const Budget& budget) {
+  return nlohmann::json{{"budget",
+                         {{"time", now()},
+                          {"epsilon", budget.target.epsilon.value()},
+                          {"delta", budget.target.delta.value()},
+                          {"filter", name(budget.filter)}}}}
+      .dump();
+}
+
+std::string reserve_entry(const Plan& plan) {
+  nlohmann::json promise;
+  if (plan.promise) promise = {{"epsilon", plan.promise->epsilon.value()}, {"delta", plan.promise->delta.value()}};
+  const nlohmann::json entry{
+      {"reserve",
+       {{"time", now()}, {"event", to_json(plan.event)}, {"promise", promise}, {"note", plan.note}, {"not_private", plan.not_private}}}};
+  // A note may be any bytes, and a run must not fail over one.
+  return entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string settle_entry(RunId run, const std::optional<Event>& released, Stopping stopping) {
+  nlohmann::json event;
+  if (released) event = to_json(*released);
+  return nlohmann::json{{"settle", {{"time", now()}, {"run", run.value}, {"released", event}, {"stopping", name(stopping)}}}}.dump();
+}
+
+void require_part(const Run& run, const std::optional<Event>& released) {
+  if (run.settlement) refuse(fmt::format("run {} is settled already, a run settles once", run.id.value));
+  if (!released) return;
+  if (released->adjacency() != run.plan.event.adjacency()) {
+    refuse(fmt::format("adjacency of the released event is {}, must be the ledger's, {}", surety::name(released->adjacency()),
+                       surety::name(run.plan.event.adjacency())));
+  }
+  if (!Releases::of(*released).is_part_of(Releases::of(run.plan.event))) {
+    refuse(fmt::format("run {} released '{}', must be part of its plan '{}'", run.id.value, describe(*released), describe(run.plan.event)));
+  }
+}
+
+void LedgerContents::take(const std::string& entry) {
+  // An event is at most 3 Event::max_depth + 3 levels of JSON, within the two levels of its entry.
+  const auto json = parse_strict_json(entry, 3 * Event::max_depth + 5, "entry");
+  require(json.is_object() && json.size() == 1, "not an object with one field");
+  const auto& kind = json.begin().key();
+  const auto& fields = json.begin().value();
+  require(adjacency.has_value() == (kind != "open"), "the ledger does not start with its adjacency, and only so");
+
+  const auto event_of = [&](const nlohmann::json& written) {
+    std::string text = written.dump();
+    if (last_event && last_event->first == text) return last_event->second;
+    Event event = event_from_json(text);
+    require(event.adjacency() == *adjacency, "an event has another adjacency than the ledger");
+    last_event.emplace(std::move(text), event);
+    return event;
+  };
+  const auto target_of = [&](const nlohmann::json& written) {
+    return Target{.epsilon = Epsilon{written.at("epsilon").get<double>()},
+                  .delta = Delta{written.at("delta").get<double>()},
+                  .adjacency = *adjacency};
+  };
+  const auto text_of = [&](const char* field) { return fields.at(field).get<std::string>(); };
+
+  if (kind == "open") {
+    const bool has_unit = fields.is_object() && fields.contains("unit");
+    has_unit ? require_fields(fields, {"time", "adjacency", "unit"}, kind) : require_fields(fields, {"time", "adjacency"}, kind);
+    const Adjacency written = parse_adjacency(text_of("adjacency"));
+    if (has_unit) unit = unit_from_json(fields.at("unit"));
+    says_unit = has_unit;
+    adjacency = written;
+    charged.emplace(written);
+    counted.emplace(written);
+  } else if (kind == "budget") {
+    require_fields(fields, {"time", "epsilon", "delta", "filter"}, kind);
+    require(!budget && runs.empty(), "a budget comes after another budget or after a run");
+    budget = Filter{Budget{.target = target_of(fields), .filter = parse_filter_kind(text_of("filter"))}}.budget();
+  } else if (kind == "reserve") {
+    require_fields(fields, {"time", "event", "promise", "note", "not_private"}, kind);
+    Plan plan{.event = event_of(fields.at("event")), .unit = unit, .note = text_of("note"), .not_private = fields.at("not_private").get<bool>()};
+    if (const auto& promise = fields.at("promise"); !promise.is_null()) {
+      require_fields(promise, {"epsilon", "delta"}, "promise");
+      plan.promise = target_of(promise);
+    }
+    // Sums of counts that reserve has admitted; what is counted is part of what is charged.
+    charged->add(Releases::of(plan.event));
+    counted->add(Releases::of(plan.event));
+    runs.push_back(
+        {.id = {runs.size() + 1}, .created = text_of("time"), .plan = std::move(plan), .settlement = std::nullopt});
+  } else if (kind == "settle") {
+    require_fields(fields, {"time", "run", "released", "stopping"}, kind);
+    const auto id = fields.at("run").get<std::uint64_t>();
+    require(id >= 1 && id <= runs.size(), "an unknown run is settled");
+    Settlement settlement{.time = text_of("time"), .released = std::nullopt, .stopping = parse_stopping(text_of("stopping"))};
+    if (!fields.at("released").is_null()) settlement.released = event_of(fields.at("released"));
+    auto& run = runs[id - 1];
+    require_part(run, settlement.released);
+    const auto planned = Releases::of(run.plan.event);
+    run.settlement = std::move(settlement);
+    for (const auto& [sum, cost] : {std::pair{&*charged, run.charged()}, std::pair{&*counted, run.counted()}}) {
+      sum->subtract(planned);
+      if (cost) sum->add(Releases::of(*cost));
+    }
+  } else {
+    refuse("an entry of unknown kind");
+  }
+}
+
+
+void read_on(const Connection& connection, LedgerContents& contents) {
+  const std::string& name = connection.name();
+  if (contents.entries > 0) {
+    Statement last{connection, "SELECT checksum FROM entry WHERE number = ?"};
+    if (!last.bind(contents.entries).next() || std::bit_cast<std::uint64_t>(last.integer(0)) != contents.checksum) {
+      damaged(name, fmt::format("entry {} is no longer what it was", contents.entries));
+    }
+  }
+  Statement rows{connection, "SELECT number, content, checksum FROM entry WHERE number > ? ORDER BY number"};
+  rows.bind(contents.entries > 0 ? contents.entries : std::numeric_limits<std::int64_t>::min());
+  while (rows.next()) {
+    const std::string content = rows.text(1);
+    const std::int64_t number = contents.entries + 1;
+    const std::uint64_t checksum = checksum_after(contents.checksum, content);
+    if (rows.integer(0) != number || std::bit_cast<std::uint64_t>(rows.integer(2)) != checksum) {
+      damaged(name, fmt::format("the checksum of entry {} is wrong", number));
+    }
+    try {
+      contents.take(content);
+    } catch (const Error& error) {
+      damaged(name, fmt::format("entry {}: {}", number, error.what()));
+    } catch (const nlohmann::json::exception& error) {
+      damaged(name, fmt::format("entry {}: {}", number, error.what()));
+    }
+    contents.entries = number;
+    contents.checksum = checksum;
+  }
+  Statement head{connection, "SELECT entries, checksum FROM head"};
+  if (!head.next() || head.integer(0) != contents.entries || std::bit_cast<std::uint64_t>(head.integer(1)) != contents.checksum ||
+      head.next() || !contents.adjacency) {
+    damaged(name, fmt::format("entries are missing after entry {}", contents.entries));
+  }
+}
+
+namespace {
+
+/// Writes entry `number`, which has `checksum`.
+void write_entry(const Connection& connection, std::int64_t number, const std::string& content, std::uint64_t checksum) {
+  const auto stored = std::bit_cast<std::int64_t>(checksum);
+  Statement{connection, "INSERT INTO entry (number, content, checksum) VALUES (?, ?, ?)"}.bind(number).bind(content).bind(stored).run();
+  Statement{connection, "INSERT OR REPLACE INTO head (id, entries, checksum) VALUES (1, ?, ?)"}.bind(number).bind(stored).run();
+}
+
+}  // namespace
+
+void append_entry(const Connection& connection, const LedgerContents& contents, const std::string& entry) {
+  write_entry(connection, contents.entries + 1, entry, checksum_after(contents.checksum, entry));
+}
+
+std::string first_image(Adjacency adjacency, const UnitOfPrivacy& unit, const std::optional<Budget>& budget) {
+  const Connection memory{":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
+  memory.run(schema);
+  memory.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", ledger_application_id, ledger_version).c_str());
+  const std::string opened = open_entry(adjacency, unit);
+  const std::uint64_t checksum = checksum_after(0, opened);
+  write_entry(memory, 1, opened, checksum);
+  if (budget) {
+    const std::string limited = budget_entry(*budget);
+    write_entry(memory, 2, limited, checksum_after(checksum, limited));
+  }
+  sqlite3_int64 size = 0;
+  const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes{sqlite3_serialize(memory.handle(), "main", &size, 0), sqlite3_free};
+  if (!bytes) throw Error{ErrorCode::environment, "cannot make a ledger: out of memory"};
+  return {reinterpret_cast<const char*>(bytes.get()), static_cast<std::size_t>(size)};
+}
+
+}  // namespace surety::accounting

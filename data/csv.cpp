@@ -1,0 +1,196 @@
+#include <surety/data/csv.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+
+namespace surety::optimizers {
+
+CsvReader::CsvReader(const std::filesystem::path& path, const DataPolicy& policy)
+    : policy_{policy}, records_{path, RecordEnd::line_outside_quotes, policy.limits.header_bytes, policy} {
+  const auto& limits = policy.limits;
+  if (!records_.next(record_)) records_.refuse("is empty, must start with a header line");
+  if (const auto fault = cut(limits.columns, limits.header_bytes, header_); !fault.empty()) refuse(fault);
+  records_.set_most_bytes(limits.record_bytes);
+  for (std::size_t k = 0; k < header_.size(); ++k) {
+    header_[k] = std::string{trimmed(header_[k])};
+    if (header_[k].empty()) records_.refuse(fmt::format("column {} of the header has no name", k + 1));
+    if (!positions_.emplace(header_[k], k).second) {
+      records_.refuse(fmt::format("column {} appears twice in the header", in_quotes(header_[k])));
+    }
+  }
+}
+
+std::string CsvReader::cut(std::size_t cells, std::size_t most_bytes, std::vector<std::string>& result) {
+  if (records_.is_too_long()) return fmt::format(" has more than {} bytes, must have fewer unless --no-limits is given", most_bytes);
+  if (record_.empty()) return " is empty";
+  if (record_.find('\0') != std::string::npos) return " holds a zero byte, must be text";
+  const auto [count, fault] = split_cells(record_, cells, result);
+  if (fault != CsvFault::none) return std::string{describe(fault)};
+  if (row_ == 0 && count > cells) return fmt::format(" has {} columns, must have at most {} unless --no-limits is given", count, cells);
+  if (row_ > 0 && count != cells) return fmt::format(" has {} cells, must have {} as the header", count, cells);
+  return {};
+}
+
+bool CsvReader::next(std::vector<std::string>& cells) {
+  ++row_;
+  is_damaged_ = false;
+  if (!records_.next(record_)) return false;
+  if (policy_.form == RecordForm::is_public) {
+    if (const auto fault = cut(header_.size(), policy_.limits.record_bytes, cells); !fault.empty()) refuse(fault);
+    return true;
+  }
+  const auto [count, fault] = split_cells(record_, header_.size(), cells);
+  is_damaged_ = records_.is_too_long() || fault != CsvFault::none || count != header_.size();
+  if (is_damaged_) cells.assign(header_.size(), {});
+  return true;
+}
+
+std::size_t CsvReader::position(const std::string& column) const {
+  const auto found = positions_.find(column);
+  if (found == positions_.end()) {
+    constexpr std::size_t shown = 20;
+    std::string names =
+        fmt::format("{}", fmt::join(header_.begin(), header_.begin() + std::min<std::ptrdiff_t>(shown, std::ssize(header_)), ", "));
+    if (header_.size() > shown) names += ", ...";
+    records_.refuse(fmt::format("column {} is missing, the header has {}", in_quotes(column), names));
+  }
+  return found->second;
+}
+
+std::optional<double> CsvReader::number(const std::vector<std::string>& cells, std::size_t position, std::string_view advice) const {
+  const auto [value, fault] = parse_number(cells[position]);
+  if (fault == NumberFault::none) return value;
+  if (policy_.form == RecordForm::is_private) return std::nullopt;
+  const auto column = in_quotes(header_[position]);
+  if (trimmed(cells[position]).empty()) refuse(fmt::format(", column {}: the cell is empty, must be a number", column));
+  refuse(fmt::format(", column {}: {} {}{}", column, in_quotes(cells[position]), describe(fault),
+                     fault == NumberFault::not_a_number ? advice : ""));
+}
+
+void CsvReader::refuse(const std::string& reason) const {
+  const std::string place = row_ == 0 ? "header" : fmt::format("row {}", row_);
+  records_.refuse(fmt::format("{} (line {}){}", place, records_.line(), reason));
+}
+
+namespace {
+
+/// Appends the features that `map` makes of one cell; false, and appends none, when it is damaged.
+bool append_features(const CsvReader& reader, const std::vector<std::string>& cells, std::size_t position, const ColumnMap& map,
+                     std::vector<double>& features) {
+  if (const auto* const categories = std::get_if<Categories>(&map)) {
+    for (const auto& category : categories->names) features.push_back(cells[position] == category ? 1.0 : 0.0);
+    return true;
+  }
+  const auto value = reader.number(cells, position, "; drop the column or give its public list of categories");
+  if (!value) return false;
+  if (const auto* const bounds = std::get_if<Bounds>(&map)) {
+    // Halves, so that the width of the widest bounds does not overflow.
+    const double clamped = std::clamp(*value, bounds->lower, bounds->upper);
+    features.push_back((clamped / 2 - bounds->lower / 2) / (bounds->upper / 2 - bounds->lower / 2));
+  } else {
+    features.push_back(std::holds_alternative<SignedLogarithm>(map) ? std::asinh(*value) : *value);
+  }
+  return true;
+}
+
+}  // namespace
+
+FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const CsvOptions& options) {
+  std::set<std::string> named;
+  const auto claim = [&](const std::string& column) {
+    static_cast<void>(reader.position(column));
+    if (!named.insert(column).second) {
+      throw Error{ErrorCode::invalid_argument,
+                  fmt::format("column {} has two roles, must have one of label, dropped, bounds, categories", in_quotes(column))};
+    }
+  };
+  claim(label.column);
+  for (const auto& column : options.drop) claim(column);
+  for (const auto& [column, bounds] : options.bounds) claim(column);
+  for (const auto& [column, categories] : options.categories) claim(column);
+
+  NamedColumns columns;
+  for (const auto& name : reader.header()) {
+    if (const auto bounds = options.bounds.find(name); bounds != options.bounds.end()) {
+      columns.push_back({name, bounds->second});
+    } else if (const auto categories = options.categories.find(name); categories != options.categories.end()) {
+      columns.push_back({name, Categories{categories->second}});
+    } else if (!named.contains(name)) {
+      columns.push_back({name, options.otherwise});
+    }
+  }
+  FeatureMap map{.inputs = std::move(columns), .intercept = options.intercept, .unit_norm = options.unit_norm};
+  map.validate();
+  return map;
+}
+
+CsvRecords::CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label)
+    : features_{features}, label_{label}, reader_{std::move(reader)}, label_position_{label ? reader_.position(label->column) : 0} {
+  features.validate();
+  const auto* const columns = std::get_if<NamedColumns>(&features.inputs);
+  if (columns == nullptr) throw Error{ErrorCode::invalid_argument, "the features have no column names, so they cannot be read from CSV"};
+  for (const auto& column : *columns) positions_.push_back(reader_.position(column.name));
+}
+
+bool CsvRecords::next(std::vector<double>& row, double& label) {
+  row.clear();
+  label = 0;
+  if (!reader_.next(cells_)) return false;
+  is_damaged_ = reader_.is_damaged() || !make(row, label);
+  if (is_damaged_) row.clear();
+  return true;
+}
+
+bool CsvRecords::make(std::vector<double>& row, double& label) const {
+  const auto& columns = std::get<NamedColumns>(features_.inputs);
+  for (std::size_t k = 0; k < positions_.size(); ++k) {
+    if (!append_features(reader_, cells_, positions_[k], columns[k].map, row)) return false;
+  }
+  if (features_.intercept) row.push_back(1);
+  if (features_.unit_norm) scale_to_unit_norm(row);
+  if (!label_) return true;
+  const auto cell = reader_.number(cells_, label_position_);
+  if (cell) label = (*label_)(*cell);
+  return cell.has_value();
+}
+
+namespace {
+
+Dataset read_all(CsvReader reader, const std::string& name, const FeatureMap& features, const std::optional<LabelRule>& label) {
+  CsvRecords records{std::move(reader), features, label};
+  std::vector<double> values;
+  std::vector<double> labels;
+  std::vector<double> row;
+  double row_label = 0;
+  bool empty = true;
+  for (; records.next(row, row_label); empty = false) {
+    values.insert(values.end(), row.begin(), row.end());
+    if (label) labels.push_back(row_label);
+  }
+  if (empty) throw Error{ErrorCode::bad_data, fmt::format("{}: has no records after the header", one_line(name))};
+  return Dataset::dense(features.features(), std::move(values), std::move(labels));
+}
+
+}  // namespace
+
+Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label,
+                 const DataLimits& limits) {
+  return read_all(CsvReader{path, {.form = RecordForm::is_public, .limits = limits}}, path.string(), features, label);
+}
+
+CsvData read_csv(const std::filesystem::path& path, const LabelRule& label, const CsvOptions& options) {
+  CsvReader reader{path, public_form};
+  FeatureMap features = csv_features(reader, label, options);
+  Dataset data = read_all(std::move(reader), path.string(), features, label);
+  return {std::move(data), std::move(features)};
+}
+
+}  // namespace surety::optimizers

@@ -1,0 +1,129 @@
+// CSV files as data sets: RFC 4180 with a header line. Line ends are LF or CRLF, cells may be quoted ("" inside quotes is one quote),
+// a UTF-8 byte order mark is ignored, gzip is recognised. Numbers are decimal with a point, whatever the locale, and may have spaces
+// around them. What a record is, and what becomes of one that is damaged, is said in data_policy.h.
+//
+// What does not fit is Error{bad_data} with the file: in the header always, in a record where the form of the file is public, then with
+// the row (1 is the first after the header), its first line and the column. The columns and what becomes of them are public
+// (features.h); reading looks at one row at a time.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <surety/data/data_policy.h>
+#include <surety/data/dataset.h>
+#include <surety/data/features.h>
+#include <surety/data/record_splitter.h>
+
+namespace surety::optimizers {
+
+/// The rows of a CSV file, one at a time, each as long as the header.
+class CsvReader {
+ public:
+  /// Reads the header.
+  /// \throws Error{bad_data} for an empty file, a header beyond the limits, or a column name that is empty or appears twice.
+  CsvReader(const std::filesystem::path& path, const DataPolicy& policy);
+
+  [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
+
+  /// Reads the next row into `cells`; false at the end of the file. Where the form is private, all cells of a damaged record are empty.
+  /// \throws Error{bad_data} where the form is public for a ragged row, a misplaced or unclosed quote, a stray carriage return, a zero
+  ///         byte or a row that is too long; always when the file itself cannot be read on.
+  [[nodiscard]] bool next(std::vector<std::string>& cells);
+  /// The row that was read last was a damaged record.
+  [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
+
+  /// The position of a column in the header. \throws Error{bad_data} listing the header's names when there is none.
+  [[nodiscard]] std::size_t position(const std::string& column) const;
+
+  /// The number in column `position` of the row that was read last; nothing when it is damaged.
+  /// \throws Error{bad_data} in place of nothing where the form is public: with its row and column, followed by `advice` when the cell is a
+  ///         text.
+  [[nodiscard]] std::optional<double> number(const std::vector<std::string>& cells, std::size_t position,
+                                             std::string_view advice = {}) const;
+
+  /// \throws Error{bad_data} "<file>: row <row> (line <line>)<reason>", or the header in place of the row, always.
+  [[noreturn]] void refuse(const std::string& reason) const;
+  [[nodiscard]] RecordForm form() const noexcept { return policy_.form; }
+
+ private:
+  /// Cuts the record in hand. Returns what is wrong with it, as a message of a public form; empty when nothing is.
+  std::string cut(std::size_t cells, std::size_t most_bytes, std::vector<std::string>& result);
+
+  DataPolicy policy_;
+  RecordSplitter records_;
+  std::vector<std::string> header_;
+  std::unordered_map<std::string, std::size_t> positions_;
+  std::string record_;
+  std::size_t row_ = 0;
+  bool is_damaged_ = false;
+};
+
+/// What the user says about the columns. Every name must be a column of the file.
+struct CsvOptions {
+  std::vector<std::string> drop = {};                               ///< columns that are no features
+  std::map<std::string, Bounds> bounds = {};                        ///< public bounds
+  std::map<std::string, std::vector<std::string>> categories = {};  ///< public lists of categories
+  ColumnMap otherwise = SignedLogarithm{};                          ///< what becomes of the other columns
+  bool intercept = true;
+  bool unit_norm = true;
+};
+
+/// Data with the map that made its features.
+struct CsvData {
+  Dataset data;
+  FeatureMap features;
+};
+
+/// Every column but the label and the dropped ones, in the order of the header.
+/// \throws Error{bad_data} for a column that the file does not have; Error{invalid_argument} for a map that is not valid or a
+///         column with two roles.
+[[nodiscard]] FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const CsvOptions& options);
+
+/// The records of a CSV file, one at a time, as `features` makes them. Columns that the map does not name are not looked at.
+class CsvRecords {
+ public:
+  /// The rows that `reader` has not read yet. \throws Error{invalid_argument} when the map is not valid or not one of named columns;
+  /// Error{bad_data} for a missing column.
+  CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label);
+
+  /// Reads the next record: its dense row, and its label when there is a rule for it (otherwise 0); false at the end of the file. A record
+  /// with a damaged cell in a column that is used has an empty row. \throws Error{bad_data} as CsvReader.
+  [[nodiscard]] bool next(std::vector<double>& row, double& label);
+  /// The record that was read last had a damaged cell in a column that is used.
+  [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
+
+  [[noreturn]] void refuse(const std::string& reason) const { reader_.refuse(reason); }
+  [[nodiscard]] RecordForm form() const noexcept { return reader_.form(); }
+
+ private:
+  /// Makes the features and the label of the cells in hand; false when a cell is damaged.
+  bool make(std::vector<double>& row, double& label) const;
+
+  FeatureMap features_;
+  std::optional<LabelRule> label_;
+  CsvReader reader_;
+  std::vector<std::size_t> positions_;
+  std::size_t label_position_;
+  std::vector<std::string> cells_;
+  bool is_damaged_ = false;
+};
+
+/// All rows of a file whose form is public, dense, with their labels when `label` is given. Columns that the map does not name are not
+/// looked at.
+/// \throws Error{bad_data} for a missing column, a damaged record, a cell that is not a finite number where one is needed (a text in a
+///         column without categories, naming both ways out), or a file without rows.
+/// \complexity one pass; memory for the features.
+[[nodiscard]] Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label,
+                               const DataLimits& limits = {});
+
+/// `csv_features`, then `read_csv`.
+[[nodiscard]] CsvData read_csv(const std::filesystem::path& path, const LabelRule& label, const CsvOptions& options);
+
+}  // namespace surety::optimizers

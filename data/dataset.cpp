@@ -1,0 +1,176 @@
+#include <surety/data/dataset.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/mechanisms/queries/record_sum.h>
+
+namespace surety::optimizers {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& reason) { throw Error{ErrorCode::invalid_argument, fmt::format("data set: {}", reason)}; }
+
+void require_finite(std::span<const double> numbers, std::string_view what) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!std::isfinite(numbers[i])) refuse(fmt::format("{} {} is {}, must be finite", what, i, numbers[i]));
+  }
+}
+
+/// The finalizer of SplitMix64: a fixed bijection of 64-bit words in which every input bit moves every output bit.
+/// [Steele, Lea, Flood 2014, Fast splittable pseudorandom number generators, section 4.]
+constexpr std::uint64_t mix(std::uint64_t word) {
+  word += 0x9e3779b97f4a7c15U;
+  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
+  word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
+  return word ^ (word >> 31);
+}
+
+std::uint64_t absorb(std::uint64_t state, double value) {
+  return mix(state ^ std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));  // -0 is the same number as +0
+}
+
+std::uint64_t content_key(std::uint64_t seed, const RowView& row, std::span<const double> label) {
+  std::uint64_t state = mix(seed);
+  for (std::size_t k = 0; k < row.values.size(); ++k) {
+    if (row.values[k] == 0) continue;
+    const std::uint64_t feature = row.is_sparse() ? row.indices[k] : k;
+    state = absorb(mix(state ^ feature), row.values[k]);
+  }
+  for (const double value : label) state = absorb(state, value);
+  return state;
+}
+
+/// For each record, whether it is held out.
+std::vector<bool> sides_by_content(const Dataset& data, double fraction, std::uint64_t seed) {
+  const auto threshold = static_cast<std::uint64_t>(std::ldexp(fraction, 64));
+  std::vector<bool> sides(data.size());
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const auto label = data.has_labels() ? data.labels().subspan(i, 1) : std::span<const double>{};
+    sides[i] = content_key(seed, data.row(i), label) < threshold;
+  }
+  return sides;
+}
+
+void require_fraction(double fraction) {
+  if (!(fraction >= 0 && fraction < 1)) refuse(fmt::format("held-out fraction is {}, must be at least 0 and less than 1", fraction));
+}
+
+std::vector<bool> sides_by_index(std::size_t size, double fraction, std::uint64_t seed) {
+  std::vector<bool> sides(size);
+  if (fraction == 0) return sides;
+  // Run j holds the indices from ceil(j / fraction) up to that of run j + 1, whatever the size: the last run may be cut short.
+  const auto start = [&](std::uint64_t run) {
+    return static_cast<std::uint64_t>(std::min(std::ceil(static_cast<double>(run) / fraction), 0x1p63));
+  };
+  for (std::uint64_t run = 0; start(run) < size; ++run) {
+    const std::uint64_t held_out = start(run) + mix(mix(seed) ^ run) % (start(run + 1) - start(run));
+    if (held_out < size) sides[held_out] = true;
+  }
+  return sides;
+}
+
+}  // namespace
+
+Dataset::Dataset(std::size_t features, std::vector<std::size_t> row_ends, std::vector<std::uint32_t> indices, std::vector<double> values,
+                 std::vector<double> labels, std::size_t size)
+    : features_{features},
+      row_ends_{std::move(row_ends)},
+      indices_{std::move(indices)},
+      values_{std::move(values)},
+      labels_{std::move(labels)},
+      norms_(size) {
+  for (std::size_t i = 0; i < size; ++i) norms_[i] = mechanisms::l2_norm(row(i).values);
+}
+
+Dataset Dataset::dense(std::size_t features, std::vector<double> values, std::vector<double> labels) {
+  if (features == 0) refuse("features is 0, must be at least 1");
+  if (values.size() % features != 0) refuse(fmt::format("{} values do not make rows of {}", values.size(), features));
+  const std::size_t size = values.size() / features;
+  if (!labels.empty() && labels.size() != size) refuse(fmt::format("{} labels for {} records", labels.size(), size));
+  require_finite(values, "value");
+  require_finite(labels, "label");
+  return Dataset{features, {}, {}, std::move(values), std::move(labels), size};
+}
+
+Dataset Dataset::sparse(std::size_t features, std::vector<std::size_t> row_ends, std::vector<std::uint32_t> indices,
+                        std::vector<double> values, std::vector<double> labels) {
+  if (features == 0 || features > std::numeric_limits<std::uint32_t>::max()) {
+    refuse(fmt::format("features is {}, must be from 1 to 2^32 - 1", features));
+  }
+  const std::size_t size = row_ends.size();
+  if (indices.size() != values.size()) refuse(fmt::format("{} indices for {} values", indices.size(), values.size()));
+  if (!labels.empty() && labels.size() != size) refuse(fmt::format("{} labels for {} records", labels.size(), size));
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (row_ends[i] < begin || row_ends[i] > values.size()) refuse(fmt::format("row {} ends at {}, outside the values", i, row_ends[i]));
+    for (std::size_t k = begin; k < row_ends[i]; ++k) {
+      if (indices[k] >= features) refuse(fmt::format("row {} has index {}, must be below {}", i, indices[k], features));
+      if (k > begin && indices[k] <= indices[k - 1]) refuse(fmt::format("row {} has index {} after {}", i, indices[k], indices[k - 1]));
+    }
+    begin = row_ends[i];
+  }
+  if (begin != values.size()) refuse(fmt::format("the rows end at {}, but there are {} values", begin, values.size()));
+  require_finite(values, "value");
+  require_finite(labels, "label");
+  return Dataset{features, std::move(row_ends), std::move(indices), std::move(values), std::move(labels), size};
+}
+
+RowView Dataset::row(std::size_t index) const noexcept {
+  if (row_ends_.empty()) return {{}, std::span{values_}.subspan(index * features_, features_), norms_[index]};
+  const std::size_t begin = index == 0 ? 0 : row_ends_[index - 1];
+  const std::size_t count = row_ends_[index] - begin;
+  return {std::span{indices_}.subspan(begin, count), std::span{values_}.subspan(begin, count), norms_[index]};
+}
+
+Dataset Dataset::subset(std::span<const std::size_t> chosen) const {
+  std::vector<std::size_t> row_ends;
+  std::vector<std::uint32_t> indices;
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (const std::size_t index : chosen) {
+    const RowView view = row(index);
+    indices.insert(indices.end(), view.indices.begin(), view.indices.end());
+    values.insert(values.end(), view.values.begin(), view.values.end());
+    if (is_sparse()) row_ends.push_back(values.size());
+    if (has_labels()) labels.push_back(label(index));
+  }
+  return Dataset{features_, std::move(row_ends), std::move(indices), std::move(values), std::move(labels), chosen.size()};
+}
+
+Dataset Dataset::with_labels(std::vector<double> labels) const {
+  if (labels.size() != size()) refuse(fmt::format("{} labels for {} records", labels.size(), size()));
+  require_finite(labels, "label");
+  Dataset other = *this;
+  other.labels_ = std::move(labels);
+  return other;
+}
+
+std::size_t training_records(std::size_t records, const SplitOptions& options) {
+  require_fraction(options.held_out_fraction);
+  if (options.adjacency == Adjacency::add_or_remove_one) {
+    refuse("adjacency is add-or-remove-one, must be replace-one or zero-out for a public number of training records");
+  }
+  const auto sides = sides_by_index(records, options.held_out_fraction, options.seed);
+  return static_cast<std::size_t>(std::count(sides.begin(), sides.end(), false));
+}
+
+Split split(const Dataset& data, const SplitOptions& options) {
+  const double fraction = options.held_out_fraction;
+  require_fraction(fraction);
+  const auto held_out_sides = options.adjacency == Adjacency::add_or_remove_one ? sides_by_content(data, fraction, options.seed)
+                                                                                : sides_by_index(data.size(), fraction, options.seed);
+  std::vector<std::size_t> training;
+  std::vector<std::size_t> held_out;
+  for (std::size_t i = 0; i < data.size(); ++i) (held_out_sides[i] ? held_out : training).push_back(i);
+  return {data.subset(training), data.subset(held_out)};
+}
+
+}  // namespace surety::optimizers

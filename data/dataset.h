@@ -1,0 +1,118 @@
+// A data set: records of features, dense or sparse, each with its label and its l2 norm. The position of a record is its index.
+//
+// Everything computed here looks at one record at a time (its norm, its side of a split), so that nothing about one record
+// can reach another except through a release.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <surety/accounting/events/units.h>
+
+namespace surety::optimizers {
+
+/// The features of one record, without a copy. Dense: `indices` is empty and `values` holds every feature. Sparse: feature
+/// indices[k] is values[k], indices ascend, all other features are zero.
+struct RowView {
+  std::span<const std::uint32_t> indices;
+  std::span<const double> values;
+  double norm;  ///< l2 norm of the row, as mechanisms::l2_norm computes it
+
+  [[nodiscard]] bool is_sparse() const noexcept { return !indices.empty(); }
+
+  /// The inner product with dense `weights`. O(nonzeros).
+  [[nodiscard]] double dot(std::span<const double> weights) const noexcept {
+    double sum = 0;
+    if (is_sparse()) {
+      for (std::size_t k = 0; k < values.size(); ++k) sum += values[k] * weights[indices[k]];
+    } else {
+      for (std::size_t k = 0; k < values.size(); ++k) sum += values[k] * weights[k];
+    }
+    return sum;
+  }
+
+  /// Adds factor x row to dense `target`. O(nonzeros).
+  void add_scaled_to(double factor, std::span<double> target) const noexcept {
+    if (is_sparse()) {
+      for (std::size_t k = 0; k < values.size(); ++k) target[indices[k]] += factor * values[k];
+    } else {
+      for (std::size_t k = 0; k < values.size(); ++k) target[k] += factor * values[k];
+    }
+  }
+};
+
+/// Records of one length. An immutable value; all features and labels are finite.
+class Dataset {
+ public:
+  /// `values` holds the rows one after the other, `features` numbers each. `labels` holds one number per record, or nothing
+  /// when the records have no labels.
+  /// \throws Error{invalid_argument} when the lengths do not fit, features is 0, or a number is not finite.
+  [[nodiscard]] static Dataset dense(std::size_t features, std::vector<double> values, std::vector<double> labels);
+
+  /// Compressed rows: row i is indices[row_ends[i-1] .. row_ends[i]) with the values at the same positions (row_ends[-1] = 0).
+  /// \throws Error{invalid_argument} when the lengths do not fit, an index is not below `features` or does not ascend within
+  ///         its row, or a number is not finite.
+  [[nodiscard]] static Dataset sparse(std::size_t features, std::vector<std::size_t> row_ends, std::vector<std::uint32_t> indices,
+                                      std::vector<double> values, std::vector<double> labels);
+
+  [[nodiscard]] std::size_t size() const noexcept { return norms_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return norms_.empty(); }
+  [[nodiscard]] std::size_t features() const noexcept { return features_; }
+  [[nodiscard]] bool is_sparse() const noexcept { return !row_ends_.empty(); }
+  [[nodiscard]] bool has_labels() const noexcept { return labels_.size() == size(); }
+
+  /// \pre index < size(); for `label`, has_labels().
+  [[nodiscard]] RowView row(std::size_t index) const noexcept;
+  [[nodiscard]] double label(std::size_t index) const noexcept { return labels_[index]; }
+  [[nodiscard]] std::span<const double> labels() const noexcept { return labels_; }
+
+  /// The records at `indices`, in that order. \pre every index < size().
+  [[nodiscard]] Dataset subset(std::span<const std::size_t> indices) const;
+  /// The same records with other labels. \throws Error{invalid_argument} unless there is one finite label per record.
+  [[nodiscard]] Dataset with_labels(std::vector<double> labels) const;
+
+ private:
+  Dataset(std::size_t features, std::vector<std::size_t> row_ends, std::vector<std::uint32_t> indices, std::vector<double> values,
+          std::vector<double> labels, std::size_t size);
+
+  std::size_t features_;
+  std::vector<std::size_t> row_ends_;   // empty for dense rows
+  std::vector<std::uint32_t> indices_;  // empty for dense rows
+  std::vector<double> values_;
+  std::vector<double> labels_;
+  std::vector<double> norms_;
+};
+
+struct Split {
+  Dataset training;
+  Dataset held_out;
+};
+
+struct SplitOptions {
+  Adjacency adjacency = Adjacency::replace_one;
+  double held_out_fraction = 0.2;  ///< share of held-out records, 0 <= fraction < 1
+  std::uint64_t seed = 0;          ///< public; another seed, another split
+};
+
+/// A public pseudo-random split into a training and a held-out part. Neighbouring data sets have neighbouring training parts:
+///
+///   replace-one, zero-out   the side of a record is a function of its index: of each run of about 1 / fraction records one is
+///                           held out, at a pseudo-random place in the run, so that the share is exact and both parts follow a
+///                           file that is sorted. Replacing a record moves no record, and the number of training records is as
+///                           public as the number of all records.
+///   add-or-remove-one       the side of a record is a function of its own features and label (explicit zeros do not count), so
+///                           the share is that of coin tosses. Adding a record, which shifts the indices, moves no other record.
+///                           Equal records stay together.
+///
+/// \throws Error{invalid_argument} unless 0 <= held_out_fraction < 1.
+/// \complexity O(stored values).
+/// \source docs/guarantees.md#split.
+[[nodiscard]] Split split(const Dataset& data, const SplitOptions& options);
+
+/// How many of `records` records such a split trains on, where that is as public as their number. O(records).
+/// \throws Error{invalid_argument} as `split`, and under add-or-remove-one.
+[[nodiscard]] std::size_t training_records(std::size_t records, const SplitOptions& options);
+
+}  // namespace surety::optimizers

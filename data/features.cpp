@@ -1,0 +1,218 @@
+#include <surety/data/features.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/numbers/overload.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/events/json.h>
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/data/text_reader.h>
+
+namespace surety::optimizers {
+
+namespace {
+
+using Comparison = LabelRule::Comparison;
+
+/// Two-character operators come before their prefixes.
+constexpr std::array<std::pair<std::string_view, Comparison>, 6> comparisons{{{">=", Comparison::at_least},
+                                                                              {"<=", Comparison::at_most},
+                                                                              {"==", Comparison::equal},
+                                                                              {"!=", Comparison::not_equal},
+                                                                              {">", Comparison::greater},
+                                                                              {"<", Comparison::less}}};
+
+std::size_t width(const ColumnMap& map) {
+  const auto* const categories = std::get_if<Categories>(&map);
+  return categories != nullptr ? categories->names.size() : 1;
+}
+
+void validate_column(const Column& column) {
+  if (column.name.empty()) invalid("a column has no name");
+  if (const auto* const bounds = std::get_if<Bounds>(&column.map)) {
+    if (!(std::isfinite(bounds->lower) && std::isfinite(bounds->upper) && bounds->lower < bounds->upper)) {
+      invalid(fmt::format("bounds of column {} are {} and {}, must be finite and ascend", in_quotes(column.name), bounds->lower,
+                         bounds->upper));
+    }
+  }
+  if (const auto* const categories = std::get_if<Categories>(&column.map)) {
+    if (categories->names.empty()) invalid(fmt::format("column {} has an empty list of categories", in_quotes(column.name)));
+    const std::set<std::string_view> distinct{categories->names.begin(), categories->names.end()};
+    if (distinct.size() != categories->names.size()) invalid(fmt::format("column {} lists a category twice", in_quotes(column.name)));
+  }
+}
+
+nlohmann::json column_to_json(const Column& column) {
+  return std::visit(Overload{
+                        [&](const Unchanged&) -> nlohmann::json {
+                          return {{"name", column.name}, {"map", "unchanged"}};
+                        },
+                        [&](const SignedLogarithm&) -> nlohmann::json {
+                          return {{"name", column.name}, {"map", "signed-logarithm"}};
+                        },
+                        [&](const Bounds& bounds) -> nlohmann::json {
+                          return {{"name", column.name}, {"map", {{"bounds", {bounds.lower, bounds.upper}}}}};
+                        },
+                        [&](const Categories& categories) -> nlohmann::json {
+                          return {{"name", column.name}, {"map", {{"categories", categories.names}}}};
+                        },
+                    },
+                    column.map);
+}
+
+ColumnMap column_map_from_json(const nlohmann::json& json) {
+  if (json == "unchanged") return Unchanged{};
+  if (json == "signed-logarithm") return SignedLogarithm{};
+  if (json.is_object() && json.contains("bounds")) {
+    accounting::require_fields(json, {"bounds"}, "column map");
+    const auto& ends = json["bounds"];
+    if (!ends.is_array() || ends.size() != 2 || !ends[0].is_number() || !ends[1].is_number()) invalid("bounds are not two numbers");
+    return Bounds{ends[0].get<double>(), ends[1].get<double>()};
+  }
+  accounting::require_fields(json, {"categories"}, "column map");
+  Categories categories;
+  if (!json["categories"].is_array()) invalid("categories are not a list");
+  for (const auto& name : json["categories"]) {
+    if (!name.is_string()) invalid("a category is not a text");
+    categories.names.push_back(name.get<std::string>());
+  }
+  return categories;
+}
+
+Column column_from_json(const nlohmann::json& json) {
+  accounting::require_fields(json, {"name", "map"}, "column");
+  if (!json["name"].is_string()) invalid("a column's name is not a text");
+  return {json["name"].get<std::string>(), column_map_from_json(json["map"])};
+}
+
+bool flag_from_json(const nlohmann::json& json, std::string_view field) {
+  if (!json[field].is_boolean()) invalid(fmt::format("{} is not true or false", field));
+  return json[field].get<bool>();
+}
+
+}  // namespace
+
+std::size_t FeatureMap::features() const {
+  const std::size_t own = std::visit(Overload{
+                                         [](const NamedColumns& columns) {
+                                           std::size_t count = 0;
+                                           for (const auto& column : columns) count += width(column.map);
+                                           return count;
+                                         },
+                                         [](const SparseFeatures& sparse) { return std::size_t{sparse.count}; },
+                                     },
+                                     inputs);
+  return own + (intercept ? 1 : 0);
+}
+
+void FeatureMap::validate() const {
+  constexpr std::uint32_t largest_count = std::uint32_t{1} << 24;
+  if (const auto* const sparse = std::get_if<SparseFeatures>(&inputs)) {
+    if (sparse->count < 1 || sparse->count > largest_count) {
+      invalid(fmt::format("count of features is {}, must be from 1 to {}", sparse->count, largest_count));
+    }
+    return;
+  }
+  const auto& columns = std::get<NamedColumns>(inputs);
+  if (columns.empty()) invalid("no column is left as a feature");
+  std::set<std::string_view> names;
+  for (const auto& column : columns) {
+    validate_column(column);
+    if (!names.insert(column.name).second) invalid(fmt::format("column {} is listed twice", in_quotes(column.name)));
+  }
+}
+
+void scale_to_unit_norm(std::vector<double>& values) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  if (largest == 0) return;
+  // A power of two first: exact, and the norm of what remains neither overflows nor underflows.
+  const int exponent = std::ilogb(largest);
+  for (double& value : values) value = std::scalbn(value, -exponent);
+  const double norm = mechanisms::l2_norm(values);
+  for (double& value : values) value /= norm;
+}
+
+double LabelRule::operator()(double cell) const {
+  if (!test) return cell;
+  const auto holds = [&] {
+    switch (test->comparison) {
+      case Comparison::greater: return cell > test->threshold;
+      case Comparison::at_least: return cell >= test->threshold;
+      case Comparison::less: return cell < test->threshold;
+      case Comparison::at_most: return cell <= test->threshold;
+      case Comparison::equal: return cell == test->threshold;
+      case Comparison::not_equal: return cell != test->threshold;
+    }
+    throw Error{ErrorCode::internal, "an unknown comparison"};
+  };
+  return holds() ? 1.0 : -1.0;
+}
+
+LabelRule parse_label_rule(std::string_view text) {
+  const auto position = text.find_first_of("<>=!");
+  LabelRule rule{.column = std::string{trimmed(text.substr(0, position))}, .test = std::nullopt};
+  if (rule.column.empty())
+    invalid(fmt::format("label {} names no column, must be a column or a comparison such as 'visits>0'", in_quotes(text)));
+  if (position == std::string_view::npos) return rule;
+  for (const auto& [symbol, comparison] : comparisons) {
+    if (!text.substr(position).starts_with(symbol)) continue;
+    const auto threshold = text.substr(position + symbol.size());
+    const auto [value, fault] = parse_number(threshold);
+    if (fault != NumberFault::none)
+      invalid(fmt::format("label {} compares with {}, which {}", in_quotes(text), in_quotes(threshold), describe(fault)));
+    rule.test = {comparison, value};
+    return rule;
+  }
+  invalid(fmt::format("label {} has an unknown comparison, must be >, >=, <, <=, == or !=", in_quotes(text)));
+}
+
+std::string describe(const LabelRule& rule) {
+  if (!rule.test) return rule.column;
+  const auto* const symbol =
+      std::find_if(comparisons.begin(), comparisons.end(), [&](const auto& entry) { return entry.second == rule.test->comparison; });
+  return fmt::format("{}{}{}", rule.column, symbol->first, rule.test->threshold);
+}
+
+nlohmann::json to_json(const FeatureMap& map) {
+  nlohmann::json json{{"intercept", map.intercept}, {"unit_norm", map.unit_norm}};
+  if (const auto* const sparse = std::get_if<SparseFeatures>(&map.inputs)) {
+    json["sparse_features"] = sparse->count;
+  } else {
+    json["columns"] = nlohmann::json::array();
+    for (const auto& column : std::get<NamedColumns>(map.inputs)) json["columns"].push_back(column_to_json(column));
+  }
+  return json;
+}
+
+FeatureMap feature_map_from_json(const nlohmann::json& json) {
+  FeatureMap map;
+  if (json.is_object() && json.contains("sparse_features")) {
+    accounting::require_fields(json, {"sparse_features", "intercept", "unit_norm"}, "features");
+    const auto& count = json["sparse_features"];
+    if (!count.is_number_unsigned() || count.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
+      invalid("count of sparse features is not a whole number in range");
+    }
+    map.inputs = SparseFeatures{count.get<std::uint32_t>()};
+  } else {
+    accounting::require_fields(json, {"columns", "intercept", "unit_norm"}, "features");
+    if (!json["columns"].is_array()) invalid("columns are not a list");
+    NamedColumns columns;
+    for (const auto& column : json["columns"]) columns.push_back(column_from_json(column));
+    map.inputs = std::move(columns);
+  }
+  map.intercept = flag_from_json(json, "intercept");
+  map.unit_norm = flag_from_json(json, "unit_norm");
+  map.validate();
+  return map;
+}
+
+}  // namespace surety::optimizers

@@ -1,0 +1,63 @@
+// The records of a text file, one at a time, before anybody looks into them: what a record is (data_policy.h) is decided here alone.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <surety/data/data_policy.h>
+#include <surety/data/text_reader.h>
+
+namespace surety::optimizers {
+
+/// Where records end.
+enum class RecordEnd {
+  line,                 ///< at every line end
+  line_outside_quotes,  ///< at every line end outside quotes
+};
+
+class RecordSplitter {
+ public:
+  /// Opens a file. Of a record with more than `most_bytes` the first of them are kept; how far a compressed file may grow is limited where
+  /// its form is public. \throws Error{bad_data} when the file cannot be opened or read.
+  RecordSplitter(const std::filesystem::path& path, RecordEnd end, std::size_t most_bytes, const DataPolicy& policy);
+
+  /// Reads the next record, without its line end; false at the end of the file. Reads nothing behind that line end.
+  /// \throws Error{bad_data} when the file itself cannot be read on (a damaged gzip stream, a read error).
+  [[nodiscard]] bool next(std::string& record);
+
+  /// The record that was read last has more bytes than were kept.
+  [[nodiscard]] bool is_too_long() const noexcept { return is_too_long_; }
+  /// The line on which it starts, from 1.
+  [[nodiscard]] std::size_t line() const noexcept { return line_; }
+
+  void set_most_bytes(std::size_t most_bytes) noexcept { most_bytes_ = most_bytes; }
+
+  /// \throws Error{bad_data} "<file>: <reason>", always.
+  [[noreturn]] void refuse(std::string_view reason) const { text_.refuse(reason); }
+
+ private:
+  TextReader text_;
+  RecordEnd end_;
+  std::size_t most_bytes_;
+  std::size_t line_ = 1;
+  bool is_too_long_ = false;
+};
+
+/// What is wrong with the text of a CSV record, whatever the header.
+enum class CsvFault { none, quote_inside, text_after_quote, unclosed_quote, carriage_return };
+
+/// " has a quote that is never closed" and so on, for messages.
+[[nodiscard]] std::string_view describe(CsvFault fault);
+
+struct CsvCells {
+  std::size_t count;  ///< how many cells the record has; those beyond the most that were asked for are counted alone
+  CsvFault fault;     ///< the first one; the cells are then without meaning
+};
+
+/// The cells of the CSV record `record`, at most `most` of them, in `cells`. Cells may be quoted, "" inside quotes is one quote.
+CsvCells split_cells(std::string_view record, std::size_t most, std::vector<std::string>& cells);
+
+}  // namespace surety::optimizers

@@ -1,0 +1,181 @@
+#include <surety/data/text_reader.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+
+namespace surety::optimizers {
+
+namespace {
+
+constexpr std::size_t chunk = std::size_t{1} << 16;
+
+}  // namespace
+
+struct TextReader::Stream {
+  int file = -1;
+  bool compressed = false;
+  bool between_members = false;  // a gzip file is one or more members; the end of the file is legal only between two
+  z_stream inflater{};
+  std::vector<unsigned char> raw;
+
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() {
+    if (compressed) inflateEnd(&inflater);
+    if (file > STDIN_FILENO) close(file);
+  }
+};
+
+TextReader::TextReader(std::filesystem::path path, const ExpansionLimit& limit)
+    : path_{std::move(path)}, stream_{std::make_unique<Stream>()}, buffer_(chunk), limit_{limit} {
+  stream_->file = path_ == standard_input ? STDIN_FILENO : open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (stream_->file < 0) refuse(fmt::format("cannot be opened ({})", std::strerror(errno)));
+  if (path_ == standard_input) path_ = "standard input";
+  stream_->raw.resize(chunk);
+  // A pipe may deliver its first bytes one by one, and the magic number and the byte order mark are two and three.
+  std::size_t count = 0;
+  for (std::size_t got = 1; got > 0 && count < 3; count += got) got = read_some(count);
+  stream_->inflater.next_in = stream_->raw.data();
+  stream_->inflater.avail_in = static_cast<uInt>(count);
+  if (count >= 2 && stream_->raw[0] == 0x1f && stream_->raw[1] == 0x8b) {
+    constexpr int gzip_window_bits = 15 + 16;
+    if (inflateInit2(&stream_->inflater, gzip_window_bits) != Z_OK) throw Error{ErrorCode::environment, "no memory to decompress"};
+    stream_->compressed = true;
+  }
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  static_cast<void>(peek());
+  if (std::string_view{buffer_.data(), filled_}.starts_with(byte_order_mark)) position_ = byte_order_mark.size();
+}
+
+TextReader::~TextReader() = default;
+TextReader::TextReader(TextReader&&) noexcept = default;
+TextReader& TextReader::operator=(TextReader&&) noexcept = default;
+
+void TextReader::refuse(std::string_view reason) const { throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(path_.string()), reason)}; }
+
+void TextReader::skip(std::size_t count) {
+  const auto begin = buffer_.begin() + static_cast<std::ptrdiff_t>(position_);
+  line_ += static_cast<std::size_t>(std::count(begin, begin + static_cast<std::ptrdiff_t>(count), '\n'));
+  position_ += count;
+}
+
+std::size_t TextReader::read_some(std::size_t offset) {
+  for (;;) {
+    const ssize_t got = read(stream_->file, stream_->raw.data() + offset, chunk - offset);
+    if (got >= 0) {
+      raw_bytes_ += static_cast<std::uint64_t>(got);
+      return static_cast<std::size_t>(got);
+    }
+    if (errno != EINTR) refuse(fmt::format("cannot be read ({})", std::strerror(errno)));
+  }
+}
+
+bool TextReader::refill() {
+  auto& stream = *stream_;
+  auto& inflater = stream.inflater;
+  position_ = 0;
+  filled_ = 0;
+  while (filled_ == 0) {
+    if (inflater.avail_in == 0) {
+      inflater.next_in = stream.raw.data();
+      inflater.avail_in = static_cast<uInt>(read_some(0));
+    }
+    const bool at_end = inflater.avail_in == 0;
+    if (!stream.compressed) {
+      if (at_end) break;
+      filled_ = inflater.avail_in;
+      std::memcpy(buffer_.data(), inflater.next_in, filled_);
+      inflater.avail_in = 0;
+      continue;
+    }
+    if (at_end) {
+      if (stream.between_members) break;
+      refuse("gzip stream is truncated");
+    }
+    if (stream.between_members) inflateReset(&inflater);
+    inflater.next_out = reinterpret_cast<unsigned char*>(buffer_.data());
+    inflater.avail_out = static_cast<uInt>(chunk);
+    const int status = inflate(&inflater, Z_NO_FLUSH);
+    if (status != Z_OK && status != Z_STREAM_END) {
+      refuse(fmt::format("gzip stream is damaged ({})", inflater.msg != nullptr ? inflater.msg : "unexpected end"));
+    }
+    stream.between_members = status == Z_STREAM_END;
+    filled_ = chunk - inflater.avail_out;
+    bytes_ += filled_;
+    if (bytes_ > limit_.unsuspicious && static_cast<double>(bytes_) > limit_.factor * static_cast<double>(raw_bytes_)) {
+      refuse(fmt::format("decompresses to more than {} times its size, must be less unless --no-limits is given", limit_.factor));
+    }
+  }
+  return filled_ > 0;
+}
+
+namespace {
+
+/// Whether a decimal number that does not fit into a double is one near zero, not a large one: its first digit that is not 0 stands behind
+/// the point, by its exponent. \pre `text` has such a digit.
+bool is_tiny(std::string_view text) {
+  const auto mark = text.find_first_of("eE");
+  const auto digits = text.substr(0, mark);
+  constexpr double largest = 0x1p62;
+  double exponent = 0;
+  if (mark != std::string_view::npos) {
+    for (const char c : text.substr(mark + 1)) {
+      if (c >= '0' && c <= '9') exponent = std::min(largest, exponent * 10 + (c - '0'));
+    }
+    if (text.substr(mark + 1).starts_with('-')) exponent = -exponent;
+  }
+  const auto point = std::min(digits.find('.'), digits.size());
+  const auto first = digits.find_first_of("123456789");
+  return exponent + static_cast<double>(point) - static_cast<double>(first) < 0;
+}
+
+}  // namespace
+
+ParsedNumber parse_number(std::string_view text) {
+  text = trimmed(text);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double value = 0;
+  const auto* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error == std::errc::invalid_argument || end != last) return {0, NumberFault::not_a_number};
+  if (error == std::errc::result_out_of_range) return {0, is_tiny(text) ? NumberFault::none : NumberFault::out_of_range};
+  if (!std::isfinite(value)) return {0, NumberFault::not_finite};
+  return {value, NumberFault::none};
+}
+
+std::string_view describe(NumberFault fault) {
+  switch (fault) {
+    case NumberFault::none: return "is a number";
+    case NumberFault::not_a_number: return "is not a number";
+    case NumberFault::not_finite: return "is not finite";
+    case NumberFault::out_of_range: return "is outside the range of double";
+  }
+  throw Error{ErrorCode::internal, "a fault without a description"};
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t longest = 60;
+  return fmt::format("'{}'", one_line(text, longest));
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view space = " \t";
+  const auto first = text.find_first_not_of(space);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(space) - first + 1);
+}
+
+}  // namespace surety::optimizers

@@ -1,0 +1,96 @@
+// The discrete Gaussian mechanism: integers plus k with probability proportional to exp(-k^2 / (2 sigma^2)), exactly.
+//
+// What one record may do to the query decides what a release costs, and is a type:
+//
+//   sensitivity              one record moves                                    event
+//   CoordinateSensitivity s  one coordinate by at most s, the others not at all  discrete_gaussian(sigma, s), tight
+//   L2Sensitivity s          the vector by at most s in l2 norm                  zcdp(s^2 / (2 sigma^2)), rounded up
+//
+// sigma is in steps of the integers, not in units of the sensitivity. A sum of discrete Gaussians is not a discrete Gaussian, and no
+// theorem says that a move along several coordinates costs at most what one along a single coordinate does; hence the bound of the second
+// line. \source Canonne, Kamath, Steinke: The discrete Gaussian for differential privacy, 2020, Theorems 4 and 14;
+// docs/guarantees-samplers.md#discrete-mechanisms.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include <surety/accounting/events/event.h>
+#include <surety/mechanisms/samplers/integer_noise.h>
+#include <surety/mechanisms/samplers/lattice_noise.h>
+#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/queries/sensitivity.h>
+
+namespace surety::mechanisms {
+
+/// By how much one record moves one coordinate of a vector of integers when it moves no other: of a single number, its sensitivity; of a
+/// histogram under add-or-remove-one, 1.
+class CoordinateSensitivity {
+ public:
+  explicit CoordinateSensitivity(Count value) : value_{value} {}
+  [[nodiscard]] Count value() const noexcept { return value_; }
+  friend bool operator==(const CoordinateSensitivity&, const CoordinateSensitivity&) = default;
+
+ private:
+  Count value_;
+};
+
+class DiscreteGaussian {
+ public:
+  struct Options {
+    NoiseScale sigma;                                                ///< in steps of the integers, see `sigma_for`
+    std::variant<CoordinateSensitivity, L2Sensitivity> sensitivity;  ///< of the query, under `adjacency`
+    Adjacency adjacency;
+  };
+
+  static constexpr double least_sigma = 0x1p-10;
+  static constexpr double largest_sigma = 0x1p32 - 1;
+
+  /// The least sigma that the mechanism has, from `wanted` on: a multiple of 2^-31 of at most 32 significant bits, so that sigma^2 is a
+  /// quotient of 64-bit integers and the event names sigma itself. It exceeds `wanted` by less than 2^-31 max(1, wanted).
+  /// \throws Error{invalid_argument} unless least_sigma <= wanted <= largest_sigma.
+  [[nodiscard]] static NoiseScale sigma_for(NoiseScale wanted);
+
+  /// Noise of sigma_for(options.sigma). Takes milliseconds; copies share their tables. \throws Error{invalid_argument} as `sigma_for`, and
+  /// when s^2 / (2 sigma^2) is beyond the range of double.
+  explicit DiscreteGaussian(Options options);
+
+  /// sigma of the noise and of the event: sigma_for(options().sigma). The standard deviation is a little less where sigma is below 1.
+  [[nodiscard]] double sigma() const noexcept { return sigma_.value(); }
+  /// What a release is, for the accountants: see above.
+  [[nodiscard]] const Event& event() const noexcept { return event_; }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] const DiscreteGaussianNoise& noise() const noexcept { return noise_; }
+
+  /// query + k, where the query is clamped to +-2^62 and the result to +-(2^62 - 1). Never throws on a value of the query.
+  ///
+  /// Time depends on what is drawn, not on the query: a sample that its first word (sigma above 128: two words) does not decide takes some
+  /// 50 nanoseconds more, one of a magnitude above some 6 sigma microseconds to milliseconds. `DrawAhead` (draw_ahead.h) takes that time
+  /// beforehand. \throws Error{environment} when the bits fail.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::int64_t release(std::int64_t query, Bits& bits) const {
+    return with_noise(noise_, query, bits);
+  }
+
+  /// One release of a vector: each coordinate as above, with independent noise drawn in bulk. O(size).
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::vector<std::int64_t> release(std::span<const std::int64_t> query, Bits& bits) const {
+    return with_noise(noise_, query, bits);
+  }
+
+  /// The same result, in the place of the query. When the bits fail, coordinates without noise are left: the vector is then no release.
+  template <ReleaseBits Bits>
+  void release_in_place(std::span<std::int64_t> query, Bits& bits) const {
+    add_noise(noise_, query, bits);
+  }
+
+ private:
+  Options options_;
+  NoiseScale sigma_;
+  Event event_;
+  DiscreteGaussianNoise noise_;
+};
+
+}  // namespace surety::mechanisms

@@ -1,0 +1,173 @@
+// Noise whose scale is said at each release, because the sensitivity changes from one to the next: nothing is set up anew for a new scale.
+//
+//   ScaledGaussian             N(0, (multiplier x sensitivity)^2) in each coordinate                     gaussian(multiplier)
+//   ScaledKNorm                density proportional to exp(-||x|| / b), b = scale x sensitivity          k_norm(norm, d, scale)
+//   ScaledGeneralizedGaussian  density proportional to exp(-||x||_r^2 / (2 (multiplier x sensitivity)^2))
+//
+// The event of one release does not depend on its sensitivity. Sensitivities are public or functions of released values.
+//
+// Gaussian: one table, whatever the scale. It gives K, the nearest integer to 2^50 N for an ideal normal N, which leaves open a cell of
+// length 2^-50 for N. The nearest integer to sigma N is nearly always the same for the whole cell; where it is not, N is drawn within its
+// cell, by rejection from uniform, as far as needed (docs/guarantees-samplers.md#scaled).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include <surety/accounting/events/event.h>
+#include <surety/mechanisms/samplers/exact_rounding.h>
+#include <surety/mechanisms/queries/grid.h>
+#include <surety/mechanisms/bits/lazy_real.h>
+#include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/queries/sensitivity.h>
+
+namespace surety::mechanisms {
+
+/// The nearest integers to sigma times independent ideal normals, for any sigma. For use by `ScaledGaussian`. All of them share one table,
+/// which the first draw of a process makes in milliseconds.
+class ScaledNormal {
+ public:
+  /// Draws `count` samples for sigma = the exact product of `scale`, at most 2^56, saturating at the ends of int64, in blocks, and hands
+  /// each block and its place to `use(std::size_t first, std::span<const std::int64_t>)`.
+  template <ReleaseBits Bits, class Use>
+  void for_each_block(std::size_t count, const std::array<double, 3>& scale, Bits& bits, Use use) const {
+    const NextWord next_word = [&bits] { return draw_word(bits); };
+    std::array<std::int64_t, LatticeSampler::block> samples;
+    finest().for_each_block(count, bits, [&](std::size_t first, std::span<const std::int64_t> cells) {
+      const auto drawn = std::span{samples}.first(cells.size());
+      round(cells, scale, drawn, next_word);
+      use(first, std::span<const std::int64_t>{drawn});
+    });
+  }
+
+  /// The nearest integer to sigma N for an N of which nearest(2^50 N) = `cell` is known, by intervals alone.
+  [[nodiscard]] static std::int64_t within_cell(std::int64_t cell, const std::array<double, 3>& scale, const NextWord& next_word);
+
+ private:
+  static void round(std::span<const std::int64_t> cells, const std::array<double, 3>& scale, std::span<std::int64_t> noise,
+                    const NextWord& next_word);
+
+  /// Its sigma is 2^50.
+  [[nodiscard]] static const RoundedGaussian& finest();
+};
+
+/// Gaussian noise for a query on a grid, of another sensitivity at each release. As `Gaussian` otherwise.
+class ScaledGaussian {
+ public:
+  using Sensitivity = L2Sensitivity;
+  struct Options {
+    NoiseMultiplier multiplier;  ///< sigma over the sensitivity of the release
+    Grid grid;
+    Adjacency adjacency;
+  };
+
+  /// Costs nothing, so that a grid that follows the sensitivity is another `ScaledGaussian`.
+  explicit ScaledGaussian(Options options) : options_{options} {}
+
+  /// gaussian(multiplier), whatever the sensitivity of a release.
+  [[nodiscard]] Event event() const { return surety::gaussian(options_.multiplier, options_.adjacency); }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+
+  /// As `Gaussian::release` for sigma = multiplier x sensitivity, the exact product of the two doubles. O(dimension).
+  /// \throws Error{invalid_argument} when the query lives on another grid or sigma is more than 2^56 grid steps;
+  ///         Error{environment} when the bits fail.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, Bits& bits) const {
+    detail::require_grid_and_dimension(query, options_.grid, query.steps.size());
+    const auto scale = scale_of(sensitivity);
+    std::vector<double> noisy(query.steps.size());
+    normal_.for_each_block(noisy.size(), scale, bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
+      for (std::size_t i = 0; i < noise.size(); ++i) {
+        noisy[first + i] = static_cast<double>(saturating_add(query.steps[first + i], noise[i])) * options_.grid.step();
+      }
+    });
+    return noisy;
+  }
+
+ private:
+  [[nodiscard]] std::array<double, 3> scale_of(L2Sensitivity sensitivity) const;
+
+  Options options_;
+  ScaledNormal normal_;
+};
+
+/// K-norm noise of another sensitivity at each release, in the norm of `S`. As `KNorm` otherwise.
+template <class S>
+class ScaledKNorm {
+ public:
+  using Sensitivity = S;
+  struct Options {
+    NoiseScale scale;  ///< b over the sensitivity of the release: 1 / epsilon
+    Grid grid;
+    Count dimension;
+    Adjacency adjacency;
+  };
+
+  explicit ScaledKNorm(Options options) : options_{options} {}
+
+  /// k_norm(norm, dimension, scale), whatever the sensitivity of a release.
+  [[nodiscard]] Event event() const {
+    constexpr auto norm = std::is_same_v<S, L1Sensitivity>   ? NormName::l1
+                          : std::is_same_v<S, L2Sensitivity> ? NormName::l2
+                                                             : NormName::linf;
+    return surety::release(Event::KNorm{norm, options_.dimension, options_.scale}, options_.adjacency);
+  }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+
+  /// As `KNorm::release`. \throws as `KNorm`, its constructor included.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::vector<double> release(const GridVector& query, S sensitivity, Bits& bits) const {
+    const KNorm noise{{.scale = options_.scale,
+                       .sensitivity = sensitivity,
+                       .grid = options_.grid,
+                       .dimension = options_.dimension,
+                       .adjacency = options_.adjacency}};
+    return noise.release(query, bits);
+  }
+
+ private:
+  Options options_;
+};
+
+/// Generalized Gaussian noise of another sensitivity, in l_r, at each release. As `GeneralizedGaussian` otherwise.
+class ScaledGeneralizedGaussian {
+ public:
+  using Sensitivity = LrSensitivity;
+  struct Options {
+    NormExponent r;
+    NoiseMultiplier multiplier;  ///< sigma over the sensitivity of the release
+    Grid grid;
+    Count dimension;
+    Adjacency adjacency;
+  };
+
+  explicit ScaledGeneralizedGaussian(Options options) : options_{options} {}
+
+  /// generalized_gaussian(r, dimension, multiplier), whatever the sensitivity of a release.
+  [[nodiscard]] Event event() const {
+    return surety::release(Event::GeneralizedGaussian{options_.r, options_.dimension, options_.multiplier}, options_.adjacency);
+  }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+
+  /// As `GeneralizedGaussian::release`. \throws as `GeneralizedGaussian`, its constructor included.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::vector<double> release(const GridVector& query, LrSensitivity sensitivity, Bits& bits) const {
+    const GeneralizedGaussian noise{{.r = options_.r,
+                                     .multiplier = options_.multiplier,
+                                     .sensitivity = sensitivity,
+                                     .grid = options_.grid,
+                                     .dimension = options_.dimension,
+                                     .adjacency = options_.adjacency}};
+    return noise.release(query, bits);
+  }
+
+ private:
+  Options options_;
+};
+
+}  // namespace surety::mechanisms

@@ -1,0 +1,35 @@
+#include <surety/mechanisms/additive/truncated_geometric.h>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+
+namespace surety::mechanisms {
+namespace {
+
+std::int64_t checked_largest(std::int64_t largest) {
+  if (!(largest >= 1 && largest <= std::int64_t{1} << 62)) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("the largest value is {}, must be from 1 to 2^62", largest)};
+  }
+  return largest;
+}
+
+}  // namespace
+
+IntegerRange::IntegerRange(std::int64_t lowest, std::int64_t highest) : lowest_{lowest}, highest_{highest} {
+  if (!(lowest >= -limit && lowest < highest && highest <= limit)) {
+    throw Error{
+        ErrorCode::invalid_argument,
+        fmt::format("the range is from {} to {}, must be from at least -2^61 to at most 2^61, and not empty or a point", lowest, highest)};
+  }
+}
+
+TruncatedGeometric::TruncatedGeometric(Options options)
+    : options_{options}, untruncated_{{.scale = options.scale, .sensitivity = options.sensitivity, .adjacency = options.adjacency}} {}
+
+TruncatedGeometricNoise::TruncatedGeometricNoise(Rational scale, std::int64_t largest)
+    : geometric_{scale},
+      largest_{checked_largest(largest)},
+      whole_periods_{LatticeNoise::saturation - LatticeNoise::saturation % (largest_ + 1)} {}
+
+}  // namespace surety::mechanisms

@@ -1,0 +1,149 @@
+#include <surety/mechanisms/bits/random_bits.h>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+
+namespace surety::mechanisms {
+namespace {
+
+unsigned char* octets(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
+const unsigned char* octets(const std::byte* bytes) { return reinterpret_cast<const unsigned char*>(bytes); }
+
+[[noreturn]] void refuse(const char* what) { throw Error{ErrorCode::environment, fmt::format("random bits: OpenSSL cannot {}", what)}; }
+
+/// Entropy from the kernel's pool, which exists from early boot on: a call waits for it rather than returning less.
+void ask_operating_system(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t got = getrandom(bytes.data(), bytes.size(), 0);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      throw Error{ErrorCode::environment,
+                  fmt::format("random bits: the operating system gives no entropy ({})", std::generic_category().message(errno))};
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+/// SHA-256 of the parts in order.
+AesStream::Key digest(std::initializer_list<std::span<const std::byte>> parts) {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
+  AesStream::Key key;
+  bool good = context != nullptr && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1;
+  for (const auto part : parts) good = good && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
+  good = good && EVP_DigestFinal_ex(context.get(), octets(key.data()), nullptr) == 1;
+  if (!good) refuse("compute SHA-256");
+  return key;
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text.data(), text.size()}); }
+
+std::array<std::byte, 8> little_endian(std::uint64_t value) {
+  std::array<std::byte, 8> bytes;
+  for (auto& byte : bytes) {
+    byte = static_cast<std::byte>(value & 0xff);
+    value >>= 8;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void AesStream::Free::operator()(evp_cipher_ctx_st* context) const noexcept { EVP_CIPHER_CTX_free(context); }
+
+AesStream::AesStream() : context_{EVP_CIPHER_CTX_new()} {
+  if (context_ == nullptr || EVP_EncryptInit_ex(context_.get(), EVP_aes_256_ctr(), nullptr, nullptr, nullptr) != 1) {
+    refuse("start AES-256-CTR");
+  }
+}
+
+void AesStream::restart(std::span<const std::byte, key_size> key) {
+  static constexpr std::array<unsigned char, 16> counter{};
+  if (EVP_EncryptInit_ex(context_.get(), nullptr, nullptr, octets(key.data()), counter.data()) != 1) refuse("set an AES-256 key");
+}
+
+void AesStream::generate(std::span<std::byte> bytes) {
+  // The keystream is the encryption of zeros, in place; the library counts in int.
+  constexpr std::size_t longest = std::size_t{1} << 30;
+  while (!bytes.empty()) {
+    const auto part = bytes.first(std::min(bytes.size(), longest));
+    std::memset(part.data(), 0, part.size());
+    int written = 0;
+    const int length = static_cast<int>(part.size());
+    if (EVP_EncryptUpdate(context_.get(), octets(part.data()), &written, octets(part.data()), length) != 1 || written != length) {
+      refuse("generate AES-256-CTR");
+    }
+    bytes = bytes.subspan(part.size());
+  }
+}
+
+SystemBits::SystemBits() { seed(); }
+
+SystemBits::~SystemBits() { OPENSSL_cleanse(buffer_.data(), buffer_.size()); }
+
+void SystemBits::seed() {
+  // What an inherited buffer holds belongs to the parent process, also if asking for entropy fails.
+  OPENSSL_cleanse(buffer_.data(), buffer_.size());
+  next_ = buffer_size;
+  refills_left_ = 0;
+  AesStream::Key key;
+  ask_operating_system(key);
+  stream_.restart(key);
+  OPENSSL_cleanse(key.data(), key.size());
+  refills_left_ = refills_per_seed;
+}
+
+void SystemBits::refill() {
+  if (refills_left_ == 0) seed();
+  --refills_left_;
+  stream_.generate(buffer_);
+  const auto next_key = std::span{buffer_}.first<AesStream::key_size>();
+  stream_.restart(next_key);
+  OPENSSL_cleanse(next_key.data(), next_key.size());
+  next_ = AesStream::key_size;
+}
+
+void SystemBits::fill_across_refills(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    if (next_ == buffer_size) refill();
+    const auto part = bytes.first(std::min(bytes.size(), buffer_size - next_));
+    take(part);
+    bytes = bytes.subspan(part.size());
+  }
+}
+
+ReplayBits::ReplayBits(std::uint64_t seed) : ReplayBits{digest({bytes_of("surety replay bits 1"), little_endian(seed)})} {}
+
+ReplayBits::ReplayBits(const AesStream::Key& key) : key_{key} { stream_.restart(key_); }
+
+ReplayBits ReplayBits::substream(std::string_view name) const {
+  return ReplayBits{digest({bytes_of("surety replay substream 1"), key_, bytes_of("s"), bytes_of(name)})};
+}
+
+ReplayBits ReplayBits::substream(std::uint64_t name) const {
+  return ReplayBits{digest({bytes_of("surety replay substream 1"), key_, bytes_of("n"), little_endian(name)})};
+}
+
+void ReplayBits::fill_across_refills(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    if (next_ == buffer_.size()) {
+      stream_.generate(buffer_);
+      next_ = 0;
+    }
+    const auto part = bytes.first(std::min(bytes.size(), buffer_.size() - next_));
+    take(part);
+    bytes = bytes.subspan(part.size());
+  }
+}
+
+}  // namespace surety::mechanisms

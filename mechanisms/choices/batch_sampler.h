@@ -1,0 +1,209 @@
+// Which records a batch holds: secret random choices that amplify privacy, and therefore have to be what the accountant takes them for.
+//
+//   PoissonBatches    each record joins independently with probability q, exactly the double          poisson(q, release)
+//   FixedSizeBatches  m of n records, each set of m with the same probability                         without_replacement(n, m, release)
+//
+// Batches of one sampler are independent of each other. A batch is secret: its indices, and under Poisson sampling its size, may reach
+// nothing but the query of one release (docs/guarantees-sampling.md#batches). The time that drawing takes depends on the batch.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <surety/accounting/events/event.h>
+#include <surety/mechanisms/bits/lazy_real.h>
+#include <surety/mechanisms/bits/random_bits.h>
+
+namespace surety::mechanisms {
+
+/// draw(records, bits): the places of the batch's records among 0 .. records - 1, ascending. event(release): what `release` of one such
+/// batch is.
+template <class S>
+concept BatchSampler = requires(const S& sampler, std::size_t records, ReplayBits& bits, const Event& release) {
+  { sampler.draw(records, bits) } -> std::same_as<std::vector<std::size_t>>;
+  { sampler.event(release) } -> std::same_as<Event>;
+};
+
+/// Appends the places that a word of 64 says, of the records from `first` on. For use by the samplers.
+inline void append_places(std::uint64_t joined, std::size_t first, std::size_t records, std::vector<std::size_t>& batch) {
+  if (records - first < 64) joined &= (std::uint64_t{1} << (records - first)) - 1;
+  for (; joined != 0; joined &= joined - 1) batch.push_back(first + static_cast<std::size_t>(std::countr_zero(joined)));
+}
+
+/// The binary digits of a probability, and the gaps between records of that probability. For use by `PoissonBatches`.
+class ExactRate {
+ public:
+  explicit ExactRate(SamplingRate rate);
+
+  /// Of 64 records, bit i of the result says whether record i joins, exactly: each compares its own uniform number with q, digit by digit,
+  /// all at once; digit k of all 64 numbers is one word. Of about 7.3 words.
+  template <class Next>
+  [[nodiscard]] std::uint64_t join_64(Next&& next_word) const {
+    if (whole_) return ~std::uint64_t{0};
+    std::uint64_t joined = 0;
+    std::uint64_t undecided = ~std::uint64_t{0};
+    // What agrees with all digits of q is not below q.
+    for (int place = 1; place <= last_place_ && undecided != 0; ++place) {
+      const std::uint64_t digits = next_word();
+      const int shift = last_place_ - place;
+      if (shift < 53 && (mantissa_ >> shift & 1) != 0) {
+        joined |= undecided & ~digits;
+        undecided &= digits;
+      } else {
+        undecided &= ~digits;
+      }
+    }
+    return joined;
+  }
+
+  /// How many records stay out before the next one joins, at most `limit`: G with P(G >= k) = (1 - q)^k, exactly. One word, rarely more.
+  template <class Next>
+  [[nodiscard]] std::size_t gap(std::size_t limit, Next&& next_word) const {
+    const std::uint64_t first = next_word();
+    const auto [low, high] = minus_log_of_cell(first, 64);
+    const double least = (low - double_margin * (1 + low)) / minus_log_ * (1 - double_margin);
+    const double most = (high + double_margin * (1 + high)) / minus_log_ * (1 + double_margin);
+    if (least >= static_cast<double>(limit)) return limit;
+    const auto found = static_cast<std::size_t>(least > 0 ? least : 0);
+    if (most < static_cast<double>(found + 1)) return found;
+    return gap_by_intervals(LazyUniform{first}, limit, next_word);
+  }
+
+ private:
+  [[nodiscard]] std::size_t gap_by_intervals(LazyUniform uniform, std::size_t limit, const NextWord& next_word) const;
+
+  double rate_;
+  double minus_log_;        ///< -log(1 - q), within a relative 2^-50
+  bool whole_;              ///< q = 1
+  std::uint64_t mantissa_;  ///< q = mantissa 2^-last_place, and the mantissa is odd
+  int last_place_;
+};
+
+/// The sampler of `poisson_sampled`.
+class PoissonBatches {
+ public:
+  /// Below this rate gaps are drawn, from it on digits: where both take about the same time.
+  static constexpr double least_rate_of_digits = 0x1p-6;
+
+  explicit PoissonBatches(SamplingRate rate) : rate_{rate}, exact_{rate} {}
+
+  /// \throws Error{environment} when the bits fail. O(q records) below `least_rate_of_digits`, O(records / 64 + q records) otherwise.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::vector<std::size_t> draw(std::size_t records, Bits& bits) const {
+    std::vector<std::size_t> batch;
+    if (rate_.value() < least_rate_of_digits) {
+      const auto next_word = [&bits] { return draw_word(bits); };
+      for (std::size_t i = exact_.gap(records, next_word); i < records;) {
+        batch.push_back(i++);
+        i += exact_.gap(records - i, next_word);
+      }
+      return batch;
+    }
+    std::array<std::uint64_t, 64> words;
+    std::size_t used = words.size();
+    const auto next_word = [&] {
+      if (used == words.size()) {
+        draw_words(bits, std::span{words});
+        used = 0;
+      }
+      return words[used++];
+    };
+    for (std::size_t first = 0; first < records; first += 64) append_places(exact_.join_64(next_word), first, records, batch);
+    return batch;
+  }
+
+  /// poisson(q, release). \throws as `poisson_sampled`.
+  [[nodiscard]] Event event(const Event& release) const { return poisson_sampled(rate_, release); }
+  [[nodiscard]] SamplingRate rate() const noexcept { return rate_; }
+
+ private:
+  SamplingRate rate_;
+  ExactRate exact_;
+};
+
+/// Uniform on 0 .. n - 1, exactly: the high half of word x n, unless the low half is among the 2^64 mod n values that would favour some
+/// (Lemire, "Fast random integer generation in an interval", 2019).
+class UniformBelow {
+ public:
+  /// \pre n >= 1.
+  explicit UniformBelow(std::uint64_t n) : n_{n}, excess_{(~std::uint64_t{0} % n + 1) % n} {}
+
+  template <class Next>
+  [[nodiscard]] std::uint64_t operator()(Next&& next_word) const {
+    __extension__ using Wide = unsigned __int128;
+    for (;;) {
+      const Wide product = Wide{next_word()} * n_;
+      if (static_cast<std::uint64_t>(product) >= excess_) return static_cast<std::uint64_t>(product >> 64);
+    }
+  }
+
+ private:
+  std::uint64_t n_;
+  std::uint64_t excess_;
+};
+
+/// The sampler of `sampled_without_replacement`.
+class FixedSizeBatches {
+ public:
+  explicit FixedSizeBatches(Batches batches) : batches_{batches} {}
+
+  /// \throws Error{invalid_argument} when `records` is not the number of records that the batches are of;
+  ///         Error{environment} when the bits fail.
+  /// \complexity O(m log m) for m records of n when m < n / 1024, else O(n / 64 + m); memory alike.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::vector<std::size_t> draw(std::size_t records, Bits& bits) const {
+    require_records(records);
+    const auto size = static_cast<std::size_t>(batches_.size().value());
+    const auto next_word = [&bits] { return draw_word(bits); };
+    // The records left out of a uniform set are a uniform set.
+    const bool is_complement = size > records / 2;
+    const std::size_t wanted = is_complement ? records - size : size;
+    if (size < records / 1024) return distinct_by_sorting(records, size, next_word);
+
+    const UniformBelow uniform{records};
+    std::vector<std::uint64_t> drawn((records + 63) / 64);
+    for (std::size_t found = 0; found < wanted;) {
+      const std::uint64_t place = uniform(next_word);
+      const std::uint64_t bit = std::uint64_t{1} << place % 64;
+      if ((drawn[place / 64] & bit) == 0) ++found;
+      drawn[place / 64] |= bit;
+    }
+    std::vector<std::size_t> batch;
+    batch.reserve(size);
+    for (std::size_t first = 0; first < records; first += 64) {
+      append_places(is_complement ? ~drawn[first / 64] : drawn[first / 64], first, records, batch);
+    }
+    return batch;
+  }
+
+  /// without_replacement(n, m, release). \throws as `sampled_without_replacement`.
+  [[nodiscard]] Event event(const Event& release) const { return sampled_without_replacement(batches_, release); }
+  [[nodiscard]] const Batches& batches() const noexcept { return batches_; }
+
+ private:
+  void require_records(std::size_t records) const;
+
+  /// The first `wanted` different ones of independent uniform places: as many are drawn as are missing, until none is.
+  template <class Next>
+  [[nodiscard]] static std::vector<std::size_t> distinct_by_sorting(std::size_t records, std::size_t wanted, Next&& next_word) {
+    const UniformBelow uniform{records};
+    std::vector<std::size_t> places;
+    places.reserve(wanted);
+    while (places.size() < wanted) {
+      while (places.size() < wanted) places.push_back(static_cast<std::size_t>(uniform(next_word)));
+      std::sort(places.begin(), places.end());
+      places.erase(std::unique(places.begin(), places.end()), places.end());
+    }
+    return places;
+  }
+
+  Batches batches_;
+};
+
+}  // namespace surety::mechanisms

@@ -1,0 +1,107 @@
+// What mechanisms that add noise on a grid have in common: a release of a query on the grid, and of one that arrives as real numbers.
+// Of what is drawn only the time of whole blocks of 256 coordinates shows (lattice_noise.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/events/event.h>
+#include <surety/mechanisms/queries/grid.h>
+#include <surety/mechanisms/bits/random_bits.h>
+
+namespace surety::mechanisms {
+
+/// ratio * sensitivity * steps_per_unit, rounded up: a scale of noise in grid steps.
+[[nodiscard]] double scale_in_steps(double ratio, double sensitivity, double steps_per_unit);
+/// The same, checked. `name` is what the message calls it. \throws Error{invalid_argument} when it is more than 2^56 grid steps: results,
+/// which saturate at 2^62, would show it.
+[[nodiscard]] double checked_scale_in_steps(const char* name, double ratio, double sensitivity, const Grid& grid);
+
+/// \throws Error{invalid_argument} when the two differ.
+void require_same_grid(const Grid& query, const Grid& mechanism);
+
+/// \throws Error{invalid_argument} when the two differ.
+void require_dimension(std::size_t query, std::size_t mechanism);
+
+/// values[i] becomes (nearest_integer(values[i] / g) + noise[i]) g, within +-(2^62 - 1) steps. \pre As long as each other.
+void round_and_add(std::span<double> values, std::span<const std::int64_t> noise, const Grid& grid) noexcept;
+
+/// `Noise` (a `LatticeNoise`), added to a query on a grid.
+template <class Noise>
+class GridNoise {
+ public:
+  /// One release of `query`: coordinate i is (query.steps[i] + noise_i) g for independent samples, within +-(2^62 - 1) steps, as a double:
+  /// exact up to 2^53 steps and the nearest double beyond. Never throws on a value of the query. O(dimension). \throws
+  /// Error{invalid_argument} when the query lives on another grid; Error{environment} when the bits fail.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
+    require_same_grid(query.grid, grid_);
+    std::vector<double> noisy(query.steps.size());
+    const double step = grid_.step();
+    noise_.for_each_block(query.steps.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
+      for (std::size_t i = 0; i < noise.size(); ++i) {
+        noisy[first + i] = static_cast<double>(saturating_add(query.steps[first + i], noise[i])) * step;
+      }
+    });
+    return noisy;
+  }
+
+  /// The release of `round_to_nearest(values, grid)` from the same bits, over `values`, which the rounding must not bring further apart
+  /// than the sensitivity says: `OnReals` below charges for it. Never throws on a value. What the bits have not reached when they fail
+  /// stays as it was. O(size), and no memory. \throws Error{environment} when the bits fail.
+  template <ReleaseBits Bits>
+  void round_and_release_in_place(std::span<double> values, Bits& bits) const {
+    noise_.for_each_block(values.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
+      round_and_add(values.subspan(first, noise.size()), noise, grid_);
+    });
+  }
+
+ protected:
+  GridNoise(Noise noise, Grid grid) : noise_{std::move(noise)}, grid_{grid} {}
+  [[nodiscard]] const Noise& noise() const noexcept { return noise_; }
+
+ private:
+  Noise noise_;
+  Grid grid_;
+};
+
+/// `Mechanism` (a `GridNoise` with the sensitivity after rounding) for a query that arrives as real numbers, already summed.
+///
+/// The guarantee is as good as the caller's bound on the sensitivity of what the machine computes: floating-point sums do not keep the
+/// sensitivity that their formula has, unlike `RecordSum`. Coordinates are rounded to the nearest grid point and clamped to +-2^62 steps, a
+/// NaN counts as 0, and the bound must hold with that.
+template <class Mechanism>
+class OnReals {
+ public:
+  [[nodiscard]] Event event() const { return rounded_.event(); }
+
+  /// One release of `query`, rounded to nearest, as of `Mechanism`. Never throws on a value of the query.
+  /// \throws Error{invalid_argument} when the query does not have the mechanism's dimension; Error{environment} when the bits fail.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::vector<double> release(std::span<const double> query, Bits& bits) const {
+    std::vector<double> result{query.begin(), query.end()};
+    release_in_place(result, bits);
+    return result;
+  }
+
+  /// The same values from the same bits, stored over the query. What the bits have not reached when they fail stays as it was: such a
+  /// query must not be published. O(dimension), and no memory. \throws as `release`.
+  template <ReleaseBits Bits>
+  void release_in_place(std::span<double> query, Bits& bits) const {
+    require_dimension(query.size(), dimension_);
+    rounded_.round_and_release_in_place(query, bits);
+  }
+
+ protected:
+  OnReals(Mechanism rounded, std::size_t dimension) : rounded_{std::move(rounded)}, dimension_{dimension} {}
+  [[nodiscard]] const Mechanism& rounded() const noexcept { return rounded_; }
+
+ private:
+  Mechanism rounded_;
+  std::size_t dimension_;
+};
+
+}  // namespace surety::mechanisms

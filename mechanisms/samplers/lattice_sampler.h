@@ -1,0 +1,142 @@
+// The engine of all exact samplers of integers: a table decides nearly every sample by comparing integers, and what a table cannot decide
+// is decided by interval arithmetic and further bits. Nothing is approximated; docs/guarantees-samplers.md has the proofs.
+//
+// A law is a symmetric (or one-sided) law of integers k whose magnitude has decreasing weights, exp(-x^2 / (2 sigma^2)) or exp(-x / b),
+// taken at the integers themselves (discrete) or over the reals that round to an integer (rounded).
+//
+//   narrow, scale at most 128 (rounded Gaussian: 32)
+//                               one word per sample: bit 0 is the sign, the others are the first 63 binary digits of a uniform T, and the
+//                               magnitude is the largest j with T < P(|k| >= j).
+//   wide                        one word, or two where a block is wider than 2^18. From high to low the first has 28 digits of T, the
+//                               sign, 19 digits of a uniform V, and 16 digits of a uniform U; a second one continues V. T chooses one of
+//                               the blocks [i 2^b, (i+1) 2^b) by their weights under the envelope that is constant on each; V is the place
+//                               in the block; the sample is accepted when U is below density over envelope. The last block is the infinite
+//                               tail, under an envelope that halves from piece to piece.
+//
+// How time depends on what is drawn: lattice_noise.h.
+//
+// T, U and V are ideal reals: more digits are drawn where those drawn do not decide, never otherwise. Which words are drawn is thus a
+// property of the law, not of the machine.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+
+#include <surety/mechanisms/bits/random_bits.h>
+
+namespace surety::mechanisms {
+
+/// num / den, exactly. A sampler refuses a zero.
+struct Rational {
+  std::uint64_t num = 0;
+  std::uint64_t den = 1;
+  friend bool operator==(const Rational&, const Rational&) = default;
+};
+
+class LatticeSampler {
+ public:
+  /// Samples beyond are clamped to this.
+  static constexpr std::int64_t saturation = std::numeric_limits<std::int64_t>::max();
+  /// Samples whose words are drawn together; what the undecided ones among them need further is drawn after that, in their order.
+  static constexpr std::size_t block = 256;
+
+  // Every law throws Error{invalid_argument} naming the parameter that is out of its range.
+
+  /// round(sigma N), N ~ N(0, 1). \pre 0 < sigma <= 2^60.
+  [[nodiscard]] static LatticeSampler rounded_gaussian(double sigma);
+  /// round(scale L), L of density exp(-|x|) / 2. \pre 0 < scale <= 2^58.
+  [[nodiscard]] static LatticeSampler rounded_laplace(double scale);
+  /// P(k) proportional to exp(-k^2 / (2 variance)), exp(-|k| / scale), and exp(-k / scale) for k >= 0. \pre positive; scale <= 2^58.
+  [[nodiscard]] static LatticeSampler discrete_gaussian(Rational variance);
+  [[nodiscard]] static LatticeSampler discrete_laplace(Rational scale);
+  [[nodiscard]] static LatticeSampler geometric(Rational scale);
+
+  /// The next sample: a block of one.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::int64_t operator()(Bits& bits) const {
+    std::int64_t sample = 0;
+    fill({&sample, 1}, bits);
+    return sample;
+  }
+
+  /// Fills `samples`, block by block. \throws what the bits throw.
+  template <ReleaseBits Bits>
+  void fill(std::span<std::int64_t> samples, Bits& bits) const {
+    decode_blocks(
+        samples.size(), bits, [&](std::size_t first, std::size_t size) { return samples.subspan(first, size); },
+        [](std::size_t, std::span<const std::int64_t>) {});
+  }
+
+  /// Draws `count` samples in blocks and hands each block and its place to `use(std::size_t first, std::span<const std::int64_t>)`.
+  template <ReleaseBits Bits, class Use>
+  void for_each_block(std::size_t count, Bits& bits, Use use) const {
+    std::array<std::int64_t, block> samples;
+    decode_blocks(
+        count, bits, [&](std::size_t, std::size_t size) { return std::span{samples}.first(size); }, use);
+  }
+
+  /// The same as `operator()` from the same bits, by interval arithmetic alone, without the tables: slow, and an oracle for the fast way.
+  template <ReleaseBits Bits>
+  [[nodiscard]] std::int64_t by_definition(Bits& bits) const {
+    std::array<std::uint64_t, 2> words;
+    draw_words(bits, std::span{words}.first(words_per_sample()));
+    return decode_by_definition(words.data(), [&bits] { return draw_word(bits); });
+  }
+
+  using NextWord = std::function<std::uint64_t()>;
+
+  /// What tests certify. Thresholds S(1) > S(2) > ...: T < S(j) chooses an index of at least j. Index j is the magnitude j (narrow) or
+  /// block j (wide); the last index is the tail.
+  [[nodiscard]] bool is_wide() const noexcept;
+  [[nodiscard]] int log2_block_width() const noexcept;
+  /// floor(2^63 S(j)) for j = 1, 2, ...
+  [[nodiscard]] std::span<const std::uint64_t> thresholds() const noexcept;
+  /// floor(2^16 r) for the least ratio r of density to envelope, of each block before the tail; wide only.
+  [[nodiscard]] std::span<const std::uint16_t> acceptances() const noexcept;
+  /// What the tail begins with: the number of blocks in the first piece, each further one of which has half the envelope; wide only.
+  [[nodiscard]] int log2_tail_piece() const noexcept;
+
+  [[nodiscard]] std::size_t words_per_sample() const noexcept { return words_per_sample_; }
+  /// Decides `samples.size()` <= block samples from as many times words_per_sample() words.
+  void decode(const std::uint64_t* words, std::span<std::int64_t> samples, const NextWord& next) const;
+
+ private:
+  struct Law;
+  struct Tables;
+
+  explicit LatticeSampler(Law law);
+
+  /// Decodes each block into `place(first, size)` and hands it to `use`.
+  template <ReleaseBits Bits, class Place, class Use>
+  void decode_blocks(std::size_t count, Bits& bits, Place place, Use use) const {
+    std::array<std::uint64_t, 2 * block> words;
+    const NextWord next = [&bits] { return draw_word(bits); };
+    for (std::size_t first = 0; first < count; first += block) {
+      const std::size_t size = std::min(block, count - first);
+      const auto drawn = std::span{words}.first(size * words_per_sample());
+      const std::span<std::int64_t> samples = place(first, size);
+      draw_words(bits, drawn);
+      decode(drawn.data(), samples, next);
+      use(first, samples);
+    }
+  }
+
+  template <bool has_second_word>
+  [[nodiscard]] static std::size_t decode_wide(const Tables& tables, const std::uint64_t* words, std::span<std::int64_t> samples,
+                                               std::uint16_t* undecided);
+  [[nodiscard]] static std::size_t decode_narrow(const Tables& tables, const std::uint64_t* words, std::span<std::int64_t> samples,
+                                                 std::uint16_t* undecided);
+  [[nodiscard]] std::int64_t decode_by_definition(const std::uint64_t* words, const NextWord& next) const;
+
+  std::size_t words_per_sample_ = 1;
+  std::shared_ptr<const Tables> tables_;
+};
+
+}  // namespace surety::mechanisms

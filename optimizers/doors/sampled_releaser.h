@@ -1,0 +1,192 @@
+// The door for data in secret batches: a `Releaser` that also draws batches, and says in the ledger the sampler that drew them.
+//
+// An algorithm asks for a batch, computes a query from its records, and releases that. The batch comes from the sampler of the releaser,
+// and what is charged is that sampler's event: the two cannot differ. A batch serves one release, since two releases from one batch cost
+// more than two batches. The indices of a batch are secret: nothing but the query may depend on them, nor, under Poisson sampling, on how
+// many they are (docs/guarantees-sampling.md#door).
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/mechanisms/choices/batch_sampler.h>
+#include <surety/mechanisms/queries/grid.h>
+#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/additive/scaled_noise.h>
+#include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/run.h>
+
+namespace surety::optimizers {
+
+/// draw_batch(records): the places of the next secret batch among 0 .. records - 1, ascending; valid until the next call.
+/// release_sampled(query, sensitivity, event): one noisy value per coordinate of `query`, in data units. `event` is the release of one
+/// batch; `sensitivity` bounds, under event.adjacency(), how far one record moves the query in l2 given the batch and everything that was
+/// released before. Under replace-one with a record_sum event it is 2C, where C is what each record of a batch contributes at most. Under
+/// zero-out with Poisson batches the query is a sum over the batch: a record that is zeroed leaves it as one that is not drawn does.
+/// release(query, sensitivity, event): as of `Releaser`, for a query of all records.
+template <class R>
+concept SamplingReleaser = Releaser<R> &&
+    requires(R& releaser, std::size_t records, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  { releaser.draw_batch(records) } -> std::same_as<std::span<const std::size_t>>;
+  { releaser.release_sampled(query, sensitivity, event) } -> std::same_as<std::vector<double>>;
+};
+
+/// The batch in hand, and whether it has served.
+class SecretBatch {
+ public:
+  std::span<const std::size_t> hold(std::vector<std::size_t> places) {
+    places_ = std::move(places);
+    is_fresh_ = true;
+    return places_;
+  }
+  /// \throws Error{internal} when no batch was drawn since the last release.
+  void require_fresh() const {
+    if (!is_fresh_) throw Error{ErrorCode::internal, "a batch is released that was not drawn, or was released before"};
+  }
+  void use() noexcept { is_fresh_ = false; }
+
+ private:
+  std::vector<std::size_t> places_;
+  bool is_fresh_ = false;
+};
+
+/// Draws batches with `sampler`, spends sampler.event(event) from a reservation, then draws the noise. What production uses; private when
+/// `Bits` is cryptographic.
+template <mechanisms::ReleaseBits Bits, mechanisms::BatchSampler Sampler>
+class NoisySamplingReleaser {
+ public:
+  /// Reservation and bits must outlive the releaser.
+  NoisySamplingReleaser(accounting::Reservation& reservation, Bits& bits, Sampler sampler)
+      : reservation_{reservation}, bits_{bits}, sampler_{std::move(sampler)} {}
+
+  /// \throws as Sampler::draw.
+  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) { return batch_.hold(sampler_.draw(records, bits_)); }
+
+  /// The query plus N(0, (z sensitivity)^2) per coordinate, rounded exactly to the query's grid, for the event gaussian(z), or with half
+  /// of z for record_sum(z) under replace-one. The event is spent before a bit of noise is drawn.
+  /// \throws Error{unsupported} for any other event; Error{internal} when no fresh batch was drawn, or the reservation does not hold the
+  ///         sampled event; Error{invalid_argument} when the noise does not fit the grid, or the sampler has no theorem for the event.
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    batch_.require_fresh();
+    return released(query, sensitivity, event, sampler_.event(event), [this] { batch_.use(); });
+  }
+
+  /// The same for a query of all records, charged as `event` itself.
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    return released(query, sensitivity, event, event, [] {});
+  }
+
+ private:
+  template <class Use>
+  std::vector<double> released(const GridVector& query, L2Sensitivity sensitivity, const Event& event, const Event& charged, Use use) {
+    const std::optional<NoiseMultiplier> multiplier = pairwise_multiplier(event);
+    if (!multiplier) throw Error{ErrorCode::unsupported, fmt::format("no mechanism releases the event '{}'", describe(event))};
+    const mechanisms::ScaledGaussian noise{{.multiplier = *multiplier, .grid = query.grid, .adjacency = event.adjacency()}};
+    // A batch is used up before the charge: whatever fails from here on, it serves no second release.
+    use();
+    reservation_.spend(charged);
+    return noise.release(query, sensitivity, bits_);
+  }
+
+  accounting::Reservation& reservation_;
+  Bits& bits_;
+  Sampler sampler_;
+  SecretBatch batch_;
+};
+
+/// Draws batches and returns the query itself: NOT private. The same algorithm without its noise, for tests and as a baseline.
+template <mechanisms::ReleaseBits Bits, mechanisms::BatchSampler Sampler>
+class ExactSamplingReleaser {
+ public:
+  /// The bits must outlive the releaser.
+  ExactSamplingReleaser(Bits& bits, Sampler sampler) : bits_{bits}, sampler_{std::move(sampler)} {}
+
+  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) { return batch_.hold(sampler_.draw(records, bits_)); }
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) {
+    batch_.require_fresh();
+    batch_.use();
+    return mechanisms::to_reals(query);
+  }
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) const {
+    return mechanisms::to_reals(query);
+  }
+
+ private:
+  Bits& bits_;
+  Sampler sampler_;
+  SecretBatch batch_;
+};
+
+/// Replays batches and released values and logs what was asked: for tests. What it returns does not depend on the data at all.
+class ScriptedSamplingReleaser {
+ public:
+  /// What an algorithm asked in one release.
+  struct Request {
+    GridVector query;
+    L2Sensitivity sensitivity;
+    Event event;
+    std::optional<std::size_t> batch;  ///< its place in the script; nothing for a query of all records
+  };
+
+  /// `batches[k]` answers the k-th draw, whatever the number of records; `released[t]` is the answer to request t, of either kind.
+  ScriptedSamplingReleaser(std::vector<std::vector<std::size_t>> batches, std::vector<std::vector<double>> released)
+      : batches_{std::move(batches)}, released_{std::move(released)} {}
+
+  /// \throws Error{invalid_argument} when the script has no further batch, or the batch has a place beyond the records.
+  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) {
+    if (drawn_ == batches_.size()) throw Error{ErrorCode::invalid_argument, fmt::format("the script ends after {} batches", drawn_)};
+    for (const std::size_t place : batches_[drawn_]) {
+      if (place >= records) {
+        throw Error{ErrorCode::invalid_argument,
+                    fmt::format("batch {} of the script has place {}, must be below {}", drawn_, place, records)};
+      }
+    }
+    return batch_.hold(batches_[drawn_++]);
+  }
+  /// \throws Error{internal} when no fresh batch was drawn; Error{invalid_argument} when the script is over, or its next vector is not as
+  ///         long as the query.
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    batch_.require_fresh();
+    batch_.use();
+    return answer({query, sensitivity, event, drawn_ - 1});
+  }
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    return answer({query, sensitivity, event, std::nullopt});
+  }
+
+  [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }
+
+ private:
+  std::vector<double> answer(Request request) {
+    const std::size_t step = log_.size();
+    if (step == released_.size()) throw Error{ErrorCode::invalid_argument, fmt::format("the script ends after {} releases", step)};
+    if (released_[step].size() != request.query.steps.size()) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("release {} of the script has {} coordinates, the query has {}", step,
+                                                           released_[step].size(), request.query.steps.size())};
+    }
+    log_.push_back(std::move(request));
+    return released_[step];
+  }
+
+  std::vector<std::vector<std::size_t>> batches_;
+  std::vector<std::vector<double>> released_;
+  std::size_t drawn_ = 0;
+  SecretBatch batch_;
+  std::vector<Request> log_;
+};
+
+static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::SystemBits, mechanisms::PoissonBatches>>);
+static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::SystemBits, mechanisms::FixedSizeBatches>>);
+static_assert(SamplingReleaser<ExactSamplingReleaser<mechanisms::ReplayBits, mechanisms::PoissonBatches>>);
+static_assert(SamplingReleaser<ScriptedSamplingReleaser>);
+
+}  // namespace surety::optimizers

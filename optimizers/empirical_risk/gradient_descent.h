@@ -1,0 +1,113 @@
+// Private gradient descent: [WYX17] Algorithm 4 with a proximal map or a projection, regularization and per-record clipping,
+//
+//     w_t = proximal_(eta h)(w_{t-1} - eta (g_t / n + lambda w_{t-1})),   g_t = sum_i clip_C(grad loss(w_{t-1}, z_i)) + N(0, (z s)^2 I),
+//
+// from w_0 = 0 for t = 1 .. T; the map is a projection where h is the indicator of a domain. One record moves the sum by at most s = 2C
+// under replace-one and s = C under add-or-remove-one and zero-out, whatever the data are, so the run is repeat(T, gaussian(z)) and costs
+// mu = sqrt(T) / z. Solved for the noise in the mean gradient, sigma = z s / n = 2 C sqrt(T) / (n mu) under replace-one; the printed
+// "c G^2 T ln(1/delta) / (n^2 epsilon^2) for some constant c" is not needed (and is no guarantee at c = 1).
+//
+// [WYX17] Wang, Ye, Xu: Differentially Private Empirical Risk Minimization Revisited: Faster and More General.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/units.h>
+#include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/domain.h>
+#include <surety/optimizers/empirical_risk/full_gradient.h>
+#include <surety/optimizers/problem/problem.h>
+#include <surety/optimizers/problem/regularizer.h>
+#include <surety/optimizers/problem/returned_iterate.h>
+#include <surety/optimizers/doors/run.h>
+
+namespace surety::optimizers {
+
+/// All public. The defaults were fixed once, for rows of unit norm, and do not look at the data at hand: choosing options by
+/// the results of private runs is a release of its own.
+struct GradientDescentOptions {
+  NoiseMultiplier noise_multiplier;  ///< z
+  Adjacency adjacency = Adjacency::replace_one;
+  Count steps = Count{100};                          ///< T
+  Regularization regularization{1e-4};               ///< lambda
+  std::optional<StepSize> step_size = {};            ///< eta; default 1 / (beta + lambda), beta the loss's smoothness at row norm 1
+  std::optional<ClippingNorm> clip = {};             ///< C; default the loss's gradient bound at row norm 1
+  std::optional<Count> public_count = {};            ///< n; default the number of records, which add-or-remove-one keeps private
+  ReturnedIterate returned = LastIterate{};          ///< which w_t
+  std::size_t threads = 1;                           ///< results do not depend on it
+  std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
+};
+
+struct GradientDescentResult {
+  std::vector<double> weights;  ///< one per feature
+};
+
+/// What a run releases: repeat(T, gaussian(z)).
+/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/guarantees.md#gradient-descent.
+[[nodiscard]] inline Event plan(const GradientDescentOptions& options) {
+  return repeated(options.steps, gaussian(options.noise_multiplier, options.adjacency));
+}
+
+namespace detail {
+
+/// `map(eta, weights)` is the proximal map or the projection.
+template <Objective O, class Map, Releaser R>
+[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, const O& objective, const Map& map,
+                                                     const GradientDescentOptions& options, R& releaser) {
+  NoisyFullGradient gradient_at{data, objective, full_gradient_options(options), releaser};
+  const double lambda = options.regularization.value();
+  const StepSize step =
+      options.step_size ? *options.step_size : StepSize{1 / (require_smoothness(objective, 1, "the default step size") + lambda)};
+  IterateKeeper keeper{options.returned, options.steps};
+  std::vector<double> weights(data.features(), 0.0);
+  keeper.see(weights);
+  for (std::uint64_t done = 1; done <= options.steps.value(); ++done) {
+    const std::vector<double> gradient = gradient_at(weights);
+    for (std::size_t j = 0; j < weights.size(); ++j) weights[j] -= step.value() * (gradient[j] + lambda * weights[j]);
+    map(step.value(), std::span{weights});
+    keeper.see(weights);
+    if (options.progress) options.progress(done);
+  }
+  return {.weights = std::move(keeper).result()};
+}
+
+}  // namespace detail
+
+/// Minimises F(w) + h(w), F with lambda of the options, by the algorithm above. `plan(options)` is what `releaser` will be asked for, in T
+/// equal parts.
+///
+/// The guarantee needs nothing of the data: rows longer than expected, labels out of range and overflowing scores are clipped
+/// or count as zero. The defaults of C and eta suit rows of norm at most 1. Which iterate is returned costs nothing: all are released.
+///
+/// \pre   labels are as the objective wants them (`encode_labels`).
+/// \throws Error{invalid_argument}, before the first release, when the data have no labels, when there is no record and n is not
+///         given, when n is not given under add-or-remove-one, or when T steps do not make the iterate to return; Error{unsupported} when
+///         eta is not given and the loss is not smooth; and what the releaser throws.
+/// \complexity O(T (stored values + features)) time, O(features) memory.
+/// \source [WYX17] Algorithm 4, Theorems 6.1 to 6.3; docs/guarantees.md#gradient-descent.
+template <Objective O, Regularizer H, Releaser R>
+[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, const O& objective, const H& regularizer,
+                                                     const GradientDescentOptions& options, R& releaser) {
+  return detail::gradient_descent(
+      data, objective, [&](double step, std::span<double> weights) { regularizer.proximal(step, weights); }, options, releaser);
+}
+
+/// The same on a domain: h is its indicator.
+template <Objective O, Projectable D, Releaser R>
+[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, const O& objective, const D& domain,
+                                                     const GradientDescentOptions& options, R& releaser) {
+  return detail::gradient_descent(
+      data, objective, [&](double /*step*/, std::span<double> weights) { domain.project(weights); }, options, releaser);
+}
+
+}  // namespace surety::optimizers

@@ -1,0 +1,142 @@
+#include <surety/optimizers/empirical_risk/minimizer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+
+namespace surety::optimizers {
+
+namespace {
+
+constexpr double u = 0x1p-53;
+/// Covers the rounding errors of the bounds below, which are sums and products of a few positive numbers.
+constexpr double upward = 1.01;
+
+/// The minimiser has at most this norm, and so does the way to it from 0.
+double minimizer_norm(const MinimumShape& shape) {
+  return upward * (shape.total_weight * shape.clip.value() + shape.linear_norm) / shape.lambda.value();
+}
+
+/// At least the norm of every iterate of the slow method.
+double iterate_norm(const MinimumShape& shape) { return 3 * minimizer_norm(shape); }
+
+/// ||computed gradient - gradient||_2 at weights of norm at most `norm`.
+double gradient_error(const MinimumShape& shape, double norm) {
+  const auto d = static_cast<double>(shape.features);
+  const double clip = shape.clip.value();
+  const double row_norm = shape.row_norm.value();
+  const double score = d * u * row_norm * norm + d * 0x1p-1074;
+  const double derivative = shape.slope * score + shape.derivative_error;
+  const double placing = clip * (2 * d + 60) * u + detail::gradient_grid(shape.clip).step() * std::sqrt(d);
+  const double largest = shape.total_weight * clip + shape.lambda.value() * norm + shape.linear_norm;
+  return upward * (shape.total_weight * (row_norm * derivative + placing) + 8 * u * largest);
+}
+
+double smoothness(const MinimumShape& shape) {
+  return upward * (shape.total_weight * shape.slope * shape.row_norm.value() * shape.row_norm.value() + shape.lambda.value());
+}
+
+/// The rounding errors of one step w - g / smoothness, times the smoothness: as if of the gradient.
+double step_error(const MinimumShape& shape) {
+  const double norm = iterate_norm(shape);
+  return upward * 4 * u *
+         (smoothness(shape) * norm + shape.total_weight * shape.clip.value() + shape.lambda.value() * norm + shape.linear_norm);
+}
+
+double all_errors(const MinimumShape& shape) { return gradient_error(shape, iterate_norm(shape)) + step_error(shape); }
+
+/// What a gradient of this norm, or the slow method, certifies: lambda times the distance.
+double tolerance(const MinimumShape& shape) { return 4 * all_errors(shape); }
+
+}  // namespace
+
+double MinimumShape::score_bound() const { return iterate_norm(*this) * row_norm.value() * upward; }
+
+Dataset with_clipped_rows(const Dataset& data, Radius radius) {
+  if (!(radius.value() >= 0x1p-400 && radius.value() <= 0x1p400)) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("row norm is {}, must be from 2^-400 to 2^400", radius)};
+  }
+  std::vector<std::size_t> row_ends;
+  std::vector<std::uint32_t> indices;
+  std::vector<double> values;
+  // A norm is off by a relative (m/2 + 2) u, the quotient, the product and the bound by 4u. A quotient by the norm is at most 1; the bound
+  // over the norm might be subnormal, and then useless.
+  const auto slack = [](const RowView& row) { return (static_cast<double>(row.values.size()) + 16) * u; };
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const RowView row = data.row(i);
+    const double largest = radius.value() * (1 - slack(row));
+    for (const double value : row.values) {
+      values.push_back(row.norm <= largest ? value : std::isfinite(row.norm) ? value / row.norm * largest : 0);
+    }
+    indices.insert(indices.end(), row.indices.begin(), row.indices.end());
+    row_ends.push_back(values.size());
+  }
+  std::vector<double> labels{data.labels().begin(), data.labels().end()};
+  return data.is_sparse() ? Dataset::sparse(data.features(), std::move(row_ends), std::move(indices), std::move(values), std::move(labels))
+                          : Dataset::dense(data.features(), std::move(values), std::move(labels));
+}
+
+double minimum_distance(const MinimumShape& shape) {
+  if (!(shape.lambda.value() > 0)) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("regularization is {}, must be greater than 0", shape.lambda)};
+  }
+  const double distance = upward * tolerance(shape) / shape.lambda.value();
+  const double largest = 0.01 * minimizer_norm(shape);
+  if (!(distance <= largest)) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("rounding errors move the minimum by up to {}, must be at most {}: the regularization {} is too small",
+                            distance, largest, shape.lambda)};
+  }
+  return distance;
+}
+
+namespace detail {
+
+Grid gradient_grid(ClippingNorm clip) { return {.log2_step = std::ilogb(clip.value()) - 39}; }
+
+std::vector<double> minimize(const MinimumShape& shape,
+                             const std::function<void(std::span<const double> weights, std::span<double> gradient)>& gradient,
+                             std::optional<std::uint64_t> fast_steps) {
+  const double enough = tolerance(shape);
+  const double lambda = shape.lambda.value();
+  const double step = 1 / smoothness(shape);
+  std::vector<double> weights(shape.features, 0.0);
+  std::vector<double> at(shape.features);
+
+  // Accelerated, restarted where it goes uphill. It ends where the gradient certifies that it may.
+  const double root = std::sqrt(lambda * step);
+  const double momentum = (1 - root) / (1 + root);
+  std::vector<double> ahead = weights;
+  const std::uint64_t most = fast_steps ? *fast_steps : static_cast<std::uint64_t>(std::min(0x1p60, 1000 + 100 / root));
+  for (std::uint64_t done = 0; done < most; ++done) {
+    gradient(ahead, at);
+    const double norm = upward * mechanisms::l2_norm(ahead);
+    if (norm <= iterate_norm(shape) && upward * mechanisms::l2_norm(at) + gradient_error(shape, norm) <= enough) return ahead;
+    double uphill = 0;
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      const double next = ahead[j] - step * at[j];
+      const double move = next - weights[j];
+      uphill += at[j] * move;
+      weights[j] = next;
+      ahead[j] = next + momentum * move;
+    }
+    if (uphill > 0) ahead = weights;
+  }
+
+  // Gradient descent from 0: each step shrinks the distance to the minimiser by 1 - lambda step, up to errors.
+  std::fill(weights.begin(), weights.end(), 0.0);
+  const double steps = std::ceil(upward * std::log(std::max(2.0, minimizer_norm(shape) * lambda / all_errors(shape))) / (lambda * step));
+  for (double done = 0; done < steps; ++done) {
+    gradient(weights, at);
+    for (std::size_t j = 0; j < weights.size(); ++j) weights[j] -= step * at[j];
+  }
+  return weights;
+}
+
+}  // namespace detail
+
+}  // namespace surety::optimizers

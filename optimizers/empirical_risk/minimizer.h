@@ -1,0 +1,106 @@
+// The exact minimiser of a strongly convex function, to within a distance that is known before the data are:
+//
+//     J(w) = weight sum_i loss_C(<w, x_i>, y_i) + (lambda/2) ||w||^2 + <c, w>,     ||x_i|| <= R .
+//
+// loss_C is the loss whose gradient is the gradient clipped to l2 norm C: the derivative by the score is clamped to +-C / ||x_i||, which
+// keeps a convex loss of a score convex. So each record's gradient has norm at most C, whatever the data are.
+//
+// The distance covers what the solver leaves and every rounding error of the machine; nothing about the data can make it fail. Proofs:
+// docs/guarantees-output-perturbation.md#minimizer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <surety/accounting/events/units.h>
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/domain.h>
+#include <surety/optimizers/problem/gradient_sum.h>
+#include <surety/optimizers/problem/problem.h>
+
+namespace surety::optimizers {
+
+/// The records with rows longer than `radius` scaled down to it: then l2 norms are at most `radius`, exactly. A row whose norm is not a
+/// finite double counts as zero. A function of each record alone. O(stored values).
+/// \throws Error{invalid_argument} unless the radius is from 2^-400 to 2^400.
+[[nodiscard]] Dataset with_clipped_rows(const Dataset& data, Radius radius);
+
+/// What is known of J before the data are; all public.
+struct MinimumShape {
+  double total_weight;      ///< T, at least weight x records
+  ClippingNorm clip;        ///< C
+  Radius row_norm;          ///< R
+  Regularization lambda;    ///< greater than 0
+  double linear_norm;       ///< at least ||c||
+  std::size_t features;     ///< d
+  double slope;             ///< a Lipschitz constant of the derivative by the score
+  double derivative_error;  ///< as ConvexObjective says, at scores of magnitude at most `score_bound()`
+  [[nodiscard]] double score_bound() const;
+};
+
+/// \throws Error{invalid_argument} when lambda is 0.
+template <ConvexObjective O>
+[[nodiscard]] MinimumShape minimum_shape(const O& objective, double total_weight, ClippingNorm clip, Radius row_norm, Regularization lambda,
+                                         double linear_norm, std::size_t features) {
+  MinimumShape shape{.total_weight = total_weight,
+                     .clip = clip,
+                     .row_norm = row_norm,
+                     .lambda = lambda,
+                     .linear_norm = linear_norm,
+                     .features = features,
+                     .slope = require_smoothness(objective, 1, "the certificate of a minimum"),
+                     .derivative_error = 0};
+  shape.derivative_error = objective.monotone_derivative_error(shape.score_bound());
+  return shape;
+}
+
+/// How far `minimize` may end from the exact minimiser, for all data of this shape.
+/// \throws Error{invalid_argument} when lambda is 0, or so small that rounding errors are not far below what one could minimise.
+[[nodiscard]] double minimum_distance(const MinimumShape& shape);
+
+struct MinimizeOptions {
+  std::size_t threads = 1;
+  /// Of the accelerated method, before the slow one whose end is certain. Default 1000 + 100 sqrt(kappa), far more than it needs.
+  std::optional<std::uint64_t> fast_steps = {};
+};
+
+namespace detail {
+
+/// gradient(w, target): the gradient of J as computed. The point that it returns is within minimum_distance(shape) of the minimiser.
+[[nodiscard]] std::vector<double> minimize(const MinimumShape& shape,
+                                           const std::function<void(std::span<const double> weights, std::span<double> gradient)>& gradient,
+                                           std::optional<std::uint64_t> fast_steps);
+
+/// The grid of the gradients' sum.
+[[nodiscard]] Grid gradient_grid(ClippingNorm clip);
+
+}  // namespace detail
+
+/// A point within minimum_distance(shape) of the minimiser of J. `linear` is c, or empty for 0.
+/// \pre rows as `with_clipped_rows(data, shape.row_norm)` has them; labels as the objective wants them; weight x data.size() <=
+///      shape.total_weight; ||c|| <= shape.linear_norm; the shape is that of `objective`.
+/// \complexity some sqrt(kappa) log(1 / distance) gradients, kappa = 1 + T slope R^2 / lambda; kappa log(1 / distance) at worst.
+template <ConvexObjective O>
+[[nodiscard]] std::vector<double> minimize(const Dataset& data, const O& objective, double weight, std::span<const double> linear,
+                                           const MinimumShape& shape, const MinimizeOptions& options = {}) {
+  mechanisms::RecordSum sum{{.clip = shape.clip, .grid = detail::gradient_grid(shape.clip), .dimension = data.features()}};
+  return detail::minimize(
+      shape,
+      [&](std::span<const double> weights, std::span<double> gradient) {
+        sum.clear();
+        add_gradients(data, objective, weights, sum, options.threads);
+        const std::vector<double> total = sum.reals();
+        for (std::size_t j = 0; j < gradient.size(); ++j) {
+          gradient[j] = weight * total[j] + shape.lambda.value() * weights[j] + (linear.empty() ? 0 : linear[j]);
+        }
+      },
+      options.fast_steps);
+}
+
+}  // namespace surety::optimizers

@@ -1,0 +1,196 @@
+#include <surety/optimizers/models/model.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/events/json.h>
+#include <surety/optimizers/problem/loss.h>
+#include <surety/data/text_reader.h>
+
+namespace surety::optimizers {
+
+namespace {
+
+constexpr int model_version = 1;
+constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
+
+[[noreturn]] void refuse_model(const std::string& reason) { throw Error{ErrorCode::invalid_argument, fmt::format("model: {}", reason)}; }
+
+std::string text_field(const nlohmann::json& json, const char* field) {
+  if (!json[field].is_string()) refuse_model(fmt::format("{} is not a text", field));
+  return json[field].get<std::string>();
+}
+
+double number_field(const nlohmann::json& json, const char* field) {
+  if (!json[field].is_number()) refuse_model(fmt::format("{} is not a number", field));
+  return json[field].get<double>();
+}
+
+Guarantee guarantee_from_json(const nlohmann::json& json) {
+  accounting::require_fields(json, {"private", "epsilon", "delta", "adjacency", "event"}, "guarantee");
+  if (!json["private"].is_boolean()) refuse_model("private is not true or false");
+  const Adjacency adjacency = parse_adjacency(text_field(json, "adjacency"));
+  return {
+      .target = {.epsilon = Epsilon{number_field(json, "epsilon")}, .delta = Delta{number_field(json, "delta")}, .adjacency = adjacency},
+      .event = parse_event(text_field(json, "event"), adjacency),
+      .not_private = !json["private"].get<bool>()};
+}
+
+Model model_from_json(const nlohmann::json& json) {
+  if (!json.is_object() || !json.contains("surety_model")) refuse_model("not a model of surety");
+  if (json["surety_model"] != model_version) {
+    refuse_model(fmt::format("version is {}, must be {}", in_quotes(json["surety_model"].dump()), model_version));
+  }
+  accounting::require_fields(json, {"surety_model", "loss", "label", "features", "weights", "guarantee"}, "model");
+  if (!json["weights"].is_array()) refuse_model("weights are not a list");
+  std::vector<double> weights;
+  for (const auto& weight : json["weights"]) {
+    if (!weight.is_number()) refuse_model("a weight is not a number");
+    weights.push_back(weight.get<double>());
+  }
+  Model model{.loss = text_field(json, "loss"),
+              .label = json["label"].is_null() ? std::nullopt : std::optional{parse_label_rule(text_field(json, "label"))},
+              .features = feature_map_from_json(json["features"]),
+              .weights = std::move(weights),
+              .guarantee = guarantee_from_json(json["guarantee"])};
+  model.validate();
+  return model;
+}
+
+std::string read_all(const std::filesystem::path& path, std::size_t most_bytes) {
+  TextReader reader{path};
+  std::string text;
+  for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
+    if (bytes.size() > most_bytes - text.size()) {
+      reader.refuse(fmt::format("has more than {} bytes, must have fewer for a model unless --no-limits is given", most_bytes));
+    }
+    text += bytes;
+    reader.skip(bytes.size());
+  }
+  return text;
+}
+
+/// More bytes than a model with these names can take: they may be escaped sixfold, a number has at most 24 characters and a separator, and
+/// the rest (loss, guarantee, event) is generously rounded up.
+std::size_t largest_text(const FeatureMap& features, const std::optional<LabelRule>& label) {
+  constexpr std::size_t per_weight = 25;
+  constexpr std::size_t escaped = 6;
+  constexpr std::size_t rest = std::size_t{1} << 16;
+  const std::size_t of_label = label ? escaped * describe(*label).size() : 0;
+  return to_json(features).dump(-1, ' ', true).size() + of_label + per_weight * features.features() + rest;
+}
+
+}  // namespace
+
+void Model::validate() const {
+  if (std::find(known_losses.begin(), known_losses.end(), loss) == known_losses.end()) {
+    refuse_model(fmt::format("loss is {}, must be {}", in_quotes(loss), fmt::join(known_losses, ", ")));
+  }
+  features.validate();
+  if (weights.size() != features.features()) refuse_model(fmt::format("{} weights for {} features", weights.size(), features.features()));
+  if (!std::all_of(weights.begin(), weights.end(), [](double weight) { return std::isfinite(weight); })) {
+    refuse_model("a weight is not finite");
+  }
+  if (guarantee.target.adjacency != guarantee.event.adjacency()) {
+    refuse_model(fmt::format("the guarantee is {} but the event {}", name(guarantee.target.adjacency), name(guarantee.event.adjacency())));
+  }
+}
+
+std::string write_model(const Model& model) {
+  model.validate();
+  const auto& guarantee = model.guarantee;
+  nlohmann::ordered_json json;
+  json["surety_model"] = model_version;
+  json["loss"] = model.loss;
+  json["label"] = nullptr;
+  if (model.label) json["label"] = describe(*model.label);
+  json["features"] = to_json(model.features);
+  json["weights"] = model.weights;
+  json["guarantee"] = {{"private", !guarantee.not_private},
+                       {"epsilon", guarantee.target.epsilon.value()},
+                       {"delta", guarantee.target.delta.value()},
+                       {"adjacency", name(guarantee.target.adjacency)},
+                       {"event", describe(guarantee.event)}};
+  try {
+    return json.dump() + '\n';
+  } catch (const nlohmann::json::exception&) {
+    refuse_model("a column or category is not UTF-8 text");
+  }
+}
+
+Model parse_model(std::string_view text, std::string_view name) {
+  constexpr int deepest = 8;
+  try {
+    return model_from_json(accounting::parse_strict_json(text, deepest, "model"));
+  } catch (const Error& error) {
+    throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(name), error.what())};
+  }
+}
+
+Model read_model(const std::filesystem::path& path, std::size_t most_bytes) {
+  return parse_model(read_all(path, most_bytes), path.string());
+}
+
+std::vector<double> scores(const Model& model, const Dataset& data) {
+  if (data.features() != model.weights.size()) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("the data have {} features, the model {}", data.features(), model.weights.size())};
+  }
+  std::vector<double> result;
+  result.reserve(data.size());
+  for (std::size_t i = 0; i < data.size(); ++i) result.push_back(data.row(i).dot(model.weights));
+  return result;
+}
+
+std::vector<double> predict(const Model& model, const Dataset& data) {
+  std::vector<double> result = scores(model, data);
+  if (model.loss == LogisticLoss::name) {
+    for (double& value : result) value = 1 / (1 + std::exp(-value));
+  }
+  return result;
+}
+
+void require_writable_names(const FeatureMap& features, const std::optional<LabelRule>& label) {
+  const auto require = [](const std::string& text, std::string_view what, std::string_view advice) {
+    if (is_utf8(text)) return;
+    throw Error{ErrorCode::invalid_argument, fmt::format("{} {} is not UTF-8, must be{}", what, in_quotes(text), advice)};
+  };
+  if (label) require(label->column, "label", "");
+  const auto* const columns = std::get_if<NamedColumns>(&features.inputs);
+  if (columns == nullptr) return;
+  for (const auto& column : *columns) {
+    require(column.name, "column", " where a model names it: drop it or convert the file");
+    const auto* const categories = std::get_if<Categories>(&column.map);
+    if (categories == nullptr) continue;
+    for (const auto& category : categories->names) require(category, "category", "");
+  }
+}
+
+namespace {
+
+accounting::NewFile new_file(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label) {
+  require_writable_names(features, label);
+  accounting::Place place{path};
+  require_replaceable(place);
+  return accounting::NewFile{std::move(place), largest_text(features, label)};
+}
+
+}  // namespace
+
+ModelFile::ModelFile(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label)
+    : file_{new_file(path, features, label)} {}
+
+void ModelFile::commit(const Model& model) {
+  if (is_written_) throw Error{ErrorCode::invalid_argument, "the model is written already"};
+  const std::string text = write_model(model);
+  is_written_ = true;
+  file_.write(text);
+  file_.replace();
+}
+
+}  // namespace surety::optimizers

@@ -1,0 +1,83 @@
+// A trained model as a file: everything that is needed to predict, and what the training guarantees.
+//
+//   {"surety_model": 1, "loss": "logistic", "label": "mdvis>0", "features": {...}, "weights": [...],
+//    "guarantee": {"private": true, "epsilon": 1, "delta": 1e-05, "adjacency": "replace-one", "event": "repeat(100, gaussian(37.3))"}}
+//
+// Reading is strict: unknown versions and unknown, missing or duplicate fields are refused. Weights survive bit for bit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/system/new_file.h>
+#include <surety/accounting/events/units.h>
+#include <surety/data/data_policy.h>
+#include <surety/data/dataset.h>
+#include <surety/data/features.h>
+
+namespace surety::optimizers {
+
+/// What the training promises to the people in the data.
+struct Guarantee {
+  Target target;             ///< (epsilon, delta) and adjacency
+  Event event;               ///< what was released, under the same adjacency
+  bool not_private = false;  ///< the noise was a replay with a known seed: nothing is promised
+};
+
+struct Model {
+  std::string loss;                ///< O::name of the objective
+  std::optional<LabelRule> label;  ///< nothing where the file format has its own labels (LIBSVM)
+  FeatureMap features;
+  std::vector<double> weights;  ///< features.features() of them
+  Guarantee guarantee;
+
+  /// \throws Error{invalid_argument} unless the loss is known, the weights are finite and as many as the features, the feature
+  ///         map is valid, and target and event have one adjacency.
+  void validate() const;
+};
+
+/// The JSON text, with a line feed at its end. \throws Error{invalid_argument} when the model is not valid.
+[[nodiscard]] std::string write_model(const Model& model);
+/// The inverse. \throws Error{bad_data} with `name` for everything that is not a valid model.
+[[nodiscard]] Model parse_model(std::string_view text, std::string_view name);
+/// \throws Error{bad_data} as `parse_model`, when the file cannot be read, or when its text is longer than `most_bytes`.
+[[nodiscard]] Model read_model(const std::filesystem::path& path, std::size_t most_bytes = DataLimits{}.model_bytes);
+
+/// The score <w, x> of every record. \throws Error{invalid_argument} when the data have another number of features.
+[[nodiscard]] std::vector<double> scores(const Model& model, const Dataset& data);
+
+/// What the model says about every record: the probability of +1 for the logistic loss, the value for the squared loss, and for the hinge
+/// losses the score, whose sign is the class.
+[[nodiscard]] std::vector<double> predict(const Model& model, const Dataset& data);
+
+/// A model file in the making. Its space on the disk is taken before the training, so that a full disk, a missing folder or a
+/// missing permission is known before any budget is spent; it replaces what was at `path` in one step, or not at all. Where `path` is a link,
+/// what it leads to is replaced and the link stays.
+class ModelFile {
+ public:
+  /// Takes space for a model with `features` in the folder of `path`.
+  /// \throws Error{environment} when that fails; Error{invalid_argument} when `path` is empty or something other than a regular file, or when
+  ///         the names in `features` and `label` cannot be written (`require_writable_names`).
+  ModelFile(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label = std::nullopt);
+
+  /// The bytes on the disk that were taken.
+  [[nodiscard]] std::uint64_t space() const noexcept { return file_.space(); }
+
+  /// Writes the model; durable, and at `path`, on return. Once. \throws Error{environment}; Error{invalid_argument} as `write_model`.
+  void commit(const Model& model);
+
+ private:
+  accounting::NewFile file_;
+  bool is_written_ = false;
+};
+
+/// \throws Error{invalid_argument} naming a column, category or label that is not UTF-8, the only text that JSON has.
+void require_writable_names(const FeatureMap& features, const std::optional<LabelRule>& label);
+
+}  // namespace surety::optimizers

@@ -1,0 +1,60 @@
+#include <surety/optimizers/problem/record_stream.h>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+
+namespace surety::optimizers {
+
+bool RecordStream::read() {
+  return std::visit(
+      [&]<class Records>(Records& records) {
+        if constexpr (std::is_same_v<Records, CsvRecords>) {
+          if (!records.next(values_, label_)) return false;
+        } else {
+          if (!records.next(record_)) return false;
+          std::swap(indices_, record_.indices);
+          std::swap(values_, record_.values);
+          label_ = record_.label;
+        }
+        is_damaged_ = records.is_damaged();
+        return true;
+      },
+      records_);
+}
+
+void RecordStream::refuse_label(std::string_view constraint, std::string_view loss) const {
+  std::visit(
+      [&](const auto& records) {
+        if (records.form() == RecordForm::is_public) {
+          records.refuse(fmt::format(": label is {}, {} for {} loss", label_, constraint, loss));
+        }
+      },
+      records_);
+}
+
+void RecordCollector::add(const RowView& row, double label) {
+  indices_.insert(indices_.end(), row.indices.begin(), row.indices.end());
+  values_.insert(values_.end(), row.values.begin(), row.values.end());
+  if (is_sparse_) {
+    row_ends_.push_back(values_.size());
+  } else if (row.values.empty()) {
+    values_.resize(values_.size() + features_);
+  }
+  labels_.push_back(label);
+  // How many numbers a sparse row has is private, how many rows there are is not.
+  if ((is_sparse_ ? labels_.size() : values_.size()) > most_numbers_) {
+    throw Error{ErrorCode::bad_data, fmt::format("the data hold more than {} numbers (records times features), must hold fewer unless "
+                                                 "--no-limits is given",
+                                                 most_numbers_)};
+  }
+}
+
+Dataset RecordCollector::finish() && {
+  if (is_sparse_) {
+    return Dataset::sparse(features_, std::move(row_ends_), std::move(indices_), std::move(values_), std::move(labels_));
+  }
+  return Dataset::dense(features_, std::move(values_), std::move(labels_));
+}
+
+}  // namespace surety::optimizers

@@ -1,0 +1,105 @@
+// The records of a file or of standard input, one at a time, as an objective wants them: for algorithms that release as they read, and,
+// all of them read into a data set, for those that do not.
+//
+// Nothing about a record may stop a run: where it stopped would be a release without noise. So a damaged record (data_policy.h) is one of
+// zeros, and so is one whose label the loss does not know. How many there were is private too; `damaged` is for the owner of the data
+// alone. Where the user says that the form of the file is public, such a record is Error{bad_data}.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/data/csv.h>
+#include <surety/data/dataset.h>
+#include <surety/data/libsvm.h>
+#include <surety/optimizers/problem/problem.h>
+
+namespace surety::optimizers {
+
+class RecordStream {
+ public:
+  /// Records with labels, as their feature map makes them.
+  explicit RecordStream(CsvRecords records) : records_{std::move(records)} {}
+  explicit RecordStream(LibsvmRecords records) : records_{std::move(records)} {}
+
+  /// Reads the next record, with its label as `objective` wants it; false at the end.
+  /// \throws Error{bad_data} when the file itself cannot be read on (a damaged gzip stream, a read error), and for a damaged record where
+  ///         the form is public.
+  template <Objective O>
+  [[nodiscard]] bool next(const O& objective) {
+    if (!read()) return false;
+    if (!is_damaged_) {
+      if (const auto label = objective.encode_label(label_)) {
+        label_ = *label;
+        return true;
+      }
+      refuse_label(O::label_constraint, O::name);
+    }
+    ++damaged_;
+    indices_.clear();
+    values_.clear();
+    label_ = 0;
+    return true;
+  }
+
+  /// The record that was read last; a record of zeros has no values.
+  [[nodiscard]] RowView row() const { return {.indices = indices_, .values = values_, .norm = mechanisms::l2_norm(values_)}; }
+  [[nodiscard]] double label() const noexcept { return label_; }
+  /// Rows are sparse: this is LIBSVM text.
+  [[nodiscard]] bool is_sparse() const noexcept { return std::holds_alternative<LibsvmRecords>(records_); }
+
+  /// How many records counted as zeros so far: private.
+  [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
+
+ private:
+  /// Reads a record into the members; false at the end.
+  bool read();
+  /// \throws Error{bad_data} with the place of the record in hand, where the form is public.
+  void refuse_label(std::string_view constraint, std::string_view loss) const;
+
+  std::variant<CsvRecords, LibsvmRecords> records_;
+  LibsvmRecords::Record record_;
+  std::vector<std::uint32_t> indices_;
+  std::vector<double> values_;
+  double label_ = 0;
+  bool is_damaged_ = false;
+  std::uint64_t damaged_ = 0;
+};
+
+/// Records of one stream, as a data set in the making.
+class RecordCollector {
+ public:
+  /// \param most_numbers of a dense data set, and rows of a sparse one; where the number of records is private, it must limit nothing.
+  RecordCollector(std::size_t features, bool is_sparse, std::uint64_t most_numbers)
+      : features_{features}, is_sparse_{is_sparse}, most_numbers_{most_numbers} {}
+
+  /// \throws Error{bad_data} when there are too many numbers.
+  void add(const RowView& row, double label);
+  [[nodiscard]] Dataset finish() &&;
+
+ private:
+  std::size_t features_;
+  bool is_sparse_;
+  std::uint64_t most_numbers_;
+  std::vector<std::size_t> row_ends_;
+  std::vector<std::uint32_t> indices_;
+  std::vector<double> values_;
+  std::vector<double> labels_;
+};
+
+/// All that is left of `stream`, with labels as `objective` wants them; a record of zeros has the label 0, and adds nothing to any
+/// gradient. The data set may be empty. \throws Error{bad_data} as `RecordStream::next` and RecordCollector.
+template <Objective O>
+[[nodiscard]] Dataset read_all(RecordStream& stream, const O& objective, std::size_t features, std::uint64_t most_numbers) {
+  RecordCollector collector{features, stream.is_sparse(), most_numbers};
+  while (stream.next(objective)) collector.add(stream.row(), stream.label());
+  return std::move(collector).finish();
+}
+
+}  // namespace surety::optimizers

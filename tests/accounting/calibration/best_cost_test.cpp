@@ -1,0 +1,128 @@
+#include <surety/accounting/calibration/best_cost.h>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include <surety/accounting/accountants/contour/contour.h>
+#include <surety/accounting/accountants/participation.h>
+#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+
+namespace surety::accounting {
+namespace {
+
+constexpr auto adjacency = Adjacency::add_or_remove_one;
+
+Target target(double epsilon, double delta) { return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency}; }
+Event event_of(const std::string& text, double x) { return parse_event(text, adjacency, {{"x", x}}); }
+
+Solution solved(const std::string& text, const Target& wanted) {
+  return solve([&](double x) { return event_of(text, x); }, wanted, parameter_of(text, adjacency, "x"), best_cost(wanted));
+}
+
+TEST(BestCost, ASearchEndsWhereNoAccountantShowsThatMoreIsMet) {
+  const std::string text = "repeat(10, exponential(x))";
+  const auto found = solved(text, target(2, 1e-6));
+  EXPECT_GE(found.value, 0.287);
+  EXPECT_LE(best_epsilon(found.event, Delta{1e-6}).value.upper, 2);
+  EXPECT_GT(best_epsilon(event_of(text, *found.failing), Delta{1e-6}).value.upper, 2);
+  EXPECT_FALSE(found.failing_is_proved);  // renyi says the least here, and proves upper bounds alone
+}
+
+TEST(BestCost, LargeEpsilonsAreSearchedByTheTightestBoundInAFewSteps) {
+  const auto wanted = target(1000, 1e-5);
+  const std::string text = "repeat(1000, poisson(0.01, gaussian(x)))";
+  BestCost cost{wanted};
+  int asked = 0;
+  const auto functions = cost.functions();
+  const CostFunctions counted{.delta = [&](const Event& event, Epsilon at) { return ++asked, functions.delta(event, at); },
+                              .epsilon = [&](const Event& event, Delta at) { return ++asked, functions.epsilon(event, at); },
+                              .resolution = functions.resolution};
+  const auto found = solve([&](double x) { return event_of(text, x); }, wanted, parameter_of(text, adjacency, "x"), counted);
+  EXPECT_LE(asked, 24);
+  EXPECT_GT(found.value, 0.10845);
+  EXPECT_LT(found.value, 0.1085);
+  EXPECT_LE(found.epsilon.upper, 1000);
+  EXPECT_GT(cost.report(found.event).value.lower, 999.5);
+  ASSERT_TRUE(found.failing && found.failing_is_proved);
+  EXPECT_GT(epsilon(Participation{}, event_of(text, *found.failing), Delta{1e-5}).lower, 1000);
+}
+
+TEST(BestCost, SaysTheSameAsTheAccountantThatKnowsBest) {
+  const auto event = event_of("repeat(1000, poisson(0.01, gaussian(x)))", 1.25);
+  BestCost cost{target(1, 1e-6)};
+  EXPECT_EQ(cost.delta(event, Epsilon{1}), delta(Contour{}, event, Epsilon{1}));
+  EXPECT_EQ(cost.epsilon(event, Delta{1e-6}), epsilon(Contour{}, event, Delta{1e-6}));
+  EXPECT_EQ(cost.resolution(), 0);
+}
+
+TEST(BestCost, SettlesEachSideAsEverybodyTogether) {
+  for (const auto* text : {"repeat(10, exponential(0.28))", "repeat(10, exponential(0.3))", "compose(laplace(3), repeat(5, laplace(4)))",
+                           "repeat(100, poisson(0.05, laplace(2)))", "repeat(4, pure(0.3))", "repeat(20, k_norm(l2, 3, 9))"}) {
+    const Event event = parse_event(text, adjacency);
+    const double everybody = best_epsilon(event, Delta{1e-6}).value.upper;
+    for (const double factor : {0.97, 1.03}) {
+      BestCost cost{target(everybody * factor, 1e-6)};
+      EXPECT_EQ(cost.epsilon(event, Delta{1e-6}).upper <= everybody * factor, factor > 1) << text;
+      EXPECT_EQ(cost.delta(event, Epsilon{everybody * factor}).upper <= 1e-6, factor > 1) << text;
+    }
+  }
+}
+
+TEST(QuickEpsilon, IsTheBestUpperBound) {
+  const Event event = parse_event("repeat(50, exponential(0.1))", adjacency);
+  EXPECT_EQ(quick_epsilon(event, Delta{1e-6}).upper, best_epsilon(event, Delta{1e-6}).value.upper);
+  EXPECT_LT(quick_epsilon(event, Delta{1e-6}).upper, 1.64);
+}
+
+TEST(PrivacyLossUpperOnly, IsAnUpperBoundAsNarrowAsTheWidth) {
+  for (const auto* text : {"repeat(30, laplace(4))", "repeat(10, exponential(0.3))", "repeat(5, without_replacement(100, 5, gaussian(1)))",
+                           "repeat(7, parallel(laplace(3), gaussian(2)))"}) {
+    const Event event = parse_event(text, Adjacency::replace_one);
+    const PrivacyLoss both{};
+    const PrivacyLoss upper{.upper_only = true};
+    const auto narrow = epsilon(both, event, Delta{1e-6});
+    const auto above = epsilon(upper, event, Delta{1e-6});
+    EXPECT_EQ(above.lower, 0) << text;
+    EXPECT_GE(above.upper, narrow.lower) << text;
+    EXPECT_NEAR(above.upper, narrow.upper, 2e-4) << text;
+    EXPECT_GE(delta(upper, event, Epsilon{narrow.lower}).upper, 1e-6) << text;
+  }
+}
+
+TEST(BestEpsilon, WhoAsksForMoreGetsNoLess) {
+  const Event event = parse_event("repeat(1000, poisson(0.01, laplace(1)))", adjacency);
+  const auto usual = best_epsilon(event, Delta{1e-5}).value;
+  const auto more = best_epsilon(event, Delta{1e-5}, {.width = 1e-12}).value;
+  EXPECT_LE(more.width(), usual.width());
+  EXPECT_LT(usual.width(), 2e-4);
+}
+
+TEST(BestEpsilon, ALowerEndBeyondTheRangeOfDoubleIsItsLargestNumber) {
+  for (const auto* text : {"repeat(9007199254740992, pure(1e300))", "repeat(9007199254740992, laplace(1e-300))", "laplace(5e-324)",
+                           "repeat(9007199254740992, discrete_laplace(1e-300, 1))", "compose(laplace(5e-324), gaussian(2))",
+                           "parallel(pure(1), laplace(5e-324))", "repeat(9007199254740992, exponential(1e300))"}) {
+    const Event event = parse_event(text, adjacency);
+    const bool is_finite = std::string{text}.find("gaussian") == std::string::npos;
+    const auto found = best_epsilon(event, Delta{0}).value;
+    EXPECT_TRUE(!is_finite || found.lower < std::numeric_limits<double>::infinity()) << text;
+    EXPECT_EQ(found.upper, std::numeric_limits<double>::infinity()) << text;
+    EXPECT_LT(best_epsilon(event, Delta{1e-6}).value.lower, std::numeric_limits<double>::infinity()) << text;
+  }
+}
+
+TEST(BestEpsilon, AnAccountantThatCannotHoldANumberOnTheWayHasNoOpinion) {
+  const auto found = best_epsilon(parse_event("laplace(5e-324)", adjacency), Delta{1e-6});
+  EXPECT_EQ(found.value.upper, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(found.opinions.size(), accountants_asked);
+}
+
+TEST(BestEpsilon, ZeroConcentrationCostsNothingAtDeltaZero) {
+  for (const auto* text : {"zcdp(0)", "repeat(5, zcdp(0))"}) {
+    EXPECT_EQ(best_epsilon(parse_event(text, adjacency), Delta{0}).value, (Enclosure{0, 0})) << text;
+  }
+}
+
+}  // namespace
+}  // namespace surety::accounting

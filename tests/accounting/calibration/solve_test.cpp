@@ -1,0 +1,99 @@
+#include <surety/accounting/calibration/solve.h>
+
+#include <gtest/gtest.h>
+
+#include <support/refusal.h>
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/calibration/best_cost.h>
+#include <string>
+
+namespace surety {
+namespace {
+
+using reference::refusal_of;
+
+constexpr auto adjacency = Adjacency::add_or_remove_one;
+
+Target target(double epsilon, double delta) { return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency}; }
+
+Solution solve_text(const std::string& text, const Target& wanted) {
+  return solve([&](double x) { return parse_event(text, adjacency, {{"x", x}}); }, wanted, parameter_of(text, adjacency, "x"),
+               accounting::best_cost(wanted));
+}
+
+/// `value` meets the target and `failing` does not, asked again.
+void expect_certified(const std::string& text, const Target& wanted, const Solution& found) {
+  const auto cost = [&](double x) { return accounting::quick_delta(parse_event(text, adjacency, {{"x", x}}), wanted.epsilon); };
+  EXPECT_LE(cost(found.value).upper, wanted.delta.value()) << text;
+  EXPECT_LE(found.epsilon.upper, wanted.epsilon.value()) << text;
+  ASSERT_TRUE(found.failing) << text;
+  EXPECT_GT(cost(*found.failing).upper, wanted.delta.value()) << text;
+}
+
+TEST(Solve, FindsTheNoiseOfASampledGaussian) {
+  const std::string text = "repeat(100000, poisson(0.001, gaussian(x)))";
+  const auto found = solve_text(text, target(1, 1e-6));
+  EXPECT_GT(found.value, 1.505833);
+  EXPECT_LT(found.value, 1.505860);
+  expect_certified(text, target(1, 1e-6), found);
+}
+
+TEST(Solve, FindsTheLargestCount) {
+  const std::string text = "repeat(x, poisson(0.01, gaussian(1)))";
+  const auto found = solve_text(text, target(4, 1e-5));
+  EXPECT_EQ(*found.failing, found.value + 1);
+  expect_certified(text, target(4, 1e-5), found);
+}
+
+TEST(Solve, FindsTheLargestSamplingRate) {
+  const std::string text = "repeat(1000, poisson(x, gaussian(1)))";
+  const auto found = solve_text(text, target(4, 1e-5));
+  EXPECT_GT(*found.failing, found.value);
+  EXPECT_LT(*found.failing / found.value - 1, 1e-6);
+  expect_certified(text, target(4, 1e-5), found);
+}
+
+TEST(Solve, ARateThatIsAlwaysAffordableIsOne) {
+  const auto found = solve_text("repeat(10, poisson(x, gaussian(1000)))", target(4, 1e-5));
+  EXPECT_EQ(found.value, 1);
+  EXPECT_FALSE(found.failing);
+}
+
+TEST(Solve, FindsAScaleOnAGridAndAnEpsilonPerStep) {
+  const auto scale = solve_text("repeat(20, laplace(x))", target(1, 1e-5));
+  expect_certified("repeat(20, laplace(x))", target(1, 1e-5), scale);
+  const auto step = solve_text("repeat(4, pure(x))", target(1, 0));
+  EXPECT_NEAR(step.value, 0.25, 1e-4);
+  EXPECT_LE(step.value, 0.25);
+}
+
+TEST(Solve, OneNameMayStandInSeveralPlacesThatAct) {
+  const std::string text = "compose(gaussian(x), repeat(3, gaussian(x)), gaussian(9))";
+  expect_certified(text, target(1, 1e-6), solve_text(text, target(1, 1e-6)));
+}
+
+TEST(Solve, WhatNoCountReachesIsRefusedWithWhatIsReachable) {
+  const auto refusal = refusal_of([] { return solve_text("repeat(x, gaussian(0.5))", target(1, 1e-6)); });
+  EXPECT_TRUE(refusal.says(ErrorCode::unreachable, "with a count of 1 epsilon is still")) << refusal;
+}
+
+TEST(ParameterOf, KnowsWhatANameStandsFor) {
+  const auto multiplier = parameter_of("repeat(7, gaussian(x))", adjacency, "x");
+  EXPECT_EQ(multiplier.name, "noise multiplier");
+  EXPECT_FALSE(multiplier.whole || multiplier.cost_rises);
+  const auto count = parameter_of("repeat(x, gaussian(2))", adjacency, "x");
+  EXPECT_TRUE(count.whole && count.cost_rises);
+}
+
+TEST(ParameterOf, RefusesWhatCannotBeSolvedFor) {
+  EXPECT_TRUE(refusal_of([] { return parameter_of("gaussian(2)", adjacency, "x"); }).says(ErrorCode::invalid_argument, "--solve is 'x'"));
+  EXPECT_TRUE(refusal_of([] {
+                return parameter_of("k_norm(l2, x, 3)", adjacency, "x");
+              }).says(ErrorCode::invalid_argument, "stands for a dimension, which cannot be solved for"));
+  EXPECT_TRUE(refusal_of([] {
+                return parameter_of("repeat(x, gaussian(x))", adjacency, "x");
+              }).says(ErrorCode::invalid_argument, "stands for a count and for a noise multiplier"));
+}
+
+}  // namespace
+}  // namespace surety

@@ -1,0 +1,685 @@
+#include <surety/accounting/events/event.h>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <support/refusal.h>
+
+namespace surety {
+namespace {
+
+using nlohmann::json;
+using reference::Refusal;
+using reference::refusal_of;
+
+constexpr auto replace_one = Adjacency::replace_one;
+constexpr auto invalid = ErrorCode::invalid_argument;
+
+Event noise(double multiplier, Adjacency adjacency = replace_one) { return gaussian(NoiseMultiplier{multiplier}, adjacency); }
+Refusal refusal_of_text(const std::string& text) {
+  return refusal_of([&] { return parse_event(text, replace_one); });
+}
+Refusal refusal_of_json(const std::string& text) {
+  return refusal_of([&] { return event_from_json(text); });
+}
+std::string in_json(const std::string& event) { return R"({"version": 1, "adjacency": "replace-one", "event": )" + event + "}"; }
+
+/// Any positive double, by its bits.
+double draw_multiplier() {
+  while (true) {
+    const auto exponent = *rc::gen::inRange(-1073, 1023);
+    const auto mantissa = *rc::gen::resize(100, rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 52));
+    const double value = std::ldexp(1 + static_cast<double>(mantissa) * 0x1p-52, exponent);
+    if (value > 0 && std::isfinite(value)) return value;
+  }
+}
+
+/// Any count, spread over all of them.
+Count draw_count() {
+  const int bits = *rc::gen::inRange(0, 54);
+  return Count{*rc::gen::resize(100, rc::gen::inRange<std::uint64_t>(std::uint64_t{1} << bits >> 1, std::uint64_t{1} << bits)) + 1};
+}
+
+double draw_fraction() {
+  return static_cast<double>(*rc::gen::resize(100, rc::gen::inRange<std::int64_t>(1, std::int64_t{1} << 53))) * 0x1p-53;
+}
+
+Batches draw_batches() {
+  const Count first = draw_count();
+  const Count second = draw_count();
+  return {std::max(first, second), std::min(first, second)};
+}
+
+/// A positive double of which half is one too.
+double draw_halvable() { return std::max(draw_multiplier(), 0x1p-1000); }
+
+/// One of the twelve releases.
+Event draw_release(Adjacency adjacency) {
+  switch (*rc::gen::inRange(0, adjacency == Adjacency::add_or_remove_one ? 11 : 12)) {
+    case 0: return noise(draw_multiplier(), adjacency);
+    case 1: return release(Event::Laplace{NoiseScale{draw_multiplier()}}, adjacency);
+    case 2: return release(Event::DiscreteGaussian{NoiseScale{draw_multiplier()}, draw_count()}, adjacency);
+    case 3: return release(Event::DiscreteLaplace{NoiseScale{draw_multiplier()}, draw_count()}, adjacency);
+    case 4: return release(Event::Exponential{Epsilon{draw_multiplier()}}, adjacency);
+    case 5: return release(Event::Pure{Epsilon{draw_multiplier()}}, adjacency);
+    case 6: return release(Event::Approximate{Epsilon{draw_multiplier()}, Delta{draw_fraction()}}, adjacency);
+    case 7: return release(Event::Concentrated{Rho{draw_multiplier()}}, adjacency);
+    case 8: {
+      const NormExponent r{2 + 100 * draw_fraction()};
+      return release(Event::GeneralizedGaussian{r, draw_count(), NoiseMultiplier{draw_multiplier()}}, adjacency);
+    }
+    case 9: {
+      const auto norm = *rc::gen::element(NormName::l1, NormName::l2, NormName::linf);
+      return release(Event::KNorm{norm, draw_count(), NoiseScale{draw_multiplier()}}, adjacency);
+    }
+    case 10: return release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
+    default: {
+      const Count categories = std::max(draw_count(), Count{2});
+      return release(Event::RandomizedResponse{Probability{draw_fraction()}, categories}, adjacency);
+    }
+  }
+}
+
+/// Any event of at most that many levels; every kind that the adjacency allows is drawn, batches only where none is around.
+Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
+  const auto kind = levels == 1 ? 0 : *rc::gen::inRange(0, 6);
+  const auto inner = [&](bool batch) { return draw_event(adjacency, levels - 1, in_batch || batch); };
+  if (kind == 0) return draw_release(adjacency);
+  if (kind == 1) return repeated(draw_count(), inner(false));
+  if (kind <= 3 || in_batch) {
+    std::vector<Event> parts;
+    for (int i = *rc::gen::inRange(1, 4); i > 0; --i) parts.push_back(inner(false));
+    return kind == 2 ? composed(std::move(parts)) : parallel(std::move(parts));
+  }
+  if (adjacency == Adjacency::add_or_remove_one || (adjacency == Adjacency::zero_out && kind == 4)) {
+    return poisson_sampled(SamplingRate{draw_fraction()}, inner(true));
+  }
+  if (adjacency == replace_one && kind == 4 && *rc::gen::inRange(0, 2) == 0) {
+    const Event sum = release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
+    return poisson_sampled(SamplingRate{draw_fraction()}, composed({sum, repeated(draw_count(), parallel({sum, sum}))}));
+  }
+  if (adjacency == replace_one && kind == 4) return sampled_without_replacement(draw_batches(), inner(true));
+  return *rc::gen::inRange(0, 2) == 0 ? shuffled(draw_batches(), inner(true)) : deterministic(draw_batches(), inner(true));
+}
+
+Event draw_event() {
+  return draw_event(*rc::gen::element(Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out), 4, false);
+}
+
+// ---- the three spellings ----
+
+TEST(Event, HasThreeSpellings) {
+  const auto event = repeated(Count{100}, noise(40));
+  EXPECT_EQ(describe(event), "repeat(100, gaussian(40))");
+  EXPECT_EQ(to_json(event), json::parse(in_json(R"({"repeat": {"count": 100, "event": {"gaussian": {"noise_multiplier": 40}}}})")));
+  EXPECT_EQ(describe(composed({noise(0.5), repeated(Count{3}, noise(1e-7))})), "compose(gaussian(0.5), repeat(3, gaussian(1e-07)))");
+}
+
+RC_GTEST_PROP(Event, TextRoundTrips, ()) {
+  const auto event = draw_event();
+  RC_ASSERT(parse_event(describe(event), event.adjacency()) == event);
+}
+
+RC_GTEST_PROP(Event, JsonRoundTrips, ()) {
+  const auto event = draw_event();
+  RC_ASSERT(event_from_json(to_json(event).dump()) == event);
+}
+
+TEST(Event, SpaceMeansNothingInText) {
+  EXPECT_TRUE(parse_event(" compose (\n gaussian( 2.5 )\t,repeat(3,gaussian(7)) ) ", replace_one) ==
+              composed({noise(2.5), repeated(Count{3}, noise(7))}));
+}
+
+TEST(Event, EqualityIsOfStructureAndAdjacency) {
+  EXPECT_TRUE(composed({noise(2), noise(3)}) == composed({noise(2), noise(3)}));
+  EXPECT_FALSE(composed({noise(2), noise(3)}) == composed({noise(3), noise(2)}));
+  EXPECT_FALSE(repeated(Count{2}, noise(3)) == composed({noise(3), noise(3)}));
+  EXPECT_FALSE(repeated(Count{2}, noise(3)) == repeated(Count{4}, noise(3)));
+  EXPECT_FALSE(noise(3) == noise(3, Adjacency::zero_out));
+  EXPECT_FALSE(noise(3) == composed({noise(3)}));
+}
+
+// ---- adjacency ----
+
+TEST(EventAdjacency, IsKeptByRepetitionAndComposition) {
+  for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out}) {
+    const auto event = composed({repeated(Count{3}, noise(2, adjacency)), noise(5, adjacency)});
+    EXPECT_EQ(event.adjacency(), adjacency);
+    EXPECT_EQ(event_from_json(to_json(event).dump()).adjacency(), adjacency);
+    EXPECT_EQ(parse_event(describe(event), adjacency).adjacency(), adjacency);
+  }
+}
+
+TEST(EventAdjacency, OfARecordSumNeedsAHalf) {
+  const auto refusal = refusal_of_text("record_sum(5e-324)");
+  EXPECT_TRUE(refusal.says(invalid, "noise multiplier is 5e-324, must be such that its half is a double")) << refusal;
+  EXPECT_EQ(describe(parse_event("record_sum(1e-323)", replace_one)), "record_sum(1e-323)");
+}
+
+TEST(EventAdjacency, MixingIsRefused) {
+  const auto refusal = refusal_of([] { return composed({noise(2), noise(2), noise(2, Adjacency::add_or_remove_one)}); });
+  EXPECT_TRUE(refusal.says(invalid, "a composition mixes adjacency replace-one and add-or-remove-one, must have one")) << refusal;
+}
+
+// ---- composition and depth ----
+
+TEST(EventComposition, OfNothingIsRefused) {
+  EXPECT_TRUE(refusal_of([] { return composed({}); }).says(invalid, "a composition of no events is empty"));
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"compose": []})")).says(invalid, "a composition of no events is empty"));
+  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "deterministic) at position 9"));
+}
+
+Event nested(int depth) {
+  Event event = noise(2);
+  for (int level = 2; level <= depth; ++level) event = level % 2 == 0 ? repeated(Count{1}, event) : composed({event});
+  return event;
+}
+
+std::string nested_text(int depth) {
+  std::string text;
+  for (int level = depth; level >= 2; --level) text += level % 2 == 0 ? "repeat(1, " : "compose(";
+  return text + "gaussian(2)" + std::string(static_cast<std::size_t>(depth - 1), ')');
+}
+
+std::string nested_json(int depth) {
+  std::string open;
+  std::string close;
+  for (int level = depth; level >= 2; --level) {
+    open += level % 2 == 0 ? R"({"repeat": {"count": 1, "event": )" : R"({"compose": [)";
+  }
+  for (int level = 2; level <= depth; ++level) close += level % 2 == 0 ? "}}" : "]}";
+  return in_json(open + R"({"gaussian": {"noise_multiplier": 2}})" + close);
+}
+
+TEST(EventDepth, Of64IsAcceptedInEverySpelling) {
+  const auto event = nested(64);
+  EXPECT_EQ(event.depth(), 64);
+  EXPECT_TRUE(parse_event(nested_text(64), replace_one) == event);
+  EXPECT_TRUE(event_from_json(nested_json(64)) == event);
+}
+
+TEST(EventDepth, Of65IsRefusedInEverySpelling) {
+  EXPECT_TRUE(refusal_of([] { return nested(65); }).says(invalid, "event is nested 65 deep, must be at most 64"));
+  EXPECT_TRUE(refusal_of_text(nested_text(65)).says(invalid, "nested at most 64 deep"));
+  EXPECT_TRUE(refusal_of_json(nested_json(65)).says(invalid, "nested more than 64 deep"));
+}
+
+TEST(EventDepth, OfAMillionIsRefused) {
+  EXPECT_TRUE(refusal_of_text(nested_text(1'000'000)).says(invalid, "nested at most 64 deep"));
+  EXPECT_TRUE(refusal_of_json(nested_json(1'000'000)).says(invalid, "nested deeper"));
+  EXPECT_TRUE(refusal_of_text(std::string(1'000'000, '(')).refused);
+  EXPECT_TRUE(refusal_of_json(std::string(1'000'000, '[')).says(invalid, "nested deeper"));
+}
+
+TEST(EventDepth, OfACompositionIsThatOfItsDeepestPart) {
+  EXPECT_EQ(composed({noise(1.5), repeated(Count{2}, noise(3)), noise(4)}).depth(), 3);
+}
+
+// ---- numbers out of range, named with their constraint ----
+
+TEST(EventCount, OutOfRangeIsRefusedInText) {
+  for (const std::string count : {"0", "1.5", "-1", "9007199254740993", "1e17", "99999999999999999999999", "nan", "inf"}) {
+    const auto refusal = refusal_of_text("repeat(" + count + ", gaussian(2))");
+    EXPECT_TRUE(refusal.says(invalid, "must be an integer from 1 to 2^53")) << count << ": " << refusal;
+  }
+}
+
+TEST(EventCount, OutOfRangeIsRefusedInJson) {
+  for (const std::string count :
+       {"0", "1.5", "-1", "9007199254740993", "1e17", "99999999999999999999999", "2.0", "\"2\"", "null", "true", "[2]"}) {
+    const auto refusal =
+        refusal_of_json(in_json(R"({"repeat": {"count": )" + count + R"(, "event": {"gaussian": {"noise_multiplier": 2}}}})"));
+    EXPECT_TRUE(refusal.says(invalid, "must be an integer from 1 to 2^53")) << count << ": " << refusal;
+  }
+}
+
+TEST(EventCount, RefusalNamesTheValue) {
+  EXPECT_TRUE(refusal_of_text("repeat(9007199254740993, gaussian(2))").says(invalid, "count is 9007199254740993,"));
+  EXPECT_TRUE(refusal_of_text("repeat(1.5, gaussian(2))").says(invalid, "count is 1.5,"));
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"repeat": {"count": -7, "event": {"gaussian": {"noise_multiplier": 2}}}})"))
+                  .says(invalid, "count is -7,"));
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"repeat": {"count": 1.5, "event": {"gaussian": {"noise_multiplier": 2}}}})"))
+                  .says(invalid, "count is 1.5,"));
+}
+
+TEST(EventCount, UpToTwoToThe53IsExact) {
+  for (const std::uint64_t count : {(std::uint64_t{1} << 53) - 1, std::uint64_t{1} << 53}) {
+    const auto event = repeated(Count{count}, noise(2));
+    EXPECT_TRUE(parse_event(describe(event), replace_one) == event) << count;
+    EXPECT_TRUE(event_from_json(to_json(event).dump()) == event) << count;
+  }
+}
+
+TEST(EventMultiplier, OutOfRangeIsRefusedInText) {
+  for (const std::string multiplier : {"0", "-1", "nan", "inf", "infinity", "-inf", "-nan", "1e-400"}) {
+    EXPECT_TRUE(refusal_of_text("gaussian(" + multiplier + ")").refused) << multiplier;
+  }
+  EXPECT_TRUE(refusal_of_text("gaussian(1e400)").says(invalid, "a number within the range of double is expected at position 10"));
+}
+
+TEST(EventMultiplier, RefusalNamesValueConstraintAndEvent) {
+  const auto refusal = refusal_of_text("repeat(100, gaussian(-1))");
+  EXPECT_TRUE(refusal.says(invalid, "noise multiplier is -1, must be finite and greater than 0 (in event 'repeat(100, gaussian(-1))')"))
+      << refusal;
+}
+
+TEST(EventMultiplier, OutOfRangeIsRefusedInJson) {
+  for (const std::string multiplier : {"0", "-1", "1e400", "1e-400", "null", "\"nan\"", "NaN", "[1]", "true"}) {
+    EXPECT_TRUE(refusal_of_json(in_json(R"({"gaussian": {"noise_multiplier": )" + multiplier + "}}")).refused) << multiplier;
+  }
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"gaussian": {"noise_multiplier": -2.5}})")).says(invalid, "noise multiplier is -2.5, must be"));
+}
+
+// ---- named values ----
+
+TEST(EventNames, StandForTheirNumbers) {
+  const auto event = parse_event("compose(gaussian(z), repeat(n_1, gaussian(z)), gaussian(3))", replace_one, {{"z", 40.5}, {"n_1", 7}});
+  EXPECT_TRUE(event == composed({noise(40.5), repeated(Count{7}, noise(40.5)), noise(3)}));
+}
+
+TEST(EventNames, WithoutAValueAreRefusedByName) {
+  const auto refusal = refusal_of([] { return parse_event("repeat(100, gaussian(z))", replace_one, {{"zz", 40}}); });
+  EXPECT_TRUE(refusal.says(invalid, "the name 'z' has no value here, a number is expected at position 22")) << refusal;
+}
+
+TEST(EventNames, ObeyTheConstraintOfTheirPlace) {
+  EXPECT_TRUE(refusal_of([] { return parse_event("gaussian(z)", replace_one, {{"z", -3}}); }).says(invalid, "noise multiplier is -3"));
+  EXPECT_TRUE(refusal_of([] { return parse_event("repeat(n, gaussian(2))", replace_one, {{"n", 2.5}}); }).says(invalid, "count is 2.5"));
+}
+
+// ---- every kind: its spellings, adjacencies and ranges ----
+
+struct Kind {
+  std::string text;
+  std::string in_json;
+  std::vector<Adjacency> allowed;
+};
+
+const std::vector<Adjacency> everywhere = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
+const std::vector<Adjacency> fixed_number = {Adjacency::replace_one, Adjacency::zero_out};
+
+std::vector<Kind> every_kind() {
+  const std::string inner = R"({"gaussian": {"noise_multiplier": 3.5}})";
+  return {
+      {"gaussian(2.5)", R"({"gaussian": {"noise_multiplier": 2.5}})", everywhere},
+      {"record_sum(2.5)", R"({"record_sum": {"noise_multiplier": 2.5}})", everywhere},
+      {"laplace(2.5)", R"({"laplace": {"scale": 2.5}})", everywhere},
+      {"discrete_gaussian(2.5, 7)", R"({"discrete_gaussian": {"sigma": 2.5, "sensitivity": 7}})", everywhere},
+      {"discrete_laplace(2.5, 7)", R"({"discrete_laplace": {"scale": 2.5, "sensitivity": 7}})", everywhere},
+      {"randomized_response(0.75, 7)", R"({"randomized_response": {"truth": 0.75, "categories": 7}})", fixed_number},
+      {"exponential(2.5)", R"({"exponential": {"epsilon": 2.5}})", everywhere},
+      {"pure(2.5)", R"({"pure": {"epsilon": 2.5}})", everywhere},
+      {"approx(2.5, 0.125)", R"({"approx": {"epsilon": 2.5, "delta": 0.125}})", everywhere},
+      {"zcdp(2.5)", R"({"zcdp": {"rho": 2.5}})", everywhere},
+      {"generalized_gaussian(3, 7, 2.5)", R"({"generalized_gaussian": {"norm_exponent": 3, "dimension": 7, "noise_multiplier": 2.5}})",
+       everywhere},
+      {"k_norm(linf, 7, 2.5)", R"({"k_norm": {"norm": "linf", "dimension": 7, "scale": 2.5}})", everywhere},
+      {"repeat(7, gaussian(3.5))", R"({"repeat": {"count": 7, "event": )" + inner + "}}", everywhere},
+      {"compose(gaussian(3.5), gaussian(3.5))", R"({"compose": [)" + inner + ", " + inner + "]}", everywhere},
+      {"parallel(gaussian(3.5), gaussian(3.5))", R"({"parallel": [)" + inner + ", " + inner + "]}", everywhere},
+      {"poisson(0.25, gaussian(3.5))",
+       R"({"poisson": {"sampling_rate": 0.25, "event": )" + inner + "}}",
+       {Adjacency::add_or_remove_one, Adjacency::zero_out}},
+      {"without_replacement(9, 7, gaussian(3.5))",
+       R"({"without_replacement": {"records": 9, "batch_size": 7, "event": )" + inner + "}}",
+       {Adjacency::replace_one}},
+      {"shuffled(9, 7, gaussian(3.5))", R"({"shuffled": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number},
+      {"deterministic(9, 7, gaussian(3.5))", R"({"deterministic": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number},
+  };
+}
+
+TEST(EventKind, HasOneTextAndOneJson) {
+  const auto kinds = every_kind();
+  EXPECT_EQ(kinds.size(), std::variant_size_v<Event::Node>);
+  for (const auto& kind : kinds) {
+    for (const auto adjacency : kind.allowed) {
+      const auto event = parse_event(kind.text, adjacency);
+      EXPECT_EQ(describe(event), kind.text);
+      EXPECT_EQ(to_json(event)["event"], json::parse(kind.in_json));
+      EXPECT_TRUE(event_from_json(to_json(event).dump()) == event) << kind.text;
+      EXPECT_EQ(event.adjacency(), adjacency);
+    }
+  }
+}
+
+TEST(EventKind, IsOnlyEqualToItself) {
+  const auto kinds = every_kind();
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      if (kinds[i].allowed.front() != kinds[k].allowed.front()) continue;
+      const auto adjacency = kinds[i].allowed.front();
+      EXPECT_EQ(parse_event(kinds[i].text, adjacency) == parse_event(kinds[k].text, adjacency), i == k)
+          << kinds[i].text << ' ' << kinds[k].text;
+    }
+  }
+}
+
+TEST(EventAdjacency, WithoutATheoremIsRefusedByName) {
+  for (const auto& kind : every_kind()) {
+    for (const auto adjacency : everywhere) {
+      const bool allowed = std::find(kind.allowed.begin(), kind.allowed.end(), adjacency) != kind.allowed.end();
+      const auto by_text = refusal_of([&] { return parse_event(kind.text, adjacency); });
+      const auto by_json = refusal_of([&] {
+        return event_from_json(R"({"version": 1, "adjacency": ")" + std::string{name(adjacency)} + R"(", "event": )" + kind.in_json + "}");
+      });
+      EXPECT_EQ(by_text.refused, !allowed) << kind.text << ' ' << name(adjacency);
+      EXPECT_EQ(by_json.refused, !allowed) << kind.text << ' ' << name(adjacency);
+      if (allowed) continue;
+      const std::string word = kind.text.substr(0, kind.text.find('('));
+      for (const auto& refusal : {by_text, by_json}) {
+        EXPECT_TRUE(
+            refusal.says(invalid, "adjacency is " + std::string{name(adjacency)} + ", must be " + std::string{name(kind.allowed[0])}))
+            << refusal;
+        EXPECT_TRUE(refusal.says(invalid, " for " + word)) << refusal;
+      }
+    }
+  }
+}
+
+TEST(EventAdjacency, MixingIsRefusedInParallelToo) {
+  const auto refusal = refusal_of([] { return parallel({noise(2), noise(2, Adjacency::zero_out)}); });
+  EXPECT_TRUE(refusal.says(invalid, "a parallel composition mixes adjacency replace-one and zero-out, must have one")) << refusal;
+  EXPECT_TRUE(refusal_of([] { return parallel({}); }).says(invalid, "a parallel composition of no events is empty"));
+}
+
+TEST(EventBatch, WithinABatchIsRefused) {
+  const std::vector<std::pair<std::string, Adjacency>> batches = {
+      {"poisson(0.5, ", Adjacency::zero_out},      {"shuffled(9, 7, ", Adjacency::zero_out}, {"deterministic(9, 7, ", Adjacency::zero_out},
+      {"without_replacement(9, 7, ", replace_one}, {"shuffled(9, 7, ", replace_one},         {"deterministic(9, 7, ", replace_one}};
+  for (const auto& [outer, adjacency] : batches) {
+    for (const auto& [inner, other] : batches) {
+      if (adjacency != other) continue;
+      const std::string word = outer.substr(0, outer.find('('));
+      for (const std::string around : {"", "repeat(3, ", "compose(gaussian(2), ", "parallel(gaussian(2), "}) {
+        const std::string text = outer + around + inner + "gaussian(2))" + (around.empty() ? "" : ")") + ")";
+        const auto refusal = refusal_of([&] { return parse_event(text, adjacency); });
+        EXPECT_TRUE(refusal.says(invalid, word + " holds another batch, must hold none")) << text << ": " << refusal;
+        // Side by side, and around, they may stand.
+        const auto beside = parse_event("compose(" + outer + "gaussian(2)), repeat(3, " + inner + "gaussian(2))))", adjacency);
+        EXPECT_TRUE(beside.has_sampling());
+      }
+    }
+  }
+  EXPECT_FALSE(parse_event("compose(gaussian(2), parallel(laplace(1), pure(1)))", replace_one).has_sampling());
+}
+
+TEST(EventRange, OfEveryParameterIsNamed) {
+  const std::string finite = "must be finite and greater than 0";
+  const std::string not_negative = "must be finite and at least 0";
+  const std::string whole = "must be an integer from 1 to 2^53";
+  struct Parameter {
+    std::string before;
+    std::string after;
+    std::string constraint;
+    std::vector<std::string> refused;
+  };
+  const std::vector<std::string> not_positive = {"0", "-1", "nan", "inf"};
+  const std::vector<std::string> negative = {"-1", "-1e-300", "nan", "inf"};
+  const std::vector<std::string> not_whole = {"0", "-1", "1.5", "nan", "inf", "9007199254740993"};
+  const std::vector<Parameter> parameters = {
+      {"laplace(", ")", "scale is {}, " + finite, not_positive},
+      {"discrete_gaussian(", ", 1)", "scale is {}, " + finite, not_positive},
+      {"discrete_gaussian(1, ", ")", "sensitivity is {}, " + whole, not_whole},
+      {"discrete_laplace(", ", 1)", "scale is {}, " + finite, not_positive},
+      {"discrete_laplace(1, ", ")", "sensitivity is {}, " + whole, not_whole},
+      {"randomized_response(",
+       ", 2)",
+       "probability is {}, must be greater than 0 and less than 1",
+       {"0", "1", "-0.5", "1.5", "nan", "inf"}},
+      {"randomized_response(0.5, ", ")", "categories is {}, " + whole, not_whole},
+      {"randomized_response(0.5, ", ")", "categories is {}, must be at least 2", {"1"}},
+      {"exponential(", ")", "epsilon is {}, " + not_negative, negative},
+      {"pure(", ")", "epsilon is {}, " + not_negative, negative},
+      {"approx(", ", 0.1)", "epsilon is {}, " + not_negative, negative},
+      {"approx(1, ", ")", "delta is {}, must be at least 0 and less than 1", {"1", "-0.1", "nan", "inf"}},
+      {"zcdp(", ")", "rho is {}, " + not_negative, negative},
+      {"generalized_gaussian(", ", 3, 1)", "norm exponent is {}, must be finite and at least 2", {"1.999", "0", "-3", "nan", "inf"}},
+      {"generalized_gaussian(3, ", ", 1)", "dimension is {}, " + whole, not_whole},
+      {"generalized_gaussian(3, 3, ", ")", "noise multiplier is {}, " + finite, not_positive},
+      {"k_norm(", ", 3, 1)", "norm is '{}', must be l1, l2 or linf", {"l3", "L2", "2"}},
+      {"k_norm(l2, ", ", 1)", "dimension is {}, " + whole, not_whole},
+      {"k_norm(l2, 3, ", ")", "scale is {}, " + finite, not_positive},
+      {"shuffled(", ", 1, gaussian(1))", "records is {}, " + whole, not_whole},
+      {"shuffled(9, ", ", gaussian(1))", "batch size is {}, " + whole, not_whole},
+      {"shuffled(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10", "9007199254740992"}},
+      {"deterministic(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10"}},
+      {"without_replacement(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10"}},
+  };
+  for (const auto& [before, after, constraint, refused] : parameters) {
+    for (const auto& value : refused) {
+      auto expected = constraint;
+      expected.replace(expected.find("{}"), 2, value);
+      const auto refusal = refusal_of_text(before + value + after);
+      EXPECT_TRUE(refusal.says(invalid, expected)) << before + value + after << ": " << refusal;
+    }
+  }
+  for (const std::string rate : {"0", "1.5", "-0.1", "nan", "inf"}) {
+    const auto refusal = refusal_of([&] { return parse_event("poisson(" + rate + ", gaussian(1))", Adjacency::zero_out); });
+    EXPECT_TRUE(refusal.says(invalid, "sampling rate is " + rate + ", must be greater than 0 and at most 1")) << refusal;
+  }
+}
+
+TEST(EventRange, HasItsEnds) {
+  for (const std::string text :
+       {"pure(0)", "exponential(0)", "zcdp(0)", "approx(0, 0)", "generalized_gaussian(2, 1, 1)", "shuffled(9, 9, pure(1))",
+        "randomized_response(0.5, 9007199254740992)", "without_replacement(1, 1, pure(1))"}) {
+    EXPECT_EQ(describe(parse_event(text, replace_one)), text);
+  }
+  EXPECT_EQ(describe(parse_event("poisson(1, pure(1))", Adjacency::zero_out)), "poisson(1, pure(1))");
+}
+
+// ---- what is not an event ----
+
+TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "an event is expected (gaussian, record_sum, laplace, discrete_gaussian, "},
+      {"", "deterministic) at position 1"},
+      {"exponentiel(2)", "deterministic) at position 1"},
+      {"gaussian(2) laplace(2)", "the end of the event is expected at position 13"},
+      {"laplace(2, 3)", "')' is expected at position 10"},
+      {"discrete_laplace(2)", "',' is expected at position 19"},
+      {"poisson(gaussian(2), 0.1)", "the name 'gaussian' has no value here"},
+      {"parallel()", "deterministic) at position 10"},
+      {"Gaussian(2)", "deterministic) at position 1"},
+      {"repeat(3, 4)", "deterministic) at position 11"},
+      {"gaussian", "'(' is expected at position 9"},
+      {"gaussian()", "a number is expected at position 10"},
+      {"gaussian(2", "')' is expected at position 11"},
+      {"gaussian(2, 3)", "')' is expected at position 11"},
+      {"gaussian(+2)", "a number is expected at position 10"},
+      {"gaussian(2x10)", "')' is expected at position 11"},
+      {"gaussian(2) gaussian(3)", "the end of the event is expected at position 13"},
+      {"gaussian(2))", "the end of the event is expected at position 12"},
+      {"repeat(3 gaussian(2))", "',' is expected at position 10"},
+      {"repeat(gaussian(2), 3)", "the name 'gaussian' has no value here"},
+      {"compose(gaussian(2),)", "deterministic) at position 21"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto refusal = refusal_of_text(text);
+    EXPECT_TRUE(refusal.says(invalid, expected)) << text << ": " << refusal;
+    EXPECT_TRUE(refusal.says(invalid, "(in event '" + text + "')")) << refusal;
+  }
+}
+
+TEST(EventText, RefusalIsOneShortLine) {
+  const auto refusal = refusal_of_text("gaussian(\n\t2" + std::string(100'000, 'x'));
+  EXPECT_EQ(refusal.message.find('\n'), std::string::npos);
+  EXPECT_LT(refusal.message.size(), 400U);
+}
+
+TEST(EventJson, RefusesUnknownAndMissingAndDuplicateFields) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({"version": 1, "event": {"gaussian": {"noise_multiplier": 2}}})", "field 'adjacency' is missing"},
+      {R"({"adjacency": "replace-one", "event": {"gaussian": {"noise_multiplier": 2}}})", "field 'version' is missing"},
+      {R"({"version": 1, "adjacency": "replace-one"})", "field 'event' is missing"},
+      {R"({"version": 1, "adjacency": "replace-one", "event": {"gaussian": {"noise_multiplier": 2}}, "note": 0})", "unknown field 'note'"},
+      {R"({"version": 1, "version": 1, "adjacency": "replace-one", "event": {"gaussian": {"noise_multiplier": 2}}})",
+       "field 'version' appears twice"},
+      {in_json(R"({"gaussian": {}})"), "gaussian: field 'noise_multiplier' is missing"},
+      {in_json(R"({"laplace": {"noise_multiplier": 2}})"), "laplace: unknown field 'noise_multiplier'"},
+      {in_json(R"({"discrete_laplace": {"scale": 2}})"), "discrete_laplace: field 'sensitivity' is missing"},
+      {in_json(R"({"shuffled": {"records": 2, "batch_size": 1}})"), "shuffled: field 'event' is missing"},
+      {in_json(R"({"gaussian": {"noise_multiplier": 2, "sigma": 3}})"), "gaussian: unknown field 'sigma'"},
+      {in_json(R"({"gaussian": {"noise_multiplier": 2, "noise_multiplier": 3}})"), "field 'noise_multiplier' appears twice"},
+      {in_json(R"({"gaussian": {"noise_multiplier": 2}, "gaussian": {"noise_multiplier": 3}})"), "field 'gaussian' appears twice"},
+      {in_json(R"({"repeat": {"event": {"gaussian": {"noise_multiplier": 2}}}})"), "repeat: field 'count' is missing"},
+      {in_json(R"({"repeat": {"count": 2, "event": {"gaussian": {"noise_multiplier": 2}}, "times": 3}})"), "repeat: unknown field 'times'"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto refusal = refusal_of_json(text);
+    EXPECT_TRUE(refusal.says(invalid, expected)) << text << ": " << refusal;
+  }
+}
+
+TEST(EventText, AWholeNumberIsDigitsAlone) {
+  for (const std::string count : {"1e2", "100.0", "1e17", "2.5", "-3"}) {
+    try {
+      static_cast<void>(parse_event("repeat(" + count + ", gaussian(2))", Adjacency::replace_one));
+      FAIL() << count;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_EQ(std::string{error.what()}.find("count is " + count + ", must be an integer from 1 to 2^53"), 0U) << error.what();
+    }
+  }
+  EXPECT_EQ(describe(parse_event("repeat(n, gaussian(2))", Adjacency::replace_one, {{"n", 100.0}})), "repeat(100, gaussian(2))");
+}
+
+TEST(Event, RefusesAMillionPartsAlsoWhereTheyAreShared) {
+  Event event = gaussian(NoiseMultiplier{2}, Adjacency::replace_one);
+  int doublings = 0;
+  try {
+    for (; doublings < 60; ++doublings) event = composed({event, event});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_STREQ(error.what(), "event has 1048575 parts, must have at most 1000000");
+  }
+  EXPECT_EQ(doublings, 18);  // 2^19 - 1 parts are an event
+  EXPECT_THROW(static_cast<void>(repeated(Count{2}, composed({event, composed({event})}))), Error);
+}
+
+TEST(EventJson, RefusesAnUnknownVersion) {
+  for (const std::string version : {"0", "2", "\"1\"", "null", "1.5", "1.0", "[1]"}) {
+    const auto refusal =
+        refusal_of_json(R"({"version": )" + version + R"(, "adjacency": "replace-one", "event": {"gaussian": {"noise_multiplier": 2}}})");
+    EXPECT_TRUE(refusal.says(invalid, "version is " + version + ", must be 1")) << refusal;
+  }
+}
+
+TEST(EventJson, RefusesAnUnknownAdjacency) {
+  for (const std::string adjacency : {"\"replace_one\"", "\"\"", "1", "null"}) {
+    const auto refusal =
+        refusal_of_json(R"({"version": 1, "adjacency": )" + adjacency + R"(, "event": {"gaussian": {"noise_multiplier": 2}}})");
+    EXPECT_TRUE(refusal.says(invalid, "adjacency")) << refusal;
+  }
+}
+
+TEST(EventJson, RefusesWhatIsNotOneKindOfEvent) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({"laplacian": {"scale": 2}})", "unknown kind 'laplacian'"},
+      {R"({"parallel": {"gaussian": {"noise_multiplier": 2}}})", "parallel: an array of events is expected"},
+      {R"({})", "an object with one field"},
+      {R"({"gaussian": {"noise_multiplier": 2}, "repeat": {}})", "an object with one field"},
+      {"\"gaussian(2)\"", "an object with one field"},
+      {R"([])", "an object with one field"},
+      {R"({"gaussian": 2})", "gaussian: an object is expected"},
+      {R"({"compose": {"gaussian": {"noise_multiplier": 2}}})", "compose: an array of events is expected"},
+      {R"({"compose": [2]})", "an object with one field"},
+  };
+  for (const auto& [event, expected] : cases) {
+    const auto refusal = refusal_of_json(in_json(event));
+    EXPECT_TRUE(refusal.says(invalid, expected)) << event << ": " << refusal;
+  }
+}
+
+TEST(EventJson, RefusesTextAfterTheEnd) {
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"gaussian": {"noise_multiplier": 2}})") + " {}").says(invalid, "event: not JSON"));
+}
+
+TEST(EventJson, RefusalIsOneShortLine) {
+  const std::string strange = "a\\nb" + std::string(100'000, 'x');
+  for (const auto& text : {in_json("{\"" + strange + "\": {}}"), in_json("{\"gaussian\": {\"" + strange + "\": {}}}"),
+                           R"({"version": 1, "adjacency": ")" + strange + R"(", "event": {"gaussian": {"noise_multiplier": 2}}})",
+                           "{\"" + strange + "\": 1, \"" + strange + "\": 1}"}) {
+    const auto refusal = refusal_of_json(text);
+    EXPECT_TRUE(refusal.refused);
+    EXPECT_EQ(refusal.message.find('\n'), std::string::npos) << refusal.message.substr(0, 500);
+    EXPECT_LT(refusal.message.size(), 400U);
+  }
+}
+
+// ---- 10,000 damaged texts of each spelling: every one is an event or is refused ----
+
+std::string damaged(std::string text, std::mt19937_64& words, const std::vector<std::string>& tokens) {
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(words() % n); };
+  for (auto edits = 1 + below(3); edits > 0; --edits) {
+    const auto at = below(text.size() + 1);
+    switch (below(5)) {
+      case 0: text.insert(at, tokens[below(tokens.size())]); break;
+      case 1: text.erase(at, 1 + below(6)); break;
+      case 2: text.insert(at, 1, static_cast<char>(below(256))); break;
+      case 3: text.insert(at, text.substr(below(text.size() + 1), 1 + below(20))); break;
+      default:
+        if (at < text.size()) text[at] = static_cast<char>(static_cast<unsigned char>(text[at]) ^ (1U << below(8)));
+    }
+  }
+  return text;
+}
+
+struct Outcome {
+  int events = 0;
+  int refusals = 0;
+};
+
+/// Reads 10,000 damaged copies; an event that is read must round-trip, and a refusal must be one line.
+template <class Read>
+Outcome read_damaged(const std::vector<std::string>& originals, const std::vector<std::string>& tokens, std::uint64_t seed, Read read) {
+  std::mt19937_64 words{seed};
+  Outcome outcome;
+  for (int i = 0; i < 10'000; ++i) {
+    const auto text = damaged(originals[static_cast<std::size_t>(i) % originals.size()], words, tokens);
+    try {
+      const Event event = read(text);
+      EXPECT_TRUE(parse_event(describe(event), event.adjacency()) == event) << text;
+      ++outcome.events;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), invalid) << text;
+      EXPECT_EQ(std::string{error.what()}.find('\n'), std::string::npos) << text;
+      ++outcome.refusals;
+    }
+  }
+  return outcome;
+}
+
+TEST(DamagedEvent, InTextIsAnEventOrRefused) {
+  const auto outcome =
+      read_damaged({"repeat(100, gaussian(40))", "compose(gaussian(2.5), repeat(3, gaussian(7e-1)))", nested_text(6),
+                    "parallel(k_norm(l2, 3, 1), without_replacement(9, 3, discrete_laplace(2, 1)))", "shuffled(9, 3, approx(1, 1e-6))"},
+                   {"(", ")", ",", "repeat(", "compose(", "gaussian(", "1e999", "-", "9007199254740993", "nan", "z", " ", "\n", "."}, 71,
+                   [](const std::string& text) { return parse_event(text, replace_one); });
+  EXPECT_GT(outcome.events, 100);
+  EXPECT_GT(outcome.refusals, 5000);
+}
+
+TEST(DamagedEvent, InJsonIsAnEventOrRefused) {
+  const auto outcome =
+      read_damaged({to_json(repeated(Count{100}, noise(40))).dump(), to_json(composed({noise(2.5), noise(7)})).dump(1), nested_json(6)},
+                   {"{", "}", "[", "]", ",", ":", "\"", "\"count\":", "{\"compose\":[", "1e999", "-", "null", "\\u0000", "\xff", " ", "\n"},
+                   72, [](const std::string& text) { return event_from_json(text); });
+  EXPECT_GT(outcome.events, 100);
+  EXPECT_GT(outcome.refusals, 5000);
+}
+
+}  // namespace
+}  // namespace surety

@@ -1,0 +1,131 @@
+#include <surety/accounting/ledger/audit.h>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <limits>
+#include <string>
+
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/zcdp.h>
+
+namespace surety::accounting {
+namespace {
+
+constexpr auto adjacency = Adjacency::replace_one;
+
+Event noise(double multiplier, std::uint64_t count) { return repeated(Count{count}, gaussian(NoiseMultiplier{multiplier}, adjacency)); }
+Target target(double epsilon, double delta) { return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency}; }
+
+class AuditTest : public ::testing::Test {
+ protected:
+  ~AuditTest() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("surety-audit-" + std::to_string(::getpid()));
+  Ledger ledger_ = [this] {
+    std::filesystem::create_directory(folder_);
+    return Ledger::create(folder_ / "run.db", adjacency);
+  }();
+
+  void run(const Plan& plan) {
+    auto reservation = ledger_.reserve(plan);
+    reservation.spend(plan.event);
+    reservation.settle(Stopping::data_independent);
+  }
+};
+
+TEST_F(AuditTest, NothingReleasedCostsNothingAndIsKept) {
+  const auto report = audit(ledger_, Delta{1e-5});
+  EXPECT_EQ(report.epsilon, (Enclosure{0, 0}));
+  EXPECT_FALSE(report.event);
+  EXPECT_TRUE(report.kept);
+}
+
+TEST_F(AuditTest, AccountsForEverythingChargedAtTheAskedDelta) {
+  run({.event = noise(30, 50)});
+  static_cast<void>(ledger_.reserve({.event = noise(7, 3)}));  // never settled: counts in full
+  const auto report = audit(ledger_, Delta{1e-7});
+  const auto all = composed({noise(30, 50), noise(7, 3)});
+  EXPECT_TRUE(overlap(report.epsilon, epsilon(ClosedForm{}, all, Delta{1e-7})));
+  EXPECT_LT(report.epsilon.width(), 1e-12);
+  EXPECT_NE(report.independent_accountant, report.accountant);
+  EXPECT_GT(report.independent.upper, report.epsilon.upper);
+  // Of all the others', the tightest.
+  EXPECT_LT(report.independent.upper, report.epsilon.upper + 1e-4);
+  EXPECT_GT(epsilon(Zcdp{}, all, Delta{1e-7}).upper, report.epsilon.upper + 0.1);
+}
+
+TEST_F(AuditTest, ARunCalibratedToItsPromiseKeepsIt) {
+  const auto found = calibrate([](NoiseMultiplier z) { return repeated(Count{80}, gaussian(z, adjacency)); }, target(0.7, 1e-6));
+  run({.event = found.event, .promise = target(0.7, 1e-6)});
+  const auto report = audit(ledger_, Delta{1e-5});
+  ASSERT_TRUE(report.runs.front().kept);
+  EXPECT_TRUE(*report.runs.front().kept);
+  EXPECT_LE(report.runs.front().epsilon->upper, 0.7);
+  EXPECT_TRUE(report.kept);
+}
+
+TEST_F(AuditTest, ALittleLessNoiseThanPromisedIsABrokenPromise) {
+  const auto found = calibrate([](NoiseMultiplier z) { return repeated(Count{80}, gaussian(z, adjacency)); }, target(0.7, 1e-6));
+  run({.event = noise(found.value.value() * (1 - 1e-9), 80), .promise = target(0.7, 1e-6)});
+  const auto report = audit(ledger_, Delta{1e-5});
+  EXPECT_FALSE(*report.runs.front().kept);
+  EXPECT_FALSE(report.kept);
+}
+
+// Noise as a paper prints it for steps on one of 200,000 records: 75,000 of them draw a record with probability 0.313, and show it.
+TEST_F(AuditTest, NoiseThatShowsEveryDrawnRecordBreaksItsPromise) {
+  const auto step = sampled_without_replacement(Batches{Count{200'000}, Count{1}}, gaussian(NoiseMultiplier{0.0045}, adjacency));
+  run({.event = repeated(Count{75'000}, step), .promise = target(0.2, 1e-3)});
+  const auto report = audit(ledger_, Delta{1e-3});
+  const auto& audited = report.runs.front();
+  EXPECT_FALSE(*audited.kept);
+  EXPECT_FALSE(report.kept);
+  EXPECT_NEAR(audited.delta->lower, 0.3127, 1e-4);
+  EXPECT_NEAR(audited.delta->upper, 0.3127, 1e-4);
+  EXPECT_NEAR(audited.epsilon->lower, 74'630, 20);
+  EXPECT_NEAR(audited.epsilon->upper, 74'630, 20);
+}
+
+TEST_F(AuditTest, EachRunIsHeldToItsOwnPromise) {
+  run({.event = noise(100, 1), .promise = target(0.5, 1e-5)});
+  run({.event = noise(1, 1), .promise = target(0.5, 1e-5)});
+  const auto report = audit(ledger_, Delta{1e-5});
+  EXPECT_TRUE(*report.runs[0].kept);
+  EXPECT_FALSE(*report.runs[1].kept);
+  EXPECT_FALSE(report.kept);
+}
+
+TEST_F(AuditTest, ARunWithoutAPromiseBreaksNone) {
+  run({.event = noise(0.5, 4)});
+  const auto report = audit(ledger_, Delta{1e-5});
+  EXPECT_FALSE(report.runs.front().kept);
+  EXPECT_TRUE(report.kept);
+}
+
+TEST_F(AuditTest, ReplayedNoiseGuaranteesNothing) {
+  run({.event = noise(50, 2), .promise = target(1, 1e-5), .not_private = true});
+  const auto report = audit(ledger_, Delta{1e-5});
+  EXPECT_TRUE(report.not_private);
+  EXPECT_FALSE(report.kept);
+  EXPECT_FALSE(*report.runs.front().kept);
+  EXPECT_EQ(report.epsilon.upper, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(report.independent.upper, std::numeric_limits<double>::infinity());
+  EXPECT_LT(report.epsilon_of_fresh_noise.upper, 1);
+}
+
+TEST_F(AuditTest, ShowsWhereTheBudgetStands) {
+  auto ledger = Ledger::create(folder_ / "budget.db", adjacency, Budget{.target = target(2, 1e-6), .filter = FilterKind::gaussian});
+  auto reservation = ledger.reserve({.event = noise(20, 9)});
+  reservation.spend(noise(20, 9));
+  reservation.settle(Stopping::data_independent);
+  const auto report = audit(ledger, Delta{1e-6});
+  ASSERT_TRUE(report.balance);
+  EXPECT_TRUE(report.balance->spent.contains(9.0 / 400));
+  EXPECT_GT(report.balance->limit.lower, report.balance->spent.upper);
+}
+
+}  // namespace
+}  // namespace surety::accounting

@@ -1,0 +1,183 @@
+// Lower bounds on what DP-SGD really costs, from runs on pairs of data sets that are as bad as can be: one record at the clip that appears,
+// or turns to the other side. The event is that the likelihood ratio of all releases exceeds a threshold, which is chosen from other noise.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <surety/accounting/accountants/best.h>
+#include <surety/optimizers/empirical_risk/sampled_sgd.h>
+
+#include <support/batch_taint.h>
+#include <support/temporary_folder.h>
+#include <support/empirical_epsilon.h>
+
+namespace surety::optimizers {
+namespace {
+
+using mechanisms::FixedSizeBatches;
+using mechanisms::PoissonBatches;
+
+constexpr double clip = 0.5;
+constexpr std::uint64_t steps = 6;
+constexpr std::uint64_t runs = 40'000;
+constexpr double delta = 1e-3;
+constexpr double alpha = 1e-6;
+
+/// A mixture of two normal distributions of standard deviation z, in units of C: what one step releases.
+struct Mixture {
+  double z;
+  double weight;  ///< of the first
+  double first;
+  double second;
+
+  [[nodiscard]] double density(double x) const {
+    const auto normal = [this, x](double mean) { return std::exp(-(x - mean) * (x - mean) / (2 * z * z)); };
+    return weight * normal(first) + (1 - weight) * normal(second);
+  }
+  double draw(std::mt19937_64& random) const {
+    const bool is_first = std::uniform_real_distribution<double>{}(random) < weight;
+    return std::normal_distribution<double>{is_first ? first : second, z}(random);
+  }
+};
+
+/// Where most is seen in as many runs as there are.
+double best_threshold(const Mixture& p, const Mixture& q, std::mt19937_64& random) {
+  const auto ratios = [&](const Mixture& from) {
+    std::vector<double> all(runs);
+    for (double& ratio : all) {
+      ratio = 0;
+      for (std::uint64_t t = 0; t < steps; ++t) {
+        const double x = from.draw(random);
+        ratio += std::log(p.density(x) / q.density(x));
+      }
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const auto on_p = ratios(p);
+  const auto on_q = ratios(q);
+  const auto above = [](const std::vector<double>& sorted, double c) {
+    return reference::Hits{static_cast<std::uint64_t>(sorted.end() - std::upper_bound(sorted.begin(), sorted.end(), c)), runs};
+  };
+  double best = 0;
+  double largest = 0;
+  for (double c = 0; c < 8; c += 0.05) {
+    const double found = reference::empirical_epsilon(above(on_p, c), above(on_q, c), delta, alpha);
+    if (found > largest) {
+      largest = found;
+      best = c;
+    }
+  }
+  return best;
+}
+
+/// Adds up the likelihood ratio of what another releaser releases.
+template <class R>
+struct WatchedSampling {
+  R& releaser;
+  const Mixture& p;
+  const Mixture& q;
+  double ratio = 0;
+
+  std::span<const std::size_t> draw_batch(std::size_t records) { return releaser.draw_batch(records); }
+  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    auto released = releaser.release_sampled(query, sensitivity, event);
+    ratio += std::log(p.density(released[0] / clip) / q.density(released[0] / clip));
+    return released;
+  }
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    return releaser.release(query, sensitivity, event);
+  }
+};
+
+/// One feature, gradients of size 1000 in the direction of the signs, or none.
+Dataset records_of(const std::vector<double>& signs) {
+  std::vector<double> values;
+  for (const double sign : signs) values.push_back(1000 * sign);
+  return Dataset::dense(1, values, std::vector<double>(signs.size(), 1.0));
+}
+
+struct Audit {
+  double lower;
+  double charged;
+};
+
+/// `first` and `second` are neighbours; p and q are what one step releases of them. `sampler` draws the batches, `said` is in the plan.
+template <class Sampler>
+Audit audit(const Sampler& sampler, const AnySampler& said, Adjacency adjacency, const std::vector<double>& first,
+            const std::vector<double>& second, const Mixture& p, const Mixture& q) {
+  const TemporaryFolder folder;
+  const SampledSgdOptions options{.noise_multiplier = NoiseMultiplier{p.z},
+                                  .sampler = said,
+                                  .steps = Count{steps},
+                                  .adjacency = adjacency,
+                                  .step_size = StepSize{1},
+                                  .clip = ClippingNorm{clip},
+                                  .public_count = Count{10}};
+  std::mt19937_64 random{7};
+  const double threshold = best_threshold(p, q, random);
+  auto ledger = accounting::Ledger::create(folder / "ledger", adjacency);
+  const auto hits = [&](const std::vector<double>& signs, std::uint64_t seed) {
+    auto reservation = ledger.reserve({.event = repeated(Count{runs}, plan(options)), .not_private = true});
+    mechanisms::ReplayBits bits{seed};
+    NoisySamplingReleaser noisy{reservation, bits, sampler};
+    const Dataset data = records_of(signs);
+    reference::Hits found{0, runs};
+    for (std::uint64_t run = 0; run < runs; ++run) {
+      WatchedSampling<decltype(noisy)> releaser{noisy, p, q};
+      static_cast<void>(sampled_sgd(data, LinearLoss{}, NoRegularizer{}, options, releaser));
+      if (releaser.ratio > threshold) ++found.hits;
+    }
+    return found;
+  };
+  const double lower = reference::empirical_epsilon(hits(first, 1), hits(second, 2), delta, alpha);
+  const double charged = accounting::best_epsilon(plan(options), Delta{delta}).value.upper;
+  ::testing::Test::RecordProperty("lower_over_upper", std::to_string(lower / charged));
+  return {lower, charged};
+}
+
+void expect_between(const Audit& found, double floor) {
+  EXPECT_LE(found.lower, found.charged);
+  EXPECT_GE(found.lower, floor * found.charged);
+}
+
+const PoissonBatches poisson{SamplingRate{0.3}};
+const Mixture without{0.9, 1, 0, 0};
+
+TEST(SampledSgdAudit, OfARecordThatAppearsInPoissonBatches) {
+  expect_between(audit(poisson, poisson, Adjacency::add_or_remove_one, {0, 0, 1}, {0, 0}, {0.9, 0.3, 1, 0}, without), 0.5);
+}
+
+TEST(SampledSgdAudit, OfARecordThatTurnsInPoissonBatches) {
+  expect_between(audit(poisson, poisson, Adjacency::replace_one, {0, 0, 1}, {0, 0, -1}, {0.9, 0.3, 1, 0}, {0.9, 0.3, -1, 0}), 0.5);
+}
+
+TEST(SampledSgdAudit, OfARecordThatTurnsInBatchesOfFixedSize) {
+  const FixedSizeBatches fixed{Batches{Count{4}, Count{1}}};
+  expect_between(audit(fixed, fixed, Adjacency::replace_one, {-1, -1, -1, 1}, {-1, -1, -1, -1}, {2.5, 0.25, 1, -1}, {2.5, 1, -1, -1}),
+                 0.45);
+}
+
+/// Says that it is Poisson, and always takes the last record.
+struct AlwaysTheLast {
+  template <mechanisms::ReleaseBits Bits>
+  [[nodiscard]] std::vector<std::size_t> draw(std::size_t records, Bits& /*bits*/) const {
+    return records == 0 ? std::vector<std::size_t>{} : std::vector<std::size_t>{records - 1};
+  }
+  [[nodiscard]] Event event(const Event& release) const { return poisson.event(release); }
+};
+
+// The disaster that the door is against, and that only a sampler can cause that says what it is not: what runs show is more than what is
+// charged.
+TEST(SampledSgdAudit, OfASamplerThatIsNotPoissonShowsMoreThanItsCharge) {
+  const Audit found = audit(AlwaysTheLast{}, poisson, Adjacency::add_or_remove_one, {0, 0, 1}, {0, 0}, {0.9, 1, 1, 1}, without);
+  EXPECT_GT(found.lower, found.charged);
+}
+
+}  // namespace
+}  // namespace surety::optimizers

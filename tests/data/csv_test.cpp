@@ -1,0 +1,190 @@
+#include <surety/data/csv.h>
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <support/refuses.h>
+#include <support/temporary_folder.h>
+
+namespace surety::optimizers {
+namespace {
+
+/// The cells as they are, without intercept and normalisation.
+CsvOptions plain() { return {.otherwise = Unchanged{}, .intercept = false, .unit_norm = false}; }
+
+std::vector<std::vector<std::string>> read_cells(const std::filesystem::path& path) {
+  CsvReader reader{path, public_form};
+  std::vector<std::vector<std::string>> rows{reader.header()};
+  for (std::vector<std::string> cells; reader.next(cells);) rows.push_back(cells);
+  return rows;
+}
+
+std::vector<double> row(const Dataset& data, std::size_t index) {
+  const auto values = data.row(index).values;
+  return {values.begin(), values.end()};
+}
+
+TEST(CsvReader, ReadsWhatTheStandardAllows) {
+  const TemporaryFolder folder;
+  const std::vector<std::vector<std::string>> expected{{"a", "b c"}, {"1", ""}, {"x,\"y\"\nz", " 2"}};
+  const std::string text = "a,\"b c\"\n1,\n\"x,\"\"y\"\"\nz\", 2";
+  EXPECT_EQ(read_cells(folder.write("plain.csv", text)), expected);
+  EXPECT_EQ(read_cells(folder.write("ended.csv", text + "\n")), expected);
+  EXPECT_EQ(read_cells(folder.write("marked.csv", "\xef\xbb\xbf" + text)), expected);
+  EXPECT_EQ(read_cells(folder.write("compressed.csv", gzip(text))), expected);
+  EXPECT_EQ(read_cells(folder.write("windows.csv", "a,\"b c\"\r\n1,\r\n\"x,\"\"y\"\"\nz\", 2\r\n")), expected);
+}
+
+// Any cells, quoted, come back; the first column is never empty, so that no row looks like an empty line.
+RC_GTEST_PROP(CsvReader, InvertsQuoting, (std::vector<std::pair<std::string, std::string>> rows)) {
+  const TemporaryFolder folder;
+  std::string text = "first,second\n";
+  std::vector<std::vector<std::string>> expected{{"first", "second"}};
+  const auto quote = [](const std::string& cell) {
+    std::string result = "\"";
+    for (const char c : cell) result += c == '"' ? "\"\"" : std::string{c};
+    return result + "\"";
+  };
+  for (const auto& [a, b] : rows) {
+    RC_PRE(a.find('\0') == std::string::npos && b.find('\0') == std::string::npos);
+    text += quote(a) + "," + quote(b) + *rc::gen::element<std::string>("\n", "\r\n");
+    expected.push_back({a, b});
+  }
+  RC_ASSERT(read_cells(folder.write("data.csv", text)) == expected);
+}
+
+TEST(ReadCsv, MakesFeaturesAndLabels) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("data.csv", "age,visits,town,income,id\n30,2,b,0,x\n150, 0 ,\"d\",-1e6,y\n");
+  const CsvOptions options{
+      .drop = {"id"}, .bounds = {{"age", {0, 120}}}, .categories = {{"town", {"a", "b"}}}, .intercept = true, .unit_norm = false};
+  const auto [data, features] = read_csv(path, parse_label_rule("visits>0"), options);
+  ASSERT_EQ(data.size(), 2U);
+  EXPECT_EQ(row(data, 0), (std::vector<double>{0.25, 0, 1, 0, 1}));
+  EXPECT_EQ(row(data, 1), (std::vector<double>{1, 0, 0, std::asinh(-1e6), 1}));
+  EXPECT_EQ(data.label(0), 1);
+  EXPECT_EQ(data.label(1), -1);
+  EXPECT_EQ(features,
+            (FeatureMap{.inputs = NamedColumns{{"age", Bounds{0, 120}}, {"town", Categories{{"a", "b"}}}, {"income", SignedLogarithm{}}},
+                        .intercept = true,
+                        .unit_norm = false}));
+}
+
+TEST(ReadCsv, TheDefaultGivesRowsOfUnitNorm) {
+  const TemporaryFolder folder;
+  const auto [data, features] = read_csv(folder.write("data.csv", "a,b,y\n1e300,-3,1\n0,0,0\n"), parse_label_rule("y"), CsvOptions{});
+  EXPECT_EQ(data.features(), 3U);
+  EXPECT_NEAR(data.row(0).norm, 1, 1e-15);
+  EXPECT_EQ(row(data, 1), (std::vector<double>{0, 0, 1}));
+}
+
+TEST(ReadCsv, BoundsMayBeAsWideAsDoubleAllows) {
+  const TemporaryFolder folder;
+  const double largest = std::numeric_limits<double>::max();
+  auto options = plain();
+  options.bounds = {{"a", {-largest, largest}}};
+  EXPECT_EQ(row(read_csv(folder.write("data.csv", "a,y\n0,1\n"), parse_label_rule("y"), options).data, 0), std::vector<double>{0.5});
+}
+
+TEST(ReadCsv, AModelReadsOtherColumnsAndOrders) {
+  const TemporaryFolder folder;
+  const auto training = read_csv(folder.write("train.csv", "a,b,y\n1,2,1\n"), parse_label_rule("y"), plain());
+  const auto path = folder.write("new.csv", "extra,b,a\ntext,2,1\n");
+  const Dataset data = read_csv(path, training.features, std::nullopt);
+  EXPECT_EQ(row(data, 0), row(training.data, 0));
+  EXPECT_FALSE(data.has_labels());
+}
+
+TEST(ReadCsv, RefusesBadFiles) {
+  const TemporaryFolder folder;
+  const auto refused = [&](std::string_view content, std::vector<std::string_view> words) {
+    words.emplace_back("data.csv");
+    const auto path = folder.write("data.csv", content);
+    return refuses([&] { static_cast<void>(read_csv(path, parse_label_rule("y>0"), plain())); }, ErrorCode::bad_data, words);
+  };
+  EXPECT_TRUE(refused("", {"empty"}));
+  EXPECT_TRUE(refused("\n\n", {"empty"}));
+  EXPECT_TRUE(refused("a,y", {"no records"}));
+  EXPECT_TRUE(refused("a,y\n\n", {"row 1 (line 2) is empty"}));
+  EXPECT_TRUE(refused("a,y\n1,2\n\r\n", {"row 2 (line 3) is empty"}));
+  EXPECT_TRUE(refused("a,y\n1,2\n1\n", {"row 2 (line 3) has 1 cells, must have 2"}));
+  EXPECT_TRUE(refused("a,y\n1,2,3\n", {"row 1 (line 2) has 3 cells"}));
+  EXPECT_TRUE(refused("a,y\n1,2\n\n1,2\n", {"row 2 (line 3) is empty"}));
+  EXPECT_TRUE(refused("a,y\n\"1\n\",2\n1,2,3", {"row 1 (line 2)", "'1 ' is not a number"}));
+  EXPECT_TRUE(refused("a,y\n1,2\nred,2\n", {"row 2 (line 3), column 'a': 'red' is not a number", "categories"}));
+  EXPECT_TRUE(refused("a,y\n,2\n", {"row 1 (line 2), column 'a': the cell is empty"}));
+  EXPECT_TRUE(refused("a,y\nnan,2\n", {"column 'a'", "not finite"}));
+  EXPECT_TRUE(refused("a,y\n1e400,2\n", {"column 'a'", "range of double"}));
+  EXPECT_TRUE(refused("a,y\n1,many\n", {"row 1 (line 2), column 'y': 'many' is not a number"}));
+  EXPECT_TRUE(refused("a,b\n1,2\n", {"column 'y' is missing", "a, b"}));
+  EXPECT_TRUE(refused("a,a,y\n1,2,3\n", {"'a' appears twice"}));
+  EXPECT_TRUE(refused("a,,y\n1,2,3\n", {"column 2", "no name"}));
+  EXPECT_TRUE(refused("a,y\n\"1,2\n", {"never closed"}));
+  EXPECT_TRUE(refused("a,y\n\"1\"x,2\n", {"after a closing quote"}));
+  EXPECT_TRUE(refused("a,y\n1\"x\",2\n", {"quote inside"}));
+  EXPECT_TRUE(refused("a,y\n1\r,2\n", {"carriage return"}));
+  EXPECT_TRUE(refused(std::string("a,y\n1\0,2\n", 9), {"zero byte"}));
+  EXPECT_TRUE(refused(gzip("a,y\n1,2\n").substr(0, 20), {"truncated"}));
+}
+
+TEST(CsvReader, LimitsWhatIsPublicByErrorsAndRecordsByTheirCells) {
+  const TemporaryFolder folder;
+  const DataPolicy narrow{.limits = {.header_bytes = 10, .columns = 3, .record_bytes = 6}};
+  const auto read = [&](const std::string& text, DataPolicy policy) {
+    CsvReader reader{folder.write("data.csv", text), policy};
+    std::vector<std::vector<std::string>> rows;
+    for (std::vector<std::string> cells; reader.next(cells);) rows.push_back(cells);
+    return rows;
+  };
+  const auto refused = [&](const std::string& text, const DataPolicy& policy, std::vector<std::string_view> words) {
+    words.emplace_back("--no-limits");
+    return refuses([&] { read(text, policy); }, ErrorCode::bad_data, words);
+  };
+  EXPECT_EQ(read("abcdefg,hi\n1,2\n1234,6\n1234,67\n\"1\n3\",7\n1,2\n", narrow),
+            (std::vector<std::vector<std::string>>{{"1", "2"}, {"1234", "6"}, {"", ""}, {"", ""}, {"1", "2"}}));
+  EXPECT_TRUE(refused("abcdefgh,ij\n1,2\n", narrow, {"header (line 1) has more than 10 bytes"}));
+  EXPECT_TRUE(refused("a,b,c,d\n1,2\n", narrow, {"header (line 1) has 4 columns, must have at most 3"}));
+  auto strict = narrow;
+  strict.form = RecordForm::is_public;
+  EXPECT_TRUE(refused("a,b\n1,2\n1234,67\n", strict, {"row 2 (line 3) has more than 6 bytes"}));
+  const DataPolicy unlimited{.limits = DataLimits::none()};
+  EXPECT_EQ(read("abcdefgh,i,j,k\n1,2,3,4\n", unlimited), (std::vector<std::vector<std::string>>{{"1", "2", "3", "4"}}));
+}
+
+// A hundred thousand columns, each looked up by its name, as the command does.
+TEST(CsvReader, FindsEveryColumnOfAWideHeader) {
+  const TemporaryFolder folder;
+  std::string text = "y";
+  for (int k = 0; k < 100'000; ++k) text += ",column" + std::to_string(k);
+  text += "\n1";
+  for (int k = 0; k < 100'000; ++k) text += ",1";
+  const auto read = read_csv(folder.write("wide.csv", text), parse_label_rule("y"), {});
+  EXPECT_EQ(read.data.features(), 100'001U);
+  EXPECT_EQ(read.data.size(), 1U);
+}
+
+TEST(ReadCsv, RefusesOptionsThatDoNotFit) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("data.csv", "a,y\n1,2\n");
+  const auto refused = [&](const CsvOptions& options, ErrorCode code, std::string_view words) {
+    return refuses([&] { static_cast<void>(read_csv(path, parse_label_rule("y"), options)); }, code, {words});
+  };
+  EXPECT_TRUE(refused({.drop = {"b"}}, ErrorCode::bad_data, "'b' is missing"));
+  EXPECT_TRUE(refused({.bounds = {{"b", {0, 1}}}}, ErrorCode::bad_data, "'b' is missing"));
+  EXPECT_TRUE(refused({.categories = {{"b", {"x"}}}}, ErrorCode::bad_data, "'b' is missing"));
+  EXPECT_TRUE(refused({.drop = {"y"}}, ErrorCode::invalid_argument, "'y' has two roles"));
+  EXPECT_TRUE(refused({.drop = {"a"}}, ErrorCode::invalid_argument, "no column is left"));
+  EXPECT_TRUE(refused({.bounds = {{"a", {1, 0}}}}, ErrorCode::invalid_argument, "bounds"));
+  const FeatureMap sparse{.inputs = SparseFeatures{3}};
+  EXPECT_TRUE(refuses([&] { static_cast<void>(read_csv(path, sparse, std::nullopt)); }, ErrorCode::invalid_argument, {"column names"}));
+}
+
+}  // namespace
+}  // namespace surety::optimizers

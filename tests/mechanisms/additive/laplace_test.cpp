@@ -1,0 +1,158 @@
+#include <surety/mechanisms/additive/laplace.h>
+
+#include <gtest/gtest.h>
+#include <mpfr.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <surety/accounting/numbers/error.h>
+
+#include <support/scripted_bits.h>
+
+namespace surety::mechanisms {
+namespace {
+
+using testing::ScriptedBits;
+
+Laplace with_scale(double scale, Grid grid = {0}) {
+  return Laplace{{.scale = NoiseScale{scale}, .sensitivity = L1Sensitivity{1}, .grid = grid, .adjacency = Adjacency::zero_out}};
+}
+
+TEST(Laplace, KnowsItsEventAndItsScale) {
+  const Laplace mechanism{{.scale = NoiseScale{1.7}, .sensitivity = L1Sensitivity{3}, .grid = {-4}, .adjacency = Adjacency::replace_one}};
+  EXPECT_EQ(mechanism.event(), release(Event::Laplace{NoiseScale{1.7}}, Adjacency::replace_one));
+  EXPECT_GE(mechanism.scale(), 1.7 * 3);
+  EXPECT_LE(mechanism.scale(), std::nextafter(1.7 * 3, 9));
+}
+
+/// The first 63 binary digits of exp(-(j - 1/2) / scale), the probability of a magnitude of at least j steps.
+std::uint64_t threshold(double j, double scale) {
+  mpfr_t value;
+  mpfr_init2(value, 256);
+  mpfr_set_d(value, -(j - 0.5), MPFR_RNDN);  // exact
+  mpfr_div_d(value, value, scale, MPFR_RNDN);
+  mpfr_exp(value, value, MPFR_RNDN);
+  mpfr_mul_2ui(value, value, 63, MPFR_RNDN);
+  const auto digits = static_cast<std::uint64_t>(mpfr_get_ui(value, MPFR_RNDZ));
+  mpfr_clear(value);
+  return digits;
+}
+
+// On either side of a threshold the magnitude is what the law says, and where 63 digits leave it open a second word decides.
+TEST(Laplace, DecidesAtEachThresholdByTheLaw) {
+  for (const double scale : {0.3, 3.0, 100.7}) {
+    const auto mechanism = with_scale(scale);
+    for (const double j : {1.0, 2.0, 7.0}) {
+      const std::uint64_t digits = threshold(j, scale);
+      const auto magnitude = [&](std::uint64_t first, std::vector<std::uint64_t> more, std::uint64_t sign, std::size_t words) {
+        more.insert(more.begin(), first << 1 | sign);
+        ScriptedBits bits{more};
+        const double released = mechanism.release({Grid{0}, {0}}, bits).front();
+        EXPECT_EQ(bits.used(), words);
+        EXPECT_TRUE(released == 0 || std::signbit(released) == (sign == 1));
+        return std::abs(released);
+      };
+      for (const std::uint64_t sign : {0U, 1U}) {
+        EXPECT_EQ(magnitude(digits - 1, {}, sign, 1), j);
+        EXPECT_EQ(magnitude(digits + 1, {}, sign, 1), j - 1);
+        EXPECT_EQ(magnitude(digits, {0}, sign, 2), j);
+        EXPECT_EQ(magnitude(digits, {~std::uint64_t{0}}, sign, 2), j - 1);
+      }
+    }
+  }
+}
+
+TEST(Laplace, AsksForMoreWhereAllDigitsAreZero) {
+  ScriptedBits bits{{0, 0, std::uint64_t{1} << 63}};  // T is about 2^-128: the magnitude is 128 log 2 times the scale
+  EXPECT_EQ(with_scale(100).release({Grid{0}, {0}}, bits).front(), std::round(128 * std::log(2.0) * 100));
+}
+
+// n = 1,000,000: a scale that is 2 % wrong is 9 standard errors off where P(|k| >= j) is near 1/e.
+TEST(Laplace, HasItsLaw) {
+  constexpr int n = 1'000'000;
+  for (const double scale : {0.5, 8.0, 1000.7}) {
+    ReplayBits bits{20240229};
+    const auto noise = with_scale(scale).release({Grid{0}, std::vector<std::int64_t>(n)}, bits);
+    const auto frequency = [&](auto holds) { return static_cast<double>(std::count_if(noise.begin(), noise.end(), holds)) / n; };
+    const auto expect_share = [&](double found, double p) { EXPECT_NEAR(found, p, 5 * std::sqrt(p * (1 - p) / n)); };
+    for (const double j : {1.0, 2.0, 4.0, 9.0, 30.0, 1000.0, 4000.0}) {
+      const double p = std::exp(-(j - 0.5) / scale);
+      if (p * n < 30) continue;
+      expect_share(frequency([&](double k) { return k >= j; }), p / 2);
+      expect_share(frequency([&](double k) { return k <= -j; }), p / 2);
+    }
+  }
+}
+
+TEST(Laplace, ReleasesTheQueryPlusTheRoundedNoise) {
+  const auto mechanism = with_scale(5.1, {-4});
+  const GridVector query{Grid{-4}, {0, -1000, 77}};
+  ReplayBits bits{1};
+  const auto released = mechanism.release(query, bits);
+  ReplayBits same{1};
+  std::vector<std::int64_t> samples(3);
+  RoundedLaplace{StepScale{mechanism.scale() * 16}}.fill(samples, same);
+  ASSERT_EQ(released.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(released[i], static_cast<double>(query.steps[i] + samples[i]) / 16);
+}
+
+RC_GTEST_PROP(Laplace, ShiftingTheQueryShiftsTheRelease, (std::int32_t shift, std::uint64_t seed)) {
+  const auto mechanism = with_scale(5.1, {-4});
+  ReplayBits bits{seed};
+  ReplayBits same{seed};
+  const auto at_zero = mechanism.release({Grid{-4}, {0, 0}}, bits);
+  const auto shifted = mechanism.release({Grid{-4}, {shift, -shift}}, same);
+  RC_ASSERT(shifted[0] - at_zero[0] == shift / 16.0);
+  RC_ASSERT(shifted[1] - at_zero[1] == -shift / 16.0);
+}
+
+TEST(LaplaceOnReals, ChargesTheRoundingAndReleasesInPlaceWhatTheGridReleases) {
+  constexpr std::size_t dimension = 700;
+  const LaplaceOnReals mechanism{{.scale = NoiseScale{2},
+                                  .sensitivity = L1Sensitivity{3},
+                                  .grid = {-10},
+                                  .dimension = dimension,
+                                  .adjacency = Adjacency::replace_one}};
+  EXPECT_EQ(mechanism.scale(), 2 * (3 + 700.0 / 1024));
+  EXPECT_EQ(mechanism.event(), release(Event::Laplace{NoiseScale{2}}, Adjacency::replace_one));
+  const Laplace on_grid{{.scale = NoiseScale{2},
+                         .sensitivity = after_rounding(L1Sensitivity{3}, Grid{-10}, dimension),
+                         .grid = {-10},
+                         .adjacency = Adjacency::replace_one}};
+  std::vector<double> query(dimension);
+  for (std::size_t i = 0; i < dimension; ++i) query[i] = std::sin(static_cast<double>(i)) * 1e3;
+  query[300] = std::nan("");
+  ReplayBits bits{7};
+  ReplayBits same{7};
+  const auto expected = on_grid.release(round_to_nearest(query, Grid{-10}), same);
+  mechanism.release_in_place(query, bits);
+  EXPECT_EQ(query, expected);
+  EXPECT_EQ(draw_word(bits), draw_word(same));
+}
+
+TEST(Laplace, RefusesAnotherGridAndNoiseOutOfRange) {
+  const auto refusal = [](auto&& action) -> std::string {
+    try {
+      action();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      return error.what();
+    }
+    return "no error";
+  };
+  ReplayBits bits{1};
+  EXPECT_EQ(refusal([&] {
+              return with_scale(1).release({Grid{-5}, {0}}, bits);
+            }),
+            "the query's grid has log2_step -5, must be the mechanism's 0");
+  EXPECT_EQ(refusal([] { return with_scale(1.5, {-56}); }),
+            "the scale of the noise is 1.080863910568919e+17 grid steps, must be at most 2^56");
+}
+
+}  // namespace
+}  // namespace surety::mechanisms

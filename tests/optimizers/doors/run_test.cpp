@@ -1,0 +1,104 @@
+#include <surety/optimizers/doors/run.h>
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include <surety/mechanisms/bits/random_bits.h>
+
+#include <support/refuses.h>
+#include <support/temporary_folder.h>
+
+namespace surety::optimizers {
+namespace {
+
+constexpr auto adjacency = Adjacency::replace_one;
+const Event leaf = gaussian(NoiseMultiplier{2.5}, adjacency);
+const L2Sensitivity sensitivity{0.75};
+
+GridVector zeros(std::size_t size) { return {.grid = {.log2_step = -20}, .steps = std::vector<std::int64_t>(size)}; }
+
+accounting::Reservation reserve(const TemporaryFolder& folder, const Event& event) {
+  auto ledger = accounting::Ledger::open_or_create(folder / "ledger.db", adjacency);
+  return ledger.reserve({.event = event, .not_private = true});
+}
+
+TEST(NoisyReleaser, SpendsThenDrawsNoiseOfTheAskedScale) {
+  const TemporaryFolder folder;
+  auto reservation = reserve(folder, repeated(Count{2}, leaf));
+  mechanisms::ReplayBits bits{11};
+  NoisyReleaser releaser{reservation, bits};
+  static_assert(Releaser<decltype(releaser)>);
+  // The standard deviation of the root mean square of n draws is 1/sqrt(2n) = 0.16 %: six of them.
+  constexpr std::size_t n = 200'000;
+  auto query = zeros(n);
+  for (auto& steps : query.steps) steps = 5 << 20;
+  const auto released = releaser.release(query, sensitivity, leaf);
+  double square = 0;
+  for (const double value : released) square += (value - 5) * (value - 5);
+  EXPECT_NEAR(std::sqrt(square / n) / (2.5 * 0.75), 1, 0.0095);
+  static_cast<void>(releaser.release(zeros(1), sensitivity, leaf));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release(zeros(1), sensitivity, leaf)); }, ErrorCode::internal, {}));
+}
+
+/// Bits that count how often they are asked.
+struct CountingBits {
+  int fills = 0;
+  void fill(std::span<std::byte> bytes) {
+    ++fills;
+    std::fill(bytes.begin(), bytes.end(), std::byte{0x55});
+  }
+};
+
+}  // namespace
+}  // namespace surety::optimizers
+
+template <>
+inline constexpr bool surety::is_cryptographic<surety::optimizers::CountingBits> = true;  // for this test, which looks at no noise
+
+namespace surety::optimizers {
+namespace {
+
+TEST(NoisyReleaser, DrawsNoBitBeforeTheEventIsSpent) {
+  const TemporaryFolder folder;
+  auto reservation = reserve(folder, leaf);
+  CountingBits bits;
+  NoisyReleaser releaser{reservation, bits};
+  const auto refused = [&](const Event& event, ErrorCode code) {
+    return refuses([&] { static_cast<void>(releaser.release(zeros(3), sensitivity, event)); }, code, {});
+  };
+  EXPECT_TRUE(refused(repeated(Count{1}, leaf), ErrorCode::unsupported));
+  EXPECT_TRUE(refused(gaussian(NoiseMultiplier{2.4}, adjacency), ErrorCode::internal));
+  EXPECT_TRUE(refused(gaussian(NoiseMultiplier{2.5}, Adjacency::zero_out), ErrorCode::internal));
+  EXPECT_TRUE(refused(gaussian(NoiseMultiplier{1e300}, adjacency), ErrorCode::invalid_argument));
+  EXPECT_EQ(bits.fills, 0);
+  // Parameters were checked before the event was spent: it is still there.
+  EXPECT_EQ(releaser.release(zeros(3), sensitivity, leaf).size(), 3U);
+  EXPECT_GT(bits.fills, 0);
+}
+
+TEST(ExactReleaser, ReturnsTheQuery) {
+  auto query = zeros(2);
+  query.steps[1] = -3 << 18;
+  EXPECT_EQ(ExactReleaser{}.release(query, sensitivity, leaf), (std::vector<double>{0, -0.75}));
+}
+
+TEST(ScriptedReleaser, ReplaysAndLogs) {
+  ScriptedReleaser releaser{{{1, 2}, {3}}};
+  EXPECT_EQ(releaser.release(zeros(2), sensitivity, leaf), (std::vector<double>{1, 2}));
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(releaser.release(zeros(2), sensitivity, leaf)); }, ErrorCode::invalid_argument, {"1 coordinates"}));
+  EXPECT_EQ(releaser.release(zeros(1), L2Sensitivity{4}, leaf), (std::vector<double>{3}));
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(releaser.release(zeros(1), sensitivity, leaf)); }, ErrorCode::invalid_argument, {"ends after 2"}));
+  ASSERT_EQ(releaser.log().size(), 2U);
+  EXPECT_EQ(releaser.log()[0].query, zeros(2));
+  EXPECT_EQ(releaser.log()[1].sensitivity.value(), 4);
+  EXPECT_EQ(releaser.log()[1].event, leaf);
+}
+
+}  // namespace
+}  // namespace surety::optimizers

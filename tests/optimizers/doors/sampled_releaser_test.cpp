@@ -1,0 +1,195 @@
+#include <surety/optimizers/doors/sampled_releaser.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include <surety/mechanisms/bits/random_bits.h>
+
+#include <support/refuses.h>
+#include <support/temporary_folder.h>
+
+namespace surety::optimizers {
+namespace {
+
+using mechanisms::FixedSizeBatches;
+using mechanisms::PoissonBatches;
+using mechanisms::ReplayBits;
+
+const PoissonBatches poisson{SamplingRate{0.25}};
+const FixedSizeBatches fixed{Batches{Count{40}, Count{10}}};
+const L2Sensitivity sensitivity{0.75};
+
+GridVector zeros(std::size_t size) { return {.grid = {.log2_step = -20}, .steps = std::vector<std::int64_t>(size)}; }
+
+Event adding(double z) { return gaussian(NoiseMultiplier{z}, Adjacency::add_or_remove_one); }
+Event replacing(double z) { return gaussian(NoiseMultiplier{z}, Adjacency::replace_one); }
+Event replacing_in_sum(double z) { return release(Event::RecordSum{NoiseMultiplier{z}}, Adjacency::replace_one); }
+
+class NoisySamplingReleaserTest : public testing::Test {
+ protected:
+  accounting::Reservation reserve(const Event& event) {
+    return accounting::Ledger::create(folder_ / std::to_string(++ledgers_), event.adjacency()).reserve({.event = event});
+  }
+
+  TemporaryFolder folder_;
+  int ledgers_ = 0;
+  ReplayBits bits_{1};
+};
+
+// The batch is the sampler's own, bit by bit, and so is what is charged.
+TEST_F(NoisySamplingReleaserTest, ChargesTheSamplerThatDrewTheBatch) {
+  auto reservation = reserve(repeated(Count{3}, poisson.event(adding(2.5))));
+  NoisySamplingReleaser releaser{reservation, bits_, poisson};
+  ReplayBits same{1};
+  const auto batch = releaser.draw_batch(1000);
+  EXPECT_EQ(std::vector(batch.begin(), batch.end()), poisson.draw(1000, same));
+  EXPECT_FALSE(reservation.released().event());
+  static_cast<void>(releaser.release_sampled(zeros(2), sensitivity, adding(2.5)));
+  EXPECT_EQ(reservation.released().event(), poisson_sampled(SamplingRate{0.25}, adding(2.5)));
+  static_cast<void>(releaser.draw_batch(1000));
+  static_cast<void>(releaser.release_sampled(zeros(2), sensitivity, adding(2.5)));
+  EXPECT_EQ(reservation.released().count(poisson.event(adding(2.5))), 2U);
+
+  auto other = reserve(fixed.event(replacing(2.5)));
+  NoisySamplingReleaser of_fixed_size{other, bits_, fixed};
+  EXPECT_EQ(of_fixed_size.draw_batch(40).size(), 10U);
+  static_cast<void>(of_fixed_size.release_sampled(zeros(2), sensitivity, replacing(2.5)));
+  EXPECT_EQ(other.released().event(), sampled_without_replacement(fixed.batches(), replacing(2.5)));
+}
+
+// A plan for one sampler is of no use to another: not for another rate, not for a fixed size, not for no sampler at all.
+TEST_F(NoisySamplingReleaserTest, RefusesAPlanOfAnotherSampler) {
+  const auto refused = [&](const Event& planned, const auto& sampler, const Event& event) {
+    auto reservation = reserve(planned);
+    NoisySamplingReleaser releaser{reservation, bits_, sampler};
+    static_cast<void>(releaser.draw_batch(40));
+    return refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, event)); }, ErrorCode::internal,
+                   {"beyond what is left of its plan"});
+  };
+  const PoissonBatches rounded{SamplingRate{std::nextafter(0.25, 1)}};
+  EXPECT_TRUE(refused(poisson.event(adding(2)), rounded, adding(2)));
+  EXPECT_TRUE(refused(fixed.event(replacing_in_sum(2)), poisson, replacing_in_sum(2)));
+  EXPECT_TRUE(refused(poisson.event(replacing_in_sum(2)), fixed, replacing_in_sum(2)));
+  EXPECT_TRUE(refused(shuffled(fixed.batches(), replacing(2)), fixed, replacing(2)));
+  EXPECT_TRUE(refused(adding(2), poisson, adding(2)));
+  // And a batch that is charged as all records would be overcharged: refused too.
+  auto reservation = reserve(poisson.event(adding(2)));
+  NoisySamplingReleaser releaser{reservation, bits_, poisson};
+  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release(zeros(1), sensitivity, adding(2))); }, ErrorCode::internal, {}));
+}
+
+TEST_F(NoisySamplingReleaserTest, ReleasesABatchOnce) {
+  auto reservation = reserve(repeated(Count{5}, poisson.event(adding(2))));
+  NoisySamplingReleaser releaser{reservation, bits_, poisson};
+  const auto refused = [&] {
+    return refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(2))); }, ErrorCode::internal,
+                   {"a batch"});
+  };
+  EXPECT_TRUE(refused()) << "before any batch is drawn";
+  static_cast<void>(releaser.draw_batch(100));
+  static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(2)));
+  EXPECT_TRUE(refused()) << "a second time";
+  EXPECT_EQ(reservation.released().count(poisson.event(adding(2))), 1U);
+  // A batch that served nothing costs nothing.
+  static_cast<void>(releaser.draw_batch(100));
+  static_cast<void>(releaser.draw_batch(100));
+  static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(2)));
+  EXPECT_EQ(reservation.released().count(poisson.event(adding(2))), 2U);
+}
+
+TEST_F(NoisySamplingReleaserTest, UsesABatchUpEvenWhenItsReleaseFails) {
+  auto reservation = reserve(poisson.event(adding(2)));
+  NoisySamplingReleaser releaser{reservation, bits_, poisson};
+  static_cast<void>(releaser.draw_batch(100));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(3))); }, ErrorCode::internal, {}));
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(2))); }, ErrorCode::internal, {"a batch"}));
+}
+
+TEST_F(NoisySamplingReleaserTest, RefusesWhatIsNoGaussianReleaseOfOneBatch) {
+  auto reservation = reserve(poisson.event(adding(2)));
+  NoisySamplingReleaser releaser{reservation, bits_, poisson};
+  static_cast<void>(releaser.draw_batch(100));
+  const auto refused = [&](const Event& event) {
+    return refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, event)); }, ErrorCode::unsupported,
+                   {describe(event)});
+  };
+  EXPECT_TRUE(refused(release(Event::Laplace{NoiseScale{2}}, Adjacency::add_or_remove_one)));
+  EXPECT_TRUE(refused(repeated(Count{2}, adding(2))));
+  EXPECT_TRUE(refused(composed({adding(2), adding(2)})));
+  // No theorem for a Gaussian release of a Poisson batch under replace-one, nor for a batch of a batch.
+  for (const Event& event : {replacing(2), poisson.event(adding(2))}) {
+    EXPECT_TRUE(
+        refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, event)); }, ErrorCode::invalid_argument, {}));
+  }
+  EXPECT_FALSE(reservation.released().event());
+}
+
+// The standard deviation of the root mean square of n draws is 1/sqrt(2n) = 0.16 %: six of them.
+TEST_F(NoisySamplingReleaserTest, DrawsNoiseOfTheScaleOfTheEvent) {
+  constexpr std::size_t n = 200'000;
+  const auto deviation = [&](const std::vector<double>& released) {
+    return std::sqrt(std::transform_reduce(released.begin(), released.end(), released.begin(), 0.0) / n);
+  };
+  auto reservation = reserve(composed({poisson.event(adding(2.5)), adding(4)}));
+  NoisySamplingReleaser releaser{reservation, bits_, poisson};
+  static_cast<void>(releaser.draw_batch(10));
+  EXPECT_NEAR(deviation(releaser.release_sampled(zeros(n), sensitivity, adding(2.5))) / (2.5 * 0.75), 1, 0.0095);
+  // All records, from the same reservation, without amplification.
+  EXPECT_NEAR(deviation(releaser.release(zeros(n), sensitivity, adding(4))) / (4 * 0.75), 1, 0.0095);
+
+  // Records of norm C, sensitivity 2C, noise z C.
+  auto sums = reserve(poisson.event(replacing_in_sum(2.5)));
+  NoisySamplingReleaser of_sums{sums, bits_, poisson};
+  static_cast<void>(of_sums.draw_batch(10));
+  EXPECT_NEAR(deviation(of_sums.release_sampled(zeros(n), L2Sensitivity{2 * 0.75}, replacing_in_sum(2.5))) / (2.5 * 0.75), 1, 0.0095);
+}
+
+// A step is spent in less than a microsecond, so a run of many steps is not spent ahead.
+TEST_F(NoisySamplingReleaserTest, SpendsManyStepsOneByOne) {
+  constexpr std::uint64_t steps = 2000;
+  auto reservation = reserve(repeated(Count{steps}, poisson.event(adding(2))));
+  NoisySamplingReleaser releaser{reservation, bits_, poisson};
+  for (std::uint64_t t = 0; t < steps; ++t) {
+    static_cast<void>(releaser.draw_batch(10));
+    static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(2)));
+  }
+  EXPECT_TRUE(reservation.released() == accounting::Releases::of(repeated(Count{steps}, poisson.event(adding(2)))));
+}
+
+TEST(ExactSamplingReleaser, DrawsBatchesAndAddsNothing) {
+  ReplayBits bits{7};
+  ExactSamplingReleaser releaser{bits, fixed};
+  auto query = zeros(2);
+  query.steps[1] = -3 << 18;
+  EXPECT_EQ(releaser.draw_batch(40).size(), 10U);
+  EXPECT_EQ(releaser.release_sampled(query, sensitivity, replacing(2)), (std::vector<double>{0, -0.75}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release_sampled(query, sensitivity, replacing(2))); }, ErrorCode::internal, {}));
+  EXPECT_EQ(releaser.release(query, sensitivity, replacing(2)), (std::vector<double>{0, -0.75}));
+}
+
+TEST(ScriptedSamplingReleaser, ReplaysAndLogs) {
+  ScriptedSamplingReleaser releaser{{{1, 5}, {0}}, {{1, 2}, {3}, {4}}};
+  const auto batch = releaser.draw_batch(6);
+  EXPECT_EQ(std::vector(batch.begin(), batch.end()), (std::vector<std::size_t>{1, 5}));
+  EXPECT_EQ(releaser.release_sampled(zeros(2), sensitivity, adding(2)), (std::vector<double>{1, 2}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(2))); }, ErrorCode::internal, {}));
+  EXPECT_EQ(releaser.release(zeros(1), L2Sensitivity{4}, adding(3)), (std::vector<double>{3}));
+  static_cast<void>(releaser.draw_batch(6));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release_sampled(zeros(2), sensitivity, adding(2))); }, ErrorCode::invalid_argument,
+                      {"1 coordinates"}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.draw_batch(6)); }, ErrorCode::invalid_argument, {"ends after 2 batches"}));
+  ASSERT_EQ(releaser.log().size(), 2U);
+  EXPECT_EQ(releaser.log()[0].batch, 0U);
+  EXPECT_FALSE(releaser.log()[1].batch);
+  EXPECT_EQ(releaser.log()[1].sensitivity.value(), 4);
+  ScriptedSamplingReleaser beyond{{{6}}, {}};
+  EXPECT_TRUE(refuses([&] { static_cast<void>(beyond.draw_batch(6)); }, ErrorCode::invalid_argument, {"place 6", "below 6"}));
+}
+
+}  // namespace
+}  // namespace surety::optimizers

@@ -1,0 +1,80 @@
+#include <surety/optimizers/doors/selector.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <surety/mechanisms/bits/random_bits.h>
+
+#include <support/refuses.h>
+#include <support/temporary_folder.h>
+
+namespace surety::optimizers {
+namespace {
+
+constexpr auto adjacency = Adjacency::replace_one;
+const Event exponential = release(Event::Exponential{Epsilon{0.5}}, adjacency);
+const Event pure = release(Event::Pure{Epsilon{0.5}}, adjacency);
+constexpr std::array scores{1.0, 3.0, 2.0};
+
+class NoisySelectorTest : public testing::Test {
+ protected:
+  accounting::Reservation reserve(const Event& event) { return ledger_.reserve({.event = event}); }
+
+  TemporaryFolder folder_;
+  accounting::Ledger ledger_ = accounting::Ledger::create(folder_ / "ledger", adjacency);
+  mechanisms::ReplayBits bits_{1};
+};
+
+std::uint64_t first_word() {
+  mechanisms::ReplayBits bits{1};
+  return mechanisms::draw_word(bits);
+}
+
+TEST_F(NoisySelectorTest, SpendsWhatItChooses) {
+  auto reservation = reserve(composed({exponential, pure}));
+  NoisySelector selector{reservation, bits_};
+  EXPECT_LT(selector.select(scores, ScoreSensitivity{1}, ScoreChange::range, exponential), 3U);
+  EXPECT_EQ(reservation.released().event(), exponential);
+  EXPECT_LT(selector.select(scores, ScoreSensitivity{1}, ScoreChange::range, pure), 3U);
+  EXPECT_TRUE(reservation.released() == accounting::Releases::of(composed({exponential, pure})));
+}
+
+TEST_F(NoisySelectorTest, DrawsNothingThatIsNotReserved) {
+  auto reservation = reserve(pure);
+  NoisySelector selector{reservation, bits_};
+  EXPECT_THROW(static_cast<void>(selector.select(scores, ScoreSensitivity{1}, ScoreChange::range, exponential)), Error);
+  EXPECT_TRUE(refuses(
+      [&] { static_cast<void>(selector.select(scores, ScoreSensitivity{1}, ScoreChange::range, gaussian(NoiseMultiplier{1}, adjacency))); },
+      ErrorCode::unsupported, {"no mechanism selects", "gaussian(1)"}));
+  EXPECT_EQ(mechanisms::draw_word(bits_), first_word());
+}
+
+// P(the best) = 1 / (1 + e^-eps/r + e^-2eps/r) for the exponential mechanism, r the range: 20,000 choices, false alarm 2e-9 (6 deviations).
+TEST_F(NoisySelectorTest, ChoosesByTheEventsEpsilonAndTheSensitivity) {
+  constexpr int choices = 20'000;
+  auto reservation = reserve(repeated(Count{choices}, exponential));
+  NoisySelector selector{reservation, bits_};
+  int best = 0;
+  for (int i = 0; i < choices; ++i) best += selector.select(scores, ScoreSensitivity{0.25}, ScoreChange::range, exponential) == 1 ? 1 : 0;
+  const double expected = choices / (1 + std::exp(-2.0) + std::exp(-4.0));
+  EXPECT_NEAR(best, expected, 6 * std::sqrt(expected * (1 - expected / choices)));
+}
+
+TEST(ExactSelector, TakesTheFirstOfTheLargest) {
+  EXPECT_EQ(ExactSelector{}.select(std::array{2.0, 3.0, 3.0}, ScoreSensitivity{1}, ScoreChange::range, pure), 1U);
+}
+
+TEST(ScriptedSelector, RepliesFromItsScriptAndLogs) {
+  ScriptedSelector selector{{7}};
+  EXPECT_EQ(selector.select(scores, ScoreSensitivity{2}, ScoreChange::one_way, pure), 1U);
+  ASSERT_EQ(selector.log().size(), 1U);
+  EXPECT_EQ(selector.log()[0].scores, (std::vector<double>{1, 3, 2}));
+  EXPECT_EQ(selector.log()[0].sensitivity, ScoreSensitivity{2});
+  EXPECT_THROW(static_cast<void>(selector.select(scores, ScoreSensitivity{2}, ScoreChange::one_way, pure)), Error);
+}
+
+}  // namespace
+}  // namespace surety::optimizers

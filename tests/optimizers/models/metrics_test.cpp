@@ -1,0 +1,80 @@
+#include <surety/optimizers/models/metrics.h>
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <support/refuses.h>
+
+namespace surety::optimizers {
+namespace {
+
+TEST(BinaryScores, AreTheFormulas) {
+  const std::vector<double> log_odds{2, -1, 0, 0};
+  const std::vector<double> labels{1, -1, 1, -1};
+  const auto scores = binary_scores(log_odds, labels);
+  EXPECT_DOUBLE_EQ(scores.log_loss, (std::log1p(std::exp(-2)) + std::log1p(std::exp(-1)) + 2 * std::log(2)) / 4);
+  EXPECT_DOUBLE_EQ(scores.accuracy, 0.75);
+  EXPECT_DOUBLE_EQ(scores.area_under_the_curve, (1 + 1 + 1 + 0.5) / 4);
+}
+
+// Against the definition: the share of ordered pairs, ties one half.
+RC_GTEST_PROP(BinaryScores, AreaIsTheShareOfOrderedPairs, ()) {
+  const auto size = *rc::gen::inRange<std::size_t>(2, 40);
+  const auto log_odds =
+      *rc::gen::container<std::vector<double>>(size, rc::gen::map(rc::gen::inRange(-5, 6), [](int i) { return i / 2.0; }));
+  auto labels = *rc::gen::container<std::vector<double>>(size, rc::gen::element(-1.0, 1.0));
+  labels[0] = 1;
+  labels[1] = -1;
+  double ordered = 0;
+  double pairs = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      if (!(labels[i] > 0 && labels[j] < 0)) continue;
+      ++pairs;
+      ordered += log_odds[i] > log_odds[j] ? 1 : log_odds[i] == log_odds[j] ? 0.5 : 0;
+    }
+  }
+  const double area = binary_scores(log_odds, labels).area_under_the_curve;
+  RC_ASSERT(std::abs(area - ordered / pairs) < 1e-14);
+  // Reversing the scores reverses the area.
+  auto reversed = log_odds;
+  for (double& score : reversed) score = -score;
+  RC_ASSERT(std::abs(binary_scores(reversed, labels).area_under_the_curve + area - 1) < 1e-14);
+}
+
+RC_GTEST_PROP(ConstantScores, NoConstantIsBetter, ()) {
+  const auto labels = *rc::gen::nonEmpty(rc::gen::container<std::vector<double>>(rc::gen::element(-1.0, 1.0)));
+  const double log_odds = *rc::gen::inRange(-400, 401) / 100.0;
+  const auto best = constant_scores(labels);
+  const auto other = binary_scores(std::vector<double>(labels.size(), log_odds), labels);
+  RC_ASSERT(best.log_loss <= other.log_loss + 1e-15);
+  RC_ASSERT(best.accuracy >= other.accuracy);
+}
+
+TEST(BinaryScores, HandleExtremes) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> labels{1, 1};
+  EXPECT_TRUE(std::isnan(binary_scores(std::vector<double>{1, 2}, labels).area_under_the_curve));
+  EXPECT_EQ(binary_scores(std::vector<double>{infinity, 1e300}, labels).log_loss, 0);
+  EXPECT_EQ(constant_scores(labels).log_loss, 0);
+  const std::vector<double> nan(2, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_TRUE(refuses([&] { static_cast<void>(binary_scores(nan, labels)); }, ErrorCode::invalid_argument, {"not a number"}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(binary_scores({}, {})); }, ErrorCode::invalid_argument, {"no labels"}));
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(binary_scores(std::vector<double>{1}, labels)); }, ErrorCode::invalid_argument, {"1 predictions"}));
+}
+
+TEST(MeanSquaredError, IsTheFormula) {
+  EXPECT_DOUBLE_EQ(mean_squared_error(std::vector<double>{1, 2}, std::vector<double>{0, 4}), 2.5);
+  EXPECT_DOUBLE_EQ(constant_mean_squared_error(std::vector<double>{0, 4}), 4);
+  EXPECT_TRUE(refuses([] { static_cast<void>(mean_squared_error({}, {})); }, ErrorCode::invalid_argument, {"no labels"}));
+}
+
+}  // namespace
+}  // namespace surety::optimizers

@@ -1,0 +1,232 @@
+#include <surety/optimizers/models/model.h>
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <support/refuses.h>
+#include <support/temporary_folder.h>
+
+namespace surety::optimizers {
+namespace {
+
+Model example() {
+  return {.loss = "logistic",
+          .label = parse_label_rule("mdvis>0"),
+          .features = {.inputs = NamedColumns{{"age \"x\"\n", Bounds{0, 120}}, {"town", Categories{{"a", "b"}}}}, .intercept = true},
+          .weights = {0.1, -1e-300, 1.0 / 3, 4},
+          .guarantee = {.target = {.epsilon = Epsilon{1}, .delta = Delta{1e-5}, .adjacency = Adjacency::replace_one},
+                        .event = repeated(Count{100}, gaussian(NoiseMultiplier{37.3063}, Adjacency::replace_one))}};
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+std::size_t files_in(const TemporaryFolder& folder) {
+  const std::filesystem::directory_iterator files{folder / ""};
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+TEST(Model, SurvivesItsFile) {
+  const Model model = example();
+  const Model again = parse_model(write_model(model), "model.json");
+  EXPECT_EQ(again.loss, model.loss);
+  EXPECT_EQ(again.label, model.label);
+  EXPECT_EQ(again.features, model.features);
+  EXPECT_EQ(again.weights, model.weights);
+  EXPECT_EQ(again.guarantee.target.epsilon, model.guarantee.target.epsilon);
+  EXPECT_EQ(again.guarantee.target.delta, model.guarantee.target.delta);
+  EXPECT_EQ(again.guarantee.event, model.guarantee.event);
+  EXPECT_FALSE(again.guarantee.not_private);
+  EXPECT_EQ(write_model(again), write_model(model));
+}
+
+TEST(Model, SaysWhenItIsNotPrivate) {
+  Model model = example();
+  model.guarantee.not_private = true;
+  model.label = std::nullopt;
+  EXPECT_NE(write_model(model).find(R"("private":false)"), std::string::npos);
+  const Model again = parse_model(write_model(model), "model.json");
+  EXPECT_TRUE(again.guarantee.not_private);
+  EXPECT_EQ(again.label, std::nullopt);
+}
+
+RC_GTEST_PROP(Model, WeightsSurviveBitForBit, (std::vector<double> weights)) {
+  weights.push_back(std::numeric_limits<double>::denorm_min());
+  Model model = example();
+  model.features = {.inputs = SparseFeatures{static_cast<std::uint32_t>(weights.size())}, .intercept = false};
+  model.weights = weights;
+  RC_ASSERT(parse_model(write_model(model), "").weights == weights);
+}
+
+TEST(Model, RefusesWhatIsNoModel) {
+  const auto refused = [](const std::string& text) {
+    return refuses([&] { static_cast<void>(parse_model(text, "m.json")); }, ErrorCode::bad_data, {"m.json"});
+  };
+  const std::string good = write_model(example());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  EXPECT_TRUE(refused(""));
+  EXPECT_TRUE(refused("[]"));
+  EXPECT_TRUE(refused("{}"));
+  EXPECT_TRUE(refused(good.substr(0, good.size() / 2)));
+  EXPECT_TRUE(refused(with(R"("surety_model":1)", R"("surety_model":2)")));
+  EXPECT_TRUE(refused(with(R"("surety_model":1)", R"("surety_model":1,"x":1)")));
+  EXPECT_TRUE(refused(with(R"("surety_model":1)", R"("surety_model":1,"surety_model":1)")));
+  EXPECT_TRUE(refused(with(R"("loss":"logistic")", R"("loss":"poisson")")));
+  EXPECT_TRUE(refused(with(R"("loss":"logistic")", R"("loss":7)")));
+  EXPECT_TRUE(refused(with(R"("label":"mdvis>0")", R"("label":"mdvis>")")));
+  EXPECT_TRUE(refused(with(R"("weights":[)", R"("weights":[7,)")));
+  EXPECT_TRUE(refused(with(R"("weights":[0.1)", R"("weights":["0.1")")));
+  EXPECT_TRUE(refused(with(R"("weights":[0.1)", R"("weights":[1e999)")));
+  EXPECT_TRUE(refused(with(R"("epsilon":1.0)", R"("epsilon":-1.0)")));
+  EXPECT_TRUE(refused(with(R"("private":true)", R"("private":1)")));
+  EXPECT_TRUE(refused(with(R"(gaussian(37)", R"(levy(37)")));
+  EXPECT_TRUE(refused(with("replace-one", "replace-two")));
+  EXPECT_TRUE(refuses([] { static_cast<void>(read_model("/nonexistent/m.json")); }, ErrorCode::bad_data, {"m.json"}));
+}
+
+TEST(Model, RefusesWhatDoesNotFit) {
+  const auto refused = [](auto change) {
+    Model model = example();
+    change(model);
+    return refuses([&] { static_cast<void>(write_model(model)); }, ErrorCode::invalid_argument, {"model"});
+  };
+  EXPECT_TRUE(refused([](Model& model) { model.weights.pop_back(); }));
+  EXPECT_TRUE(refused([](Model& model) { model.weights[0] = std::numeric_limits<double>::quiet_NaN(); }));
+  EXPECT_TRUE(refused([](Model& model) { model.loss = "other"; }));
+  EXPECT_TRUE(refused([](Model& model) { model.guarantee.target.adjacency = Adjacency::zero_out; }));
+  EXPECT_TRUE(refused([](Model& model) { std::get<NamedColumns>(model.features.inputs)[0].name = "\xff"; }));
+}
+
+TEST(Predict, GivesProbabilitiesOrValues) {
+  Model model = example();
+  model.features = {.inputs = SparseFeatures{2}, .intercept = false};
+  model.weights = {1, -2};
+  const Dataset data = Dataset::dense(2, {1, 0, 1, 1}, {});
+  EXPECT_EQ(scores(model, data), (std::vector<double>{1, -1}));
+  EXPECT_DOUBLE_EQ(predict(model, data)[0], 1 / (1 + std::exp(-1)));
+  for (const char* loss : {"squared", "hinge", "smoothed-hinge"}) {
+    model.loss = loss;
+    EXPECT_EQ(predict(parse_model(write_model(model), "m.json"), data), (std::vector<double>{1, -1})) << loss;
+  }
+  EXPECT_TRUE(refuses([&] { static_cast<void>(predict(model, Dataset::dense(1, {1}, {}))); }, ErrorCode::invalid_argument, {"1 features"}));
+}
+
+TEST(ModelFile, ReplacesInOneStepOrNotAtAll) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("model.json", "before");
+  {
+    const ModelFile unfinished{path, example().features};
+    EXPECT_EQ(content(path), "before");
+  }
+  EXPECT_EQ(content(path), "before");
+  EXPECT_EQ(files_in(folder), 1U);
+  {
+    ModelFile file{path, example().features};
+    EXPECT_EQ(content(path), "before");
+    file.commit(example());
+    EXPECT_EQ(content(path), write_model(example()));
+    EXPECT_TRUE(refuses([&] { file.commit(example()); }, ErrorCode::invalid_argument, {"already"}));
+  }
+  EXPECT_EQ(content(path), write_model(example()));
+  EXPECT_EQ(files_in(folder), 1U);
+}
+
+TEST(ModelFile, KeepsTheOldModelWhenTheNewOneIsNotValid) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("model.json", "before");
+  Model bad = example();
+  bad.weights.clear();
+  EXPECT_TRUE(refuses([&] { ModelFile{path, bad.features}.commit(bad); }, ErrorCode::invalid_argument, {"weights"}));
+  EXPECT_EQ(content(path), "before");
+}
+
+TEST(ModelFile, RefusesBeforeTheTrainingWhereItCannotWrite) {
+  const TemporaryFolder folder;
+  const FeatureMap large{.inputs = SparseFeatures{1'000'000}};
+  EXPECT_TRUE(refuses([&] { ModelFile(folder / "no" / "model.json", large); }, ErrorCode::environment, {"cannot write", "No such file"}));
+  EXPECT_TRUE(refuses([&] { ModelFile(folder / "", large); }, ErrorCode::invalid_argument, {"regular file"}));
+  EXPECT_TRUE(refuses([&] { ModelFile("", large); }, ErrorCode::invalid_argument, {"must name a file"}));
+  EXPECT_TRUE(refuses([&] { ModelFile("/dev/null", large); }, ErrorCode::invalid_argument, {"/dev/null", "regular file"}));
+}
+
+// A limit on the file size stands for the full disk: a file that does not fit is refused when it is opened, and leaves nothing.
+TEST(ModelFile, TakesItsSpaceFirst) {
+  const TemporaryFolder folder;
+  const FeatureMap large{.inputs = SparseFeatures{1'000'000}};
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limited = before;
+  limited.rlim_cur = 1 << 20;
+  setrlimit(RLIMIT_FSIZE, &limited);
+  EXPECT_TRUE(refuses([&] { ModelFile(folder / "model.json", large); }, ErrorCode::environment, {"take space"}));
+  setrlimit(RLIMIT_FSIZE, &before);
+  static_cast<void>(std::signal(SIGXFSZ, handler));
+  EXPECT_EQ(files_in(folder), 0U);
+}
+
+// The space taken is never too little, whatever the names: they may need six bytes in JSON for one of theirs.
+TEST(ModelFile, TakesEnoughSpace) {
+  const TemporaryFolder folder;
+  Model model = example();
+  NamedColumns columns;
+  for (int i = 0; i < 300; ++i) columns.push_back({std::string(200, '\x01') + std::to_string(i), Unchanged{}});
+  model.features = {.inputs = columns, .intercept = false};
+  model.weights.assign(300, -std::nextafter(1e-300, 0));
+  ModelFile file{folder / "model.json", model.features};
+  file.commit(model);
+  EXPECT_LT(std::filesystem::file_size(folder / "model.json"), file.space());
+
+  model.label = LabelRule{.column = std::string(100'000, '\x01'), .test = std::nullopt};
+  ModelFile labelled{folder / "labelled.json", model.features, model.label};
+  labelled.commit(model);
+  EXPECT_LT(std::filesystem::file_size(folder / "labelled.json"), labelled.space());
+}
+
+// What lies under the names that a process would choose by its number is nobody's way into the model, and is not written to.
+TEST(ModelFile, DoesNotWriteToWhatWasPlanted) {
+  const TemporaryFolder folder;
+  const auto victim = folder.write("victim", "precious");
+  const auto guess = folder / ("model.json.partial-" + std::to_string(getpid()));
+  std::filesystem::create_hard_link(victim, guess);
+  ModelFile first{folder / "model.json", example().features};
+  ModelFile second{folder / "model.json", example().features};  // of another container with the same process number
+  first.commit(example());
+  second.commit(example());
+  EXPECT_EQ(content(victim), "precious");
+  EXPECT_EQ(content(guess), "precious");
+  EXPECT_EQ(content(folder / "model.json"), write_model(example()));
+}
+
+TEST(ModelFile, RefusesNamesThatJsonCannotHoldBeforeTheTraining) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const FeatureMap& features, const std::optional<LabelRule>& label, std::string_view word) {
+    return refuses([&] { ModelFile(folder / "model.json", features, label); }, ErrorCode::invalid_argument, {word, "not UTF-8"});
+  };
+  EXPECT_TRUE(refused({.inputs = NamedColumns{{"gr\xf6\xdf" "e", Unchanged{}}}}, std::nullopt, "column 'gr\\xf6\\xdfe'"));
+  EXPECT_TRUE(refused({.inputs = NamedColumns{{"town", Categories{{"a", "M\xfcnchen"}}}}}, std::nullopt, "category 'M\\xfcnchen'"));
+  EXPECT_TRUE(refused(example().features, LabelRule{.column = "\xff", .test = std::nullopt}, "label '\\xff'"));
+  EXPECT_EQ(files_in(folder), 0U);
+}
+
+}  // namespace
+}  // namespace surety::optimizers

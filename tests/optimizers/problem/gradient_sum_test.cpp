@@ -1,0 +1,167 @@
+#include <surety/optimizers/problem/gradient_sum.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include <surety/optimizers/problem/loss.h>
+
+#include <support/plain_record_sum.h>
+
+namespace surety::optimizers {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Mostly ordinary numbers; some zero, huge, tiny, or of any bits.
+double drawn_number(std::mt19937_64& random, bool finite) {
+  const double ordinary = std::uniform_real_distribution<double>{-1, 1}(random);
+  switch (random() % 40) {
+    case 0: return 0;
+    case 1: return ordinary * 1e300;
+    case 2: return ordinary * 1e-310;
+    case 3: return finite ? -0.0 : infinity;
+    case 4: {
+      const double any = std::bit_cast<double>(random());
+      return finite && !(std::abs(any) < infinity) ? 1e308 : any;
+    }
+    default: return ordinary;
+  }
+}
+
+std::vector<double> drawn_numbers(std::size_t size, std::mt19937_64& random, bool finite) {
+  std::vector<double> numbers(size);
+  for (auto& number : numbers) number = drawn_number(random, finite);
+  return numbers;
+}
+
+std::vector<double> drawn_labels(std::size_t size, std::mt19937_64& random) {
+  std::vector<double> labels(size);
+  for (auto& label : labels) label = random() % 2 == 0 ? 1 : -1;
+  return labels;
+}
+
+Dataset drawn_dense(std::size_t size, std::size_t features, std::mt19937_64& random) {
+  return Dataset::dense(features, drawn_numbers(size * features, random, true), drawn_labels(size, random));
+}
+
+/// Rows of 0 to all features.
+Dataset drawn_sparse(std::size_t size, std::size_t features, std::mt19937_64& random) {
+  std::vector<std::size_t> row_ends;
+  std::vector<std::uint32_t> indices;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::uint64_t one_in = 1 + random() % 8;
+    for (std::uint32_t j = 0; j < features; ++j) {
+      if (i % 7 != 0 && random() % one_in == 0) indices.push_back(j);
+    }
+    row_ends.push_back(indices.size());
+  }
+  auto values = drawn_numbers(indices.size(), random, true);
+  return Dataset::sparse(features, std::move(row_ends), std::move(indices), std::move(values), drawn_labels(size, random));
+}
+
+/// The definition: record by record, in 128-bit integers.
+template <Objective O>
+GridVector plain_gradients(const Dataset& data, const O& objective, std::span<const double> weights, std::span<const std::size_t> batch,
+                           const mechanisms::RecordSum::Options& options) {
+  reference::PlainRecordSum sum{options};
+  for (const std::size_t i : batch) {
+    const RowView row = data.row(i);
+    const double factor = objective.derivative(row.dot(weights), data.label(i));
+    if (row.is_sparse()) {
+      sum.add_scaled(factor, row.indices, row.values, row.norm);
+    } else if (!row.values.empty()) {
+      sum.add_scaled(factor, row.values, row.norm);
+    }
+  }
+  return sum.sum();
+}
+
+template <Objective O>
+void expect_plain_sums(const Dataset& data, const O& objective, std::mt19937_64& random) {
+  const auto weights = drawn_numbers(data.features(), random, random() % 3 != 0);
+  const mechanisms::RecordSum::Options options{
+      .clip = ClippingNorm{0.7}, .grid = {-static_cast<int>(1 + random() % 39)}, .dimension = data.features()};
+  std::vector<std::size_t> all(data.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<std::size_t> batch;
+  for (std::size_t i = 0; i < data.size(); ++i) batch.push_back(random() % data.size());  // in any order, some twice
+  const RecordRange range{.first = data.size() / 3, .end = data.size() - data.size() / 5};
+  const auto of_all = plain_gradients(data, objective, weights, all, options);
+  const auto of_batch = plain_gradients(data, objective, weights, batch, options);
+  const auto of_range = plain_gradients(data, objective, weights, std::span{all}.subspan(range.first, range.end - range.first), options);
+  for (const std::size_t threads : {0U, 1U, 2U, 5U}) {
+    mechanisms::RecordSum sum{options};
+    add_gradients(data, objective, weights, sum, threads);
+    ASSERT_EQ(sum.sum(), of_all) << data.size() << ' ' << threads;
+    sum.clear();
+    add_gradients(data, objective, weights, batch, sum, threads);
+    ASSERT_EQ(sum.sum(), of_batch) << data.size() << ' ' << threads;
+    sum.clear();
+    add_gradients(data, objective, weights, range, sum, threads);
+    ASSERT_EQ(sum.sum(), of_range) << data.size() << ' ' << threads;
+  }
+}
+
+TEST(GradientSum, IsThePlainSumBitForBit) {
+  std::mt19937_64 random{7};
+  const SquaredLoss squared{.label_bound = LabelBound{1}, .weight_radius = Radius{1}};
+  for (const std::size_t size : {0U, 1U, 7U, 8U, 63U, 64U, 65U, 131U, 500U}) {
+    for (const std::size_t features : {1U, 2U, 3U, 4U, 5U, 31U}) {
+      for (const Dataset& data : {drawn_dense(size, features, random), drawn_sparse(size, features, random)}) {
+        expect_plain_sums(data, LogisticLoss{}, random);
+        expect_plain_sums(data, squared, random);
+        expect_plain_sums(data, SmoothedHingeLoss{}, random);
+      }
+    }
+  }
+}
+
+// Enough records for several threads: 2048 for each.
+TEST(GradientSum, DoesNotDependOnThreads) {
+  std::mt19937_64 random{8};
+  for (const std::size_t size : {4095U, 4096U, 10'247U}) {
+    expect_plain_sums(drawn_dense(size, 5, random), LogisticLoss{}, random);
+    expect_plain_sums(drawn_sparse(size, 9, random), HingeLoss{}, random);
+  }
+}
+
+// Parts must be all records, each once: a sum over four threads of what counts them.
+TEST(GradientSum, EachRecordIsInOnePart) {
+  for (const std::size_t count : {0U, 1U, 2047U, 4096U, 8191U, 8195U, 20'000U}) {
+    for (const std::size_t threads : {0U, 1U, 3U, 4U, 7U}) {
+      mechanisms::RecordSum sum{{.clip = ClippingNorm{1}, .grid = {0}, .dimension = 1}};
+      std::vector<int> seen(count);
+      detail::in_parts(count, threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
+        for (std::size_t i = begin; i < end; ++i) {
+          ++seen[i];
+          part.add(std::vector<double>{1});
+        }
+      });
+      EXPECT_EQ(sum.sum().steps[0], static_cast<std::int64_t>(count));
+      EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; })) << count << ' ' << threads;
+    }
+  }
+}
+
+TEST(GradientSum, AFailureInAnyThreadIsThrown) {
+  mechanisms::RecordSum sum{{.clip = ClippingNorm{1}, .grid = {0}, .dimension = 1}};
+  for (const std::size_t failing : {0U, 4000U, 8191U}) {
+    EXPECT_THROW(detail::in_parts(8192, 4, sum,
+                                  [&](std::size_t begin, std::size_t end, mechanisms::RecordSum&) {
+                                    if (begin <= failing && failing < end) throw std::runtime_error{"planted"};
+                                  }),
+                 std::runtime_error);
+  }
+}
+
+}  // namespace
+}  // namespace surety::optimizers

@@ -1,0 +1,171 @@
+#include <surety/optimizers/streams/one_pass_sgd.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <surety/accounting/accountants/best.h>
+#include <surety/optimizers/problem/loss.h>
+
+#include <support/refuses.h>
+#include <support/taint.h>
+
+namespace surety::optimizers {
+namespace {
+
+const L2Ball ball{Radius{2}};
+
+NoisySgdOptions options(std::uint64_t records, std::uint64_t size, Adjacency adjacency = Adjacency::replace_one) {
+  return {.noise_multiplier = NoiseMultiplier{2},
+          .batches = Batches{Count{records}, Count{size}},
+          .passes = Count{1},
+          .adjacency = adjacency,
+          .step_size = StepSize{0.8},
+          .clip = ClippingNorm{0.7}};
+}
+
+struct Record {
+  std::vector<double> row;
+  double label;
+};
+
+Dataset assemble(const std::vector<Record>& records) {
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (const auto& record : records) {
+    values.insert(values.end(), record.row.begin(), record.row.end());
+    labels.push_back(record.label);
+  }
+  return Dataset::dense(records.front().row.size(), values, labels);
+}
+
+std::vector<double> vector_of(std::size_t size, std::mt19937_64& random) {
+  std::vector<double> values(size);
+  for (auto& value : values) {
+    constexpr std::array scales{0.0, 1e3, 1e300, 1.0, 1.0, 1.0};
+    value = std::uniform_real_distribution<double>{-1, 1}(random)*scales[random() % scales.size()];
+  }
+  return values;
+}
+
+/// What the stream shows after every record.
+auto run(const NoisySgdOptions& options) {
+  return [=](const Dataset& data, const auto& domain, auto& releaser) {
+    OnePassSgd algorithm{LogisticLoss{}, domain, options, Count{data.features()}};
+    std::vector<double> shown;
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      algorithm.observe(data.row(i), data.label(i), releaser);
+      shown.insert(shown.end(), algorithm.weights().begin(), algorithm.weights().end());
+    }
+    return shown;
+  };
+}
+
+TEST(OnePassSgd, IsOnePassOfNoisySgd) {
+  std::mt19937_64 random{3};
+  for (const std::uint64_t size : {1U, 3U, 4U, 10U}) {
+    std::vector<Record> records;
+    for (int i = 0; i < 10; ++i) records.push_back({vector_of(3, random), random() % 2 == 0 ? 1.0 : -1.0});
+    const Dataset data = assemble(records);
+    ExactReleaser releaser;
+    const auto expected = noisy_sgd(data, LogisticLoss{}, ball, options(10, size), releaser);
+    const auto shown = run(options(10, size))(data, ball, releaser);
+    for (std::size_t j = 0; j < 3; ++j) EXPECT_NEAR(shown[27 + j], expected[j], 1e-14) << size;
+  }
+}
+
+// 10,000 streams, each with one record replaced: ordinary, beyond the clip, opposite, at the first step.
+TEST(OnePassSgd, LeaksNothingAndMovesOneReleaseByAtMostItsSensitivity) {
+  std::mt19937_64 random{20240603};
+  double largest = 0;
+  for (int c = 0; c < 10'000; ++c) {
+    const std::size_t features = 1 + random() % 4;
+    const std::size_t count = 1 + random() % 8;
+    const std::uint64_t size = 1 + random() % count;
+    const auto adjacency = random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out;
+    std::vector<Record> records;
+    for (std::size_t i = 0; i < count; ++i) records.push_back({vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0});
+    const std::size_t place = random() % 3 == 0 ? 0 : random() % count;
+    auto neighbours = records;
+    if (adjacency == Adjacency::zero_out) {
+      neighbours[place].row.assign(features, 0.0);
+    } else if (random() % 2 == 0) {
+      for (auto& value : neighbours[place].row) value = -value;
+    } else {
+      neighbours[place] = {vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0};
+    }
+    std::vector<std::vector<double>> released;
+    for (std::size_t i = 0; i < count; ++i) released.push_back(vector_of(features, random));
+    const auto algorithm = run(options(count, size, adjacency));
+    const Dataset data = assemble(records);
+    const Dataset neighbour = assemble(neighbours);
+    ASSERT_TRUE(untainted(algorithm, data, neighbour, ball, released)) << "case " << c;
+    largest = std::max(largest, largest_sensitivity_ratio(algorithm, data, neighbour, ball, released));
+    ASSERT_LE(largest, 1) << "case " << c;
+    // The record is in the release of its own batch alone.
+    const auto a = trace(algorithm, data, ball, released).requests;
+    const auto b = trace(algorithm, neighbour, ball, released).requests;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      if (k != place / size) {
+        ASSERT_EQ(a[k].query, b[k].query) << "case " << c << ", batch " << k;
+      }
+    }
+  }
+  EXPECT_GT(largest, 0.99);
+  RecordProperty("largest_ratio", std::to_string(largest));
+}
+
+/// A batch whose sum is not cleared, and weights from a sum without noise.
+enum class Mistake { batch_kept, exact_step };
+
+auto run_with(Mistake mistake) {
+  return [=](const Dataset& data, const auto& domain, auto& releaser) {
+    std::vector<double> weights(data.features(), 0.0);
+    mechanisms::RecordSum sum{{.clip = ClippingNorm{0.7}, .grid = Grid{.log2_step = -30}, .dimension = data.features()}};
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      add_clipped(LogisticLoss{}.derivative(data.row(i).dot(weights), data.label(i)), data.row(i), sum);
+      if (i % 2 == 0) continue;
+      auto released = releaser.release(sum.sum(), L2Sensitivity{1.4}, gaussian(NoiseMultiplier{2}, Adjacency::replace_one));
+      if (mistake == Mistake::exact_step) released = mechanisms::to_reals(sum.sum());
+      if (mistake != Mistake::batch_kept) sum.clear();
+      for (std::size_t j = 0; j < weights.size(); ++j) weights[j] -= 0.4 * released[j];
+      domain.project(weights);
+    }
+    return weights;
+  };
+}
+
+TEST(OnePassSgd, PlantedViolationsAreCaught) {
+  const std::vector<Record> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}, {{0.6, 0.1}, 1}};
+  auto neighbours = records;
+  for (auto& value : neighbours[0].row) value = -value;
+  const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}};
+  const Dataset data = assemble(records);
+  const Dataset neighbour = assemble(neighbours);
+  EXPECT_FALSE(untainted(run_with(Mistake::exact_step), data, neighbour, ball, released));
+  const auto a = trace(run_with(Mistake::batch_kept), data, ball, released).requests;
+  const auto b = trace(run_with(Mistake::batch_kept), neighbour, ball, released).requests;
+  EXPECT_NE(a[1].query, b[1].query);
+}
+
+TEST(OnePassSgd, CostsOneReleaseAndRefusesMoreRecordsOrPasses) {
+  const Event event = plan(options(1000, 30));
+  EXPECT_NEAR(accounting::quick_epsilon(event, Delta{1e-6}).upper,
+              accounting::quick_epsilon(gaussian(NoiseMultiplier{2}, Adjacency::replace_one), Delta{1e-6}).upper, 1e-9);
+  auto twice = options(4, 2);
+  twice.passes = Count{2};
+  EXPECT_TRUE(refuses([&] { OnePassSgd{LogisticLoss{}, ball, twice, Count{1}}; }, ErrorCode::invalid_argument, {"passes are 2"}));
+  OnePassSgd algorithm{LogisticLoss{}, ball, options(1, 1), Count{1}};
+  ExactReleaser releaser;
+  const Dataset data = assemble({{{0.5}, 1}});
+  algorithm.observe(data.row(0), 1, releaser);
+  EXPECT_TRUE(refuses([&] { algorithm.observe(data.row(0), 1, releaser); }, ErrorCode::invalid_argument, {"record is 2"}));
+}
+
+}  // namespace
+}  // namespace surety::optimizers

@@ -1,0 +1,157 @@
+#include <surety/optimizers/streams/private_ftrl.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <surety/optimizers/problem/loss.h>
+
+#include <support/refuses.h>
+#include <support/stream_taint.h>
+
+namespace surety::optimizers {
+namespace {
+
+const Grid grid{.log2_step = -30};
+const L2Ball ball{Radius{2}};
+
+PrivateFtrlOptions options(std::uint64_t steps, Adjacency adjacency = Adjacency::replace_one) {
+  return {.steps = Count{steps}, .adjacency = adjacency, .clip = ClippingNorm{0.7}, .step_size = StepSize{0.4}};
+}
+
+struct Record {
+  std::vector<double> row;
+  double label;
+};
+
+Dataset assemble(const std::vector<Record>& records) {
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (const auto& record : records) {
+    values.insert(values.end(), record.row.begin(), record.row.end());
+    labels.push_back(record.label);
+  }
+  return Dataset::dense(records.front().row.size(), values, labels);
+}
+
+auto run(const PrivateFtrlOptions& options) {
+  return [=](const Dataset& data, auto& stream) {
+    PrivateFtrl algorithm{LogisticLoss{}, ball, options, std::vector<double>(data.features(), 0.0)};
+    std::vector<std::vector<double>> iterates;
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      algorithm.observe(data.row(i), data.label(i), stream);
+      iterates.emplace_back(algorithm.weights().begin(), algorithm.weights().end());
+    }
+    return iterates;
+  };
+}
+
+std::vector<double> vector_of(std::size_t size, std::mt19937_64& random) {
+  std::vector<double> values(size);
+  for (auto& value : values) {
+    const double x = std::uniform_real_distribution<double>{-1, 1}(random);
+    constexpr std::array scales{0.0, 1e3, 1e300, 1.0, 1.0, 1.0};
+    value = x * scales[random() % scales.size()];
+  }
+  return values;
+}
+
+TEST(PrivateFtrl, WithoutNoiseIsTheMeanOfDualAveraging) {
+  const Dataset data = assemble({{{0.6, -0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}});
+  PrivateFtrl algorithm{LogisticLoss{}, ball, options(3), {0.0, 0.5}};
+  ExactStream stream{grid};
+  std::vector<double> sum(2, 0.0);
+  std::vector<double> total(2, 0.0);
+  std::vector<double> w{0.0, 0.5};
+  for (std::size_t i = 0; i < 3; ++i) {
+    add_gradient(LogisticLoss{}, data.row(i), data.label(i), w, sum);
+    for (std::size_t j = 0; j < 2; ++j) total[j] += w[j];
+    w = {0.0 - 0.4 * sum[0], 0.5 - 0.4 * sum[1]};
+    ball.project(w);
+    algorithm.observe(data.row(i), data.label(i), stream);
+    EXPECT_NEAR(algorithm.weights()[0], total[0] / (static_cast<double>(i) + 1), 1e-7);
+    EXPECT_NEAR(algorithm.weights()[1], total[1] / (static_cast<double>(i) + 1), 1e-7);
+  }
+}
+
+// 10,000 streams, each with one record replaced: ordinary, beyond the clip, opposite, at the first step.
+TEST(PrivateFtrl, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
+  std::mt19937_64 random{20240602};
+  double largest = 0;
+  for (int c = 0; c < 10'000; ++c) {
+    const std::size_t features = 1 + random() % 4;
+    const std::size_t size = 1 + random() % 6;
+    const auto adjacency = random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out;
+    std::vector<Record> records;
+    for (std::size_t i = 0; i < size; ++i) records.push_back({vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0});
+    const std::size_t place = random() % 3 == 0 ? 0 : random() % size;
+    auto neighbours = records;
+    if (adjacency == Adjacency::zero_out) {
+      neighbours[place].row.assign(features, 0.0);
+    } else if (random() % 2 == 0) {
+      for (auto& value : neighbours[place].row) value = -value;
+    } else {
+      neighbours[place] = {vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0};
+    }
+    std::vector<std::vector<double>> released;
+    for (std::size_t i = 0; i < size; ++i) released.push_back(vector_of(features, random));
+    const auto found = stream_difference(run(options(size, adjacency)), assemble(records), assemble(neighbours), place, grid, released);
+    ASSERT_TRUE(found.untainted) << "case " << c;
+    ASSERT_LE(found.ratio, 1) << "case " << c;
+    largest = std::max(largest, found.ratio);
+  }
+  EXPECT_GT(largest, 0.99);
+  RecordProperty("largest_ratio", std::to_string(largest));
+}
+
+/// The next weights from a sum of raw gradients, or gradients that are not clipped.
+enum class Mistake { weights_of_exact_sum, no_clip };
+
+auto run_with(Mistake mistake) {
+  return [=](const Dataset& data, auto& stream) {
+    std::vector<double> weights(data.features(), 0.0);
+    std::vector<double> exact(data.features(), 0.0);
+    std::vector<std::vector<double>> iterates;
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      const double factor = LogisticLoss{}.derivative(data.row(i).dot(weights), data.label(i));
+      const ClippingNorm clip{mistake == Mistake::no_clip ? 10 : 0.7};
+      const auto contribution = clipped_contribution(factor, data.row(i), clip, grid, data.features());
+      auto sum = stream.push(contribution, L2Sensitivity{1.4});
+      const auto added = mechanisms::to_reals(contribution);
+      for (std::size_t j = 0; j < exact.size(); ++j) exact[j] += added[j];
+      if (mistake == Mistake::weights_of_exact_sum) sum = exact;
+      for (std::size_t j = 0; j < weights.size(); ++j) weights[j] = -0.4 * sum[j];
+      ball.project(weights);
+      iterates.push_back(weights);
+    }
+    return iterates;
+  };
+}
+
+TEST(PrivateFtrl, PlantedViolationsAreCaught) {
+  const std::vector<Record> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
+  auto neighbours = records;
+  for (auto& value : neighbours[0].row) value = -value;
+  const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}, {-2, 1}};
+  const auto difference = [&](Mistake mistake) {
+    return stream_difference(run_with(mistake), assemble(records), assemble(neighbours), 0, grid, released);
+  };
+  EXPECT_GT(difference(Mistake::no_clip).ratio, 1);
+  EXPECT_FALSE(difference(Mistake::weights_of_exact_sum).untainted);
+}
+
+TEST(PrivateFtrl, RefusesWhatHasNoFixedPlacesOrNoCoordinates) {
+  EXPECT_EQ(shape(options(5), Count{3}).sensitivity, L2Sensitivity{1.4});
+  EXPECT_EQ(shape(options(5, Adjacency::zero_out), Count{3}).sensitivity, L2Sensitivity{0.7});
+  EXPECT_TRUE(refuses([] { static_cast<void>(shape(options(5, Adjacency::add_or_remove_one), Count{3})); }, ErrorCode::unsupported,
+                      {"adjacency is add-or-remove-one"}));
+  EXPECT_TRUE(refuses([] { PrivateFtrl{LogisticLoss{}, ball, options(5), {}}; }, ErrorCode::invalid_argument, {"no coordinates"}));
+}
+
+}  // namespace
+}  // namespace surety::optimizers

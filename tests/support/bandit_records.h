@@ -1,0 +1,86 @@
+// Users of a bandit for the taint and sensitivity tests: ordinary and extreme ones, and their neighbours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include <surety/accounting/events/units.h>
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/data/dataset.h>
+
+#include <support/stream_taint.h>
+
+namespace surety::optimizers {
+
+/// A context, and the reward that each arm would bring.
+struct BanditRecord {
+  std::vector<double> row;
+  std::vector<double> rewards;
+};
+
+inline RowView view(const BanditRecord& record) { return {.indices = {}, .values = record.row, .norm = mechanisms::l2_norm(record.row)}; }
+
+/// Numbers of ordinary and of extreme size: at the clip, far beyond it, zero.
+inline std::vector<double> extreme_values(std::size_t size, std::mt19937_64& random) {
+  std::vector<double> values(size);
+  for (auto& value : values) {
+    value = std::uniform_real_distribution<double>{-1, 1}(random);
+    switch (random() % 6) {
+      case 0: value = 0; break;
+      case 1: value *= 1e3; break;
+      case 2: value *= 1e300; break;
+      default: break;
+    }
+  }
+  return values;
+}
+
+inline BanditRecord bandit_record(std::size_t features, std::size_t arms, std::mt19937_64& random) {
+  return {.row = extreme_values(features, random), .rewards = extreme_values(arms, random)};
+}
+
+/// Another user at `place`: any other, one whose context or whose rewards are opposite, or nobody.
+inline std::vector<BanditRecord> neighbour(std::vector<BanditRecord> users, std::size_t place, Adjacency adjacency,
+                                           std::mt19937_64& random) {
+  BanditRecord& user = users[place];
+  const std::size_t features = user.row.size();
+  const std::size_t arms = user.rewards.size();
+  if (adjacency == Adjacency::zero_out) {
+    user.row.assign(features, 0.0);
+    return users;
+  }
+  switch (random() % 3) {
+    case 0: user = bandit_record(features, arms, random); break;
+    case 1:
+      for (auto& value : user.row) value = -value;
+      break;
+    default:
+      for (auto& reward : user.rewards) reward = -reward;
+  }
+  return users;
+}
+
+inline std::vector<std::vector<double>> released_values(std::size_t size, std::size_t dimension, std::mt19937_64& random) {
+  std::vector<std::vector<double>> released;
+  for (std::size_t i = 0; i < size; ++i) released.push_back(extreme_values(dimension, random));
+  return released;
+}
+
+/// In how many blocks of `width` coordinates the contribution at `place` differs between two streams of users.
+template <class Algorithm>
+std::size_t blocks_moved(const Algorithm& algorithm, const std::vector<BanditRecord>& users, const std::vector<BanditRecord>& neighbours,
+                         std::size_t place, Grid grid, const std::vector<std::vector<double>>& released, std::size_t width) {
+  const auto a = stream_trace(algorithm, users, grid, released).requests.at(place).contribution.steps;
+  const auto b = stream_trace(algorithm, neighbours, grid, released).requests.at(place).contribution.steps;
+  std::size_t moved = 0;
+  for (std::size_t first = 0; first < a.size(); first += width) {
+    bool differs = false;
+    for (std::size_t j = first; j < first + width; ++j) differs = differs || a[j] != b[j];
+    moved += differs ? 1 : 0;
+  }
+  return moved;
+}
+
+}  // namespace surety::optimizers

@@ -1,0 +1,78 @@
+// The taint and sensitivity tests of algorithms that read disjoint batches (taint.h says what taint is).
+//
+// Run an algorithm on two data sets that differ in one record, with the same released values from a script. All that may differ are the
+// queries of the batches that hold the record: one in each pass, and by no more than the sensitivity that was said for it. A second query
+// of a pass that depends on the record would be released for nothing.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/loss.h>
+#include <surety/optimizers/doors/run.h>
+
+#include <support/taint.h>
+
+namespace surety::optimizers {
+
+/// What one record did.
+struct BatchDifference {
+  testing::AssertionResult untainted;  ///< no more than one query of each pass differs, and nothing else
+  double ratio;                        ///< the largest change of a query over its sensitivity: at most 1, or the claim is wrong
+};
+
+/// `algorithm(data, releaser)` returns every number of its result; a pass has `batches` releases.
+template <class Algorithm>
+BatchDifference batch_difference(const Algorithm& algorithm, const Dataset& data, const Dataset& neighbour, std::uint64_t batches,
+                                 const std::vector<std::vector<double>>& released) {
+  ScriptedReleaser first{released};
+  ScriptedReleaser second{released};
+  const std::vector<double> result = algorithm(data, first);
+  const std::vector<double> other = algorithm(neighbour, second);
+  double ratio = 0;
+  const auto tainted = [&](const std::string& what) { return BatchDifference{testing::AssertionFailure() << what, ratio}; };
+  if (first.log().size() != second.log().size()) return tainted("the number of releases depends on a record");
+  std::size_t differing = 0;
+  for (std::size_t t = 0; t < first.log().size(); ++t) {
+    const auto& a = first.log()[t];
+    const auto& b = second.log()[t];
+    if (t % batches == 0) differing = 0;
+    if (a.sensitivity != b.sensitivity || !(a.event == b.event) || !(a.query.grid == b.query.grid)) {
+      return tainted(fmt::format("what release {} asks for depends on a record", t));
+    }
+    if (a.query == b.query) continue;
+    if (++differing > 1) return tainted(fmt::format("release {} is the second of its pass that depends on one record", t));
+    ratio = std::max(ratio, query_distance(a.query, b.query) / a.sensitivity.value());
+  }
+  if (!same_bits(result, other)) return tainted("the result depends on a record outside its releases");
+  return {testing::AssertionSuccess(), ratio};
+}
+
+/// y s: its gradient does not depend on the weights.
+struct LinearLoss : LogisticLoss {
+  [[nodiscard]] double value(double score, double label) const noexcept { return label * score; }
+  [[nodiscard]] double derivative(double /*score*/, double label) const noexcept { return label; }
+};
+
+/// Keeps first coordinates of what another releaser releases: for lower bounds from runs.
+template <class R>
+struct WatchedReleaser {
+  R& releaser;
+  double sum = 0;
+  double last = 0;
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    auto released = releaser.release(query, sensitivity, event);
+    last = released[0];
+    sum += last;
+    return released;
+  }
+};
+
+}  // namespace surety::optimizers

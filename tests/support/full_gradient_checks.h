@@ -1,0 +1,191 @@
+// What the tests of full-gradient methods share: neighbours under each adjacency, the sensitivity and taint of many drawn runs, noise
+// without a ledger, and a two-point attack on everything that a run releases.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <surety/accounting/accountants/best.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/data/dataset.h>
+#include <surety/optimizers/doors/run.h>
+
+#include <support/drawn_records.h>
+#include <support/empirical_epsilon.h>
+#include <support/taint.h>
+
+namespace surety::optimizers {
+
+inline constexpr std::array every_adjacency{Adjacency::replace_one, Adjacency::zero_out, Adjacency::add_or_remove_one};
+
+// A build without optimisation, as under the sanitizers, looks at the same code many times slower: it looks at less.
+#ifdef __OPTIMIZE__
+inline constexpr bool optimized = true;
+#else
+inline constexpr bool optimized = false;
+#endif
+
+struct Neighbours {
+  Dataset data;
+  Dataset neighbour;
+};
+
+/// Two data sets that differ in one record, ordinary or extreme.
+inline Neighbours neighbours_under(Adjacency adjacency, std::size_t size, std::size_t features, std::mt19937_64& random) {
+  if (adjacency != Adjacency::add_or_remove_one) {
+    auto [data, neighbour, place] = drawn_neighbours(size, features, adjacency, random);
+    return {std::move(data), std::move(neighbour)};
+  }
+  std::vector<DrawnRecord> records;
+  for (std::size_t i = 0; i < size; ++i) records.push_back(drawn_record(features, random));
+  auto more = records;
+  more.insert(more.begin() + static_cast<std::ptrdiff_t>(random() % (size + 1)), drawn_record(features, random));
+  return {assemble(records), assemble(more)};
+}
+
+/// Runs make(adjacency, random) on `cases` pairs of neighbours with scripted releases. The worst of what was seen.
+struct Checked {
+  double largest_ratio = 0;  ///< of the change of a query to its sensitivity
+  testing::AssertionResult untainted = testing::AssertionSuccess();
+};
+template <class Make>
+Checked check_neighbours(const Make& make, std::size_t steps, int cases, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  Checked worst;
+  for (int k = 0; k < cases && worst.untainted; ++k) {
+    const Adjacency adjacency = every_adjacency[static_cast<std::size_t>(k) % 3];
+    const std::size_t features = 1 + random() % 4;
+    const auto [data, neighbour] = neighbours_under(adjacency, 1 + random() % 6, features, random);
+    std::vector<std::vector<double>> script(steps);
+    for (auto& released : script) {
+      released.resize(features);
+      for (double& value : released) value = std::uniform_real_distribution<double>{-20, 20}(random);
+    }
+    const auto optimizer = make(adjacency, random);
+    worst.untainted = untainted(optimizer, data, neighbour, WholeSpace{}, script);
+    worst.largest_ratio = std::max(worst.largest_ratio, largest_sensitivity_ratio(optimizer, data, neighbour, WholeSpace{}, script));
+  }
+  return worst;
+}
+
+/// Draws the noise of every release from a replay source, without a ledger, and adds up the first coordinates of what it released.
+class ReplayedReleaser {
+ public:
+  explicit ReplayedReleaser(mechanisms::ReplayBits& bits) : bits_{bits} {}
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    const mechanisms::Gaussian::Options options{.multiplier = std::get<Event::Gaussian>(event.node()).multiplier,
+                                                .sensitivity = sensitivity,
+                                                .grid = query.grid,
+                                                .adjacency = event.adjacency()};
+    if (!noise_ || noise_->options() != options) noise_.emplace(options);
+    auto released = noise_->release(query, bits_);
+    sum_ += released[0];
+    return released;
+  }
+  /// The sum so far; starts another one.
+  [[nodiscard]] double take_sum() { return std::exchange(sum_, 0); }
+
+ private:
+  mechanisms::ReplayBits& bits_;
+  std::optional<mechanisms::Gaussian> noise_;
+  double sum_ = 0;
+};
+
+/// A loss whose gradient is label x row at any weights: a record beyond the clip contributes as much as it can, in every step.
+struct LinearLoss {
+  static constexpr std::string_view name = "linear";
+  static constexpr std::string_view label_constraint = "must be a finite number";
+  [[nodiscard]] double value(double score, double label) const { return label * score; }
+  [[nodiscard]] double derivative(double /*score*/, double label) const { return label; }
+  [[nodiscard]] double gradient_bound(double norm) const { return norm; }
+  [[nodiscard]] double gradient_difference_bound(double /*norm*/) const { return 0; }
+  [[nodiscard]] double smoothness(double /*norm*/) const { return 1; }
+  [[nodiscard]] std::optional<double> encode_label(double label) const { return label; }
+};
+
+/// A data set of one record whose gradient is the clip, on the side of `label`.
+inline Dataset worst_record(double label) { return Dataset::dense(1, {1e6}, {label}); }
+
+/// A lower bound on the epsilon of `run(data, releaser)`, which makes `steps` releases of gaussian(z) with sensitivity 2C, from runs on the
+/// worst pair under replace-one. The sum of the releases has mean +-steps C and variance steps (2 z C)^2; its size is compared with a
+/// threshold fixed beforehand, where (mean - threshold) / deviation is -1.5.
+template <class Run>
+double attacked_epsilon(const Run& run, std::size_t steps, double clip, NoiseMultiplier z, double delta, std::uint64_t runs,
+                        std::uint64_t seed) {
+  const auto count = static_cast<double>(steps);
+  const double threshold = count * clip + 1.5 * std::sqrt(count) * 2 * z.value() * clip;
+  const auto hits = [&](double label) {
+    mechanisms::ReplayBits bits = mechanisms::ReplayBits{seed}.substream(label > 0 ? "first" : "second");
+    ReplayedReleaser releaser{bits};
+    const Dataset data = worst_record(label);
+    std::uint64_t found = 0;
+    for (std::uint64_t k = 0; k < runs; ++k) {
+      run(data, releaser);
+      if (releaser.take_sum() > threshold) ++found;
+    }
+    return reference::Hits{.hits = found, .runs = runs};
+  };
+  return reference::empirical_epsilon(hits(1), hits(-1), delta, 1e-9);
+}
+
+/// min F over records and (lambda / 2) ||w||^2 by exact accelerated steps of 1 / smoothness, without clipping: for small problems of tests.
+template <class O, class Proximal>
+std::vector<double> minimum_of(const O& objective, const Dataset& data, double lambda, double smoothness, int steps,
+                               const Proximal& proximal) {
+  std::vector<double> weights(data.features(), 0.0);
+  proximal(1 / smoothness, std::span{weights});
+  std::vector<double> ahead = weights;
+  for (int t = 1; t <= steps; ++t) {
+    std::vector<double> gradient(data.features(), 0.0);
+    for (std::size_t i = 0; i < data.size(); ++i) add_gradient(objective, data.row(i), data.label(i), ahead, gradient);
+    for (std::size_t j = 0; j < ahead.size(); ++j) {
+      ahead[j] -= (gradient[j] / static_cast<double>(data.size()) + lambda * ahead[j]) / smoothness;
+    }
+    proximal(1 / smoothness, std::span{ahead});
+    // Restart the momentum every 50 steps: linear convergence on strongly convex problems without knowing their constant.
+    const double beta = (t % 50) / (t % 50 + 3.0);
+    for (std::size_t j = 0; j < ahead.size(); ++j) {
+      const double previous = std::exchange(weights[j], ahead[j]);
+      ahead[j] += beta * (weights[j] - previous);
+    }
+  }
+  return weights;
+}
+
+/// Rows of unit norm with labels of a logistic model: a problem on which every method must learn.
+inline Dataset logistic_problem(std::size_t size, std::size_t features, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  std::normal_distribution<double> normal;
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < size; ++i) {
+    std::vector<double> row(features);
+    double squares = 0;
+    for (double& x : row) {
+      x = normal(random);
+      squares += x * x;
+    }
+    double score = 0;
+    for (std::size_t j = 0; j < features; ++j) {
+      row[j] /= std::sqrt(squares);
+      score += (j % 2 == 0 ? 3 : -1) * row[j];
+    }
+    values.insert(values.end(), row.begin(), row.end());
+    labels.push_back(std::uniform_real_distribution<double>{0, 1}(random) < 1 / (1 + std::exp(-2 * score)) ? 1 : -1);
+  }
+  return Dataset::dense(features, std::move(values), std::move(labels));
+}
+
+}  // namespace surety::optimizers

@@ -1,0 +1,94 @@
+// The taint and sensitivity tests of streaming algorithms (taint.h says what taint is).
+//
+// Run an algorithm on two streams that differ in the record at one place, with the same released prefix sums from a script. All that may
+// differ is the contribution pushed at that place, and by no more than the sensitivity that was said for it. Whatever else differs - any
+// other contribution, a sensitivity, an iterate, the number of pushes - is a function of the record that no noise covers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/optimizers/doors/stream.h>
+
+#include <support/taint.h>
+
+namespace surety::optimizers {
+
+/// The distance between two contributions in the norm of the sensitivity, in data units.
+inline double distance(const GridVector& a, const GridVector& b, L2Sensitivity /*norm*/) { return query_distance(a, b); }
+inline double distance(const GridVector& a, const GridVector& b, L1Sensitivity /*norm*/) {
+  double sum = 0;
+  for (std::size_t j = 0; j < a.steps.size(); ++j) sum += std::abs(static_cast<double>(a.steps[j] - b.steps[j]));
+  return sum * a.grid.step();
+}
+inline double distance(const GridVector& a, const GridVector& b, LinfSensitivity /*norm*/) {
+  double largest = 0;
+  for (std::size_t j = 0; j < a.steps.size(); ++j) largest = std::max(largest, std::abs(static_cast<double>(a.steps[j] - b.steps[j])));
+  return largest * a.grid.step();
+}
+
+/// Everything that one run shows.
+template <class Sensitivity>
+struct StreamTrace {
+  std::vector<std::vector<double>> iterates;
+  std::vector<typename ScriptedStream<Sensitivity>::Request> requests;
+};
+
+/// `algorithm(data, stream)` returns every vector that the algorithm shows, in order.
+template <class Sensitivity = L2Sensitivity, class Algorithm, class Data>
+StreamTrace<Sensitivity> stream_trace(const Algorithm& algorithm, const Data& data, Grid grid,
+                                      const std::vector<std::vector<double>>& released) {
+  ScriptedStream<Sensitivity> stream{grid, released};
+  auto iterates = algorithm(data, stream);
+  return {.iterates = std::move(iterates), .requests = stream.log()};
+}
+
+/// What replacing the record at place `place` (from 0) of a stream did.
+struct StreamDifference {
+  testing::AssertionResult untainted;  ///< nothing differs but the contribution at that place
+  double ratio;                        ///< by how much that one differs, over its sensitivity: at most 1, or the claim is wrong
+};
+
+/// `apart(a, b, sensitivity)` is the distance between two contributions in the norm of the sensitivity.
+template <class Sensitivity = L2Sensitivity, class Algorithm, class Data, class Distance>
+StreamDifference stream_difference(const Algorithm& algorithm, const Data& data, const Data& neighbour, std::size_t place, Grid grid,
+                                   const std::vector<std::vector<double>>& released, const Distance& apart) {
+  const auto a = stream_trace<Sensitivity>(algorithm, data, grid, released);
+  const auto b = stream_trace<Sensitivity>(algorithm, neighbour, grid, released);
+  double ratio = 0;
+  const auto tainted = [&](const std::string& what) {
+    return StreamDifference{testing::AssertionFailure() << what << " depends on a record outside its release", ratio};
+  };
+  if (a.requests.size() != b.requests.size()) return tainted("the number of pushes");
+  for (std::size_t t = 0; t < a.requests.size(); ++t) {
+    const auto& x = a.requests[t];
+    const auto& y = b.requests[t];
+    if (x.sensitivity != y.sensitivity) return tainted(fmt::format("sensitivity {}", t));
+    if (x.contribution.steps.size() != y.contribution.steps.size()) return tainted(fmt::format("the shape of push {}", t));
+    if (t == place) {
+      ratio = apart(x.contribution, y.contribution, x.sensitivity) / x.sensitivity.value();
+    } else if (!(x.contribution == y.contribution)) {
+      return tainted(fmt::format("push {}", t));
+    }
+  }
+  if (a.iterates.size() != b.iterates.size()) return tainted("the number of iterates");
+  for (std::size_t t = 0; t < a.iterates.size(); ++t) {
+    if (!same_bits(a.iterates[t], b.iterates[t])) return tainted(fmt::format("iterate {}", t));
+  }
+  return {testing::AssertionSuccess(), ratio};
+}
+
+template <class Sensitivity = L2Sensitivity, class Algorithm, class Data>
+StreamDifference stream_difference(const Algorithm& algorithm, const Data& data, const Data& neighbour, std::size_t place, Grid grid,
+                                   const std::vector<std::vector<double>>& released) {
+  return stream_difference<Sensitivity>(algorithm, data, neighbour, place, grid, released,
+                                        [](const auto& a, const auto& b, auto norm) { return distance(a, b, norm); });
+}
+
+}  // namespace surety::optimizers
