@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <surety/optimizers/empirical_risk/gradient_descent.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/ledger/ledger.h>
