@@ -119,7 +119,7 @@ class StatisticSum {
   /// Each coordinate of the sum, saturating at 2^62 grid steps.
   [[nodiscard]] GridVector sum() const;
 
-  /// Of `sum()`, in data units and exact up to one rounding up (docs/guarantees.md#statistics).
+  /// Of `sum()`, in data units and exact up to one rounding up (docs/proofs/statistics.md#statistics).
   [[nodiscard]] L1Sensitivity l1_sensitivity() const;
   [[nodiscard]] L2Sensitivity l2_sensitivity() const;
 

@@ -9,7 +9,7 @@
 // sigma is in steps of the integers, not in units of the sensitivity. A sum of discrete Gaussians is not a discrete Gaussian, and no
 // theorem says that a move along several coordinates costs at most what one along a single coordinate does; hence the bound of the second
 // line. \source Canonne, Kamath, Steinke: The discrete Gaussian for differential privacy, 2020, Theorems 4 and 14;
-// docs/guarantees-samplers.md#discrete-mechanisms.
+// docs/proofs/samplers.md#discrete-mechanisms.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // exp(-|k| / b), exactly.
 //
 // On a vector of integers that one record moves by at most s in l1 norm, a release is discrete_laplace(b, s): to move one coordinate by all
-// of s costs at least as much as to share it among several (docs/guarantees-samplers.md#discrete-laplace-vectors). b is in steps of the
+// of s costs at least as much as to share it among several (docs/proofs/samplers.md#discrete-laplace-vectors). b is in steps of the
 // integers, not in units of the sensitivity: b = s / epsilon gives a pure epsilon. For results in a public range see truncated_geometric.h.
 #pragma once
 

@@ -147,7 +147,7 @@ class LazyVector {
   /// Rounds what doubles decide. \return the coordinates that they do not.
   [[nodiscard]] std::vector<std::size_t> round_by_doubles(std::vector<std::int64_t>& result) const {
     const auto [low, high] = factor_bounds();
-    // Four times what all operations can err (docs/guarantees-vector-noise.md#lp-noise); a ball's radius has an exponential more.
+    // Four times what all operations can err (docs/proofs/vector-noise.md#lp-noise); a ball's radius has an exponential more.
     const double margin = (law_.radial == Radial::ball ? 2048 : 256) * unit;
     std::vector<std::size_t> in_doubt;
     for (std::size_t i = 0; i < law_.dimension; ++i) {

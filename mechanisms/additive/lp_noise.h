@@ -11,7 +11,7 @@
 // and the direction is g / ||g||_r with independent g_j of density proportional to exp(-|g|^r). Coordinates of l1 noise are simply
 // independent Laplace, and l-infinity noise is a uniform point of a cube of random size b Gamma(d + 1, 1). All of these are functions of
 // uniforms known as far as their bits are drawn (lazy_real.h); each coordinate is rounded when its nearest integer is certain.
-// Derivations: docs/guarantees-vector-noise.md#lp-noise.
+// Derivations: docs/proofs/vector-noise.md#lp-noise.
 #pragma once
 
 #include <array>

@@ -8,7 +8,7 @@
 //
 // Gaussian: one table, whatever the scale. It gives K, the nearest integer to 2^50 N for an ideal normal N, which leaves open a cell of
 // length 2^-50 for N. The nearest integer to sigma N is nearly always the same for the whole cell; where it is not, N is drawn within its
-// cell, by rejection from uniform, as far as needed (docs/guarantees-samplers.md#scaled).
+// cell, by rejection from uniform, as far as needed (docs/proofs/samplers.md#scaled).
 #pragma once
 
 #include <array>

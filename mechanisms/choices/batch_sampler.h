@@ -4,7 +4,7 @@
 //   FixedSizeBatches  m of n records, each set of m with the same probability                         without_replacement(n, m, release)
 //
 // Batches of one sampler are independent of each other. A batch is secret: its indices, and under Poisson sampling its size, may reach
-// nothing but the query of one release (docs/guarantees-sampling.md#batches). The time that drawing takes depends on the batch.
+// nothing but the query of one release (docs/proofs/sampling.md#batches). The time that drawing takes depends on the batch.
 #pragma once
 
 #include <algorithm>

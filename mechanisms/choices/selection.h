@@ -17,7 +17,7 @@
 //   PermuteAndFlip                         pure(eps)           the law of exponential noise, by another way
 //
 // exponential(eps) promises a loss of *range* eps, which composes better than pure(eps). The noise is of ideal real numbers and b is exact,
-// so are the laws: no rounding breaks a tie (docs/guarantees-selection.md#selection).
+// so are the laws: no rounding breaks a tie (docs/proofs/selection.md#selection).
 //
 // Scores: NaN counts as the lowest double, infinities as the largest and the lowest; the sensitivity must hold for scores so completed,
 // as the machine computes them.

@@ -7,7 +7,7 @@
 //
 // The whole run, however long, is epsilon-differentially private. \source Dwork, Roth: The algorithmic foundations of differential
 // privacy, 2014, Algorithms 1 and 2; Lyu, Su, Li: Understanding the sparse vector technique, 2017, which also lists five versions that
-// are not private. Proof: docs/guarantees-selection.md#sparse-vector.
+// are not private. Proof: docs/proofs/selection.md#sparse-vector.
 #pragma once
 
 #include <cstdint>

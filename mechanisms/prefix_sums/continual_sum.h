@@ -13,7 +13,7 @@
 // At step t the tree completes the nodes (t - 2^l, t] for all l up to the number of trailing zero bits of t. The plain estimate needs the
 // largest of them alone: the prefix sum is that of the nodes named by the one bits of t. The streaming estimate of Honaker (2015) releases
 // the smaller ones as well and averages each node with its two halves, the most accurate combination of what is known by time t. Either
-// way a record is in at most floor(log2 n) + 1 nodes (docs/guarantees-composition.md#continual).
+// way a record is in at most floor(log2 n) + 1 nodes (docs/proofs/composition.md#continual).
 //
 // A sum is charged once and keeps exact data and noise, so it takes pushes in the process that made it alone: in a copy made by fork the
 // same nodes would be released again, with other noise. One thread at a time may use it.
@@ -215,7 +215,7 @@ class TreeSum {
 /// its own steps, so a record that can do little is not buried under the noise of others.
 ///
 /// A record of step q is in nodes that all have at least the noise that its own sensitivity asks for, hence the event is that of a tree of
-/// fixed sensitivities, on every transcript: tree(steps, nodes.event()) (docs/guarantees-composition.md#adaptive-tree).
+/// fixed sensitivities, on every transcript: tree(steps, nodes.event()) (docs/proofs/composition.md#adaptive-tree).
 template <class N>
 class AdaptiveTreeSum {
  public:

@@ -9,7 +9,7 @@
 //   BufferedSum   buffered_sum.h   c = a sum of a few powers theta^k: as good, memory independent of the horizon
 //
 // The coefficients are fixed-point numbers, the stream is encoded in integers, and the noise is exact on the grid of the encoded stream.
-// What is charged is the l2 norm of those coefficients. Decoding is post-processing, in floating point (docs/guarantees-continual.md).
+// What is charged is the l2 norm of those coefficients. Decoding is post-processing, in floating point (docs/proofs/continual.md).
 #pragma once
 
 #include <cstddef>
@@ -96,7 +96,7 @@ class FactorizedSum {
         noise_{encoded_sigma(options.multiplier, codec_.encoded_sensitivity())},
         released_(options.dimension.value()) {}
 
-  /// gaussian(multiplier): all pushes together cost no more than one release (docs/guarantees-continual.md#adaptive).
+  /// gaussian(multiplier): all pushes together cost no more than one release (docs/proofs/continual.md#adaptive).
   [[nodiscard]] Event event() const { return surety::gaussian(options_.multiplier, options_.adjacency); }
   [[nodiscard]] Count steps() const noexcept { return options_.steps; }
   [[nodiscard]] Grid grid() const noexcept { return options_.grid; }

@@ -2,7 +2,7 @@
 //
 // How long a sampler takes depends on what it draws. A buffer of samples is filled at once, at calls whose places are known to everybody
 // (the first, and every `size` calls), and handed out one by one, each in the same few instructions. Who watches the clock sees the time of
-// whole buffers: the sum over `size` samples, none of which he can tell from another. docs/guarantees-samplers.md#time.
+// whole buffers: the sum over `size` samples, none of which he can tell from another. docs/proofs/samplers.md#time.
 #pragma once
 
 #include <concepts>

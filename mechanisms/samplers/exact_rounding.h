@@ -2,7 +2,7 @@
 //
 // A real random variable is defined by random bits that nobody has finished drawing; its nearest integer depends on finitely many of them.
 // So draw some, and more only where the rounding is still in doubt. The result has *exactly* the distribution of the rounded ideal
-// variable: nothing is approximated (lattice_sampler.h says how, docs/guarantees-samplers.md why).
+// variable: nothing is approximated (lattice_sampler.h says how, docs/proofs/samplers.md why).
 // How time depends on what is drawn: lattice_noise.h.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // Time depends on what is drawn: 4 to 10 nanoseconds where the first words decide a sample, some 40 where they do not (2 to 4 % of a wide
 // law, 1e-5 of a narrow one), microseconds to milliseconds in the tail beyond e^-17. Of a bulk draw only the time of whole blocks shows;
-// `DrawAhead` (draw_ahead.h) makes single calls say nothing either (docs/guarantees-samplers.md#time).
+// `DrawAhead` (draw_ahead.h) makes single calls say nothing either (docs/proofs/samplers.md#time).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The engine of all exact samplers of integers: a table decides nearly every sample by comparing integers, and what a table cannot decide
-// is decided by interval arithmetic and further bits. Nothing is approximated; docs/guarantees-samplers.md has the proofs.
+// is decided by interval arithmetic and further bits. Nothing is approximated; docs/proofs/samplers.md has the proofs.
 //
 // A law is a symmetric (or one-sided) law of integers k whose magnitude has decreasing weights, exp(-x^2 / (2 sigma^2)) or exp(-x / b),
 // taken at the integers themselves (discrete) or over the reals that round to an integer (rounded).

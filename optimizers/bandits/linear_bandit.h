@@ -23,7 +23,7 @@
 //   first step   as in online_frank_wolfe.h
 // Weights i never count how often an arm was chosen: that would be a function of the a_t, which no noise covers.
 //
-// [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022. docs/guarantees-bandits.md#hdb
+// [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022. docs/proofs/bandits.md#hdb
 #pragma once
 
 #include <algorithm>

@@ -17,7 +17,7 @@
 // stream by the accountant, where the paper splits (epsilon, delta) over the levels of a tree, and may come from any continual sum; one
 // regression per arm, where the paper has one for all.
 //
-// [SS18] Shariff, Sheffet: Differentially Private Contextual Linear Bandits, 2018. docs/guarantees-bandits.md#ucb
+// [SS18] Shariff, Sheffet: Differentially Private Contextual Linear Bandits, 2018. docs/proofs/bandits.md#ucb
 #pragma once
 
 #include <cstddef>

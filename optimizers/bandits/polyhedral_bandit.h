@@ -10,7 +10,7 @@
 // losses of two arms add up, and their ranges to that of one: step i costs choice(options, i) once for all arms, and the run costs
 // plan(...) of one arm. (In the warm-up the arms' records are disjoint.) For Laplace noise the same with losses in place of their ranges.
 //
-// [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022. docs/guarantees-bandits.md#choices
+// [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022. docs/proofs/bandits.md#choices
 #pragma once
 
 #include <cmath>

@@ -2,7 +2,7 @@
 //
 // A pass splits the records into batches by their public places and makes one release of each. A record is in one batch, and given
 // everything released before, no other release of the pass depends on it: the pass costs what its dearest release costs
-// (docs/guarantees-frank-wolfe.md#batches).
+// (docs/proofs/frank-wolfe.md#batches).
 #pragma once
 
 #include <cstdint>

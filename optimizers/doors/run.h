@@ -3,7 +3,7 @@
 // An algorithm that reads private records computes a query on a grid, says how far one record can move it (l2 sensitivity) and
 // what kind of release it asks for (the event), and gets a noisy vector back. Everything that it computes from released vectors
 // and public values alone is post-processing and costs nothing; nothing else that depends on records may leave it, not even into
-// its own next step (docs/guarantees.md#releaser). Every optimizer is generic over the releaser, so the code that
+// its own next step (docs/proofs/gradient-descent.md#releaser). Every optimizer is generic over the releaser, so the code that
 // draws noise in production replays a script under test, where one record is replaced, the released values are held fixed, and
 // every value outside the queries must stay the same.
 #pragma once

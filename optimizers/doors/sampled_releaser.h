@@ -3,7 +3,7 @@
 // An algorithm asks for a batch, computes a query from its records, and releases that. The batch comes from the sampler of the releaser,
 // and what is charged is that sampler's event: the two cannot differ. A batch serves one release, since two releases from one batch cost
 // more than two batches. The indices of a batch are secret: nothing but the query may depend on them, nor, under Poisson sampling, on how
-// many they are (docs/guarantees-sampling.md#door).
+// many they are (docs/proofs/sampling.md#door).
 #pragma once
 
 #include <concepts>

@@ -92,7 +92,7 @@ struct AcceleratedGradientDescentResult {
 };
 
 /// What a run releases: repeat(T, gaussian(z)).
-/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/guarantees-empirical-risk.md#full-gradient.
+/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/proofs/empirical-risk.md#full-gradient.
 [[nodiscard]] inline Event plan(const AcceleratedGradientDescentOptions& options) {
   return repeated(options.steps, gaussian(options.noise_multiplier, options.adjacency));
 }
@@ -106,7 +106,7 @@ struct AcceleratedGradientDescentResult {
 /// \throws Error{invalid_argument}, before the first release, as `gradient_descent` and `MomentumSchedule`; Error{unsupported} when eta is
 ///         not given and the loss is not smooth; and what the releaser throws.
 /// \complexity O(T (stored values + features)) time, O(features) memory.
-/// \source [CP16] Algorithm 5; docs/guarantees-empirical-risk.md#accelerated.
+/// \source [CP16] Algorithm 5; docs/proofs/empirical-risk.md#accelerated.
 template <Objective O, Regularizer H, Releaser R>
 [[nodiscard]] AcceleratedGradientDescentResult accelerated_gradient_descent(const Dataset& data, const O& objective, const H& regularizer,
                                                                             const AcceleratedGradientDescentOptions& options, R& releaser) {

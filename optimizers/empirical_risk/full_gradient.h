@@ -42,7 +42,7 @@ template <class Options>
           .threads = options.threads};
 }
 
-/// \source docs/guarantees-empirical-risk.md#full-gradient
+/// \source docs/proofs/empirical-risk.md#full-gradient
 template <Objective O, Releaser R>
 class NoisyFullGradient {
  public:

@@ -53,7 +53,7 @@ struct GradientDescentResult {
 };
 
 /// What a run releases: repeat(T, gaussian(z)).
-/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/guarantees.md#gradient-descent.
+/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/proofs/gradient-descent.md#gradient-descent.
 [[nodiscard]] inline Event plan(const GradientDescentOptions& options) {
   return repeated(options.steps, gaussian(options.noise_multiplier, options.adjacency));
 }
@@ -94,7 +94,7 @@ template <Objective O, class Map, Releaser R>
 ///         given, when n is not given under add-or-remove-one, or when T steps do not make the iterate to return; Error{unsupported} when
 ///         eta is not given and the loss is not smooth; and what the releaser throws.
 /// \complexity O(T (stored values + features)) time, O(features) memory.
-/// \source [WYX17] Algorithm 4, Theorems 6.1 to 6.3; docs/guarantees.md#gradient-descent.
+/// \source [WYX17] Algorithm 4, Theorems 6.1 to 6.3; docs/proofs/gradient-descent.md#gradient-descent.
 template <Objective O, Regularizer H, Releaser R>
 [[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, const O& objective, const H& regularizer,
                                                      const GradientDescentOptions& options, R& releaser) {

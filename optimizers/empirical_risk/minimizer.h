@@ -6,7 +6,7 @@
 // keeps a convex loss of a score convex. So each record's gradient has norm at most C, whatever the data are.
 //
 // The distance covers what the solver leaves and every rounding error of the machine; nothing about the data can make it fail. Proofs:
-// docs/guarantees-output-perturbation.md#minimizer.
+// docs/proofs/output-perturbation.md#minimizer.
 #pragma once
 
 #include <cstddef>

@@ -67,7 +67,7 @@ struct MirrorDescentResult {
 };
 
 /// What a run releases: repeat(T, gaussian(z)).
-/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/guarantees-empirical-risk.md#mirror-descent.
+/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/proofs/empirical-risk.md#mirror-descent.
 [[nodiscard]] inline Event plan(const MirrorDescentOptions& options) {
   return repeated(options.steps, gaussian(options.noise_multiplier, options.adjacency));
 }
@@ -108,7 +108,7 @@ template <Objective O, Geometry G>
 ///         when n is not given under add-or-remove-one; Error{unsupported} when M is not given and the loss is not smooth; and what the
 ///         releaser throws.
 /// \complexity O(T (stored values + features log features)) time, O(features) memory.
-/// \source [WYX17] Algorithm 3 in part; docs/guarantees-empirical-risk.md#mirror-descent.
+/// \source [WYX17] Algorithm 3 in part; docs/proofs/empirical-risk.md#mirror-descent.
 template <Objective O, Geometry G, Releaser R>
 [[nodiscard]] MirrorDescentResult mirror_descent(const Dataset& data, const O& objective, const G& geometry,
                                                  const MirrorDescentOptions& options, R& releaser) {

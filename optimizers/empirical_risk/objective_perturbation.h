@@ -65,7 +65,7 @@ struct ObjectivePerturbationLoss {
 ///
 /// with t = epsilon - log(1 + slope R^2 / (n lambda)) and delta_G(t, mu) the curve of N(0, 1) against N(mu, 1). Infinity where t < 0.
 /// \throws Error{unsupported} under add-or-remove-one; Error{invalid_argument} when lambda is 0.
-/// \source docs/guarantees-objective-perturbation.md#exact
+/// \source docs/proofs/objective-perturbation.md#exact
 [[nodiscard]] double objective_perturbation_delta(const ObjectivePerturbationOptions& options, const ObjectivePerturbationLoss& loss);
 
 /// The least noise multiplier, within a relative 1e-6, for which that delta is at most `delta`; the options' own is not looked at.
@@ -140,7 +140,7 @@ void shorten(std::span<double> vector, double norm);
 }  // namespace detail
 
 /// How far the released point, before its noise, may be from the exact minimiser for the unrounded noise. Rounded up.
-/// \throws as `minimum_distance`. \source docs/guarantees-objective-perturbation.md#approximate
+/// \throws as `minimum_distance`. \source docs/proofs/objective-perturbation.md#approximate
 template <ConvexObjective O>
 [[nodiscard]] double perturbed_minimum_distance(const O& objective, const ObjectivePerturbationOptions& options, std::size_t features) {
   const double sigma = options.noise_multiplier.value() * options.clip.value();
@@ -186,7 +186,7 @@ template <ConvexObjective O, PerturbingReleaser R>
 /// are
 ///         not options.records, when delta(epsilon) is 1 or more, and as `minimum_distance`; and what the releaser throws.
 /// \complexity as `minimize`, with the data once more in memory.
-/// \source [INST19] Algorithm 1, [RKW23]; docs/guarantees-objective-perturbation.md.
+/// \source [INST19] Algorithm 1, [RKW23]; docs/proofs/objective-perturbation.md.
 template <ConvexObjective O, PerturbingReleaser R>
 [[nodiscard]] std::vector<double> objective_perturbation(const Dataset& data, const O& objective,
                                                          const ObjectivePerturbationOptions& options, R& releaser) {

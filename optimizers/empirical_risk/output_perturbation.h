@@ -52,7 +52,7 @@ struct OutputPerturbationOptions {
 /// The weight of each of `records` records: 1/n under replace-one and zero-out. Under add-or-remove-one (1 - N / (256 n)) / n for N records
 /// up to 128 n, and 64 / N beyond: then adding one to N records moves a sum of vectors of norm at most C by at most C / n, and the weights
 /// sum to at most 64, for every N.
-/// \source docs/guarantees-output-perturbation.md#weights
+/// \source docs/proofs/output-perturbation.md#weights
 [[nodiscard]] inline double record_weight(Adjacency adjacency, Count public_count, std::size_t records) {
   const auto n = static_cast<double>(public_count.value());
   if (adjacency != Adjacency::add_or_remove_one) return 1 / n;
@@ -61,7 +61,7 @@ struct OutputPerturbationOptions {
 }
 
 /// How far one record can move the minimiser, as computed, before rounding to a grid. Rounded up.
-/// \throws as `minimum_distance`. \source docs/guarantees-output-perturbation.md#output-perturbation
+/// \throws as `minimum_distance`. \source docs/proofs/output-perturbation.md#output-perturbation
 template <ConvexObjective O>
 [[nodiscard]] L2Sensitivity minimizer_sensitivity(const O& objective, const OutputPerturbationOptions& options, Count public_count,
                                                   std::size_t features) {
@@ -115,7 +115,7 @@ class NoisyVectorReleaser {
 ///         not given under add-or-remove-one or is not the number of records otherwise, and as `minimum_distance`; and what the releaser
 ///         throws.
 /// \complexity as `minimize`, with the data once more in memory.
-/// \source [CMS11] Algorithm 1, Theorem 6; docs/guarantees-output-perturbation.md.
+/// \source [CMS11] Algorithm 1, Theorem 6; docs/proofs/output-perturbation.md.
 template <ConvexObjective O, Releaser R>
 [[nodiscard]] std::vector<double> output_perturbation(const Dataset& data, const O& objective, const OutputPerturbationOptions& options,
                                                       R& releaser) {

@@ -9,7 +9,7 @@
 //
 // Differences from the paper: the batch that is drawn is the one that is charged, to the last bit of q; the accounting is tight and works
 // for replace-one too, where a record that is replaced moves the sum of a batch by 2C and Poisson sampling hides it from both sides;
-// microbatches have public places (docs/guarantees-sampling.md#sgd).
+// microbatches have public places (docs/proofs/sampling.md#sgd).
 //
 // [ACG16] Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang: Deep Learning with Differential Privacy, 2016.
 #pragma once
@@ -90,7 +90,7 @@ struct SampledSgdOptions {
 
 /// What a run releases: T batches of the sampler.
 /// \throws as `batch_release`; Error{invalid_argument} for a sampler that has no theorem for the adjacency.
-/// \source docs/guarantees-sampling.md#sgd
+/// \source docs/proofs/sampling.md#sgd
 [[nodiscard]] inline Event plan(const SampledSgdOptions& options) {
   const Event release = batch_release(options);
   return repeated(options.steps, std::visit([&release](const auto& sampler) { return sampler.event(release); }, options.sampler));
@@ -144,7 +144,7 @@ void add_mean_gradient(const Dataset& data, const O& objective, std::span<const 
 ///         size are for, when n is not given under add-or-remove-one, and as `IterateKeeper`; Error{unsupported} as `batch_release`, and
 ///         when eta is not given and the loss is not smooth; and what the releaser throws.
 /// \complexity O(T (stored values of a batch + features)) time and the sampler's, O(features) memory and the sampler's.
-/// \source [ACG16] Algorithm 1; docs/guarantees-sampling.md#sgd.
+/// \source [ACG16] Algorithm 1; docs/proofs/sampling.md#sgd.
 template <Objective O, Regularizer H, SamplingReleaser R>
 [[nodiscard]] std::vector<double> sampled_sgd(const Dataset& data, const O& objective, const H& regularizer,
                                               const SampledSgdOptions& options, R& releaser) {

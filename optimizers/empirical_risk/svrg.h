@@ -133,7 +133,7 @@ struct SvrgOptions {
 
 /// What a run releases: T gradients of all records and N batches.
 /// \throws Error{invalid_argument} for a sampler without a theorem for the adjacency, and when N is more than 2^53.
-/// \source docs/guarantees-svrg.md#two-noises
+/// \source docs/proofs/svrg.md#two-noises
 [[nodiscard]] inline Event plan(const SvrgOptions& options) {
   const Event batch = batch_release(options);
   const Event sampled = std::visit([&](const auto& sampler) { return sampler.event(batch); }, options.sampler);
@@ -257,7 +257,7 @@ struct SvrgAnchorPoint {
 ///         constraints, the data have no labels, are not as many records as the batches are for, or there is no n to divide by; and what
 ///         the releaser throws.
 /// \complexity O(T stored values + 2 N b nonzeros + N features) time, O(features + b) memory.
-/// \source [WYX17] Algorithms 1 and 2; docs/guarantees-svrg.md.
+/// \source [WYX17] Algorithms 1 and 2; docs/proofs/svrg.md.
 template <Objective O, Regularizer H, SamplingReleaser R>
 [[nodiscard]] std::vector<double> svrg(const Dataset& data, const O& objective, const H& regularizer, const SvrgOptions& options,
                                        R& releaser) {

@@ -11,7 +11,7 @@
 // w_{t+1} it has the size that the paper gives its noise, alpha_t s / h.
 //
 // A record takes part in one release of one learner in each pass, and given the releases before, nothing else depends on it. So a pass
-// costs as much as one release and E passes as much as E: docs/guarantees-gossip.md.
+// costs as much as one release and E passes as much as E: docs/proofs/gossip.md.
 //
 // Differences from the paper. (1) Noise is added to the gradients, before the projection: the weights stay in the domain, the sensitivity
 // is exact and needs no property of the projection (the paper's proof claims that it is nonexpansive in l1, which is false). (2) Step 6 of
@@ -121,7 +121,7 @@ struct GossipPass {
 ///         Error{invalid_argument} when there are more learners than records, or a batch is larger than what a learner has.
 [[nodiscard]] GossipPass pass(const GossipOptions& options, Count features);
 
-/// What a run releases: E passes. \throws as `pass`. \source docs/guarantees-gossip.md#cost.
+/// What a run releases: E passes. \throws as `pass`. \source docs/proofs/gossip.md#cost.
 [[nodiscard]] Event plan(const GossipOptions& options, Count features);
 
 /// sqrt(dimension) x sensitivity, rounded up: what l2 sensitivity allows in l1.
@@ -273,7 +273,7 @@ using GossipObserver = std::function<void(std::uint64_t round, std::span<const d
 ///         labels or not as many records as its learner should; what `pass` throws; Error{environment} when messages do not come; and what
 ///         the releaser throws.
 /// \complexity O(E (stored values + n / h features + rounds x entries of the mixing matrices x features)) time for one node.
-/// \source [LZCJ16] Algorithms 1 and 2; docs/guarantees-gossip.md.
+/// \source [LZCJ16] Algorithms 1 and 2; docs/proofs/gossip.md.
 template <Objective O, Projectable D, Exchange X, LearnerReleaser R>
 [[nodiscard]] GossipResult gossip(std::span<const Dataset> parts, const O& objective, const D& domain, const GossipOptions& options,
                                   Mixing& mixing, X& engine, R& releaser, const GossipObserver& observe = {});
@@ -284,7 +284,7 @@ template <Objective O, Projectable D, Exchange X, LearnerReleaser R>
 
 /// The cost of the *printed* Algorithm 2 over its claim: the largest over rounds t of 1 + phi a_t + phi^2 a_t a_{t+1} + ..., up to the last
 /// round; exact for Laplace noise where no projection binds, within a relative 2^-40. e for a_t = 1 / (phi t). O(rounds).
-/// \source docs/guarantees-gossip.md#printed.
+/// \source docs/proofs/gossip.md#printed.
 [[nodiscard]] double printed_minibatch_factor(const StepRule& step, Regularization phi, std::uint64_t rounds);
 
 namespace detail {

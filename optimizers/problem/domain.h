@@ -96,7 +96,7 @@ using surety::Radius;
 /// {w : ||w||_p <= radius}, 1 <= p <= infinity, in any dimension.
 ///
 /// Results v have lp_norm(v, p) <= radius as computed, so projecting twice is projecting once, bit for bit.
-/// \source docs/guarantees-domains.md#lp-ball
+/// \source docs/proofs/domains.md#lp-ball
 struct LpBall {
   LpExponent p;
   Radius radius;
@@ -141,7 +141,7 @@ struct ScaleRule : Positive {
 /// {w : w_i >= 0, sum w_i = scale}, in any dimension from 1.
 ///
 /// Results have no negative coordinate, and their sum is within (size + 16) 2^-53 scale of the scale.
-/// \source docs/guarantees-domains.md#simplex
+/// \source docs/proofs/domains.md#simplex
 struct Simplex {
   Quantity<ScaleRule> scale;
 
@@ -160,7 +160,7 @@ struct Simplex {
 };
 
 /// {w : lower_i <= w_i <= upper_i}. Results lie in it exactly.
-/// \source docs/guarantees-domains.md#box
+/// \source docs/proofs/domains.md#box
 class Box {
  public:
   struct Options {

@@ -44,7 +44,7 @@ struct SimplexGeometry {
 
   [[nodiscard]] std::vector<double> mirror(std::span<const double> costs) const;
 
-  /// O(d log d). \source docs/guarantees-empirical-risk.md#descend
+  /// O(d log d). \source docs/proofs/empirical-risk.md#descend
   void descend(std::span<double> point, std::span<const double> gradient, double smoothness) const;
 
   [[nodiscard]] double range(std::size_t dimension) const;
@@ -58,7 +58,7 @@ struct L1Geometry {
 
   [[nodiscard]] std::vector<double> mirror(std::span<const double> costs) const;
 
-  /// O(d log d). \source docs/guarantees-empirical-risk.md#descend
+  /// O(d log d). \source docs/proofs/empirical-risk.md#descend
   void descend(std::span<double> point, std::span<const double> gradient, double smoothness) const;
 
   [[nodiscard]] double range(std::size_t dimension) const;

@@ -76,7 +76,7 @@ struct L1Regularizer {
 };
 
 /// h(w) = l1 ||w||_1 + (l2 / 2) ||w||_2^2; its map is that of the first, then that of the second.
-/// \source docs/guarantees-empirical-risk.md#regularizers
+/// \source docs/proofs/empirical-risk.md#regularizers
 struct ElasticNet {
   Regularization l1;
   Regularization l2;
@@ -107,7 +107,7 @@ template <Projectable D>
 
 /// h(w) = (lambda / 2) ||w||_2^2 on the closed convex set `domain`, infinity outside of it; its map is project(target / (1 + step lambda)),
 /// for any such set, as completing the square shows. As accurate as the set's projection.
-/// \source docs/guarantees-empirical-risk.md#regularizers
+/// \source docs/proofs/empirical-risk.md#regularizers
 template <Projectable D>
 struct L2RegularizerOn {
   Regularization lambda;

@@ -55,7 +55,7 @@ struct NoisyFrankWolfeOptions {
   return {.batches = options.iterations, .release = release, .pass = release};
 }
 
-/// What a run releases. \throws as `pass`. \source docs/guarantees-frank-wolfe.md#batches.
+/// What a run releases. \throws as `pass`. \source docs/proofs/frank-wolfe.md#batches.
 [[nodiscard]] inline Event plan(const NoisyFrankWolfeOptions& options) { return pass(options).pass; }
 
 /// The first record of batch k = 0 .. K of `records`; that of batch K is `records`.
@@ -76,7 +76,7 @@ struct NoisyFrankWolfeOptions {
 /// \throws Error{invalid_argument}, before the first release, when the data have no labels, a batch would be empty (K - 1 is more than half
 ///         of the records) or s is more than 1; and what the releaser throws.
 /// \complexity O(stored values + K features) time, O(features) memory.
-/// \source [BGN21] Algorithm 3; docs/guarantees-frank-wolfe.md#batches.
+/// \source [BGN21] Algorithm 3; docs/proofs/frank-wolfe.md#batches.
 template <Objective O, LinearlyMinimizable D, Releaser R>
 [[nodiscard]] std::vector<double> noisy_frank_wolfe(const Dataset& data, const O& objective, const D& domain,
                                                     const NoisyFrankWolfeOptions& options, R& releaser) {

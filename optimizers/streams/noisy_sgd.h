@@ -52,7 +52,7 @@ struct NoisySgdOptions {
   return {.batches = Count{(records - 1) / size + 1}, .release = release, .pass = deterministic(options.batches, release)};
 }
 
-/// What a run releases: E passes. \throws as `pass`. \source docs/guarantees-frank-wolfe.md#batches.
+/// What a run releases: E passes. \throws as `pass`. \source docs/proofs/frank-wolfe.md#batches.
 [[nodiscard]] inline Event plan(const NoisySgdOptions& options) { return repeated(options.passes, pass(options).pass); }
 
 /// Runs the algorithm above; returns the mean iterate, one weight per feature. `pass(options)` is what `releaser` will be asked for, E
@@ -62,7 +62,7 @@ struct NoisySgdOptions {
 /// \throws Error{invalid_argument}, before the first release, when the data have no labels or are not as many records as the batches
 ///         are for; and what the releaser throws.
 /// \complexity O(E (stored values + batches x features)) time, O(features) memory.
-/// \source [BFGT20] Algorithm 2; docs/guarantees-frank-wolfe.md#batches.
+/// \source [BFGT20] Algorithm 2; docs/proofs/frank-wolfe.md#batches.
 template <Objective O, Projectable D, Releaser R>
 [[nodiscard]] std::vector<double> noisy_sgd(const Dataset& data, const O& objective, const D& domain, const NoisySgdOptions& options,
                                             R& releaser) {

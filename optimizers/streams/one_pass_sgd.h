@@ -32,7 +32,7 @@
 namespace surety::optimizers {
 
 /// The state between two records: released values, public ones, and the sum of the open batch, which feeds its release and nothing else.
-/// The guarantee needs nothing of the data. \pre labels are as the objective wants them. \source docs/guarantees-frank-wolfe.md#batches.
+/// The guarantee needs nothing of the data. \pre labels are as the objective wants them. \source docs/proofs/frank-wolfe.md#batches.
 template <Objective O, Projectable D>
 class OnePassSgd {
  public:

@@ -57,7 +57,7 @@ struct OnlineFrankWolfeOptions {
 };
 
 /// The same for generalized Gaussian noise: gradients are clipped in an l_r norm. Plain Gaussian noise is never worse in the dual norm
-/// (docs/guarantees-frank-wolfe.md#generalized); this is the paper's.
+/// (docs/proofs/frank-wolfe.md#generalized); this is the paper's.
 struct GeneralizedFrankWolfeOptions {
   Count steps;
   Adjacency adjacency = Adjacency::replace_one;

@@ -157,7 +157,7 @@ inline constexpr std::uint64_t largest_power = 8;
 ///
 /// The guarantee needs nothing of the data: rows longer than expected, labels out of range and overflowing scores are clipped or count as
 /// zero. \pre labels are as the objective wants them.
-/// \source [ZTC22] Algorithm 1; docs/guarantees-online-to-batch.md#conversion.
+/// \source [ZTC22] Algorithm 1; docs/proofs/online-to-batch.md#conversion.
 template <Objective O, OnlineLearner L>
 class OnlineToBatch {
  public:
@@ -293,7 +293,7 @@ struct PrintedNoise {
 /// \throws Error{unsupported} when this noise costs more than the target (the conversion holds for small delta, delta <= exp(-0.73 rho^2),
 ///         and is printed for large ones, delta >= exp(-rho^2)), or unless neighbours replace one record, as in the paper;
 ///         Error{invalid_argument} when epsilon or delta is 0.
-/// \source [ZTC22] (6) and section 1.1, docs/guarantees-online-to-batch.md#printed.
+/// \source [ZTC22] (6) and section 1.1, docs/proofs/online-to-batch.md#printed.
 [[nodiscard]] inline PrintedNoise<NoiseMultiplier> printed_noise(Count steps, const Target& target) {
   detail::require_replace_one(target.adjacency);
   if (!(target.epsilon.value() > 0 && target.delta.value() > 0)) {
@@ -315,7 +315,7 @@ struct PrintedNoise {
 /// A record is in up to log2(2T) nodes, so it needs log2(2T) / epsilon (`accounting::tree_noise_scale`).
 /// \throws Error{unsupported} unless T = 1, where there is one node, or unless neighbours replace one record;
 ///         Error{invalid_argument} when epsilon is 0.
-/// \source [ZTC22] Appendix C.2, docs/guarantees-online-to-batch.md#printed.
+/// \source [ZTC22] Appendix C.2, docs/proofs/online-to-batch.md#printed.
 [[nodiscard]] inline PrintedNoise<NoiseScale> printed_pure_noise(Count steps, Count features, Epsilon target, Adjacency adjacency) {
   detail::require_replace_one(adjacency);
   if (!(target.value() > 0)) throw Error{ErrorCode::invalid_argument, "epsilon is 0, must be greater than 0 for the printed noise"};

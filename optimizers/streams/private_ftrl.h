@@ -48,7 +48,7 @@ struct PrivateFtrlOptions {
 }
 
 /// The state between two records: released values and public ones alone. The guarantee needs nothing of the data.
-/// \pre labels are as the objective wants them. \source [KMSTTX21] Algorithm 1; docs/guarantees-online-to-batch.md#ftrl.
+/// \pre labels are as the objective wants them. \source [KMSTTX21] Algorithm 1; docs/proofs/online-to-batch.md#ftrl.
 template <Objective O, Projectable D>
 class PrivateFtrl {
  public:

@@ -7,7 +7,7 @@
 //   cell i    the outcomes whose loss lies between anchor + i step and anchor + (i + 1) step
 //   excess    of a cell: v = 1 - e^(l_i) Q(cell) / P(cell), between 0 and 1 - e^-step; its merged loss is l_i - log(1 - v)
 //
-// Everything here is a number with a proved bound on its error; docs/guarantees-privacy-loss.md derives the bounds.
+// Everything here is a number with a proved bound on its error; docs/proofs/privacy-loss.md derives the bounds.
 #pragma once
 
 #include <cstdint>
