@@ -1,6 +1,5 @@
 #include <surety/accounting/accountants/closed_form.h>
 
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -12,11 +11,12 @@
 
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/root.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr mpfr_prec_t first_precision = 128;
 // The deepest cancellation of the curve between mu = 1e-300 and epsilon = 1e300 costs some 2,000 bits.
 constexpr mpfr_prec_t last_precision = 8192;
@@ -65,13 +65,7 @@ Curve gaussian_curve(const Real& mu) {
   return [mu](double epsilon, mpfr_prec_t precision) { return curve(mu(precision), epsilon, precision); };
 }
 
-/// Which side of a root a point lies on: certain (+1 before, -1 at or beyond it), and how far, as a logarithm.
-struct Side {
-  int certain;
-  double distance;
-};
-
-Side side_of(const Curve& curve, double epsilon, double target) {
+SideOfRoot side_of(const Curve& curve, double epsilon, double target) {
   const auto value = refined([&](mpfr_prec_t precision) { return curve(epsilon, precision); },
                              [&](const Interval& delta) { return delta.compare(target) != 0; });
   const int certain = value.compare(target);
@@ -79,35 +73,6 @@ Side side_of(const Curve& curve, double epsilon, double target) {
   const double distance = std::max(value.approximate_log() - std::log(target), -1e6);
   constexpr double least = std::numeric_limits<double>::min();
   return {certain, certain > 0 ? std::max(distance, least) : certain < 0 ? std::min(distance, -least) : 0};
-}
-
-/// Encloses the point where `side` turns from + to -. The ends are certified by `side` itself, not by the root finder.
-/// \pre side(before) is + and side(beyond) is -, both greater than 0.
-Enclosure enclose_root(const std::function<Side(double)>& side, double before, double beyond) {
-  const auto distance = [&](double x) { return side(x).distance; };
-  // Bisection alone, three evaluations a bit, ends within these.
-  std::uintmax_t evaluations = 300;
-  const auto bracket =
-      boost::math::tools::toms748_solve(distance, before, beyond, boost::math::tools::eps_tolerance<double>(48), evaluations);
-  double lower = before;
-  double upper = beyond;
-  for (double margin = 0x1p-50; margin < 0.5; margin *= 8) {
-    const double candidate = bracket.first * (1 - margin);
-    if (candidate <= before) break;
-    if (side(candidate).certain > 0) {
-      lower = candidate;
-      break;
-    }
-  }
-  for (double margin = 0x1p-50; margin < 0.5; margin *= 8) {
-    const double candidate = bracket.second * (1 + margin);
-    if (candidate >= beyond) break;
-    if (side(candidate).certain < 0) {
-      upper = candidate;
-      break;
-    }
-  }
-  return {lower, upper};
 }
 
 Enclosure delta_of(const Curve& curve, double epsilon) {
@@ -492,7 +457,7 @@ Enclosure largest_mu(Epsilon epsilon, Delta delta) {
   // delta grows with mu, so "before the root" is where delta is still below the target.
   const auto side = [&](double mu) {
     const auto found = side_of(gaussian_curve(exactly(mu)), epsilon.value(), delta.value());
-    return Side{-found.certain, -found.distance};
+    return SideOfRoot{-found.certain, -found.distance};
   };
   const double spread = std::sqrt(-2 * std::log(delta.value()));
   // Two bounds from below: half of the mu whose zero-concentrated bound meets the target, and delta(epsilon) <= delta(0) <= mu / 2.

@@ -15,11 +15,11 @@
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr mpfr_prec_t precision = 256;
 constexpr double most_releases = 1e7;
 constexpr double most_work = 2e9;
@@ -584,7 +584,7 @@ struct PromisesOf {
     const Interval epsilon = sum_of_epsilons(inner);
     if (q == 1 || event.adjacency() != Adjacency::add_or_remove_one || !(epsilon.enclosure().upper < 1e6)) return inner;
     const Interval delta = number(q) * sum_of_deltas(inner);
-    return {{Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, 1 - 0x1p-53)}}};
+    return {{Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, 1 - unit_roundoff)}}};
   }
   /// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all.
   std::vector<Promise> operator()(const Event::SampledWithoutReplacement& e) const { return inside(e.event); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,12 +14,13 @@
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/root.h>
+#include <surety/accounting/numbers/rounding.h>
 #include <surety/accounting/events/releases.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double smallest = std::numeric_limits<double>::denorm_min();
 constexpr mpfr_prec_t precision = 192;
 
@@ -130,7 +132,7 @@ Enclosure certified(const Enclosure& mu, const Enclosure& epsilon) {
     if (m == 0 || e == infinity) return 0.0;
     const double x = m / 2 - e / m;
     const double margin = 1e-14 * (m + e / m);
-    if (x - margin > 9) return upper ? 1 : 1 - 0x1p-53;
+    if (x - margin > 9) return upper ? 1 : 1 - unit_roundoff;
     if (x + margin < -39) return upper ? smallest : 0;
     const auto exact = gaussian_delta(Mu{m}, Epsilon{e});
     return upper ? exact.upper : exact.lower;
@@ -156,8 +158,9 @@ Enclosure estimated(const Enclosure& mu, const Enclosure& epsilon) {
 
 using GaussianCurve = Enclosure (*)(const Enclosure& mu, const Enclosure& epsilon);
 
-double up(double value) { return std::nextafter(value, infinity); }
-double down(double value) { return std::max(0.0, std::nextafter(value, 0.0)); }
+double up(double value) { return round_up(value); }
+/// Of numbers that are not negative.
+double down(double value) { return std::max(0.0, round_down(value)); }
 
 class Curve {
  public:
@@ -236,19 +239,6 @@ class Curve {
   std::vector<Hiding> hidings_;
 };
 
-/// Where a falling function crosses `target`, roughly.
-template <class Function>
-double crossing(const Function& function, double target) {
-  double beyond = 1;
-  while (function(beyond) > target && beyond < 1e300) beyond *= 2;
-  double before = 0;
-  while (beyond - before > 1e-9 * beyond && beyond > std::numeric_limits<double>::min()) {
-    const double middle = before + (beyond - before) / 2;
-    (function(middle) > target ? before : beyond) = middle;
-  }
-  return beyond;
-}
-
 }  // namespace
 
 Enclosure delta(const Participation&, const Event& event, Epsilon epsilon) {
@@ -262,14 +252,25 @@ Enclosure epsilon(const Participation&, const Event& event, Delta delta) {
   const Curve curve{event};
   if (delta.value() == 0) return {infinity, infinity};
   // The root of an estimate, moved outward until the bound itself says that it is beyond.
-  double upper = crossing([&](double x) { return curve.upper(x, estimated); }, delta.value());
-  for (double step = 1e-8; curve.upper(upper) > delta.value(); step *= 4) {
-    upper *= 1 + step;
-    if (upper > 1e300) return at_most(infinity);
-  }
-  double lower = crossing([&](double x) { return curve.lower(x, estimated); }, delta.value());
-  for (double step = 1e-8; lower > 0 && !(curve.lower(lower) > delta.value()); step *= 4) lower = step < 1 ? lower * (1 - step) : 0;
-  return {lower, curve.upper(0) > delta.value() ? upper : 0};
+  double upper = where_it_falls_to(delta.value(), [&](double x) { return curve.upper(x, estimated); });
+  double step = 1e-8;
+  const auto beyond = first_certain([&](double x) { return !(curve.upper(x) > delta.value()); },
+                                    [&](int attempt) -> std::optional<double> {
+                                      if (attempt > 0) upper *= 1 + std::exchange(step, 4 * step);
+                                      if (upper > 1e300) return std::nullopt;
+                                      return upper;
+                                    });
+  if (!beyond) return at_most(infinity);
+  double lower = where_it_falls_to(delta.value(), [&](double x) { return curve.lower(x, estimated); });
+  step = 1e-8;
+  const auto before = first_certain([&](double x) { return curve.lower(x) > delta.value(); },
+                                    [&](int attempt) -> std::optional<double> {
+                                      if (attempt > 0) lower = step < 1 ? lower * (1 - step) : 0;
+                                      if (attempt > 0) step *= 4;
+                                      if (!(lower > 0)) return std::nullopt;
+                                      return lower;
+                                    });
+  return {before.value_or(0), curve.upper(0) > delta.value() ? *beyond : 0};
 }
 
 }  // namespace surety::accounting

@@ -19,13 +19,12 @@
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double pi = 3.14159265358979323846;
-constexpr double ulp = 0x1p-52;  // twice the unit of rounding
 constexpr mpfr_prec_t precision = 128;
 /// Below every answer: what may have been lost to underflow.
 constexpr double tiny = 1e-290;

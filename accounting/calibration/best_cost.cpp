@@ -10,11 +10,11 @@
 
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The leader first. Participation before privacy-loss even then.
 std::array<Asked, accountants_asked> led_by(Asked leader) {

@@ -18,15 +18,14 @@
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
 using std::numbers::pi;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Unit roundoff of double, and of the accumulators of long sums (at most that of double).
-constexpr double unit = 0x1p-53;
 constexpr double sum_unit = static_cast<double>(std::numeric_limits<long double>::epsilon());
 /// Bound on the relative error of exp, expm1, log, log1p, sin, cos, atan2 of the C library, in units of `unit`: glibc states at
 /// most 1 ulp (2 units) for each on the machines it lists, 2 ulp for none of these; the rest is margin.
@@ -262,7 +261,7 @@ void fill(Grid& grid, const Part& part, double step, const Range& range) {
     // x errs by at most 4 |mu u| + 8 (mu^2 / 2) + |x| units (mu by 2 of them), excess by q e^x times that and its own.
     const double x_error = 5 * (std::abs(part.mu * u) + 2 * half_square);
     grid.loss_error[j] =
-        1.01 * unit *
+        1.01 * unit_roundoff *
         ((part.rate * (excess / part.rate + 1) * x_error + (library + 2) * std::abs(excess)) / ratio + library * std::abs(grid.loss[j]));
   }
 }
@@ -297,8 +296,8 @@ Tilt tilt(const Grid& grid, double w, std::vector<double>& f) {
     f[j] = std::exp(exponent - shift);
     const double loss = grid.loss[j];
     error += f[j] * (std::abs(w) * grid.loss_error[j] +
-                     unit * (grid.u[j] * grid.u[j] + 2 * tilted + 2 * std::abs(exponent) + std::abs(shift) + library));
-    loss_error += f[j] * (grid.loss_error[j] + unit * std::abs(loss));
+                     unit_roundoff * (grid.u[j] * grid.u[j] + 2 * tilted + 2 * std::abs(exponent) + std::abs(shift) + library));
+    loss_error += f[j] * (grid.loss_error[j] + unit_roundoff * std::abs(loss));
     sum += f[j];
     first += f[j] * loss;
     second += f[j] * loss * loss;
@@ -307,8 +306,8 @@ Tilt tilt(const Grid& grid, double w, std::vector<double>& f) {
   const double scale = 1 / total;
   Tilt result;
   result.log_moment = std::log(total * (grid.step / std::sqrt(2 * pi))) + shift;
-  result.rounding = (error * scale + static_cast<double>(nodes) * sum_unit + 8 * unit) * outward +
-                    unit * ((library + 1) * std::abs(result.log_moment) + std::abs(shift));
+  result.rounding = (error * scale + static_cast<double>(nodes) * sum_unit + 8 * unit_roundoff) * outward +
+                    unit_roundoff * ((library + 1) * std::abs(result.log_moment) + std::abs(shift));
   result.loss_error = loss_error * scale * outward;
   result.mean = static_cast<double>(first) * scale;
   result.variance = std::max(0.0, static_cast<double>(second) * scale - result.mean * result.mean);
@@ -342,18 +341,18 @@ class Cumulants {
     const double w = power(direction_, s);
     const double sign = direction_ == Direction::remove ? 1 : -1;
     const double half = loss_.mu_squared / 2;
-    Cumulant sum{half * s * (s + 1), 6 * unit * half * s * (s + 1), half * (2 * s + 1), 2 * half};
+    Cumulant sum{half * s * (s + 1), 6 * unit_roundoff * half * s * (s + 1), half * (2 * s + 1), 2 * half};
     for (const auto& grid : grids_) {
       const double count = grid.part.count;
       const auto at = tilt(grid, w, weights_);
       const double relative =
           at.rounding + std::exp(log_quadrature(grid.part.mu, grid.step, 0, w)) + range_error(grid.part, w, grid.range, at.log_moment);
       sum.value += count * at.log_moment;
-      sum.error += count * (log_error(relative) + 2 * unit * std::abs(at.log_moment));
+      sum.error += count * (log_error(relative) + 2 * unit_roundoff * std::abs(at.log_moment));
       sum.mean += count * sign * at.mean;
       sum.variance += count * at.variance;
     }
-    sum.error = (sum.error + static_cast<double>(grids_.size()) * unit * std::abs(sum.value)) * outward;
+    sum.error = (sum.error + static_cast<double>(grids_.size()) * unit_roundoff * std::abs(sum.value)) * outward;
     return sum;
   }
 
@@ -559,8 +558,8 @@ class Rotations {
   /// Bound on the absolute error of a sum, but for those of f and of L.
   [[nodiscard]] double rounding() const {
     const auto nodes = static_cast<double>(f_.size());
-    return (stride_ == 1 ? nodes * sum_unit : (nodes + per_turn * static_cast<double>(stride_ - 1)) * unit) * outward +
-           (2 * library + 6) * unit;
+    return (stride_ == 1 ? nodes * sum_unit : (nodes + per_turn * static_cast<double>(stride_ - 1)) * unit_roundoff) * outward +
+           (2 * library + 6) * unit_roundoff;
   }
 
   /// The sum at t = k step; to be called for k = 1, 2, ... in turn.
@@ -631,13 +630,13 @@ class Line {
     [[nodiscard]] double two_sided() const { return (truncation + quadrature + rounding) * outward; }
     [[nodiscard]] double log_upper() const {
       const double log_sum = std::log(sum + two_sided());
-      return log_scale + (log_sum + (log_scale_error + 2 * library * unit * std::abs(log_sum)));
+      return log_scale + (log_sum + (log_scale_error + 2 * library * unit_roundoff * std::abs(log_sum)));
     }
     [[nodiscard]] double log_lower() const {
       const double bound = sum - aliasing * outward - two_sided();
       if (!(bound > 0)) return -infinity;
-      const double log_sum = std::log(bound * (1 - 4 * unit));
-      return log_scale + (log_sum - (log_scale_error + 2 * library * unit * std::abs(log_sum)));
+      const double log_sum = std::log(bound * (1 - 4 * unit_roundoff));
+      return log_scale + (log_sum - (log_scale_error + 2 * library * unit_roundoff * std::abs(log_sum)));
     }
     [[nodiscard]] double relative_error() const { return sum > 0 ? (aliasing + 2 * two_sided()) / sum + 2 * log_scale_error : infinity; }
   };
@@ -659,16 +658,16 @@ class Line {
       sum += real;
       slope += s_ * real - point.t * imaginary;
       magnitude += point.size;
-      rounding += point.size * (point.rounding + unit * (3 * std::abs(point.phase) + 3 * point.t * epsilon));
+      rounding += point.size * (point.rounding + unit_roundoff * (3 * std::abs(point.phase) + 3 * point.t * epsilon));
       quadrature += point.size * point.quadrature;
     }
     Value value{};
     value.log_scale = at_s_.value - s_ * epsilon;
-    value.log_scale_error = (at_s_.error + 5 * unit * (std::abs(at_s_.value) + s_ * epsilon)) * outward;
+    value.log_scale_error = (at_s_.error + 5 * unit_roundoff * (std::abs(at_s_.value) + s_ * epsilon)) * outward;
     value.sum = static_cast<double>(sum) * scale;
     value.slope = static_cast<double>(slope / sum);
     value.quadrature = quadrature * scale;
-    value.rounding = scale * (rounding + magnitude * (static_cast<double>(points_.size()) * sum_unit + 24 * unit));
+    value.rounding = scale * (rounding + magnitude * (static_cast<double>(points_.size()) * sum_unit + 24 * unit_roundoff));
     value.truncation = truncation_;
     value.aliasing = alias(right_, epsilon) + alias(left_, epsilon);
     return value;
@@ -689,13 +688,13 @@ class Line {
   /// The sum over k >= 1 of exp(+-s k p) delta(epsilon +- k p), by Chernoff's bound at the other tilt, over exp(Lambda(s) - s epsilon).
   [[nodiscard]] double alias(const Second& second, double epsilon) const {
     const double exponent = second.log_bound - at_s_.value + at_s_.error + (s_ - second.s) * epsilon;
-    const double rounding = 8 * unit * (std::abs(second.log_bound) + std::abs(at_s_.value) + (s_ + second.s) * epsilon);
+    const double rounding = 8 * unit_roundoff * (std::abs(second.log_bound) + std::abs(at_s_.value) + (s_ + second.s) * epsilon);
     return std::exp(exponent + rounding - log_expm1(std::abs(second.s - s_) * period_ * (1 - 1e-14))) * outward;
   }
 
   void choose_step(Cumulants& cumulants, const Saddle& saddle, double log_target) {
     const auto second_at = [&](double s) {
-      return Second{s, s > 0 ? cumulants(s).upper() + log_chernoff(s) + 16 * unit * (1 + s) * (1 + std::abs(std::log(s))) : 0.0};
+      return Second{s, s > 0 ? cumulants(s).upper() + log_chernoff(s) + 16 * unit_roundoff * (1 + s) * (1 + std::abs(std::log(s))) : 0.0};
     };
     // The period at which this tilt's bound meets the target.
     const auto period_of = [&](const Second& second) {
@@ -799,10 +798,10 @@ class Line {
       const double t = static_cast<double>(k) * step_;
       log_size[k] = -loss.mu_squared * t * t / 2;
       phase[k] = loss.mu_squared * t * (2 * s_ + 1) / 2;
-      rounding[k] = 8 * unit * (std::abs(static_cast<double>(log_size[k])) + std::abs(static_cast<double>(phase[k])));
+      rounding[k] = 8 * unit_roundoff * (std::abs(static_cast<double>(log_size[k])) + std::abs(static_cast<double>(phase[k])));
     }
     // Rotations may add a tenth of the tolerance.
-    const double stride = std::clamp(0.1 * tolerance / (loss.releases * Rotations::per_turn * unit), 1.0, 32.0);
+    const double stride = std::clamp(0.1 * tolerance / (loss.releases * Rotations::per_turn * unit_roundoff), 1.0, 32.0);
     Grid grid;
     std::vector<double> f;
     double work = 0;
@@ -827,7 +826,7 @@ class Line {
         phase[k] += part.count * static_cast<long double>(angle);
         // Both phi's numerator and its denominator err; the logarithm and the angle of the result are computed from both parts.
         const double absolute = 2 * at.rounding + t * at.loss_error + rotations.rounding();
-        rounding[k] += part.count * (std::log1p(absolute / size) + unit * (4 + (library + 2) * (std::abs(log_of_size) + std::abs(angle))));
+        rounding[k] += part.count * (std::log1p(absolute / size) + unit_roundoff * (4 + (library + 2) * (std::abs(log_of_size) + std::abs(angle))));
         magnitude[k] += part.count * (std::abs(log_of_size) + std::abs(angle));
         quadrature[k] += part.count * std::log1p(2 * cut / size);
       }
@@ -848,12 +847,12 @@ class Line {
       point.phase = angle;
       point.weight = {factor * real, -factor * imaginary};
       point.size = 2 * std::exp(log_of_size) / std::sqrt(square) * outward;
-      const double sums = (parts + 2) * sum_unit * magnitude[k] + 4 * unit * (std::abs(log_of_size) + std::abs(angle));
+      const double sums = (parts + 2) * sum_unit * magnitude[k] + 4 * unit_roundoff * (std::abs(log_of_size) + std::abs(angle));
       const double relative_rounding = std::expm1(rounding[k] * outward + sums) * outward;
       const double with_quadrature = std::expm1(rounding[k] * outward + sums + quadrature[k] * outward) * outward;
       // The real part of z (z + 1) cancels; its error is relative to the modulus, of which s (s + 1) + t^2 is at most twice.
-      point.rounding = relative_rounding + 40 * unit;
-      point.quadrature = std::max(0.0, with_quadrature - relative_rounding) + unit * with_quadrature;
+      point.rounding = relative_rounding + 40 * unit_roundoff;
+      point.quadrature = std::max(0.0, with_quadrature - relative_rounding) + unit_roundoff * with_quadrature;
       points_.push_back(point);
     }
   }
@@ -888,8 +887,8 @@ void check(const Line::Value& value, double tolerance) {
 }
 
 /// exp, outwards.
-double exp_up(double x) { return std::min(1.0, std::exp(x + (library + 2) * unit * (1 + std::abs(x))) + 0x1p-1073); }
-double exp_down(double x) { return x < -700 ? 0.0 : std::min(1.0, std::exp(x - (library + 2) * unit * (1 + std::abs(x)))); }
+double exp_up(double x) { return std::min(1.0, std::exp(x + (library + 2) * unit_roundoff * (1 + std::abs(x))) + 0x1p-1073); }
+double exp_down(double x) { return x < -700 ? 0.0 : std::min(1.0, std::exp(x - (library + 2) * unit_roundoff * (1 + std::abs(x)))); }
 
 /// A bound that no loss of the direction exceeds: in the add direction r >= 1 - q, unless there is a Gaussian part.
 double largest_loss(const Loss& loss, Direction direction) {
@@ -924,20 +923,20 @@ Enclosure delta_of(const Contour& accountant, const Loss& loss, double epsilon, 
 
 /// The root of log delta(epsilon) = log_delta on one line, both ends certified by the line itself.
 Enclosure solve(const Line& line, double tolerance, double epsilon, double log_delta) {
-  const double doubt = library * unit * std::abs(log_delta);
+  const double doubt = library * unit_roundoff * std::abs(log_delta);
   auto value = line.at(epsilon);
   for (int i = 0; i < 60; ++i) {
     check(value, tolerance);
     if (!(value.slope > 0)) throw Unsuitable{"its provable error is too large"};
     const double next = std::max(0.0, epsilon + (value.log_scale + std::log(value.sum) - log_delta) / value.slope);
-    const bool still = std::abs(next - epsilon) <= 4 * unit * epsilon + 1e-3 * value.relative_error() / value.slope;
+    const bool still = std::abs(next - epsilon) <= 4 * unit_roundoff * epsilon + 1e-3 * value.relative_error() / value.slope;
     epsilon = next;
     value = line.at(epsilon);
     if (still) break;
   }
   check(value, tolerance);
   if (line.at(0).log_upper() <= log_delta - doubt) return {0, 0};
-  const double gap = 1.02 * (value.relative_error() + 2 * doubt) / value.slope + 4 * unit * epsilon;
+  const double gap = 1.02 * (value.relative_error() + 2 * doubt) / value.slope + 4 * unit_roundoff * epsilon;
   double upper = infinity;
   double lower = 0;
   double margin = 0.25 * gap;
@@ -1091,7 +1090,7 @@ ContourTerms contour_terms(const Event& event, Epsilon epsilon, Direction direct
     const auto line = line_at(cumulants, epsilon.value(), [&](double) { return shares; });
     const auto value = line.at(epsilon.value());
     const double scale = std::exp(value.log_scale);
-    const double scaling = std::expm1(value.log_scale_error + 8 * unit * (1 + std::abs(value.log_scale)));
+    const double scaling = std::expm1(value.log_scale_error + 8 * unit_roundoff * (1 + std::abs(value.log_scale)));
     const double rounding = scale * (value.rounding + std::abs(value.sum) * scaling);
     return ContourTerms{scale * value.sum, scale * value.aliasing, scale * value.truncation, scale * value.quadrature,
                         rounding,          line.points()};

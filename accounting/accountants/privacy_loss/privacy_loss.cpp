@@ -25,13 +25,11 @@
 #include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/privacy_loss/shuffled_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/tilted_law.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double unit = 0x1p-53;
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr long double long_unit = 0x1p-63L;
 
 // ---- from events to pairs ----
 
@@ -80,14 +78,14 @@ bool understands(const A& accountant, const Event& event) {
 /// An (epsilon, 0)-differentially private release at its worst: truth with probability e^epsilon / (1 + e^epsilon).
 AtomsBase two_atoms(double epsilon) {
   const double miss = std::exp(-epsilon) / (1 + std::exp(-epsilon));
-  return {{{-epsilon, miss}, {epsilon, 1 / (1 + std::exp(-epsilon))}}, 0, unit * (8 + 2 * epsilon)};
+  return {{{-epsilon, miss}, {epsilon, 1 / (1 + std::exp(-epsilon))}}, 0, unit_roundoff * (8 + 2 * epsilon)};
 }
 
 /// Two outcomes of losses t and t - epsilon, 0 < t < epsilon: what a choice of loss range epsilon can do.
 AtomsBase two_point(double epsilon, double t) {
   const double hit = std::expm1(t - epsilon) / std::expm1(-epsilon);
   const double miss = std::exp(t - epsilon) * std::expm1(-t) / std::expm1(-epsilon);
-  return {{{t - epsilon, miss}, {t, hit}}, 2 * unit * epsilon, unit * (24 + 4 * epsilon)};
+  return {{{t - epsilon, miss}, {t, hit}}, 2 * unit_roundoff * epsilon, unit_roundoff * (24 + 4 * epsilon)};
 }
 
 /// The same at a t that makes the moment E[e^(s loss)] under the law's mixing large: at tilt s that lower bound is the best one, roughly.
@@ -125,9 +123,9 @@ AtomsBase randomized_response(double truth, double categories) {
   const double loss = std::abs(std::log(truth / other));
   const double more = std::max(truth, other);
   const double less = std::min(truth, other);
-  const double error = unit * (16 + 4 * loss);
-  if (categories == 2) return {{{-loss, less}, {loss, more}}, error, 8 * unit};
-  return {{{-loss, less}, {0, other * (categories - 2)}, {loss, more}}, error, 16 * unit};
+  const double error = unit_roundoff * (16 + 4 * loss);
+  if (categories == 2) return {{{-loss, less}, {loss, more}}, error, 8 * unit_roundoff};
+  return {{{-loss, less}, {0, other * (categories - 2)}, {loss, more}}, error, 16 * unit_roundoff};
 }
 
 /// A release that shows nothing, which anybody can attain.
@@ -177,8 +175,8 @@ class PartsOf {
   void operator()(const Event::KNorm& e) {
     if (e.dimension.value() == 1) return both(LossLaw{LaplaceBase{e.scale.value()}});
     AtomsBase atoms = two_atoms(1 / e.scale.value());
-    atoms.loss_error = 2 * unit / e.scale.value();
-    atoms.mass_error += 4 * unit / e.scale.value();
+    atoms.loss_error = 2 * unit_roundoff / e.scale.value();
+    atoms.mass_error += 4 * unit_roundoff / e.scale.value();
     add({LossLaw{atoms}, std::nullopt, false, count_}, {LossLaw{atoms}, std::nullopt, false, count_});
   }
   void operator()(const Event::PoissonSampled& e) { sampled(e.event, e.rate.value(), false); }
@@ -199,7 +197,7 @@ class PartsOf {
       const LossLaw upper{GaussianBase{multiplier->lower}};
       // Two statistics of the epoch: the largest of all batches, and their sum, one Gaussian release of sqrt(batches) times the noise.
       const AtomsBase seen = largest_coordinate(multiplier->upper, batches);
-      const LossLaw sum{GaussianBase{multiplier->upper * std::sqrt(static_cast<double>(batches)) * (1 + 4 * unit)}};
+      const LossLaw sum{GaussianBase{multiplier->upper * std::sqrt(static_cast<double>(batches)) * (1 + 4 * unit_roundoff)}};
       LossLaw removed{seen};
       LossLaw added{seen, Mixing::added};
       out_.has_choice = true;
@@ -431,7 +429,7 @@ class PartsOf {
     const double outward = side > 0 ? infinity : 0.0;
     const double share = law.infinite_mass;
     law.infinite_mass = std::nextafter(rate * share, outward);
-    law.rate = rate * (1 - share) / (1 - law.infinite_mass) * (1 + side * 8 * unit);
+    law.rate = rate * (1 - share) / (1 - law.infinite_mass) * (1 + side * 8 * unit_roundoff);
     law.rate = std::min(law.rate, 1.0);
     return law;
   }
@@ -621,7 +619,7 @@ class ComposedCurve {
       weighted[j] = d;
       plain[j] = b;
     }
-    relative = 8 * unit * (static_cast<double>(plain.size()) + 16) * (1 + 0.125 * (grid.s + 1) * grid.step);
+    relative = 8 * unit_roundoff * (static_cast<double>(plain.size()) + 16) * (1 + 0.125 * (grid.s + 1) * grid.step);
     const double n = static_cast<double>(plain.size());
     sum_plain_ = std::min(n, -1 / std::expm1(-(grid.s + 1) * grid.step));
     sum_weighted_ = grid.s > 0 ? std::min(n, keep * gain * sum_plain_ / -std::expm1(-grid.s * grid.step)) : n;
@@ -815,7 +813,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
       factor.first = std::move(tilted.weights);
     }
     const long double lost = lost_above(law);  // once for each release
-    infinite_more += count * std::log1p(-std::min(static_cast<long double>(part.upper.infinite_mass) + lost, 1 - long_unit));
+    infinite_more += count * std::log1p(-std::min(static_cast<long double>(part.upper.infinite_mass) + lost, 1 - long_unit_roundoff));
     if (part.lower) {
       const auto other = part.same ? LossCells{} : cells(*part.lower, window.step, cut);
       auto tilted = merge(part.same ? law : other, grid, shift);
@@ -848,7 +846,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
   const long double span = static_cast<long double>(window.size) * static_cast<long double>(window.step);
   ComposedPair pair{curve_of(up, std::move(result.first), true, window, entry_error, infinite),
                     curve_of(down, std::move(result.second), false, window, entry_error, infinite),
-                    16 * long_unit * (up.magnitude + down.magnitude + span + std::abs(up.loss) + std::abs(down.loss))};
+                    16 * long_unit_roundoff * (up.magnitude + down.magnitude + span + std::abs(up.loss) + std::abs(down.loss))};
   if (!has_lower) {
     std::fill(pair.lower.plain.begin(), pair.lower.plain.end(), 0.0);
     std::fill(pair.lower.weighted.begin(), pair.lower.weighted.end(), 0.0);
@@ -893,7 +891,7 @@ class ManyLaws {
     const long double span = static_cast<long double>(window_.size) * static_cast<long double>(window_.step);
     auto above = std::move(upper_).result();
     ComposedPair pair{curve_of(up_, std::move(above.first), true, window_, above.error + underflow, infinite), ComposedCurve{},
-                      16 * long_unit * (up_.magnitude + span + std::abs(up_.loss))};
+                      16 * long_unit_roundoff * (up_.magnitude + span + std::abs(up_.loss))};
     IndexSums sums;
     sums.infinite = infinite.less;
     if (has_lower) {
@@ -911,7 +909,7 @@ class ManyLaws {
       sums.outside_right = hits.right;
       sums.outside_left = hits.left;
       sums.faded = hits.faded;
-      sums.doubt = 16 * long_unit * (static_cast<long double>(2 * window_.s + 2) * (hit_.magnitude + span + std::abs(hit_.loss)) +
+      sums.doubt = 16 * long_unit_roundoff * (static_cast<long double>(2 * window_.s + 2) * (hit_.magnitude + span + std::abs(hit_.loss)) +
                                      laws_ * (hit_.scales + miss_.scales));
     }
     pair.tests.emplace(std::move(sums));
@@ -961,7 +959,7 @@ ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& c
   for (const auto* part : order) {
     const auto count = static_cast<long double>(part->count);
     const auto law = cells(part->upper, window.step, cut);
-    infinite_more += count * std::log1p(-std::min(static_cast<long double>(part->upper.infinite_mass) + lost_above(law), 1 - long_unit));
+    infinite_more += count * std::log1p(-std::min(static_cast<long double>(part->upper.infinite_mass) + lost_above(law), 1 - long_unit_roundoff));
     const auto other = !has_lower || part->same ? LossCells{} : cells(*part->lower, window.step, cut);
     const auto& below = !has_lower || part->same ? law : other;
     if (has_lower) infinite_less += count * std::log1p(-static_cast<long double>(part->lower->infinite_mass));
@@ -972,9 +970,6 @@ ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& c
 }
 
 // ---- answers ----
-
-double round_up(long double x) { return std::nextafter(static_cast<double>(x), infinity); }
-double round_down(long double x) { return std::nextafter(static_cast<double>(x), -infinity); }
 
 /// The smallest entry at which `holds`, assuming that it holds from some entry on; size() when at none.
 template <class Holds>
@@ -1043,7 +1038,7 @@ Enclosure delta_of(const ComposedPair& pair, double epsilon) {
     if (j == curve.size()) return curve.infinite_less;
     const double below = static_cast<double>(curve.loss(j) - at);
     if (j == 0 && below > curve.grid.step) return curve.lower(0, 0);
-    return up ? curve.upper(j, std::min(below * (1 + 4 * unit), curve.grid.step)) : curve.lower(j, std::max(0.0, below * (1 - 4 * unit)));
+    return up ? curve.upper(j, std::min(below * (1 + 4 * unit_roundoff), curve.grid.step)) : curve.lower(j, std::max(0.0, below * (1 - 4 * unit_roundoff)));
   };
   const long double at = epsilon;
   const double upper = std::min(1.0, round_up(bound(pair.upper, at - pair.loss_error, true)));
@@ -1057,7 +1052,7 @@ Enclosure largest_of(const Parts& parts) {
   double lower = 0;
   double upper = 0;
   bool is_unbounded = false;
-  const double rounding = 4 * unit * static_cast<double>(parts.size() + 2);
+  const double rounding = 4 * unit_roundoff * static_cast<double>(parts.size() + 2);
   for (const auto& part : parts) {
     const double count = static_cast<double>(part.count);
     const auto most = largest_loss(part.upper);
