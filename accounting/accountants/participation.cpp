@@ -13,6 +13,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/root.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -24,9 +25,7 @@ namespace {
 constexpr double smallest = std::numeric_limits<double>::denorm_min();
 constexpr mpfr_prec_t precision = 192;
 
-[[noreturn]] void refuse(const Event& event, std::string_view why) {
-  throw Error{ErrorCode::unsupported, fmt::format("participation: {} {}", describe(event), why)};
-}
+[[noreturn]] void no_theorem_for(const Event& event, std::string_view why) { unsupported(event, fmt::format("participation: {{}} {}", why)); }
 
 Interval number(double value) { return {value, precision}; }
 Interval number(std::uint64_t value) { return number(static_cast<double>(value)); }  // counts are at most 2^53
@@ -76,25 +75,21 @@ struct Batch {
 };
 std::optional<Batch> batch_of(const Event& leaf) {
   if (const auto* sampled = std::get_if<Event::SampledWithoutReplacement>(&leaf.node())) {
-    if (splits_its_batch(sampled->event)) refuse(leaf, "shares one batch of fixed size among parallel parts");
+    if (splits_its_batch(sampled->event)) no_theorem_for(leaf, "shares one batch of fixed size among parallel parts");
     return Batch{sampled->event, number(sampled->batches.size().value()) / number(sampled->batches.records().value())};
   }
   if (const auto* sampled = std::get_if<Event::PoissonSampled>(&leaf.node())) {
     const auto pair = poisson_pair(sampled->event);
-    if (pair == PoissonPair::opposite) refuse(leaf, "has another worst pair under replace-one; privacy-loss knows it");
-    if (pair != PoissonPair::with_or_without) refuse(leaf, "is not made of Gaussian releases");
+    if (pair == PoissonPair::opposite) no_theorem_for(leaf, "has another worst pair under replace-one; privacy-loss knows it");
+    if (pair != PoissonPair::with_or_without) no_theorem_for(leaf, "is not made of Gaussian releases");
     return Batch{sampled->event, number(sampled->rate.value())};
   }
   return std::nullopt;
 }
 
 Interval mu_squared(const Event& event, const Event& whole) {
-  try {
-    return gaussian_mu_squared(event, precision);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::unsupported) throw;
-    refuse(whole, "is not made of Gaussian releases");
-  }
+  if (auto squared = gaussian_mu_squared(event, precision)) return *squared;
+  no_theorem_for(whole, "is not made of Gaussian releases");
 }
 
 Batched batched(const Event& event) {
@@ -107,19 +102,19 @@ Batched batched(const Event& event) {
       found.outside = found.outside + number(count.value()) * squared;
       continue;
     }
-    if (found.count > 0) refuse(event, "has batches of more than one kind");
+    if (found.count > 0) no_theorem_for(event, "has batches of more than one kind");
     const double multiplier = (one() / sqrt(squared)).enclosure().lower;
     if (!(multiplier <= Participation::largest_multiplier)) {
-      refuse(leaf, fmt::format("has noise multiplier {}, must be at most {}: more noise hides who takes part, and privacy-loss can say "
+      no_theorem_for(leaf, fmt::format("has noise multiplier {}, must be at most {}: more noise hides who takes part, and privacy-loss can say "
                                "how well",
                                multiplier, Participation::largest_multiplier));
     }
     found = {found.outside, squared, count.value(), batch->rate};
   }
-  if (found.count == 0) refuse(event, "has no secret batches");
+  if (found.count == 0) no_theorem_for(event, "has no secret batches");
   const double mean = (number(found.count) * found.rate).enclosure().lower;
   if (!(mean <= Participation::largest_mean)) {
-    refuse(event, fmt::format("draws a record {} times on average, must be at most {}", mean, Participation::largest_mean));
+    no_theorem_for(event, fmt::format("draws a record {} times on average, must be at most {}", mean, Participation::largest_mean));
   }
   return found;
 }
@@ -240,6 +235,11 @@ class Curve {
 };
 
 }  // namespace
+
+bool supports(const Participation&, const Event& event) {
+  const StandardFloatingPoint environment;
+  return is_supported([&] { static_cast<void>(batched(event)); });
+}
 
 Enclosure delta(const Participation&, const Event& event, Epsilon epsilon) {
   const StandardFloatingPoint environment;

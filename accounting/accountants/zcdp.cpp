@@ -4,10 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
-
-#include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/root.h>
 #include <surety/accounting/numbers/rounding.h>
 
@@ -67,16 +65,19 @@ struct RhoOf {
   Interval operator()(const Event::Deterministic& e) const { return zcdp_rho(e.event, bits); }
   template <class Other>
   Interval operator()(const Other&) const {
-    throw Error{ErrorCode::unsupported,
-                fmt::format("the zcdp accountant has no theorem for {}; privacy-loss and renyi may", describe(event))};
+    unsupported(event, "the zcdp accountant has no theorem for {}; privacy-loss and renyi may");
   }
 };
 
 }  // namespace
 
-Interval zcdp_rho(const Event& event, mpfr_prec_t bits) {
+Interval zcdp_rho(const Event& event, long bits) {
   const StandardFloatingPoint environment;
   return std::visit(RhoOf{event, bits}, event.node());
+}
+
+bool supports(const Zcdp&, const Event& event) {
+  return is_supported([&] { static_cast<void>(zcdp_rho(event, precision)); });
 }
 
 Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/root.h>
 
@@ -335,6 +337,11 @@ Solution solve(const std::function<Event(double)>& event, const Target& target, 
   const accounting::StandardFloatingPoint environment;
   const Search search{event, target, parameter, cost};
   return parameter.whole ? solve_whole(search, parameter) : solve_real(search, parameter);
+}
+
+Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,
+               const accounting::Best& accountant) {
+  return solve(event, target, parameter, accounting::best_cost(target, accountant.effort));
 }
 
 }  // namespace surety

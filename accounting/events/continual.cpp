@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
 
@@ -36,16 +37,6 @@ Count nodes_of_step(Count step, Count steps) {
   std::uint64_t nodes = 0;
   for (std::uint64_t end = step.value(); end <= steps.value(); end += end & (~end + 1)) ++nodes;
   return Count{nodes};
-}
-
-Event plainest(const Event& event) {
-  if (const auto* noise = std::get_if<Event::KNorm>(&event.node())) {
-    if (noise->norm == NormName::l1 || noise->dimension == Count{1}) return release(Event::Laplace{noise->scale}, event.adjacency());
-  }
-  if (const auto* noise = std::get_if<Event::GeneralizedGaussian>(&event.node())) {
-    if (noise->r.value() == 2) return gaussian(noise->multiplier, event.adjacency());
-  }
-  return event;
 }
 
 Event tree(Count steps, const Event& node) {

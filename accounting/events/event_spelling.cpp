@@ -533,6 +533,8 @@ nlohmann::json to_json(const Event& event) {
   return {{"version", json_version}, {"adjacency", name(event.adjacency())}, {"event", JsonWriter::write(event)}};
 }
 
+std::string to_json_text(const Event& event) { return to_json(event).dump(); }
+
 Event event_from_json(std::string_view text) {
   const accounting::StandardFloatingPoint environment;
   // Each level of an event is at most three levels of JSON.

@@ -1,17 +1,31 @@
-// Which parts of a parallel event can cost most, and which events are one Gaussian release in all but their spelling.
+// The normal form of an event: what every accountant makes of its spelling, before their mathematics differ. Releases (releases.h) is the
+// multiset of its leaves; here are the other names of a leaf, the one Gaussian release that many are, and the parts of a parallel event
+// that can cost most.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/numbers/enclosure.h>
+#include <surety/accounting/numbers/interval.h>
 
 namespace surety::accounting {
 
-/// The noise multiplier of the one Gaussian release that `event` costs; nothing when it is not that. Gaussian releases compose to
-/// one of 1 / z^2 = sum of 1 / z_i^2, of parallel parts the one of least noise counts, and of a deterministic epoch one batch.
-/// \complexity O(size of the event) at 128 bits.
+/// The same releases under the names whose curves are known exactly: k_norm(l1, d, b), and any k_norm in one dimension, is laplace(b);
+/// generalized_gaussian(2, d, z) is gaussian(z). Every other event is itself. \source docs/guarantees-composition.md#continual.
+[[nodiscard]] Event plainest(const Event& event);
+
+/// mu^2 of the one Gaussian release that `event` costs, at `precision` bits; nothing when it is not that. Gaussian releases compose to
+/// one of mu^2 = sum of mu_i^2 [DRS19, Corollary 3.3], of parallel parts the one of largest mu counts, and of a deterministic epoch one
+/// batch: a record takes part in one of them, and the others are post-processing of what was known before.
+/// \complexity O(size of the event).
+[[nodiscard]] std::optional<Interval> gaussian_mu_squared(const Event& event, mpfr_prec_t precision);
+
+/// The first part of `event` that keeps it from being one Gaussian release; nothing when it is one.
+[[nodiscard]] std::optional<Event> first_not_gaussian(const Event& event);
+
+/// The noise multiplier of that release, exactly where it is written so, else computed at 128 bits.
 [[nodiscard]] std::optional<Enclosure> gaussian_multiplier(const Event& event);
 
 /// The parts that remain when every part is dropped that provably costs at most as another one: an equal one, the same kind with

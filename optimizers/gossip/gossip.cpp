@@ -1,7 +1,10 @@
 #include <surety/optimizers/gossip/gossip.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/overload.h>

@@ -106,9 +106,8 @@ Curve batch_curve(double rate, double multiplier) {
 constexpr double quadrature_tolerance = 2e-9;
 Curve quadrature_curve(const std::vector<reference::SampledGaussian>& releases) {
   return [=](double epsilon) {
-    using reference::Direction;
-    const auto removed = reference::SampledGaussianQuadrature{releases, Direction::removed}(epsilon);
-    const auto added = reference::SampledGaussianQuadrature{releases, Direction::added}(epsilon);
+    const auto removed = reference::SampledGaussianQuadrature{releases, Direction::remove}(epsilon);
+    const auto added = reference::SampledGaussianQuadrature{releases, Direction::add}(epsilon);
     const auto& larger = removed.value < added.value ? added : removed;
     EXPECT_LE(larger.error, quadrature_tolerance * larger.value + 1e-320L) << "quadrature at " << epsilon;
     Real value = real(0);
@@ -841,8 +840,8 @@ TEST(SoundnessMutants, AreCaught) {
                        0,
                        quadrature_tolerance};
     const double at = rate / sigma;
-    const auto swapped = static_cast<double>(reference::SampledGaussianQuadrature{releases, reference::Direction::added}(at).value);
-    const auto removed = static_cast<double>(reference::SampledGaussianQuadrature{releases, reference::Direction::removed}(at).value);
+    const auto swapped = static_cast<double>(reference::SampledGaussianQuadrature{releases, Direction::add}(at).value);
+    const auto removed = static_cast<double>(reference::SampledGaussianQuadrature{releases, Direction::remove}(at).value);
     EXPECT_FALSE(complaint(sampled, {true, at}, {removed, removed}, sampled.truth).size()) << describe(sampled.event);
     EXPECT_TRUE(complaint(sampled, {true, at}, {0, swapped}, sampled.truth).size()) << "directions swapped, " << describe(sampled.event);
     EXPECT_TRUE(complaint(sampled, {true, at}, {0, removed * 0.999}, sampled.truth).size()) << "delta shrunk, " << describe(sampled.event);

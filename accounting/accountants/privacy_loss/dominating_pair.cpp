@@ -499,7 +499,7 @@ struct Coordinates {
 Coordinates normal_cut(double shift, Mixing mixing, double rate, const Cut& cut) {
   const double above = tail_point(cut.log_above);
   const double below = tail_point(cut.log_below);
-  if (mixing == Mixing::added) return {-above, below};
+  if (mixing == Mixing::add) return {-above, below};
   return {rate == 1 ? shift - below : std::min(-below, shift - below), shift + above};
 }
 Coordinates kept(const GaussianShape& shape, const LossLaw& law, const Cut& cut) {
@@ -545,7 +545,7 @@ LossRange base_range(const LossLaw& law, const Cut& cut) {
 LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, double largest, double mixing_error) {
   LossCells found{{}, 0, step, 0, 0, 0};
   const Mix mix{law.rate};
-  const bool reversed = law.mixing == Mixing::added;
+  const bool reversed = law.mixing == Mixing::add;
   const bool symmetric = law.mixing == Mixing::symmetric;
   const auto atoms = atoms_of(law.base);
   // A grid point lies on an outcome: on the likeliest one of the discrete Gaussian law under Q, else at the largest loss.
@@ -647,7 +647,7 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
     return largest;
   }
   if (is_unbounded(law.base)) {
-    if (law.mixing != Mixing::added || law.rate == 1) return std::nullopt;
+    if (law.mixing != Mixing::add || law.rate == 1) return std::nullopt;
     const double bound = -std::log1p(-law.rate);
     return Enclosure{bound * (1 - 8 * unit_roundoff), bound * (1 + 8 * unit_roundoff)};
   }
@@ -659,7 +659,7 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
   double most = 0;
   double error = 0;
   for (const auto& atom : atoms) {
-    const auto found = mixed(atom, mix, law.mixing == Mixing::added);
+    const auto found = mixed(atom, mix, law.mixing == Mixing::add);
     if (found.loss >= most) {
       most = found.loss;
       error = found.loss_error + 2 * unit_roundoff * most;
@@ -727,17 +727,17 @@ LossRange range(const LossLaw& law, const Cut& cut) {
   const double low = mix.loss(base.least);
   const double high = mix.loss(base.largest);
   if (law.mixing == Mixing::symmetric) return {-high, high};
-  return law.mixing == Mixing::added ? LossRange{-high, -low} : LossRange{low, high};
+  return law.mixing == Mixing::add ? LossRange{-high, -low} : LossRange{low, high};
 }
 
 LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   const StandardFloatingPoint environment;
-  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) return maximum_cells(*maximum->laws, step, cut);
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) return maximum_cells(*maximum->laws, step, cut, cells);
   LossCells found{{}, 0, step, 0, 0, 0};
   const Mix mix{law.rate};
   const auto bounds = range(law, cut);
   const double largest = std::max(std::abs(bounds.least), std::abs(bounds.largest)) + step;
-  const bool reversed = law.mixing == Mixing::added;
+  const bool reversed = law.mixing == Mixing::add;
   const double mixing_error = law.rate == 1 ? 0 : 16 * unit_roundoff * (2 + largest - std::log(law.rate));
   if (law.mixing == Mixing::revealed) {
     found = revealed_cells(law, step, cut);

@@ -16,8 +16,7 @@ namespace {
 /// An upper bound on the curve of one law, at any epsilon.
 class Curve {
  public:
-  Curve(const LossLaw& law, double step, const Cut& cut) : step_{step} {
-    const auto found = cells(law, step, cut);
+  Curve(const LossLaw& law, const LossCells& found, double step) : step_{step} {
     anchor = found.anchor;
     infinite = (static_cast<long double>(law.infinite_mass) + found.cut_above) * (1 + 4 * long_unit_roundoff);
     if (found.cells.empty()) return;
@@ -79,10 +78,10 @@ class Curve {
 
 }  // namespace
 
-LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut& cut) {
+LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut& cut, const CellsOf& cells_of) {
   const StandardFloatingPoint environment;
   std::vector<Curve> curves;
-  for (const auto& law : laws) curves.emplace_back(law, step, cut);
+  for (const auto& law : laws) curves.emplace_back(law, cells_of(law, step, cut), step);
   LossCells found{{}, 0, step, 0, 0, 0};
   long double least = curves.front().least;
   long double largest = curves.front().largest;

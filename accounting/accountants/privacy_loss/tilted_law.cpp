@@ -33,7 +33,7 @@ double weight_error(const LossCell& cell, double tilt, double shift) {
 
 class Merger {
  public:
-  Merger(const LossCells& law, const Grid& grid, double shift) : law_{law}, grid_{grid} {
+  Merger(const LossCells& law, const TiltedGrid& grid, double shift) : law_{law}, grid_{grid} {
     for (const auto& cell : law.cells) {
       const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
       const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 - weight_error(cell, tilt, shift));
@@ -173,7 +173,7 @@ class Merger {
   }
 
   const LossCells& law_;
-  Grid grid_;
+  TiltedGrid grid_;
   std::vector<Piece> pieces_;
   double offset_ = 0;
   std::array<double, table_size> tilts_{};
@@ -182,7 +182,7 @@ class Merger {
 
 }  // namespace
 
-double log_of_largest(const LossCells& law, const Grid& grid) {
+double log_of_largest(const LossCells& law, const TiltedGrid& grid) {
   if (law.cells.empty()) return 0;
   double largest = -infinity;
   for (const auto& cell : law.cells) {
@@ -191,7 +191,7 @@ double log_of_largest(const LossCells& law, const Grid& grid) {
   return largest;
 }
 
-TiltedLaw spread(const LossCells& law, const Grid& grid, double shift) {
+TiltedLaw spread(const LossCells& law, const TiltedGrid& grid, double shift) {
   TiltedLaw out;
   if (law.cells.empty()) {
     out.weights = {0.0};
@@ -219,9 +219,9 @@ TiltedLaw spread(const LossCells& law, const Grid& grid, double shift) {
   return out;
 }
 
-TiltedLaw merge(const LossCells& law, const Grid& grid, double shift) { return Merger{law, grid, shift}.merge(shift); }
+TiltedLaw merge(const LossCells& law, const TiltedGrid& grid, double shift) { return Merger{law, grid, shift}.merge(shift); }
 
-CountedLaw counted(const LossCells& law, const Grid& grid, double shift) {
+CountedLaw counted(const LossCells& law, const TiltedGrid& grid, double shift) {
   CountedLaw out;
   if (law.cells.empty()) {
     // No outcome is counted.

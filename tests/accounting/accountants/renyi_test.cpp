@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <support/random.h>
 #include <support/real.h>
 #include <support/refusal.h>

@@ -12,6 +12,7 @@
 #include <support/real.h>
 #include <support/refusal.h>
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/numbers/interval.h>
 
 namespace surety::accounting {
 namespace {

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/json.h>
 #include <random>
 #include <string>
 #include <utility>

@@ -22,6 +22,8 @@
 #include <sstream>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 

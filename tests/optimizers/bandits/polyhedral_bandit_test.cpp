@@ -12,6 +12,7 @@
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/accounting/numbers/interval.h>
 
 #include <support/bandit_records.h>
 #include <support/refuses.h>

@@ -14,6 +14,7 @@
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/accounting/numbers/interval.h>
 
 #include <support/drawn_records.h>
 #include <support/refuses.h>

@@ -1,4 +1,5 @@
 #include <surety/accounting/accountants/contour/contour.h>
+#include <surety/accounting/accountants/contour/terms.h>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
