@@ -15,7 +15,7 @@
 #include <surety/accounting/numbers/interval.h>
 
 #include <support/bandit_records.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {
