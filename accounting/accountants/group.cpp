@@ -98,7 +98,7 @@ struct GroupOf {
     return release(Event::DiscreteLaplace{e.scale, times(e.sensitivity)}, adjacency());
   }
   /// Each record of the group may answer.
-  Event operator()(const Event::RandomizedResponse&) const { return repeated(records, event); }
+  Event operator()(const Event::RandomizedResponse&) const { return repeat(records, event); }
   Event operator()(const Event::Pure& e) const { return release(Event::Pure{Epsilon{times(e.epsilon.value(), k())}}, adjacency()); }
   /// Ranges of losses add up along the chain.
   Event operator()(const Event::Exponential& e) const {
@@ -113,8 +113,8 @@ struct GroupOf {
     if (!(delta < 1)) no_event_for_the_group("its delta reaches 1");
     return release(Event::Approximate{Epsilon{times(e.epsilon.value(), k())}, Delta{delta}}, adjacency());
   }
-  Event operator()(const Event::Repeated& e) const { return repeated(e.count, group(e.event, records)); }
-  Event operator()(const Event::Composed& e) const { return composed(each(e.events)); }
+  Event operator()(const Event::Repeated& e) const { return repeat(e.count, group(e.event, records)); }
+  Event operator()(const Event::Composed& e) const { return compose(each(e.events)); }
   /// k_i records in part i, with sum k_i = k: sum (k_i mu_i)^2 <= (k max mu_i)^2, and the same for rho = mu^2 / 2.
   Event operator()(const Event::Parallel& e) const {
     const auto all = [&](auto holds) { return std::all_of(e.events.begin(), e.events.end(), holds); };

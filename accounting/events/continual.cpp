@@ -41,7 +41,7 @@ Count nodes_of_step(Count step, Count steps) {
 
 Event tree(Count steps, const Event& node) {
   check_node(node);
-  return repeated(tree_levels(steps), plainest(node));
+  return repeat(tree_levels(steps), plainest(node));
 }
 
 Event tree(Count steps, std::span<const Event> levels) {
@@ -54,12 +54,12 @@ Event tree(Count steps, std::span<const Event> levels) {
     check_node(node);
     nodes.push_back(plainest(node));
   }
-  return composed(std::move(nodes));
+  return compose(std::move(nodes));
 }
 
 Event tree_of_step(Count step, Count steps, const Event& node) {
   check_node(node);
-  return repeated(nodes_of_step(step, steps), plainest(node));
+  return repeat(nodes_of_step(step, steps), plainest(node));
 }
 
 std::vector<NoiseMultiplier> split_over_levels(Mu mu, std::span<const double> weights) {

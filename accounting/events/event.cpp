@@ -55,7 +55,7 @@ struct Event::Factory {
     return make(Structure{std::move(events)}, adjacency, depth + 1, has_sampling, inside);
   }
 
-  static Event repeated(Count count, Event event) {
+  static Event repeat(Count count, Event event) {
     const auto adjacency = event.adjacency();
     const int depth = event.depth() + 1;
     const bool has_sampling = event.has_sampling();
@@ -153,9 +153,9 @@ std::optional<NoiseMultiplier> pairwise_multiplier(const Event& event) {
   return event.adjacency() == Adjacency::replace_one ? NoiseMultiplier{0.5 * sum->multiplier.value()} : sum->multiplier;
 }
 
-Event repeated(Count count, Event event) { return Event::Factory::repeated(count, std::move(event)); }
+Event repeat(Count count, Event event) { return Event::Factory::repeat(count, std::move(event)); }
 
-Event composed(std::vector<Event> events) { return Event::Factory::around<Event::Composed>(std::move(events), "a composition"); }
+Event compose(std::vector<Event> events) { return Event::Factory::around<Event::Composed>(std::move(events), "a composition"); }
 Event parallel(std::vector<Event> events) { return Event::Factory::around<Event::Parallel>(std::move(events), "a parallel composition"); }
 
 namespace {
@@ -174,7 +174,7 @@ const Event* without_bound_per_record(const Event& event) {
 
 }  // namespace
 
-Event poisson_sampled(SamplingRate rate, Event event) {
+Event poisson(SamplingRate rate, Event event) {
   if (const auto* unbounded = without_bound_per_record(event);
       unbounded != nullptr && event.adjacency() == Adjacency::replace_one && !event.has_sampling()) {
     throw Error{
@@ -186,7 +186,7 @@ Event poisson_sampled(SamplingRate rate, Event event) {
   return Event::Factory::batch<Event::PoissonSampled>(rate, std::move(event), "poisson",
                                                       {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out});
 }
-Event sampled_without_replacement(Batches batches, Event event) {
+Event without_replacement(Batches batches, Event event) {
   return Event::Factory::batch<Event::SampledWithoutReplacement>(batches, std::move(event), "without_replacement",
                                                                  {Adjacency::replace_one});
 }

@@ -2,7 +2,7 @@
 // it, and one adjacency; accountants interpret it. Its meaning never changes: a new kind of release is a new event.
 //
 // The same event has three spellings, which round-trip exactly:
-//   C++   repeated(Count{100}, gaussian(NoiseMultiplier{40}, Adjacency::replace_one))
+//   C++   repeat(Count{100}, gaussian(NoiseMultiplier{40}, Adjacency::replace_one))
 //   text  repeat(100, gaussian(40))                        the adjacency is said beside it
 //   JSON  {"version": 1, "adjacency": "replace-one",
 //          "event": {"repeat": {"count": 100, "event": {"gaussian": {"noise_multiplier": 40}}}}}
@@ -267,15 +267,15 @@ struct Event::Deterministic {
 [[nodiscard]] std::optional<NoiseMultiplier> pairwise_multiplier(const Event& event);
 
 /// All of these \throw Error{invalid_argument} when the nesting exceeds Event::max_depth or the parts Event::max_nodes.
-[[nodiscard]] Event repeated(Count count, Event event);
+[[nodiscard]] Event repeat(Count count, Event event);
 /// \throws Error{invalid_argument} when `events` is empty or mixes adjacencies.
-[[nodiscard]] Event composed(std::vector<Event> events);
+[[nodiscard]] Event compose(std::vector<Event> events);
 [[nodiscard]] Event parallel(std::vector<Event> events);
 /// \throws Error{invalid_argument} for a batch within a batch, and under an adjacency that the sampler has no theorem for:
-///         poisson_sampled under replace-one of anything but RecordSum releases, sampled_without_replacement under any other, shuffled and
+///         poisson under replace-one of anything but RecordSum releases, without_replacement under any other, shuffled and
 ///         deterministic under add-or-remove-one.
-[[nodiscard]] Event poisson_sampled(SamplingRate rate, Event event);
-[[nodiscard]] Event sampled_without_replacement(Batches batches, Event event);
+[[nodiscard]] Event poisson(SamplingRate rate, Event event);
+[[nodiscard]] Event without_replacement(Batches batches, Event event);
 [[nodiscard]] Event shuffled(Batches batches, Event event);
 [[nodiscard]] Event deterministic(Batches batches, Event event);
 

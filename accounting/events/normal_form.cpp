@@ -32,15 +32,15 @@ struct Plainest {
     return e.r.value() == 2 ? gaussian(e.multiplier, event.adjacency()) : event;
   }
   Event operator()(const Event::Repeated& e) const {
-    return around(e.event, [&](Event inside) { return repeated(e.count, std::move(inside)); });
+    return around(e.event, [&](Event inside) { return repeat(e.count, std::move(inside)); });
   }
-  Event operator()(const Event::Composed& e) const { return around(e.events, composed); }
+  Event operator()(const Event::Composed& e) const { return around(e.events, compose); }
   Event operator()(const Event::Parallel& e) const { return around(e.events, parallel); }
   Event operator()(const Event::PoissonSampled& e) const {
-    return around(e.event, [&](Event inside) { return poisson_sampled(e.rate, std::move(inside)); });
+    return around(e.event, [&](Event inside) { return poisson(e.rate, std::move(inside)); });
   }
   Event operator()(const Event::SampledWithoutReplacement& e) const {
-    return around(e.event, [&](Event inside) { return sampled_without_replacement(e.batches, std::move(inside)); });
+    return around(e.event, [&](Event inside) { return without_replacement(e.batches, std::move(inside)); });
   }
   Event operator()(const Event::Shuffled& e) const {
     return around(e.event, [&](Event inside) { return shuffled(e.batches, std::move(inside)); });

@@ -326,7 +326,7 @@ class PartsOf {
     if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
       // A record takes part in one of them, and joins the batch whatever the others do.
       std::vector<Event> parts;
-      for (const auto& part : parallel->events) parts.push_back(poisson_sampled(SamplingRate{rate}, part));
+      for (const auto& part : parallel->events) parts.push_back(poisson(SamplingRate{rate}, part));
       return PartsOf{out_, tilt_}.visit(surety::parallel(std::move(parts)), count_);
     }
     if (entries.size() != 1 || entries.front().count.value() != 1) {

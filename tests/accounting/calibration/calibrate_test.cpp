@@ -61,13 +61,13 @@ TEST(Calibrate, IsTheSmallestMultiplierOverTheWholeRange) {
 
 TEST(Calibrate, OfRepetitionsGrowsWithTheRootOfTheCount) {
   for (const std::uint64_t count : {std::uint64_t{137}, std::uint64_t{1} << 53}) {
-    const auto found = calibrate([&](NoiseMultiplier z) { return repeated(Count{count}, gaussian(z, adjacency)); }, target(2.5, 1e-6), ClosedForm{});
+    const auto found = calibrate([&](NoiseMultiplier z) { return repeat(Count{count}, gaussian(z, adjacency)); }, target(2.5, 1e-6), ClosedForm{});
     expect_smallest(found, sqrt(Real{static_cast<double>(count)}) / reference::largest_mu(2.5, 1e-6), fmt::format("{} times", count));
   }
 }
 
 // 7 releases at z, one at 2.5 z and one fixed at 30: the sum of mu^2 is (7 + 1/6.25) / z^2 + 1/900.
-Event mixture(NoiseMultiplier z) { return composed({repeated(Count{7}, gaussian(z, adjacency)), noise(2.5 * z.value()), noise(30)}); }
+Event mixture(NoiseMultiplier z) { return compose({repeat(Count{7}, gaussian(z, adjacency)), noise(2.5 * z.value()), noise(30)}); }
 
 TEST(Calibrate, OfAMixtureLeavesItsFixedPartAlone) {
   const auto found = calibrate(mixture, target(0.75, 1e-6), ClosedForm{});
@@ -89,7 +89,7 @@ TEST(Calibrate, ReportsWhatItsEventCosts) {
 RC_GTEST_PROP(Calibrate, IsCertifiedOnBothSides, ()) {
   const auto wanted = target(draw_log_uniform(1e-6, 500), draw_log_uniform(1e-300, 0.5));
   const auto count = *rc::gen::inRange<std::uint64_t>(1, 100'000);
-  const EventTemplate event = [&](NoiseMultiplier z) { return repeated(Count{count}, gaussian(z, adjacency)); };
+  const EventTemplate event = [&](NoiseMultiplier z) { return repeat(Count{count}, gaussian(z, adjacency)); };
   const auto found = calibrate(event, wanted, ClosedForm{});
   RC_ASSERT(is_certified<ClosedForm>(found, event, wanted));
   RC_ASSERT(found.epsilon.upper <= wanted.epsilon.value());
@@ -124,7 +124,7 @@ TEST(CalibrateBest, OfGaussianReleasesIsWhatTheClosedFormSays) {
 TEST(CalibrateBest, KnowsWhatNoSingleFormulaDoes) {
   const Target wanted{.epsilon = Epsilon{2}, .delta = Delta{1e-5}, .adjacency = Adjacency::add_or_remove_one};
   const EventTemplate event = [](NoiseMultiplier z) {
-    return repeated(Count{500}, poisson_sampled(SamplingRate{0.02}, gaussian(z, Adjacency::add_or_remove_one)));
+    return repeat(Count{500}, poisson(SamplingRate{0.02}, gaussian(z, Adjacency::add_or_remove_one)));
   };
   const auto found = calibrate(event, wanted);
   EXPECT_LE(epsilon(accounting::Best{}, found.event, wanted.delta).upper, 2);
@@ -186,7 +186,7 @@ TEST(CalibrateRefuses, DeltaZeroAsUnreachable) {
 }
 
 TEST(CalibrateRefuses, AFixedPartThatSpendsTheWholeBudget) {
-  const auto event = [](NoiseMultiplier z) { return composed({gaussian(z, adjacency), noise(2)}); };
+  const auto event = [](NoiseMultiplier z) { return compose({gaussian(z, adjacency), noise(2)}); };
   const auto refusal = refusal_of([&] { return calibrate(event, target(0.5, 1e-6)); });
   EXPECT_TRUE(refusal.says(ErrorCode::unreachable, "is out of reach for 'compose(gaussian(1), gaussian(2))'")) << refusal;
 }

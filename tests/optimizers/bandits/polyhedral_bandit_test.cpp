@@ -121,7 +121,7 @@ TEST(PolyhedralBandit, PlansTheChoicesOfOneArm) {
     first_arm.push_back(made.requests[k].event);
     EXPECT_TRUE(made.requests[k].event == made.requests[k + 1].event && made.requests[k].event == made.requests[k + 2].event);
   }
-  EXPECT_TRUE(accounting::Releases::of(composed(first_arm)) == accounting::Releases::of(plan(settings)));
+  EXPECT_TRUE(accounting::Releases::of(compose(first_arm)) == accounting::Releases::of(plan(settings)));
 }
 
 TEST(PolyhedralBandit, SpendsItsPlanOnceBeforeTheFirstDraw) {
