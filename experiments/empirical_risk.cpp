@@ -244,7 +244,7 @@ using Maker = std::function<std::optional<Method>(const Problem&, double epsilon
 
 /// The multiplier of T full gradients.
 NoiseMultiplier multiplier(Count steps, double epsilon) {
-  return calibrate([&](NoiseMultiplier z) { return repeated(steps, gaussian(z, adjacency)); }, target(epsilon)).value;
+  return calibrate([&](NoiseMultiplier z) { return repeat(steps, gaussian(z, adjacency)); }, target(epsilon)).value;
 }
 
 std::optional<Method> gradient_descent_of(const Problem& problem, double epsilon, Count steps) {
@@ -305,7 +305,7 @@ std::optional<Method> svrg_of(const Problem& problem, double epsilon, SvrgVarian
 
 std::optional<Method> sgd_of(const Problem& problem, double epsilon) {
   const PoissonBatches sampler{SamplingRate{1.0 / 200}};
-  const auto event = [&](NoiseMultiplier z) { return repeated(Count{1000}, sampler.event(gaussian(z, adjacency))); };
+  const auto event = [&](NoiseMultiplier z) { return repeat(Count{1000}, sampler.event(gaussian(z, adjacency))); };
   static std::map<double, NoiseMultiplier> known;  // it is the same for all data
   auto found = known.find(epsilon);
   if (found == known.end()) {

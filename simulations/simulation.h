@@ -4,6 +4,7 @@
 // what they would be charged.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -81,4 +81,9 @@ struct Composition {
 [[nodiscard]] Enclosure epsilon(const Composition::Optimal& accountant, const Event& event, Delta delta);
 [[nodiscard]] Enclosure delta(const Composition::Optimal& accountant, const Event& event, Epsilon epsilon);
 
+/// Whether there is a theorem for what `event` is made of; see accountant.h.
+[[nodiscard]] bool supports(const Composition::Basic& accountant, const Event& event);
+[[nodiscard]] bool supports(const Composition::Advanced& accountant, const Event& event);
+[[nodiscard]] bool supports(const Composition::Optimal& accountant, const Event& event);
+
 }  // namespace surety::accounting

@@ -24,6 +24,9 @@ struct Participation {
   static constexpr double largest_mean = 32;
 };
 
+/// Whether there is a theorem for what `event` is made of; see accountant.h.
+[[nodiscard]] bool supports(const Participation& accountant, const Event& event);
+
 /// Enclosure of the smallest delta at which `event` is (epsilon, delta)-differentially private. Known are batches of Gaussian releases of
 /// one rate and one noise multiplier, beside any other Gaussian releases: fixed size under replace-one, Poisson under add-or-remove-one
 /// and zero-out.

@@ -13,6 +13,7 @@
 // [Mir17] Mironov: Renyi differential privacy. [CKS20] Canonne, Kamath, Steinke: The discrete Gaussian.
 #pragma once
 
+#include <cmath>
 #include <string_view>
 
 #include <surety/accounting/accountants/accountant.h>
@@ -43,6 +44,10 @@ struct RenyiDivergence {
   Enclosure divergence;
   bool exact;
 };
+
+/// Whether there is a theorem for what `event` is made of; see accountant.h.
+[[nodiscard]] bool supports(const Renyi& accountant, const Event& event);
+[[nodiscard]] bool supports(const Moments& accountant, const Event& event);
 
 /// [0, upper] with upper >= D_order(event).
 /// \throws Error{unsupported} naming a part for which no curve is known.

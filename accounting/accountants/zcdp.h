@@ -14,9 +14,10 @@
 #include <string_view>
 
 #include <surety/accounting/accountants/accountant.h>
-#include <surety/accounting/numbers/interval.h>
 
 namespace surety::accounting {
+
+class Interval;
 
 struct Zcdp {
   static constexpr std::string_view name = "zcdp";
@@ -31,8 +32,11 @@ struct Zcdp {
 /// \throws Error{unsupported} naming a part for which no rho is known.
 [[nodiscard]] Enclosure epsilon(const Zcdp& accountant, const Event& event, Delta delta);
 
-/// The rho that the event's releases add up to, as an interval of the given precision in bits.
+/// Whether there is a theorem for what `event` is made of; see accountant.h.
+[[nodiscard]] bool supports(const Zcdp& accountant, const Event& event);
+
+/// The rho that the event's releases add up to, as an interval of the given precision in bits (numbers/interval.h).
 /// \throws Error{unsupported} naming a part for which no rho is known.
-[[nodiscard]] Interval zcdp_rho(const Event& event, mpfr_prec_t precision);
+[[nodiscard]] Interval zcdp_rho(const Event& event, long precision);
 
 }  // namespace surety::accounting

@@ -85,7 +85,7 @@ class ExactRate {
   int last_place_;
 };
 
-/// The sampler of `poisson_sampled`.
+/// The sampler of `poisson`.
 class PoissonBatches {
  public:
   /// Below this rate gaps are drawn, from it on digits: where both take about the same time.
@@ -118,8 +118,8 @@ class PoissonBatches {
     return batch;
   }
 
-  /// poisson(q, release). \throws as `poisson_sampled`.
-  [[nodiscard]] Event event(const Event& release) const { return poisson_sampled(rate_, release); }
+  /// poisson(q, release). \throws as `poisson`.
+  [[nodiscard]] Event event(const Event& release) const { return poisson(rate_, release); }
   [[nodiscard]] SamplingRate rate() const noexcept { return rate_; }
 
  private:
@@ -148,7 +148,7 @@ class UniformBelow {
   std::uint64_t excess_;
 };
 
-/// The sampler of `sampled_without_replacement`.
+/// The sampler of `without_replacement`.
 class FixedSizeBatches {
  public:
   explicit FixedSizeBatches(Batches batches) : batches_{batches} {}
@@ -182,8 +182,8 @@ class FixedSizeBatches {
     return batch;
   }
 
-  /// without_replacement(n, m, release). \throws as `sampled_without_replacement`.
-  [[nodiscard]] Event event(const Event& release) const { return sampled_without_replacement(batches_, release); }
+  /// without_replacement(n, m, release). \throws as `without_replacement`.
+  [[nodiscard]] Event event(const Event& release) const { return without_replacement(batches_, release); }
   [[nodiscard]] const Batches& batches() const noexcept { return batches_; }
 
  private:

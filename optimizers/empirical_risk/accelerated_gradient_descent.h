@@ -94,7 +94,7 @@ struct AcceleratedGradientDescentResult {
 /// What a run releases: repeat(T, gaussian(z)).
 /// \source [DRS19] Corollary 3.3 (adaptive composition), docs/proofs/empirical-risk.md#full-gradient.
 [[nodiscard]] inline Event plan(const AcceleratedGradientDescentOptions& options) {
-  return repeated(options.steps, gaussian(options.noise_multiplier, options.adjacency));
+  return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency));
 }
 
 /// Minimises F(w) + h(w), F with lambda of the options, by the algorithm above. `plan(options)` is what `releaser` will be asked for, in T

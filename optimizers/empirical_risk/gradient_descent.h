@@ -55,7 +55,7 @@ struct GradientDescentResult {
 /// What a run releases: repeat(T, gaussian(z)).
 /// \source [DRS19] Corollary 3.3 (adaptive composition), docs/proofs/gradient-descent.md#gradient-descent.
 [[nodiscard]] inline Event plan(const GradientDescentOptions& options) {
-  return repeated(options.steps, gaussian(options.noise_multiplier, options.adjacency));
+  return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency));
 }
 
 namespace detail {

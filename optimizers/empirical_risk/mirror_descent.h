@@ -69,7 +69,7 @@ struct MirrorDescentResult {
 /// What a run releases: repeat(T, gaussian(z)).
 /// \source [DRS19] Corollary 3.3 (adaptive composition), docs/proofs/empirical-risk.md#mirror-descent.
 [[nodiscard]] inline Event plan(const MirrorDescentOptions& options) {
-  return repeated(options.steps, gaussian(options.noise_multiplier, options.adjacency));
+  return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency));
 }
 
 /// What the theorem above knows of a run: public.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/mechanisms/queries/record_sum.h>

@@ -90,7 +90,7 @@ struct ObjectivePerturbationEvents {
 template <ConvexObjective O>
 [[nodiscard]] Event plan(const ObjectivePerturbationOptions& options, const O& objective) {
   const auto events = objective_perturbation_events(options, perturbed_loss(objective));
-  return composed({events.minimizer, events.output});
+  return compose({events.minimizer, events.output});
 }
 
 /// A `Releaser` that also draws the noise inside an objective. perturb(dimension, sigma, event): N(0, sigma^2) per coordinate, rounded to a

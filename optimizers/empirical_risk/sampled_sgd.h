@@ -93,7 +93,7 @@ struct SampledSgdOptions {
 /// \source docs/proofs/sampling.md#sgd
 [[nodiscard]] inline Event plan(const SampledSgdOptions& options) {
   const Event release = batch_release(options);
-  return repeated(options.steps, std::visit([&release](const auto& sampler) { return sampler.event(release); }, options.sampler));
+  return repeat(options.steps, std::visit([&release](const auto& sampler) { return sampler.event(release); }, options.sampler));
 }
 
 namespace detail {

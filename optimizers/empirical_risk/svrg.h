@@ -137,7 +137,7 @@ struct SvrgOptions {
 [[nodiscard]] inline Event plan(const SvrgOptions& options) {
   const Event batch = batch_release(options);
   const Event sampled = std::visit([&](const auto& sampler) { return sampler.event(batch); }, options.sampler);
-  return composed({repeated(options.epochs, anchor_release(options)), repeated(all_inner_steps(options), sampled)});
+  return compose({repeat(options.epochs, anchor_release(options)), repeat(all_inner_steps(options), sampled)});
 }
 
 /// Gradients of one record that a run evaluates, where a batch has its expected size: T n + 2 N b. Public.

@@ -1,7 +1,10 @@
 #include <surety/optimizers/gossip/gossip.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/overload.h>
@@ -64,7 +67,7 @@ GossipPass pass(const GossipOptions& options, Count features) {
   return {.rounds = (most - 1) / size + 1, .release = release, .pass = parallel(std::move(parts))};
 }
 
-Event plan(const GossipOptions& options, Count features) { return repeated(options.passes, pass(options, features).pass); }
+Event plan(const GossipOptions& options, Count features) { return repeat(options.passes, pass(options, features).pass); }
 
 L1Sensitivity l1_sensitivity(L2Sensitivity sensitivity, std::size_t dimension) {
   return L1Sensitivity{above(above(std::sqrt(static_cast<double>(dimension))) * sensitivity.value())};

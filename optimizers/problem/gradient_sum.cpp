@@ -1,5 +1,6 @@
 #include <surety/optimizers/problem/gradient_sum.h>
 
+#include <algorithm>
 #include <exception>
 #include <system_error>
 #include <thread>

@@ -53,7 +53,7 @@ struct NoisySgdOptions {
 }
 
 /// What a run releases: E passes. \throws as `pass`. \source docs/proofs/frank-wolfe.md#batches.
-[[nodiscard]] inline Event plan(const NoisySgdOptions& options) { return repeated(options.passes, pass(options).pass); }
+[[nodiscard]] inline Event plan(const NoisySgdOptions& options) { return repeat(options.passes, pass(options).pass); }
 
 /// Runs the algorithm above; returns the mean iterate, one weight per feature. `pass(options)` is what `releaser` will be asked for, E
 /// times. The guarantee needs nothing of the data: what is too long is clipped.

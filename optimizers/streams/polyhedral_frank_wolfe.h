@@ -73,9 +73,9 @@ struct PolyhedralFrankWolfeOptions {
   if (n > std::uint64_t{1} << 40) throw Error{ErrorCode::invalid_argument, fmt::format("steps is {}, must be at most 2^40", n)};
   std::vector<Event> octaves;
   for (std::uint64_t first = 1; first <= n; first *= 2) {
-    octaves.push_back(repeated(Count{std::min(2 * first, n + 1) - first}, choice(options, first)));
+    octaves.push_back(repeat(Count{std::min(2 * first, n + 1) - first}, choice(options, first)));
   }
-  return composed(std::move(octaves));
+  return compose(std::move(octaves));
 }
 
 /// The state between two records: w_t, and the exact sum, which leaves it through choices alone.

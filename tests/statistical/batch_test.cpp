@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <surety/mechanisms/choices/batch_sampler.h>
 
 #include <support/suite.h>

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <surety/mechanisms/samplers/exact_rounding.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
 

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <surety/mechanisms/additive/lp_noise.h>
 
 #include <support/suite.h>

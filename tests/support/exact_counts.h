@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/math/distributions/binomial.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>

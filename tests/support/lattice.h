@@ -7,6 +7,7 @@
 // below alpha; L is the least power of two, at least 64, for which it is.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
@@ -17,6 +18,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <surety/mechanisms/bits/random_bits.h>
 

@@ -167,7 +167,7 @@ TEST(AcceleratedGradientDescent, PlansAndSpendsWhatItAsksFor) {
   const Dataset data = logistic_problem(11, 3, 1);
   static_cast<void>(accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, releaser));
   EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
-  EXPECT_EQ(plan(options), repeated(Count{few}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
+  EXPECT_EQ(plan(options), repeat(Count{few}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
 }
 
 TEST(AcceleratedGradientDescent, TakesTheStepsOfTheFormula) {

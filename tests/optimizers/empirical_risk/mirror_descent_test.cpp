@@ -211,7 +211,7 @@ TEST(MirrorDescent, PlansAndSpendsWhatItAsksFor) {
   NoisyReleaser releaser{reservation, bits};
   static_cast<void>(mirror_descent(logistic_problem(11, 3, 1), LogisticLoss{}, simplex, options, releaser));
   EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
-  EXPECT_EQ(plan(options), repeated(Count{few}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
+  EXPECT_EQ(plan(options), repeat(Count{few}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
 }
 
 TEST(MirrorDescent, TakesTheStepsOfTheFormula) {

@@ -1,4 +1,4 @@
-#include <surety/accounting/accountants/parallel_parts.h>
+#include <surety/accounting/events/normal_form.h>
 
 #include <gtest/gtest.h>
 

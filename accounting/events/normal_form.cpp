@@ -1,15 +1,15 @@
-#include <surety/accounting/accountants/parallel_parts.h>
+#include <surety/accounting/events/normal_form.h>
 
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/events/hypotheses.h>
-#include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/events/releases.h>
 
 namespace surety::accounting {
@@ -20,29 +20,59 @@ constexpr mpfr_prec_t precision = 128;
 constexpr std::size_t most_parts = 256;
 constexpr std::size_t most_waiting = 1024;
 
-std::optional<Interval> mu_squared(const Event& event) {
-  const auto& node = event.node();
-  if (const auto gaussian = pairwise_multiplier(event)) {
-    const Interval multiplier{gaussian->value(), precision};
-    return Interval{1, precision} / (multiplier * multiplier);
+/// One of the structures with other parts, or the event itself where none of them is another.
+struct Plainest {
+  const Event& event;
+
+  Event operator()(const Event::KNorm& e) const {
+    if (e.norm != NormName::l1 && e.dimension != Count{1}) return event;
+    return release(Event::Laplace{e.scale}, event.adjacency());
   }
-  if (const auto* e = std::get_if<Event::Repeated>(&node)) {
-    const auto once = mu_squared(e->event);
-    if (!once) return std::nullopt;
-    return Interval{static_cast<double>(e->count.value()), precision} * *once;
+  Event operator()(const Event::GeneralizedGaussian& e) const {
+    return e.r.value() == 2 ? gaussian(e.multiplier, event.adjacency()) : event;
   }
-  if (const auto* e = std::get_if<Event::Deterministic>(&node)) return mu_squared(e->event);
-  const auto* composed = std::get_if<Event::Composed>(&node);
-  const auto* parallel = std::get_if<Event::Parallel>(&node);
-  if (composed == nullptr && parallel == nullptr) return std::nullopt;
-  Interval all{0, precision};
-  for (const auto& part : composed != nullptr ? composed->events : parallel->events) {
-    const auto one = mu_squared(part);
-    if (!one) return std::nullopt;
-    all = composed != nullptr ? all + *one : maximum(all, *one);
+  Event operator()(const Event::Repeated& e) const {
+    return around(e.event, [&](Event inside) { return repeat(e.count, std::move(inside)); });
   }
-  return all;
-}
+  Event operator()(const Event::Composed& e) const { return around(e.events, compose); }
+  Event operator()(const Event::Parallel& e) const { return around(e.events, parallel); }
+  Event operator()(const Event::PoissonSampled& e) const {
+    return around(e.event, [&](Event inside) { return poisson(e.rate, std::move(inside)); });
+  }
+  Event operator()(const Event::SampledWithoutReplacement& e) const {
+    return around(e.event, [&](Event inside) { return without_replacement(e.batches, std::move(inside)); });
+  }
+  Event operator()(const Event::Shuffled& e) const {
+    return around(e.event, [&](Event inside) { return shuffled(e.batches, std::move(inside)); });
+  }
+  Event operator()(const Event::Deterministic& e) const {
+    return around(e.event, [&](Event inside) { return deterministic(e.batches, std::move(inside)); });
+  }
+  template <class Leaf>
+  Event operator()(const Leaf&) const {
+    return event;
+  }
+
+ private:
+  static bool is_itself(const Event& made, const Event& before) { return &made.node() == &before.node(); }
+
+  template <class Make>
+  [[nodiscard]] Event around(const Event& inside, Make make) const {
+    auto plain = plainest(inside);
+    return is_itself(plain, inside) ? event : make(std::move(plain));
+  }
+  template <class Make>
+  [[nodiscard]] Event around(const std::vector<Event>& parts, Make make) const {
+    std::vector<Event> plain;
+    plain.reserve(parts.size());
+    bool same = true;
+    for (const auto& part : parts) {
+      plain.push_back(plainest(part));
+      same = same && is_itself(plain.back(), part);
+    }
+    return same ? event : make(std::move(plain));
+  }
+};
 
 /// Two releases of one kind: `a` costs at most `b`. Larger parameters that cost more, and those that cost less.
 struct CostsAtMost {
@@ -111,10 +141,55 @@ bool costs_at_most(const Event& a, const Event& b) {
 
 }  // namespace
 
+Event plainest(const Event& event) { return std::visit(Plainest{event}, event.node()); }
+
+std::optional<Interval> gaussian_mu_squared(const Event& event, mpfr_prec_t bits) {
+  const StandardFloatingPoint environment;
+  const auto& node = event.node();
+  if (const auto gaussian = pairwise_multiplier(event)) {
+    const Interval multiplier{gaussian->value(), bits};
+    return Interval{1, bits} / (multiplier * multiplier);
+  }
+  if (const auto* e = std::get_if<Event::Repeated>(&node)) {
+    const auto once = gaussian_mu_squared(e->event, bits);
+    if (!once) return std::nullopt;
+    return Interval{static_cast<double>(e->count.value()), bits} * *once;
+  }
+  if (const auto* e = std::get_if<Event::Deterministic>(&node)) return gaussian_mu_squared(e->event, bits);
+  const auto* composed = std::get_if<Event::Composed>(&node);
+  const auto* parallel = std::get_if<Event::Parallel>(&node);
+  if (composed == nullptr && parallel == nullptr) {
+    const Event plain = plainest(event);
+    return pairwise_multiplier(plain) ? gaussian_mu_squared(plain, bits) : std::nullopt;
+  }
+  Interval all{0, bits};
+  for (const auto& part : composed != nullptr ? composed->events : parallel->events) {
+    const auto one = gaussian_mu_squared(part, bits);
+    if (!one) return std::nullopt;
+    all = composed != nullptr ? all + *one : maximum(all, *one);
+  }
+  return all;
+}
+
+std::optional<Event> first_not_gaussian(const Event& event) {
+  const auto& node = event.node();
+  if (const auto* e = std::get_if<Event::Repeated>(&node)) return first_not_gaussian(e->event);
+  if (const auto* e = std::get_if<Event::Deterministic>(&node)) return first_not_gaussian(e->event);
+  const auto* composed = std::get_if<Event::Composed>(&node);
+  const auto* parallel = std::get_if<Event::Parallel>(&node);
+  if (composed == nullptr && parallel == nullptr) {
+    return pairwise_multiplier(plainest(event)) ? std::nullopt : std::optional{event};
+  }
+  for (const auto& part : composed != nullptr ? composed->events : parallel->events) {
+    if (auto found = first_not_gaussian(part)) return found;
+  }
+  return std::nullopt;
+}
+
 std::optional<Enclosure> gaussian_multiplier(const Event& event) {
   const StandardFloatingPoint environment;
-  if (const auto gaussian = pairwise_multiplier(event)) return Enclosure{gaussian->value(), gaussian->value()};
-  const auto found = mu_squared(event);
+  if (const auto gaussian = pairwise_multiplier(plainest(event))) return Enclosure{gaussian->value(), gaussian->value()};
+  const auto found = gaussian_mu_squared(event, precision);
   if (!found) return std::nullopt;
   return (Interval{1, precision} / sqrt(*found)).enclosure();
 }
