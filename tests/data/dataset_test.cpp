@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

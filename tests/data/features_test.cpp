@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

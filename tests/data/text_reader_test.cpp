@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <surety/accounting/calibration/calibrate.h>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

@@ -10,6 +10,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/data/dataset.h>
 
+#include <support/drawn_records.h>
 #include <support/stream_taint.h>
 
 namespace surety::optimizers {
@@ -22,23 +23,8 @@ struct BanditRecord {
 
 inline RowView view(const BanditRecord& record) { return {.indices = {}, .values = record.row, .norm = mechanisms::l2_norm(record.row)}; }
 
-/// Numbers of ordinary and of extreme size: at the clip, far beyond it, zero.
-inline std::vector<double> extreme_values(std::size_t size, std::mt19937_64& random) {
-  std::vector<double> values(size);
-  for (auto& value : values) {
-    value = std::uniform_real_distribution<double>{-1, 1}(random);
-    switch (random() % 6) {
-      case 0: value = 0; break;
-      case 1: value *= 1e3; break;
-      case 2: value *= 1e300; break;
-      default: break;
-    }
-  }
-  return values;
-}
-
 inline BanditRecord bandit_record(std::size_t features, std::size_t arms, std::mt19937_64& random) {
-  return {.row = extreme_values(features, random), .rewards = extreme_values(arms, random)};
+  return {.row = drawn_vector(features, random), .rewards = drawn_vector(arms, random)};
 }
 
 /// Another user at `place`: any other, one whose context or whose rewards are opposite, or nobody.
@@ -60,12 +46,6 @@ inline std::vector<BanditRecord> neighbour(std::vector<BanditRecord> users, std:
       for (auto& reward : user.rewards) reward = -reward;
   }
   return users;
-}
-
-inline std::vector<std::vector<double>> released_values(std::size_t size, std::size_t dimension, std::mt19937_64& random) {
-  std::vector<std::vector<double>> released;
-  for (std::size_t i = 0; i < size; ++i) released.push_back(extreme_values(dimension, random));
-  return released;
 }
 
 /// In how many blocks of `width` coordinates the contribution at `place` differs between two streams of users.

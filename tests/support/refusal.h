@@ -1,8 +1,12 @@
-// What a call refuses to do, as a value.
+// What a call refuses to do: as a value, as a message, as an expectation.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <surety/accounting/numbers/error.h>
 
@@ -35,3 +39,31 @@ Refusal refusal_of(Call call) {
 }
 
 }  // namespace surety::reference
+
+/// What `action` says when it refuses an argument.
+std::string refusal(auto&& action) {
+  const auto found = surety::reference::refusal_of([&] {
+    static_cast<void>(action());
+    return 0;
+  });
+  if (!found.refused) return "no error";
+  EXPECT_EQ(found.code, surety::ErrorCode::invalid_argument) << found.message;
+  return found.message;
+}
+
+/// `action` refuses with `code`, in one line that holds `words`.
+template <class Action>
+testing::AssertionResult refuses(Action action, surety::ErrorCode code, const std::vector<std::string_view>& words) {
+  try {
+    action();
+  } catch (const surety::Error& error) {
+    const std::string message = error.what();
+    if (error.code() != code) return testing::AssertionFailure() << "another code, with the message: " << message;
+    if (message.find('\n') != std::string::npos) return testing::AssertionFailure() << "more than one line: " << message;
+    for (const auto word : words) {
+      if (message.find(word) == std::string::npos) return testing::AssertionFailure() << "no '" << word << "' in: " << message;
+    }
+    return testing::AssertionSuccess();
+  }
+  return testing::AssertionFailure() << "nothing was refused";
+}

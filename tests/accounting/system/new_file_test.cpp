@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::accounting {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <support/path_spellings.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::accounting {

@@ -17,21 +17,12 @@
 #include <surety/mechanisms/queries/record_sum.h>
 
 #include <support/scripted_bits.h>
+#include <support/refusal.h>
 
 namespace surety::mechanisms {
 namespace {
 
 using testing::ScriptedBits;
-
-std::string refusal(auto&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return "no error";
-}
 
 Gaussian example() {
   return Gaussian{{.multiplier = NoiseMultiplier{1.7}, .sensitivity = L2Sensitivity{3}, .grid = {-4}, .adjacency = Adjacency::replace_one}};

@@ -13,6 +13,7 @@
 #include <surety/accounting/numbers/error.h>
 
 #include <support/scripted_bits.h>
+#include <support/refusal.h>
 
 namespace surety::mechanisms {
 namespace {
@@ -136,15 +137,6 @@ TEST(LaplaceOnReals, ChargesTheRoundingAndReleasesInPlaceWhatTheGridReleases) {
 }
 
 TEST(Laplace, RefusesAnotherGridAndNoiseOutOfRange) {
-  const auto refusal = [](auto&& action) -> std::string {
-    try {
-      action();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-      return error.what();
-    }
-    return "no error";
-  };
   ReplayBits bits{1};
   EXPECT_EQ(refusal([&] {
               return with_scale(1).release({Grid{-5}, {0}}, bits);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <support/plain_record_sum.h>
+#include <support/refusal.h>
 
 namespace surety::mechanisms {
 namespace {
@@ -317,16 +318,6 @@ TEST(RecordSum, ClearsToTheEmptySum) {
   sum.add(std::array{1.0, 2.0});
   sum.clear();
   EXPECT_EQ(sum.sum(), (GridVector{Grid{-40}, {0, 0}}));
-}
-
-std::string refusal(auto&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(RecordSum, RefusesOptionsAndShapesThatDoNotFit) {

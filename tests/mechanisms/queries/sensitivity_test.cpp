@@ -1,5 +1,7 @@
 #include <surety/mechanisms/queries/sensitivity.h>
 
+#include <support/refusal.h>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -12,21 +14,11 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::string message_of(auto&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(Sensitivity, IsFiniteAndPositiveAndNamesItsNorm) {
-  EXPECT_EQ(message_of([] { return L1Sensitivity{0}; }), "l1 sensitivity is 0, must be finite and greater than 0");
-  EXPECT_EQ(message_of([] { return L2Sensitivity{-1}; }), "l2 sensitivity is -1, must be finite and greater than 0");
-  EXPECT_EQ(message_of([] { return LinfSensitivity{infinity}; }), "l-infinity sensitivity is inf, must be finite and greater than 0");
-  EXPECT_EQ(message_of([] { return ClippingNorm{std::nan("")}; }), "clipping norm is nan, must be finite and greater than 0");
+  EXPECT_EQ(refusal([] { return L1Sensitivity{0}; }), "l1 sensitivity is 0, must be finite and greater than 0");
+  EXPECT_EQ(refusal([] { return L2Sensitivity{-1}; }), "l2 sensitivity is -1, must be finite and greater than 0");
+  EXPECT_EQ(refusal([] { return LinfSensitivity{infinity}; }), "l-infinity sensitivity is inf, must be finite and greater than 0");
+  EXPECT_EQ(refusal([] { return ClippingNorm{std::nan("")}; }), "clipping norm is nan, must be finite and greater than 0");
 }
 
 TEST(Sensitivity, OneNormIsNotAnother) {
@@ -42,7 +34,7 @@ TEST(SensitivityOfClippedSum, IsTwiceTheNormUnderReplaceOneAlone) {
 }
 
 TEST(SensitivityOfClippedSum, RefusesToOverflow) {
-  EXPECT_EQ(message_of([] { return sensitivity_of_clipped_sum(ClippingNorm{1e308}, Adjacency::replace_one); }),
+  EXPECT_EQ(refusal([] { return sensitivity_of_clipped_sum(ClippingNorm{1e308}, Adjacency::replace_one); }),
             "l2 sensitivity is inf, must be finite and greater than 0");
 }
 
@@ -71,8 +63,8 @@ RC_GTEST_PROP(AfterRounding, GrowsWithEveryArgumentAndByTheStep, ()) {
 }
 
 TEST(AfterRounding, RefusesADimensionOutOfRange) {
-  EXPECT_EQ(message_of([] { return after_rounding(L2Sensitivity{1}, Grid{0}, 0); }), "dimension is 0, must be from 1 to 2^53");
-  EXPECT_EQ(message_of([] { return after_rounding(LinfSensitivity{1}, Grid{0}, (std::size_t{1} << 53) + 1); }),
+  EXPECT_EQ(refusal([] { return after_rounding(L2Sensitivity{1}, Grid{0}, 0); }), "dimension is 0, must be from 1 to 2^53");
+  EXPECT_EQ(refusal([] { return after_rounding(LinfSensitivity{1}, Grid{0}, (std::size_t{1} << 53) + 1); }),
             "dimension is 9007199254740993, must be from 1 to 2^53");
 }
 

@@ -13,7 +13,7 @@
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/bandit_records.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/stream_taint.h>
 
 namespace surety::optimizers {
@@ -111,7 +111,7 @@ TEST(LinearBandit, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
     for (std::size_t i = 0; i < size; ++i) users.push_back(bandit_record(features, arms, random));
     const std::size_t place = random() % 3 == 0 ? 0 : random() % 2 == 0 ? size - 1 : random() % size;
     const auto neighbours = neighbour(users, place, adjacency, random);
-    const auto released = released_values(size, arms * features, random);
+    const auto released = drawn_script(size, arms * features, random);
     const auto found = stream_difference(run(settings, features, place), users, neighbours, place, grid, released);
     ASSERT_TRUE(found.untainted) << "case " << c;
     ASSERT_LE(found.ratio, 1) << "case " << c;

@@ -13,7 +13,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 
 #include <support/bandit_records.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/stream_taint.h>
 
 namespace surety::optimizers {
@@ -106,7 +106,7 @@ TEST(LinearUcb, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
     if (adjacency == Adjacency::replace_one && random() % 3 == 0) {
       std::rotate(neighbours[place].row.begin(), neighbours[place].row.begin() + 1, neighbours[place].row.end());
     }
-    const auto released = released_values(size, arms * block_size(features), random);
+    const auto released = drawn_script(size, arms * block_size(features), random);
     const auto found = stream_difference(run(settings, features, place), users, neighbours, place, grid, released);
     ASSERT_TRUE(found.untainted) << "case " << c;
     ASSERT_LE(found.ratio, 1) << "case " << c;

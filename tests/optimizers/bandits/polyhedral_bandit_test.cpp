@@ -14,7 +14,7 @@
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/bandit_records.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {

@@ -17,7 +17,7 @@
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/optimizers/problem/matroid.h>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/stream_taint.h>
 #include <support/temporary_folder.h>
 #include <support/empirical_epsilon.h>

@@ -11,7 +11,7 @@
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/bandits/polyhedral_bandit.h>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {

@@ -9,7 +9,7 @@
 
 #include <surety/mechanisms/bits/random_bits.h>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {

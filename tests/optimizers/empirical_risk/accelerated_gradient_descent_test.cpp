@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <surety/optimizers/empirical_risk/gradient_descent.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/ledger/ledger.h>
@@ -18,7 +19,7 @@
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/full_gradient_checks.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {

@@ -7,7 +7,7 @@
 
 #include <surety/optimizers/problem/loss.h>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

@@ -26,7 +26,7 @@
 #include <surety/optimizers/models/metrics.h>
 
 #include <support/full_gradient_checks.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/taint.h>
 #include <support/temporary_folder.h>
 

@@ -12,7 +12,7 @@
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_records.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

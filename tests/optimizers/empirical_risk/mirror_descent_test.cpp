@@ -14,7 +14,7 @@
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/full_gradient_checks.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {

@@ -17,7 +17,7 @@
 #include <surety/optimizers/models/metrics.h>
 
 #include <support/drawn_records.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/taint.h>
 #include <support/temporary_folder.h>
 #include <support/empirical_epsilon.h>

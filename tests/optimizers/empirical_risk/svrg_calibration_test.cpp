@@ -10,7 +10,7 @@
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/closed_form.h>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

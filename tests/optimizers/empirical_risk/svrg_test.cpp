@@ -16,7 +16,7 @@
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_records.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/sampled_taint.h>
 #include <support/temporary_folder.h>
 

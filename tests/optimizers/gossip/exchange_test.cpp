@@ -16,7 +16,7 @@
 #include <surety/accounting/numbers/error.h>
 
 #include <support/faulty_network.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/taint.h>
 
 namespace surety::optimizers {

@@ -22,7 +22,7 @@
 #include <support/drawn_records.h>
 #include <support/faulty_network.h>
 #include <support/learner_taint.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {

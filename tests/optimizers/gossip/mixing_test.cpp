@@ -14,7 +14,7 @@
 
 #include <Eigen/Dense>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

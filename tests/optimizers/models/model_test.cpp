@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {

@@ -14,7 +14,7 @@
 #include <surety/accounting/accountants/participation.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/empirical_epsilon.h>
 
 namespace surety::optimizers {

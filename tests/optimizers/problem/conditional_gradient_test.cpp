@@ -9,7 +9,7 @@
 
 #include <surety/optimizers/problem/matroid.h>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <surety/mechanisms/queries/record_sum.h>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

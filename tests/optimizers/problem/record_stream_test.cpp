@@ -12,7 +12,7 @@
 #include <surety/data/features.h>
 #include <surety/optimizers/problem/loss.h>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <support/refuses.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

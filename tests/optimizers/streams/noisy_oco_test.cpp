@@ -11,7 +11,8 @@
 
 #include <surety/optimizers/problem/loss.h>
 
-#include <support/refuses.h>
+#include <support/drawn_records.h>
+#include <support/refusal.h>
 #include <support/stream_taint.h>
 
 namespace surety::optimizers {
@@ -23,21 +24,6 @@ Simplex simplex() { return Simplex{Quantity<ScaleRule>{1}}; }
 
 NoisyOcoOptions options(std::uint64_t steps, std::uint64_t batch, Adjacency adjacency = Adjacency::replace_one) {
   return {.steps = Count{steps}, .batch = Count{batch}, .clip = ClippingNorm{0.7}, .step_size = StepSize{0.3}, .adjacency = adjacency};
-}
-
-struct Record {
-  std::vector<double> row;
-  double label;
-};
-
-Dataset assemble(const std::vector<Record>& records) {
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (const auto& record : records) {
-    values.insert(values.end(), record.row.begin(), record.row.end());
-    labels.push_back(record.label);
-  }
-  return Dataset::dense(records.front().row.size(), values, labels);
 }
 
 /// All decisions of a run with full information.
@@ -52,22 +38,6 @@ auto run(const Map& map, const NoisyOcoOptions& options) {
     }
     return decisions;
   };
-}
-
-double coordinate(std::mt19937_64& random) {
-  const double x = std::uniform_real_distribution<double>{-1, 1}(random);
-  switch (random() % 6) {
-    case 0: return 0;
-    case 1: return x * 1e3;
-    case 2: return x * 1e300;
-    default: return x;
-  }
-}
-
-std::vector<double> vector_of(std::size_t size, std::mt19937_64& random) {
-  std::vector<double> values(size);
-  for (auto& value : values) value = coordinate(random);
-  return values;
 }
 
 TEST(NoisyOco, WithoutNoiseIsLazyGradientDescentOverBatches) {
@@ -128,7 +98,7 @@ TEST(NoisyOco, MapsTakeAnyCosts) {
 }
 
 TEST(NoisyOco, DropsTheLastIncompleteBatchAndRefusesMoreThanItsHorizon) {
-  const Dataset data = assemble(std::vector<Record>(8, Record{{0.6, -0.1}, 1}));
+  const Dataset data = assemble(std::vector<DrawnRecord>(8, DrawnRecord{{0.6, -0.1}, 1}));
   FullInformation<LogisticLoss, ProjectionMap<Simplex>> algorithm{LogisticLoss{}, {simplex()}, options(8, 3), Count{2}};
   ScriptedStream<> stream{grid, {{1, 2}, {3, 4}}};
   for (std::size_t i = 0; i < 8; ++i) algorithm.observe(data.row(i), 1, stream);
@@ -147,8 +117,8 @@ double largest_ratio(std::uint64_t seed) {
     const std::size_t batch = 1 + random() % 3;
     const std::size_t size = batch + random() % (2 * batch + 1);
     const auto adjacency = random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out;
-    std::vector<Record> records;
-    for (std::size_t i = 0; i < size; ++i) records.push_back({vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0});
+    std::vector<DrawnRecord> records;
+    for (std::size_t i = 0; i < size; ++i) records.push_back(drawn_record(features, random));
     const std::size_t place = random() % size;
     auto neighbours = records;
     if (random() % 2 == 0) {
@@ -157,11 +127,10 @@ double largest_ratio(std::uint64_t seed) {
       records[place].label = 1;
       neighbours[place].label = -1;
     } else {
-      neighbours[place] = {vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0};
+      neighbours[place] = drawn_record(features, random);
     }
     if (adjacency == Adjacency::zero_out) neighbours[place].row.assign(features, 0.0);
-    std::vector<std::vector<double>> released;
-    for (std::size_t r = 0; r < size / batch; ++r) released.push_back(vector_of(features, random));
+    const auto released = drawn_script(size / batch, features, random);
     const auto o = options(size, batch, adjacency);
     const auto difference = [&](const auto& map) {
       return stream_difference<Sensitivity>(run<Sensitivity>(map, o), assemble(records), assemble(neighbours), place / batch, grid,

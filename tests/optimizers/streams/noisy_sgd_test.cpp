@@ -16,7 +16,7 @@
 
 #include <support/batch_taint.h>
 #include <support/drawn_records.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 #include <support/empirical_epsilon.h>
 

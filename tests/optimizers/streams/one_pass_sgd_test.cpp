@@ -12,7 +12,8 @@
 #include <surety/accounting/accountants/best.h>
 #include <surety/optimizers/problem/loss.h>
 
-#include <support/refuses.h>
+#include <support/drawn_records.h>
+#include <support/refusal.h>
 #include <support/taint.h>
 
 namespace surety::optimizers {
@@ -27,30 +28,6 @@ NoisySgdOptions options(std::uint64_t records, std::uint64_t size, Adjacency adj
           .adjacency = adjacency,
           .step_size = StepSize{0.8},
           .clip = ClippingNorm{0.7}};
-}
-
-struct Record {
-  std::vector<double> row;
-  double label;
-};
-
-Dataset assemble(const std::vector<Record>& records) {
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (const auto& record : records) {
-    values.insert(values.end(), record.row.begin(), record.row.end());
-    labels.push_back(record.label);
-  }
-  return Dataset::dense(records.front().row.size(), values, labels);
-}
-
-std::vector<double> vector_of(std::size_t size, std::mt19937_64& random) {
-  std::vector<double> values(size);
-  for (auto& value : values) {
-    constexpr std::array scales{0.0, 1e3, 1e300, 1.0, 1.0, 1.0};
-    value = std::uniform_real_distribution<double>{-1, 1}(random)*scales[random() % scales.size()];
-  }
-  return values;
 }
 
 /// What the stream shows after every record.
@@ -69,8 +46,8 @@ auto run(const NoisySgdOptions& options) {
 TEST(OnePassSgd, IsOnePassOfNoisySgd) {
   std::mt19937_64 random{3};
   for (const std::uint64_t size : {1U, 3U, 4U, 10U}) {
-    std::vector<Record> records;
-    for (int i = 0; i < 10; ++i) records.push_back({vector_of(3, random), random() % 2 == 0 ? 1.0 : -1.0});
+    std::vector<DrawnRecord> records;
+    for (int i = 0; i < 10; ++i) records.push_back(drawn_record(3, random));
     const Dataset data = assemble(records);
     ExactReleaser releaser;
     const auto expected = noisy_sgd(data, LogisticLoss{}, ball, options(10, size), releaser);
@@ -88,22 +65,9 @@ TEST(OnePassSgd, LeaksNothingAndMovesOneReleaseByAtMostItsSensitivity) {
     const std::size_t count = 1 + random() % 8;
     const std::uint64_t size = 1 + random() % count;
     const auto adjacency = random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out;
-    std::vector<Record> records;
-    for (std::size_t i = 0; i < count; ++i) records.push_back({vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0});
-    const std::size_t place = random() % 3 == 0 ? 0 : random() % count;
-    auto neighbours = records;
-    if (adjacency == Adjacency::zero_out) {
-      neighbours[place].row.assign(features, 0.0);
-    } else if (random() % 2 == 0) {
-      for (auto& value : neighbours[place].row) value = -value;
-    } else {
-      neighbours[place] = {vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0};
-    }
-    std::vector<std::vector<double>> released;
-    for (std::size_t i = 0; i < count; ++i) released.push_back(vector_of(features, random));
+    const auto [data, neighbour, place] = drawn_neighbours(count, features, adjacency, random);
+    const auto released = drawn_script(count, features, random);
     const auto algorithm = run(options(count, size, adjacency));
-    const Dataset data = assemble(records);
-    const Dataset neighbour = assemble(neighbours);
     ASSERT_TRUE(untainted(algorithm, data, neighbour, ball, released)) << "case " << c;
     largest = std::max(largest, largest_sensitivity_ratio(algorithm, data, neighbour, ball, released));
     ASSERT_LE(largest, 1) << "case " << c;
@@ -141,7 +105,7 @@ auto run_with(Mistake mistake) {
 }
 
 TEST(OnePassSgd, PlantedViolationsAreCaught) {
-  const std::vector<Record> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}, {{0.6, 0.1}, 1}};
+  const std::vector<DrawnRecord> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}, {{0.6, 0.1}, 1}};
   auto neighbours = records;
   for (auto& value : neighbours[0].row) value = -value;
   const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}};

@@ -18,7 +18,7 @@
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_records.h>
-#include <support/refuses.h>
+#include <support/refusal.h>
 #include <support/stream_taint.h>
 #include <support/temporary_folder.h>
 #include <support/empirical_epsilon.h>

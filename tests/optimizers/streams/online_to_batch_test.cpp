@@ -14,7 +14,8 @@
 #include <surety/data/features.h>
 #include <surety/optimizers/problem/loss.h>
 
-#include <support/refuses.h>
+#include <support/drawn_records.h>
+#include <support/refusal.h>
 #include <support/stream_taint.h>
 
 namespace surety::optimizers {
@@ -24,21 +25,6 @@ const Grid grid{.log2_step = -30};
 const Grid coarse{.log2_step = -22};  // for clipping norms that never clip
 const L2Ball ball{Radius{2}};
 constexpr double clip = 0.7;
-
-struct Record {
-  std::vector<double> row;
-  double label;
-};
-
-Dataset assemble(const std::vector<Record>& records) {
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (const auto& record : records) {
-    values.insert(values.end(), record.row.begin(), record.row.end());
-    labels.push_back(record.label);
-  }
-  return Dataset::dense(records.front().row.size(), values, labels);
-}
 
 /// All iterates of a run with `learner`.
 template <OnlineLearner L>
@@ -52,23 +38,6 @@ auto run(const OnlineToBatchOptions& options, L learner) {
     }
     return iterates;
   };
-}
-
-/// Coordinates of ordinary and of extreme size: rows at the clip, far beyond it, zero.
-double coordinate(std::mt19937_64& random) {
-  const double x = std::uniform_real_distribution<double>{-1, 1}(random);
-  switch (random() % 6) {
-    case 0: return 0;
-    case 1: return x * 1e3;
-    case 2: return x * 1e300;
-    default: return x;
-  }
-}
-
-std::vector<double> vector_of(std::size_t size, std::mt19937_64& random) {
-  std::vector<double> values(size);
-  for (auto& value : values) value = coordinate(random);
-  return values;
 }
 
 SubgradientDescent<L2Ball> descent(std::size_t features) { return {ball, std::vector<double>(features, 0.0)}; }
@@ -129,7 +98,7 @@ TEST(OnlineToBatch, TheFollowingScaleBoundsGradientDifferencesOfSmoothLosses) {
         .scale = FollowingScale{.gradient_bound = GradientBound{3}, .smoothness = Smoothness{1}, .diameter = Diameter{4}}};
     OnlineToBatchOptions wide = tight;
     wide.scale = FixedScale{ClippingNorm{1000}};
-    std::vector<Record> records;
+    std::vector<DrawnRecord> records;
     for (int i = 0; i < 6; ++i) {
       std::vector<double> row(features);
       for (auto& x : row) x = std::normal_distribution<double>{}(random);
@@ -172,26 +141,15 @@ struct Largest {
 template <OnlineLearner L>
 void check_case(std::mt19937_64& random, OnlineToBatchOptions options, std::size_t features, L learner, Largest& largest, int c) {
   const std::size_t size = options.steps.value();
-  std::vector<Record> records;
-  for (std::size_t i = 0; i < size; ++i) records.push_back({vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0});
-  const std::size_t place = random() % 3 == 0 ? 0 : random() % size;
-  auto neighbours = records;
-  if (options.adjacency == Adjacency::zero_out) {
-    neighbours[place].row.assign(features, 0.0);
-  } else if (random() % 2 == 0) {
-    for (auto& value : neighbours[place].row) value = -value;
-  } else {
-    neighbours[place] = {vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0};
-  }
-  std::vector<std::vector<double>> released;
-  for (std::size_t i = 0; i < size; ++i) released.push_back(vector_of(features, random));
-  const auto found = stream_difference(run(options, learner), assemble(records), assemble(neighbours), place, grid, released);
+  const auto [data, neighbour, place] = drawn_neighbours(size, features, options.adjacency, random);
+  const auto released = drawn_script(size, features, random);
+  const auto found = stream_difference(run(options, learner), data, neighbour, place, grid, released);
   ASSERT_TRUE(found.untainted) << "case " << c;
   ASSERT_LE(found.ratio, 1) << "case " << c;
   largest.anywhere = std::max(largest.anywhere, found.ratio);
   (place == 0 ? largest.at_first : largest.later) = std::max(place == 0 ? largest.at_first : largest.later, found.ratio);
   // No push may be more sensitive than what the stream was calibrated for.
-  for (const auto& request : stream_trace(run(options, learner), assemble(records), grid, released).requests) {
+  for (const auto& request : stream_trace(run(options, learner), data, grid, released).requests) {
     ASSERT_LE(request.sensitivity, shape(options, Count{features}).sensitivity);
   }
 }
@@ -334,7 +292,7 @@ auto run_with(Mistake mistake) {
 }
 
 TEST(OnlineToBatch, PlantedViolationsAreCaught) {
-  const std::vector<Record> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
+  const std::vector<DrawnRecord> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
   const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}, {-2, 1}};
   const auto difference = [&](Mistake mistake) {
     auto neighbours = records;

@@ -11,7 +11,8 @@
 
 #include <surety/optimizers/problem/loss.h>
 
-#include <support/refuses.h>
+#include <support/drawn_records.h>
+#include <support/refusal.h>
 #include <support/stream_taint.h>
 
 namespace surety::optimizers {
@@ -24,21 +25,6 @@ PrivateFtrlOptions options(std::uint64_t steps, Adjacency adjacency = Adjacency:
   return {.steps = Count{steps}, .adjacency = adjacency, .clip = ClippingNorm{0.7}, .step_size = StepSize{0.4}};
 }
 
-struct Record {
-  std::vector<double> row;
-  double label;
-};
-
-Dataset assemble(const std::vector<Record>& records) {
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (const auto& record : records) {
-    values.insert(values.end(), record.row.begin(), record.row.end());
-    labels.push_back(record.label);
-  }
-  return Dataset::dense(records.front().row.size(), values, labels);
-}
-
 auto run(const PrivateFtrlOptions& options) {
   return [=](const Dataset& data, auto& stream) {
     PrivateFtrl algorithm{LogisticLoss{}, ball, options, std::vector<double>(data.features(), 0.0)};
@@ -49,16 +35,6 @@ auto run(const PrivateFtrlOptions& options) {
     }
     return iterates;
   };
-}
-
-std::vector<double> vector_of(std::size_t size, std::mt19937_64& random) {
-  std::vector<double> values(size);
-  for (auto& value : values) {
-    const double x = std::uniform_real_distribution<double>{-1, 1}(random);
-    constexpr std::array scales{0.0, 1e3, 1e300, 1.0, 1.0, 1.0};
-    value = x * scales[random() % scales.size()];
-  }
-  return values;
 }
 
 TEST(PrivateFtrl, WithoutNoiseIsTheMeanOfDualAveraging) {
@@ -87,20 +63,9 @@ TEST(PrivateFtrl, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
     const std::size_t features = 1 + random() % 4;
     const std::size_t size = 1 + random() % 6;
     const auto adjacency = random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out;
-    std::vector<Record> records;
-    for (std::size_t i = 0; i < size; ++i) records.push_back({vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0});
-    const std::size_t place = random() % 3 == 0 ? 0 : random() % size;
-    auto neighbours = records;
-    if (adjacency == Adjacency::zero_out) {
-      neighbours[place].row.assign(features, 0.0);
-    } else if (random() % 2 == 0) {
-      for (auto& value : neighbours[place].row) value = -value;
-    } else {
-      neighbours[place] = {vector_of(features, random), random() % 2 == 0 ? 1.0 : -1.0};
-    }
-    std::vector<std::vector<double>> released;
-    for (std::size_t i = 0; i < size; ++i) released.push_back(vector_of(features, random));
-    const auto found = stream_difference(run(options(size, adjacency)), assemble(records), assemble(neighbours), place, grid, released);
+    const auto [data, neighbour, place] = drawn_neighbours(size, features, adjacency, random);
+    const auto released = drawn_script(size, features, random);
+    const auto found = stream_difference(run(options(size, adjacency)), data, neighbour, place, grid, released);
     ASSERT_TRUE(found.untainted) << "case " << c;
     ASSERT_LE(found.ratio, 1) << "case " << c;
     largest = std::max(largest, found.ratio);
@@ -134,7 +99,7 @@ auto run_with(Mistake mistake) {
 }
 
 TEST(PrivateFtrl, PlantedViolationsAreCaught) {
-  const std::vector<Record> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
+  const std::vector<DrawnRecord> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
   auto neighbours = records;
   for (auto& value : neighbours[0].row) value = -value;
   const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}, {-2, 1}};
