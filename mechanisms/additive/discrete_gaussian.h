@@ -20,7 +20,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/samplers/integer_noise.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety::mechanisms {
@@ -75,16 +75,12 @@ class DiscreteGaussian {
   }
 
   /// One release of a vector: each coordinate as above, with independent noise drawn in bulk. O(size).
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<std::int64_t> release(std::span<const std::int64_t> query, Bits& bits) const {
+  [[nodiscard]] std::vector<std::int64_t> release(std::span<const std::int64_t> query, BitsRef bits) const {
     return with_noise(noise_, query, bits);
   }
 
   /// The same result, in the place of the query. When the bits fail, coordinates without noise are left: the vector is then no release.
-  template <ReleaseBits Bits>
-  void release_in_place(std::span<std::int64_t> query, Bits& bits) const {
-    add_noise(noise_, query, bits);
-  }
+  void release_in_place(std::span<std::int64_t> query, BitsRef bits) const { add_noise(noise_, query, bits); }
 
  private:
   Options options_;

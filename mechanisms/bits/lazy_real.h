@@ -16,11 +16,9 @@
 #include <vector>
 
 #include <surety/accounting/numbers/interval.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::mechanisms {
-
-/// The next 64 random bits.
-using NextWord = std::function<std::uint64_t()>;
 
 /// A uniform real in (0, 1), at least whose first 64 binary digits are drawn.
 class LazyUniform {

@@ -22,7 +22,7 @@
 #include <surety/accounting/system/home_process.h>
 #include <surety/mechanisms/samplers/exact_rounding.h>
 #include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety::mechanisms {
@@ -109,8 +109,7 @@ class FactorizedSum {
   /// Adds `contribution` and returns a noisy sum of all so far, in data units. Never throws on a value of the contribution.
   /// \throws Error{invalid_argument} as `PushGate::begin`, before anything is added; Error{environment} when the bits fail, after which
   ///         every further push is refused.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Bits& bits) {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, BitsRef bits) {
     gate_.begin(contribution);
     const std::span<const std::int64_t> encoded = codec_.encode(contribution.steps);
     noise_.for_each_block(encoded.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {

@@ -56,8 +56,7 @@ class RoundedLaplace : public LatticeNoise {
 };
 
 /// The same sample from the same bits as `RoundedGaussian{sigma}(bits)`, by interval arithmetic alone: slow, and an oracle.
-template <ReleaseBits Bits>
-[[nodiscard]] std::int64_t rounded_gaussian_by_definition(Bits& bits, StepSigma sigma) {
+[[nodiscard]] inline std::int64_t rounded_gaussian_by_definition(BitsRef bits, StepSigma sigma) {
   return LatticeSampler::rounded_gaussian(sigma.value()).by_definition(bits);
 }
 

@@ -10,6 +10,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/bandits/bandit.h>
 #include <surety/optimizers/problem/domain.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 
 namespace surety::optimizers {
 namespace {

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,38 @@ concept Projectable = requires(const D& domain, std::span<double> weights) {
 template <class D>
 concept LinearlyMinimizable = requires(const D& domain, std::span<const double> costs) {
   { domain.minimize_linear(costs) } -> std::same_as<std::vector<double>>;
+};
+
+/// Any `Projectable` set, which must outlive the reference: called once a step.
+class ProjectableRef {
+ public:
+  template <class D>
+  requires(!std::same_as<D, ProjectableRef>) && Projectable<D>
+  ProjectableRef(const D& domain) noexcept  // NOLINT(google-explicit-constructor): callers pass the set itself
+      : domain_{std::addressof(domain)},
+        project_{[](const void* o, std::span<double> weights) { static_cast<const D*>(o)->project(weights); }} {}
+
+  void project(std::span<double> weights) const { project_(domain_, weights); }
+
+ private:
+  const void* domain_;
+  void (*project_)(const void*, std::span<double>);
+};
+
+/// Any `LinearlyMinimizable` set, likewise.
+class LinearlyMinimizableRef {
+ public:
+  template <class D>
+  requires(!std::same_as<D, LinearlyMinimizableRef>) && LinearlyMinimizable<D>
+  LinearlyMinimizableRef(const D& domain) noexcept  // NOLINT(google-explicit-constructor): callers pass the set itself
+      : domain_{std::addressof(domain)},
+        minimize_linear_{[](const void* o, std::span<const double> costs) { return static_cast<const D*>(o)->minimize_linear(costs); }} {}
+
+  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const { return minimize_linear_(domain_, costs); }
+
+ private:
+  const void* domain_;
+  std::vector<double> (*minimize_linear_)(const void*, std::span<const double>);
 };
 
 /// diameter(norm, dimension): sup ||u - v|| over points u, v of the set in R^dimension.

@@ -32,6 +32,7 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/domain.h>
+#include <surety/optimizers/problem/units.h>
 
 namespace surety::optimizers {
 
@@ -193,12 +194,6 @@ class StronglyConvexDescent {
   double convexity_ = 0;
   std::vector<double> weights_;
 };
-
-struct GradientBoundRule : Positive {
-  static constexpr std::string_view name = "gradient bound";
-};
-/// The largest l2 norm of a gradient; public.
-using GradientBound = Quantity<GradientBoundRule>;
 
 struct InitialWealthRule : Positive {
   static constexpr std::string_view name = "initial wealth";

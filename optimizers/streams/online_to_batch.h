@@ -49,21 +49,12 @@
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/data/dataset.h>
 #include <surety/optimizers/streams/online_learner.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/doors/stream.h>
+#include <surety/optimizers/problem/units.h>
 
 namespace surety::optimizers {
-
-struct SmoothnessRule : NonNegative {
-  static constexpr std::string_view name = "smoothness";
-};
-/// A Lipschitz constant of gradients in l2.
-using Smoothness = Quantity<SmoothnessRule>;
-
-struct DiameterRule : Positive {
-  static constexpr std::string_view name = "diameter";
-};
-using Diameter = Quantity<DiameterRule>;
 
 /// C_t = clip (beta_t - beta_{t-1}): constant for k = 1.
 struct FixedScale {
@@ -175,8 +166,7 @@ class OnlineToBatch {
 
   /// Reads the next record and moves on. O(features), one push and one update of the learner. \throws what the stream throws;
   /// Error{invalid_argument} when the row has not one coordinate per weight.
-  template <StreamReleaser S>
-  void observe(const RowView& row, double label, S& stream) {
+  void observe(const RowView& row, double label, StreamReleaserRef<> stream) {
     const std::uint64_t t = ++steps_;
     const double before = detail::weight(t - 1, options_.power);
     const double now = detail::weight(t, options_.power);
