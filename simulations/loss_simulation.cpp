@@ -8,6 +8,7 @@
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/continual.h>
+#include <surety/accounting/events/format.h>
 
 namespace surety::optimizers {
 
