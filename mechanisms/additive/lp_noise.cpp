@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/floating_point.h>
 
 namespace surety::mechanisms {

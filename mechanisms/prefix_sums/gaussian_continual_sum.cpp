@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/numbers/error.h>
