@@ -1,6 +1,7 @@
 #include <surety/optimizers/empirical_risk/objective_perturbation.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
