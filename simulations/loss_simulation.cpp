@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/continual.h>

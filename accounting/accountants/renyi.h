@@ -13,7 +13,6 @@
 // [Mir17] Mironov: Renyi differential privacy. [CKS20] Canonne, Kamath, Steinke: The discrete Gaussian.
 #pragma once
 
-#include <cmath>
 #include <string_view>
 
 #include <surety/accounting/accountants/accountant.h>
@@ -23,7 +22,7 @@ namespace surety::accounting {
 struct RenyiOrderRule {
   static constexpr std::string_view name = "Renyi order";
   static constexpr std::string_view constraint = "finite and greater than 1";
-  static bool holds(double x) { return x > 1 && std::isfinite(x); }
+  static bool holds(double x) { return x > 1 && is_finite(x); }
 };
 using RenyiOrder = Quantity<RenyiOrderRule>;
 

@@ -8,7 +8,6 @@
 //          "event": {"repeat": {"count": 100, "event": {"gaussian": {"noise_multiplier": 40}}}}}
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -44,7 +43,7 @@ using SamplingRate = Quantity<SamplingRateRule>;
 struct NormExponentRule {
   static constexpr std::string_view name = "norm exponent";
   static constexpr std::string_view constraint = "finite and at least 2";
-  static bool holds(double x) { return x >= 2 && std::isfinite(x); }
+  static bool holds(double x) { return x >= 2 && is_finite(x); }
 };
 /// r of an l_r norm that is smooth.
 using NormExponent = Quantity<NormExponentRule>;

@@ -1,6 +1,7 @@
 #include <surety/mechanisms/prefix_sums/continual_sum.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,7 @@
 #include <surety/accounting/events/units.h>
 
+#include <surety/accounting/events/format.h>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
