@@ -9,7 +9,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/continual.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
 
 using mechanisms::Factorization;
 
@@ -208,4 +208,4 @@ std::vector<double> exact_regret(const LossSimulation& simulation, std::uint64_t
   return regret<L2Sensitivity>(simulation, seed, stream);
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::simulations
