@@ -23,6 +23,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace simulations;
 using mechanisms::Factorization;
 
 struct SimulateOptions {

@@ -44,6 +44,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 using mechanisms::FixedSizeBatches;
 using mechanisms::PoissonBatches;
 

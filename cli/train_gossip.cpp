@@ -30,6 +30,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 bool has_file_for_each(const TrainOptions& options) { return options.data.find(learner_word) != std::string::npos; }
 

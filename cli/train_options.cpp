@@ -13,6 +13,7 @@
 namespace surety::cli {
 
 using namespace optimizers;
+using namespace data;
 
 namespace {
 

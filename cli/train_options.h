@@ -85,6 +85,7 @@ void require_options_of_loss(const TrainOptions& options);
 template <class Train>
 int with_objective(const TrainOptions& options, Train train) {
   using namespace optimizers;
+  using namespace data;
   require_options_of_loss(options);
   if (options.loss == LogisticLoss::name) return train(LogisticLoss{});
   if (options.loss != SquaredLoss::name) {
@@ -98,6 +99,7 @@ int with_objective(const TrainOptions& options, Train train) {
 template <class Train>
 int with_any_objective(const TrainOptions& options, Train train) {
   using namespace optimizers;
+  using namespace data;
   if (options.loss != SmoothedHingeLoss::name && options.loss != HingeLoss::name) return with_objective(options, train);
   require_options_of_loss(options);
   if (options.loss == HingeLoss::name) return train(HingeLoss{});
@@ -106,22 +108,22 @@ int with_any_objective(const TrainOptions& options, Train train) {
 
 /// How the data are to be read: public, and checked before they are.
 struct Source {
-  std::optional<optimizers::LabelRule> label;
-  std::variant<optimizers::CsvOptions, optimizers::SparseFeatures> inputs;
+  std::optional<data::LabelRule> label;
+  std::variant<data::CsvOptions, data::SparseFeatures> inputs;
 };
 [[nodiscard]] Source source_of(const TrainOptions& options);
 
 /// Records one at a time, and the map that makes their features. Reads the header alone. \throws Error{bad_data}.
 struct OpenStream {
   optimizers::RecordStream records;
-  optimizers::FeatureMap features;
+  data::FeatureMap features;
 };
 [[nodiscard]] OpenStream open_stream(const TrainOptions& options, const Source& source);
 
 /// All records, with labels as `objective` wants them.
 struct ReadRecords {
   optimizers::Dataset data;
-  optimizers::FeatureMap features;
+  data::FeatureMap features;
   std::uint64_t damaged = 0;  ///< of them are records of zeros: private
 };
 

@@ -36,6 +36,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 using mechanisms::Factorization;
 using mechanisms::GaussianContinualSum;
 

@@ -11,7 +11,7 @@
 
 #include <surety/accounting/events/units.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 /// The features of one record, without a copy. Dense: `indices` is empty and `values` holds every feature. Sparse: feature
 /// indices[k] is values[k], indices ascend, all other features are zero.
@@ -115,4 +115,4 @@ struct SplitOptions {
 /// \throws Error{invalid_argument} as `split`, and under add-or-remove-one.
 [[nodiscard]] std::size_t training_records(std::size_t records, const SplitOptions& options);
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

@@ -50,6 +50,7 @@ namespace surety::experiments {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 using mechanisms::PoissonBatches;
 using mechanisms::ReplayBits;
 

@@ -30,6 +30,7 @@
 
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/models/metrics.h>

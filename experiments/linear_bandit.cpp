@@ -27,6 +27,7 @@ namespace surety::experiments {
 namespace {
 
 using namespace optimizers;
+using namespace simulations;
 
 const Target target{.epsilon = Epsilon{1}, .delta = Delta{1e-4}, .adjacency = Adjacency::replace_one};
 
@@ -111,7 +112,7 @@ Outcome run(const Row& row, std::uint64_t seeds) {
       auto [regret, spent] = charged(plan(options), target, seed, [&](accounting::Reservation& reservation, mechanisms::ReplayBits& bits) {
         SharedSelector selector{reservation, bits, plan(options)};
         const SquaredLoss loss{.label_bound = LabelBound{row.simulation.reward_bound.value()}, .weight_radius = Radius{1}};
-        return optimizers::detail::regret(PolyhedralBandit{loss, options, row.simulation.features}, selector, row.simulation, seed);
+        return simulations::detail::regret(PolyhedralBandit{loss, options, row.simulation.features}, selector, row.simulation, seed);
       });
       runs.push_back(std::move(regret));
       outcome.epsilon = std::max(outcome.epsilon, spent);

@@ -46,6 +46,7 @@ namespace surety::experiments {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 using mechanisms::Factorization;
 
 const Target target{.epsilon = Epsilon{1}, .delta = Delta{1e-6}, .adjacency = Adjacency::replace_one};

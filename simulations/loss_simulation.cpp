@@ -11,7 +11,7 @@
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/format.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
 
 using mechanisms::Factorization;
 
@@ -210,4 +210,4 @@ std::vector<double> exact_regret(const LossSimulation& simulation, std::uint64_t
   return regret<L2Sensitivity>(simulation, seed, stream);
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::simulations

@@ -25,7 +25,9 @@
 #include <surety/optimizers/bandits/projection_free_bandit.h>
 #include <surety/simulations/simulation.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
+
+using namespace optimizers;
 
 /// The losses of one run, drawn as they are played. The same on every machine with the same standard library.
 class SimulatedLosses {
@@ -123,4 +125,4 @@ using LossDomain = BasePolytope<UniformMatroid>;  // that of rank 1 is the simpl
 /// The same without noise: NOT private. \throws as `require_possible`.
 [[nodiscard]] std::vector<double> exact_regret(const LossSimulation& simulation, std::uint64_t seed);
 
-}  // namespace surety::optimizers
+}  // namespace surety::simulations

@@ -8,7 +8,7 @@
 
 #include <surety/accounting/events/continual.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
 
 std::string_view name(BanditInstance instance) { return instance == BanditInstance::sparse ? "sparse" : "dense"; }
 
@@ -205,4 +205,4 @@ std::vector<RegretBand> bands(std::span<const std::vector<double>> runs) {
   return result;
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::simulations

@@ -23,7 +23,9 @@
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/doors/stream.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
+
+using namespace optimizers;
 
 enum class BanditInstance {
   sparse,  ///< contexts uniform on {-1, 1}^d; arms 2m and 2m + 1 have +0.2 and -0.2 on coordinates 5m .. 5m + 4, and 0 elsewhere
@@ -167,4 +169,4 @@ struct RegretBand {
 /// Bands after each tenth of the users (rounded up), equal times once. \pre runs are not empty, of one length, which is not 0.
 [[nodiscard]] std::vector<RegretBand> bands(std::span<const std::vector<double>> runs);
 
-}  // namespace surety::optimizers
+}  // namespace surety::simulations

@@ -41,7 +41,7 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/bandits/bandit.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/streams/online_frank_wolfe.h>
 #include <surety/optimizers/problem/gradient_sum.h>

@@ -27,7 +27,7 @@
 
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/stream.h>
 
 namespace surety::optimizers {

@@ -27,7 +27,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/optimizers/bandits/bandit.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/streams/polyhedral_frank_wolfe.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/doors/selector.h>

@@ -27,7 +27,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/regularizer.h>
 #include <surety/optimizers/problem/returned_iterate.h>

@@ -19,7 +19,7 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/units.h>
 

@@ -23,7 +23,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/units.h>
 #include <surety/optimizers/doors/perturbing_releaser.h>

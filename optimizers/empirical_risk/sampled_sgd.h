@@ -24,7 +24,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/choices/batch_sampler.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/regularizer.h>
 #include <surety/optimizers/problem/returned_iterate.h>

@@ -34,7 +34,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/learner_releaser.h>
 #include <surety/optimizers/gossip/exchange.h>
 #include <surety/optimizers/gossip/mixing.h>

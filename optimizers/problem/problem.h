@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/objective.h>
 #include <surety/optimizers/problem/units.h>
 

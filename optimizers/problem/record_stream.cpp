@@ -9,7 +9,7 @@ namespace surety::optimizers {
 bool RecordStream::read() {
   return std::visit(
       [&]<class Records>(Records& records) {
-        if constexpr (std::is_same_v<Records, CsvRecords>) {
+        if constexpr (std::is_same_v<Records, data::CsvRecords>) {
           if (!records.next(values_, label_)) return false;
         } else {
           if (!records.next(record_)) return false;
@@ -42,7 +42,7 @@ bool RecordStream::next(ObjectiveRef objective) {
 void RecordStream::require_private_form(ObjectiveRef objective) const {
   std::visit(
       [&](const auto& records) {
-        if (records.form() == RecordForm::is_public) {
+        if (records.form() == data::RecordForm::is_public) {
           records.refuse(fmt::format(": label is {}, {} for {} loss", label_, objective.label_constraint(), objective.name()));
         }
       },

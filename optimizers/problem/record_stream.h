@@ -16,7 +16,7 @@
 
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/data/csv.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/data/libsvm.h>
 #include <surety/optimizers/problem/problem.h>
 
@@ -25,8 +25,8 @@ namespace surety::optimizers {
 class RecordStream {
  public:
   /// Records with labels, as their feature map makes them.
-  explicit RecordStream(CsvRecords records) : records_{std::move(records)} {}
-  explicit RecordStream(LibsvmRecords records) : records_{std::move(records)} {}
+  explicit RecordStream(data::CsvRecords records) : records_{std::move(records)} {}
+  explicit RecordStream(data::LibsvmRecords records) : records_{std::move(records)} {}
 
   /// Reads the next record, with its label as `objective` wants it; false at the end.
   /// \throws Error{bad_data} when the file itself cannot be read on (a damaged gzip stream, a read error), and for a damaged record where
@@ -37,7 +37,7 @@ class RecordStream {
   [[nodiscard]] RowView row() const { return {.indices = indices_, .values = values_, .norm = mechanisms::l2_norm(values_)}; }
   [[nodiscard]] double label() const noexcept { return label_; }
   /// Rows are sparse: this is LIBSVM text.
-  [[nodiscard]] bool is_sparse() const noexcept { return std::holds_alternative<LibsvmRecords>(records_); }
+  [[nodiscard]] bool is_sparse() const noexcept { return std::holds_alternative<data::LibsvmRecords>(records_); }
 
   /// How many records counted as zeros so far: private.
   [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
@@ -48,8 +48,8 @@ class RecordStream {
   /// \throws Error{bad_data} with the place of the record in hand, where the form is public.
   void require_private_form(ObjectiveRef objective) const;
 
-  std::variant<CsvRecords, LibsvmRecords> records_;
-  LibsvmRecords::Record record_;
+  std::variant<data::CsvRecords, data::LibsvmRecords> records_;
+  data::LibsvmRecords::Record record_;
   std::vector<std::uint32_t> indices_;
   std::vector<double> values_;
   double label_ = 0;

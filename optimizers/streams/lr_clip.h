@@ -14,7 +14,7 @@
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 
 namespace surety::optimizers {

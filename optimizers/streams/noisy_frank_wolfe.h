@@ -20,7 +20,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/batch_releaser.h>
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/domain.h>

@@ -22,7 +22,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/batch_releaser.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/streams/noisy_sgd.h>

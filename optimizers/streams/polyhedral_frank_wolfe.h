@@ -30,7 +30,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/streams/online_frank_wolfe.h>
 #include <surety/optimizers/problem/problem.h>

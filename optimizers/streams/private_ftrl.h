@@ -22,7 +22,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>

@@ -17,7 +17,10 @@
 #include <binding/binding.h>
 #include <support/random.h>
 
-namespace surety::optimizers {
+namespace surety::statistics {
+
+using namespace data;
+
 namespace {
 
 using reference::Neighbours;
@@ -85,7 +88,7 @@ std::set<std::vector<std::int64_t>> moves(const Statistic& statistic, Grid grid)
 }
 
 /// The law of the noise in steps, from the event: scale or multiplier x the sensitivity of the moves themselves.
-reference::SymmetricLaw law_of(const Noise& noise, double steps_per_unit) {
+reference::SymmetricLaw law_of(const StatisticNoise& noise, double steps_per_unit) {
   if (const auto* const laplace = std::get_if<mechanisms::Laplace>(&noise))
     return testing::rounded_laplace_law(laplace->scale() * steps_per_unit);
   auto law = testing::rounded_gaussian_law(std::get<mechanisms::Gaussian>(noise).sigma() * steps_per_unit);
@@ -94,7 +97,7 @@ reference::SymmetricLaw law_of(const Noise& noise, double steps_per_unit) {
 }
 
 /// The dearest neighbours: of the farthest moves, in l1 for Laplace noise and in l2 for Gaussian noise.
-std::vector<Neighbours> dearest(const Statistic& statistic, const StatisticSum& sum, const Noise& noise) {
+std::vector<Neighbours> dearest(const Statistic& statistic, const StatisticSum& sum, const StatisticNoise& noise) {
   const bool is_laplace = std::holds_alternative<mechanisms::Laplace>(noise);
   const auto length = [&](const std::vector<std::int64_t>& move) {
     std::int64_t result = 0;
@@ -142,7 +145,7 @@ TEST(BindingStatistics, LaplaceNoiseCostsWhatItsEventSays) {
   for (const auto& statistic : statistics()) {
     const StatisticSum sum{statistic, coarse(statistic)};
     const auto event = release(Event::Laplace{NoiseScale{1.5}}, statistic.adjacency);
-    const Noise noise = noise_for(sum, event);
+    const StatisticNoise noise = noise_for(sum, event);
     EXPECT_EQ(event_of(noise), event);
     const auto truth = dearest(statistic, sum, noise);
     const std::string what = describe(statistic) + " " + std::string{name(statistic.adjacency)};
@@ -160,7 +163,7 @@ TEST(BindingStatistics, GaussianNoiseCostsWhatItsEventSays) {
     const StatisticSum sum{statistic, coarse(statistic)};
     const double multiplier = sum.counts() ? 4 : 1;
     const auto event = gaussian(NoiseMultiplier{multiplier}, statistic.adjacency);
-    const Noise noise = noise_for(sum, event);
+    const StatisticNoise noise = noise_for(sum, event);
     EXPECT_EQ(event_of(noise), event);
     const auto truth = dearest(statistic, sum, noise);
     const std::string what = describe(statistic) + " " + std::string{name(statistic.adjacency)};
@@ -177,7 +180,7 @@ TEST(BindingStatistics, PlantedBugsAreSeen) {
     return mechanisms::Laplace{
         {.scale = NoiseScale{1.5}, .sensitivity = L1Sensitivity{sensitivity}, .grid = {0}, .adjacency = Adjacency::replace_one}};
   };
-  const auto cost = [&](const mechanisms::Laplace& noise) { return dearest(histogram, sum, Noise{noise}); };
+  const auto cost = [&](const mechanisms::Laplace& noise) { return dearest(histogram, sum, StatisticNoise{noise}); };
   EXPECT_TRUE(binds(laplace_of(2).event(), cost(laplace_of(2)), {{}, {0}}));
   EXPECT_TRUE(
       claims_too_little(laplace_of(sum.l2_sensitivity().value()).event(), cost(laplace_of(sum.l2_sensitivity().value())), {{}, {0}}));
@@ -193,9 +196,9 @@ RC_GTEST_PROP(BindingStatistics, NeverCostMoreThanTheirEventsSay, ()) {
   if (auto* const mean = std::get_if<MeanOf>(&statistic.of)) mean->bounds = bounds;
   const StatisticSum sum{statistic, coarse(statistic)};
   const auto event = release(Event::Laplace{NoiseScale{reference::draw_log_uniform(0.3, 3)}}, statistic.adjacency);
-  const Noise noise = noise_for(sum, event);
+  const StatisticNoise noise = noise_for(sum, event);
   RC_ASSERT(quotients(event_of(noise), dearest(statistic, sum, noise), {{0.2}, {0, 1e-4}}).least >= 1);
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::statistics

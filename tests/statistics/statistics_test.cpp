@@ -14,7 +14,10 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::statistics {
+
+using namespace data;
+
 namespace {
 
 using mechanisms::ReplayBits;
@@ -54,10 +57,10 @@ std::vector<std::int64_t> exact(const Statistic& statistic, Grid grid, const std
 
 StatisticSum example(const Statistic& statistic, double noise = 1) { return {statistic, grid_for(statistic, NoiseMultiplier{noise})}; }
 
-Noise laplace(const StatisticSum& sum, double scale) {
+StatisticNoise laplace(const StatisticSum& sum, double scale) {
   return noise_for(sum, surety::release(Event::Laplace{NoiseScale{scale}}, sum.statistic().adjacency));
 }
-Noise gaussian(const StatisticSum& sum, double multiplier) {
+StatisticNoise gaussian(const StatisticSum& sum, double multiplier) {
   return noise_for(sum, surety::gaussian(NoiseMultiplier{multiplier}, sum.statistic().adjacency));
 }
 
@@ -225,7 +228,7 @@ TEST(StatisticSum, DropsTextsThatAreNotListed) {
 }
 
 /// P(|noise| > t) for rounded noise of step g.
-double exceeds(const Noise& noise, double t, double step) {
+double exceeds(const StatisticNoise& noise, double t, double step) {
   const double x = t + step / 2;
   if (name(noise) == "gaussian") return std::erfc(x / (standard_deviation(noise) * std::sqrt(2.0)));
   return std::exp(-x * std::sqrt(2.0) / standard_deviation(noise));
@@ -252,7 +255,7 @@ TEST(Quantile, IsTheSmallestMultipleOfTheStepThatSuffices) {
 }
 
 /// How often the interval of each number holds the exact one, in `runs` replays.
-std::vector<double> coverage(const StatisticSum& sum, const std::vector<double>& truth, const Noise& noise, double confidence,
+std::vector<double> coverage(const StatisticSum& sum, const std::vector<double>& truth, const StatisticNoise& noise, double confidence,
                              std::uint64_t records, int runs) {
   std::vector<double> covered(truth.size());
   const double reach = sum.reach(noise, confidence);
@@ -506,4 +509,4 @@ TEST(ReadStatistic, ReadsEveryRowStrictlyWhereTheFormIsPublic) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::statistics

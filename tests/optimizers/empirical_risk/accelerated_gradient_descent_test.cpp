@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
@@ -23,6 +25,9 @@
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {
+
+using namespace data;
+
 namespace {
 
 constexpr std::size_t few = 4;

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/mechanisms/bits/random_bits.h>
@@ -31,6 +33,9 @@
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {
+
+using namespace data;
+
 namespace {
 
 constexpr std::array adjacencies{Adjacency::replace_one, Adjacency::zero_out, Adjacency::add_or_remove_one};

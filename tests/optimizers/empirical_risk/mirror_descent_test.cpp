@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/optimizers/problem/loss.h>
 

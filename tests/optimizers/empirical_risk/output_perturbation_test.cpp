@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/optimizers/empirical_risk/minimizer.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>

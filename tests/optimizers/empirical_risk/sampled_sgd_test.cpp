@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/mechanisms/bits/random_bits.h>
@@ -26,6 +28,9 @@
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {
+
+using namespace data;
+
 namespace {
 
 using mechanisms::FixedSizeBatches;

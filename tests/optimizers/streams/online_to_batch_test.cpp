@@ -19,6 +19,9 @@
 #include <support/stream_taint.h>
 
 namespace surety::optimizers {
+
+using namespace data;
+
 namespace {
 
 const Grid grid{.log2_step = -30};
