@@ -22,6 +22,7 @@
 #include <surety/data/dataset.h>
 #include <surety/optimizers/doors/run.h>
 
+#include <support/drawn_cases.h>
 #include <support/drawn_records.h>
 #include <support/empirical_epsilon.h>
 #include <support/taint.h>
@@ -55,6 +56,14 @@ inline Neighbours neighbours_under(Adjacency adjacency, std::size_t size, std::s
   return {assemble(records), assemble(more)};
 }
 
+/// What one record does to `optimizer(data, domain, releaser)` without a domain.
+template <class Optimizer>
+Difference full_gradient_difference(const Optimizer& optimizer, const Dataset& data, const Dataset& neighbour,
+                                    const std::vector<std::vector<double>>& script) {
+  return {untainted(optimizer, data, neighbour, WholeSpace{}, script),
+          largest_sensitivity_ratio(optimizer, data, neighbour, WholeSpace{}, script)};
+}
+
 /// Runs make(adjacency, random) on `cases` pairs of neighbours with scripted releases. The worst of what was seen.
 struct Checked {
   double largest_ratio = 0;  ///< of the change of a query to its sensitivity
@@ -74,8 +83,9 @@ Checked check_neighbours(const Make& make, std::size_t steps, int cases, std::ui
       for (double& value : released) value = std::uniform_real_distribution<double>{-20, 20}(random);
     }
     const auto optimizer = make(adjacency, random);
-    worst.untainted = untainted(optimizer, data, neighbour, WholeSpace{}, script);
-    worst.largest_ratio = std::max(worst.largest_ratio, largest_sensitivity_ratio(optimizer, data, neighbour, WholeSpace{}, script));
+    const Difference found = full_gradient_difference(optimizer, data, neighbour, script);
+    worst.untainted = found.untainted;
+    worst.largest_ratio = std::max(worst.largest_ratio, found.ratio);
   }
   return worst;
 }

@@ -471,10 +471,7 @@ TEST(GradientDescent, LosesNoMoreThanItIsCharged) {
     static_cast<void>(gradient_descent(data, LinearLoss{}, NoRegularizer{}, options, releaser));
   };
   const double lower = attacked_epsilon(run, 3, 0.5, options.noise_multiplier, delta, optimized ? 30'000 : 6000, 9);
-  const double charged = accounting::best_epsilon(plan(options), Delta{delta}).value.upper;
-  EXPECT_LE(lower, charged);
-  EXPECT_GE(lower, charged * (optimized ? 0.55 : 0.3));
-  RecordProperty("lower_over_upper", std::to_string(lower / charged));
+  expect_charged(lower, accounting::best_epsilon(plan(options), Delta{delta}).value.upper, optimized ? 0.55 : 0.3);
 }
 
 TEST(GradientDescent, ReportsPublicProgress) {

@@ -30,13 +30,7 @@ constexpr double clip = 0.7;
 template <OnlineLearner L>
 auto run(const OnlineToBatchOptions& options, L learner) {
   return [=](const Dataset& data, auto& stream) {
-    OnlineToBatch algorithm{LogisticLoss{}, learner, options};
-    std::vector<std::vector<double>> iterates;
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      algorithm.observe(data.row(i), data.label(i), stream);
-      iterates.emplace_back(algorithm.weights().begin(), algorithm.weights().end());
-    }
-    return iterates;
+    return iterates_of(OnlineToBatch{LogisticLoss{}, learner, options}, data, stream);
   };
 }
 
@@ -295,9 +289,7 @@ TEST(OnlineToBatch, PlantedViolationsAreCaught) {
   const std::vector<DrawnRecord> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
   const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}, {-2, 1}};
   const auto difference = [&](Mistake mistake) {
-    auto neighbours = records;
-    for (auto& value : neighbours[0].row) value = -value;
-    return stream_difference(run_with(mistake), assemble(records), assemble(neighbours), 0, grid, released);
+    return stream_difference(run_with(mistake), assemble(records), assemble(turned(records, 0)), 0, grid, released);
   };
   EXPECT_TRUE(difference(Mistake::none).untainted);
   EXPECT_LE(difference(Mistake::none).ratio, 1);
