@@ -10,6 +10,8 @@
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/queries/grid.h>
 
+#include <support/scripted_bits.h>
+
 namespace surety::mechanisms {
 
 /// Of integers: a vector in one call or in place, and a number, are the query plus what mechanism.noise() draws from the same bits.
@@ -51,6 +53,19 @@ std::vector<double> change_of_release(const Mechanism& mechanism, std::int64_t s
   const auto at_zero = mechanism.release({Grid{-4}, {0, 0}}, bits);
   const auto shifted = mechanism.release({Grid{-4}, {shift, -shift}}, same);
   return {shifted[0] - at_zero[0], shifted[1] - at_zero[1]};
+}
+
+/// Of integers: on either side of `digits`, the first 63 binary digits of P(|noise| >= j), the magnitude is j and j - 1, with both signs.
+template <class Mechanism>
+void expect_threshold(const Mechanism& mechanism, std::int64_t j, std::uint64_t digits) {
+  for (const std::uint64_t sign : {0U, 1U}) {
+    const auto released = [&](std::uint64_t first) {
+      testing::ScriptedBits bits{{first << 1 | sign}};
+      return mechanism.release(100, bits);
+    };
+    EXPECT_EQ(released(digits - 1), 100 + (sign == 1 ? -j : j)) << j;
+    EXPECT_EQ(released(digits + 1), 100 + (sign == 1 ? 1 - j : j - 1)) << j;
+  }
 }
 
 }  // namespace surety::mechanisms

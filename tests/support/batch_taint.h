@@ -15,6 +15,8 @@
 #include <fmt/format.h>
 
 #include <surety/data/dataset.h>
+#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/optimizers/doors/batch_releaser.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/doors/run.h>
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -56,12 +57,41 @@ inline Neighbours neighbours_under(Adjacency adjacency, std::size_t size, std::s
   return {assemble(records), assemble(more)};
 }
 
+/// A data set of one record whose gradient is the clip, on the side of `label`.
+inline Dataset worst_record(double label) { return Dataset::dense(1, {1e6}, {label}); }
+
 /// What one record does to `optimizer(data, domain, releaser)` without a domain.
 template <class Optimizer>
 Difference full_gradient_difference(const Optimizer& optimizer, const Dataset& data, const Dataset& neighbour,
                                     const std::vector<std::vector<double>>& script) {
   return {untainted(optimizer, data, neighbour, WholeSpace{}, script),
           largest_sensitivity_ratio(optimizer, data, neighbour, WholeSpace{}, script)};
+}
+
+/// `leaky(leak)` on two records of which the second becomes `changed`: without a leak nothing is seen, half of the sensitivity is too little,
+/// and each of `leaks` is seen.
+template <class Leak, class Leaky>
+void expect_planted_leaks_caught(const Leaky& leaky, const DrawnRecord& changed, const std::vector<std::vector<double>>& script,
+                                 const std::vector<Leak>& leaks) {
+  const DrawnRecord first{{0.6, 0.1}, -1};
+  const auto difference = [&](Leak leak) {
+    return full_gradient_difference(leaky(leak), assemble({first, {{1.5, 2.5}, 1}}), assemble({first, changed}), script);
+  };
+  EXPECT_TRUE(difference(Leak::none).untainted);
+  EXPECT_LE(difference(Leak::none).ratio, 1);
+  EXPECT_GT(difference(Leak::half_sensitivity).ratio, 1);
+  for (const Leak leak : leaks) EXPECT_FALSE(difference(leak).untainted) << static_cast<int>(leak);
+}
+
+/// `refused(data, options, words)`: whether a run refuses, with these words, what no method trains on.
+template <class Options, class Refused>
+void expect_bad_data_refused(const Refused& refused, Options options) {
+  options.adjacency = Adjacency::add_or_remove_one;
+  options.public_count = std::nullopt;
+  EXPECT_TRUE(refused(worst_record(1), options, "public count"));
+  options.adjacency = Adjacency::replace_one;
+  EXPECT_TRUE(refused(Dataset::dense(2, {}, {}), options, "count is 0"));
+  EXPECT_TRUE(refused(Dataset::dense(2, {1, 2}, {}), options, "labels"));
 }
 
 /// Runs make(adjacency, random) on `cases` pairs of neighbours with scripted releases. The worst of what was seen.
@@ -88,6 +118,13 @@ Checked check_neighbours(const Make& make, std::size_t steps, int cases, std::ui
     worst.largest_ratio = std::max(worst.largest_ratio, found.ratio);
   }
   return worst;
+}
+
+inline void expect_nothing_but_queries_moved(const Checked& found, const std::string& property) {
+  EXPECT_TRUE(found.untainted);
+  EXPECT_LE(found.largest_ratio, 1);
+  EXPECT_GT(found.largest_ratio, 0.99);
+  testing::Test::RecordProperty(property, std::to_string(found.largest_ratio));
 }
 
 /// Draws the noise of every release from a replay source, without a ledger, and adds up the first coordinates of what it released.
@@ -124,9 +161,6 @@ struct LinearLoss {
   [[nodiscard]] double smoothness(double /*norm*/) const { return 1; }
   [[nodiscard]] std::optional<double> encode_label(double label) const { return label; }
 };
-
-/// A data set of one record whose gradient is the clip, on the side of `label`.
-inline Dataset worst_record(double label) { return Dataset::dense(1, {1e6}, {label}); }
 
 /// A lower bound on the epsilon of `run(data, releaser)`, which makes `steps` releases of gaussian(z) with sensitivity 2C, from runs on the
 /// worst pair under replace-one. The sum of the releases has mean +-steps C and variance steps (2 z C)^2; its size is compared with a

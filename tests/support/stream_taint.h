@@ -16,6 +16,7 @@
 
 #include <surety/optimizers/doors/stream.h>
 
+#include <support/drawn_records.h>
 #include <support/taint.h>
 
 namespace surety::optimizers {
@@ -95,6 +96,16 @@ Difference stream_difference(const Algorithm& algorithm, const Data& data, const
                                    const std::vector<std::vector<double>>& released) {
   return stream_difference<Sensitivity>(algorithm, data, neighbour, place, grid, released,
                                         [](const auto& a, const auto& b, auto norm) { return distance(a, b, norm); });
+}
+
+/// Three records, the first beyond the clip of the tests, and released values for them.
+inline const std::vector<DrawnRecord> planted_records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
+inline const std::vector<std::vector<double>> planted_releases{{1, 2}, {0.5, -1}, {-2, 1}};
+
+/// What turning the first of them to its opposite does to an algorithm, with a planted mistake or without.
+template <class Algorithm>
+Difference planted_difference(const Algorithm& algorithm, Grid grid) {
+  return stream_difference(algorithm, assemble(planted_records), assemble(turned(planted_records, 0)), 0, grid, planted_releases);
 }
 
 }  // namespace surety::optimizers

@@ -23,6 +23,8 @@
 #include <surety/mechanisms/samplers/lattice_noise.h>
 #include <surety/mechanisms/additive/truncated_geometric.h>
 
+#include <support/failing_bits.h>
+
 namespace {
 
 /// Where a test expects memory to be given back, and whether it was all zero then.

@@ -64,11 +64,7 @@ TEST(AcceleratedGradientDescent, OneRecordMovesNothingButItsQueries) {
     if (random() % 2 == 0) options.returned = AverageIterate{.of_last = Count{2}};
     return accelerated(options);
   };
-  const Checked found = check_neighbours(make, few, optimized ? 12'000 : 1000, 1);
-  EXPECT_TRUE(found.untainted);
-  EXPECT_LE(found.largest_ratio, 1);
-  EXPECT_GT(found.largest_ratio, 0.99);
-  RecordProperty("largest_ratio", std::to_string(found.largest_ratio));
+  expect_nothing_but_queries_moved(check_neighbours(make, few, optimized ? 12'000 : 1000, 1), "largest_ratio");
 }
 
 /// Accelerated descent with a planted leak; all but the first two are usual in programs without privacy.
@@ -120,21 +116,11 @@ auto leaky(Leak leak) {
 }
 
 TEST(AcceleratedGradientDescent, PlantedViolationsAreCaught) {
-  const std::vector<DrawnRecord> records{{{0.6, 0.1}, -1}, {{1.5, 2.5}, 1}};
-  auto changed = records;
-  changed[1] = {{-1.5, -2.5}, 1};
   const std::vector<std::vector<double>> script{{0.5, -0.25}, {1, 2}, {-3, 0.125}, {-4, -3}};
-  const auto difference = [&](Leak leak) {
-    return full_gradient_difference(leaky(leak), assemble(records), assemble(changed), script);
-  };
-  EXPECT_TRUE(difference(Leak::none).untainted);
-  EXPECT_LE(difference(Leak::none).ratio, 1);
-  EXPECT_GT(difference(Leak::half_sensitivity).ratio, 1);
-  for (const Leak leak : {Leak::exact_gradient_ahead, Leak::restart_on_loss, Leak::backtracking, Leak::best_iterate}) {
-    EXPECT_FALSE(difference(leak).untainted) << static_cast<int>(leak);
-  }
-  changed[1].row = {15, 25};
-  EXPECT_FALSE(difference(Leak::smoothness_from_rows).untainted);
+  expect_planted_leaks_caught<Leak>(
+      leaky, {{-1.5, -2.5}, 1}, script,
+      {Leak::exact_gradient_ahead, Leak::restart_on_loss, Leak::backtracking, Leak::best_iterate});
+  expect_planted_leaks_caught<Leak>(leaky, {{15, 25}, 1}, script, {Leak::smoothness_from_rows});
 }
 
 // What is charged is what the worst pair shows.
@@ -257,12 +243,9 @@ TEST(AcceleratedGradientDescent, RefusesBeforeTheFirstRelease) {
     return refuses([&] { static_cast<void>(accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, nothing)); },
                    ErrorCode::invalid_argument, {words});
   };
-  auto options = few_steps(Adjacency::add_or_remove_one);
+  auto options = few_steps(Adjacency::replace_one);
+  expect_bad_data_refused(refused, options);
   options.public_count = std::nullopt;
-  EXPECT_TRUE(refused(worst_record(1), options, "public count"));
-  options.adjacency = Adjacency::replace_one;
-  EXPECT_TRUE(refused(Dataset::dense(2, {}, {}), options, "count is 0"));
-  EXPECT_TRUE(refused(Dataset::dense(2, {1, 2}, {}), options, "labels"));
   options.step_size = StepSize{40};
   EXPECT_TRUE(refused(worst_record(1), options, "step size x regularization is 1.2"));
   options.step_size = std::nullopt;

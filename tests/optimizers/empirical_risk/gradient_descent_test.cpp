@@ -489,12 +489,9 @@ TEST(GradientDescent, RefusesBeforeTheFirstRelease) {
     return refuses([&] { static_cast<void>(gradient_descent(data, LogisticLoss{}, WholeSpace{}, options, nothing)); },
                    ErrorCode::invalid_argument, {words});
   };
-  auto options = few_steps(Adjacency::add_or_remove_one);
+  auto options = few_steps(Adjacency::replace_one);
+  expect_bad_data_refused(refused, options);
   options.public_count = std::nullopt;
-  EXPECT_TRUE(refused(assemble({{{1, 0}, 1}}, 2), options, "public count"));
-  options.adjacency = Adjacency::replace_one;
-  EXPECT_TRUE(refused(Dataset::dense(2, {}, {}), options, "count is 0"));
-  EXPECT_TRUE(refused(Dataset::dense(2, {1, 2}, {}), options, "labels"));
   options.step_size = std::nullopt;
   EXPECT_TRUE(refuses(
       [&] {

@@ -64,11 +64,7 @@ auto mirrored(const MirrorDescentOptions& options, const G& geometry) {
 template <class G>
 void expect_nothing_but_queries_to_move(const G& geometry, std::uint64_t seed) {
   const auto make = [&](Adjacency adjacency, std::mt19937_64& /*random*/) { return mirrored(few_steps(adjacency), geometry); };
-  const Checked found = check_neighbours(make, few, optimized ? 4000 : 300, seed);
-  EXPECT_TRUE(found.untainted);
-  EXPECT_LE(found.largest_ratio, 1);
-  EXPECT_GT(found.largest_ratio, 0.99);
-  testing::Test::RecordProperty("largest_ratio_" + std::to_string(seed), std::to_string(found.largest_ratio));
+  expect_nothing_but_queries_moved(check_neighbours(make, few, optimized ? 4000 : 300, seed), "largest_ratio_" + std::to_string(seed));
 }
 
 TEST(MirrorDescent, OneRecordMovesNothingButItsQueries) {
@@ -131,19 +127,8 @@ auto leaky(Leak leak) {
 }
 
 TEST(MirrorDescent, PlantedViolationsAreCaught) {
-  const std::vector<DrawnRecord> records{{{0.6, 0.1}, -1}, {{1.5, 2.5}, 1}};
-  auto changed = records;
-  changed[1] = {{-15, -25}, 1};
-  const std::vector<std::vector<double>> script{{0.5, -0.25}, {1, 2}, {-3, 0.125}};
-  const auto difference = [&](Leak leak) {
-    return full_gradient_difference(leaky(leak), assemble(records), assemble(changed), script);
-  };
-  EXPECT_TRUE(difference(Leak::none).untainted);
-  EXPECT_LE(difference(Leak::none).ratio, 1);
-  EXPECT_GT(difference(Leak::half_sensitivity).ratio, 1);
-  for (const Leak leak : {Leak::printed, Leak::printed_mixed, Leak::data_smoothness, Leak::data_mean_start}) {
-    EXPECT_FALSE(difference(leak).untainted) << static_cast<int>(leak);
-  }
+  expect_planted_leaks_caught<Leak>(leaky, {{-15, -25}, 1}, {{0.5, -0.25}, {1, 2}, {-3, 0.125}},
+                                    {Leak::printed, Leak::printed_mixed, Leak::data_smoothness, Leak::data_mean_start});
 }
 
 /// How often y_1 of `run` is positive with the worst record on the side of `label`.

@@ -234,11 +234,7 @@ auto run_with(Mistake mistake) {
 }
 
 TEST(OnlineFrankWolfe, PlantedViolationsAreCaught) {
-  const std::vector<DrawnRecord> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
-  const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}, {-2, 1}};
-  const auto difference = [&](Mistake mistake) {
-    return stream_difference(run_with(mistake), assemble(records), assemble(turned(records, 0)), 0, grid, released);
-  };
+  const auto difference = [](Mistake mistake) { return planted_difference(run_with(mistake), grid); };
   EXPECT_GT(difference(Mistake::first_step_weight).ratio, 1);
   EXPECT_GT(difference(Mistake::no_clip).ratio, 1);
   EXPECT_FALSE(difference(Mistake::raw_state).untainted);

@@ -83,11 +83,7 @@ auto run_with(Mistake mistake) {
 }
 
 TEST(PrivateFtrl, PlantedViolationsAreCaught) {
-  const std::vector<DrawnRecord> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
-  const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}, {-2, 1}};
-  const auto difference = [&](Mistake mistake) {
-    return stream_difference(run_with(mistake), assemble(records), assemble(turned(records, 0)), 0, grid, released);
-  };
+  const auto difference = [](Mistake mistake) { return planted_difference(run_with(mistake), grid); };
   EXPECT_GT(difference(Mistake::no_clip).ratio, 1);
   EXPECT_FALSE(difference(Mistake::weights_of_exact_sum).untainted);
 }
