@@ -27,7 +27,8 @@ enum class ErrorCode {
   internal,          ///< a defect in Surety itself
 };
 
-class Error : public std::runtime_error {
+/// Seen from outside a shared library: whoever catches it there must find the type that was thrown.
+class __attribute__((visibility("default"))) Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error{message}, code_{code} {}
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
