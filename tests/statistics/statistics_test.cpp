@@ -402,9 +402,11 @@ TEST(Statistic, RefusesWhatHasNoMeaning) {
       ErrorCode::invalid_argument, {"grid steps", "2^40"}));
 }
 
+using Values = std::vector<double>;
+
 /// The sum that a file of so many records gives.
 template <class Of>
-std::vector<double> values_of(const std::filesystem::path& data, std::uint64_t records, const Of& of, const char* where, Adjacency adjacency) {
+Values values_of(const std::filesystem::path& data, std::uint64_t records, const Of& of, const char* where, Adjacency adjacency) {
   auto sum = example({.of = of, .where = *where == 0 ? std::nullopt : std::optional{parse_label_rule(where)}, .adjacency = adjacency});
   EXPECT_EQ(read_statistic(data, sum), records);
   return mechanisms::to_reals(sum.sum());
@@ -414,7 +416,6 @@ TEST(ReadStatistic, CountsWhatMeetsTheCondition) {
   const TemporaryFolder folder;
   const auto data = folder.write("data.csv", "x,y,colour\n1,2,red\n0,5,blue\n3,-4,red\n4,-0,\n");
   const auto read = [&](const auto& of, const char* where, Adjacency adjacency) { return values_of(data, 4, of, where, adjacency); };
-  using Values = std::vector<double>;
   EXPECT_EQ(read(CountOf{}, "", Adjacency::add_or_remove_one), Values{4});
   EXPECT_EQ(read(CountOf{}, "x>=1", Adjacency::replace_one), Values{3});
   EXPECT_EQ(read(CountOf{}, "x>9", Adjacency::replace_one), Values{0});
@@ -464,7 +465,6 @@ TEST(ReadStatistic, GivesDamagedCellsTheirStatedValues) {
   const TemporaryFolder folder;
   const auto data = folder.write("data.csv", "x,y\n1,2\nred,5\n2,1e400\n3\n\n\"4\n5\",7\n1e-400,8\n2,\"9\"\n\"2,2\n");
   const auto read = [&](const auto& of, const char* where, Adjacency adjacency) { return values_of(data, 9, of, where, adjacency); };
-  using Values = std::vector<double>;
   EXPECT_EQ(read(CountOf{}, "", Adjacency::add_or_remove_one), Values{9});
   EXPECT_EQ(read(CountOf{}, "x!=1000", Adjacency::replace_one), Values{4});
   EXPECT_EQ(read(SumOf{"x", {-4, 4}}, "", Adjacency::zero_out), Values{1 + 2 + 2});

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/data/dataset.h>
@@ -26,7 +27,9 @@
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
 #include <support/empirical_epsilon.h>
+#include <support/refusal.h>
 #include <support/taint.h>
+#include <support/temporary_folder.h>
 
 namespace surety::optimizers {
 
@@ -83,6 +86,14 @@ void expect_planted_leaks_caught(const Leaky& leaky, const DrawnRecord& changed,
   for (const Leak leak : leaks) EXPECT_FALSE(difference(leak).untainted) << static_cast<int>(leak);
 }
 
+/// Whether run(data, options) refuses an argument, as a function of these and of the words of the refusal.
+template <class Run>
+auto refusal_of_run(const Run& run) {
+  return [=](const Dataset& data, const auto& options, std::string_view words) {
+    return refuses([&] { static_cast<void>(run(data, options)); }, ErrorCode::invalid_argument, {words});
+  };
+}
+
 /// `refused(data, options, words)`: whether a run refuses, with these words, what no method trains on.
 template <class Options, class Refused>
 void expect_bad_data_refused(const Refused& refused, Options options) {
@@ -125,6 +136,43 @@ inline void expect_nothing_but_queries_moved(const Checked& found, const std::st
   EXPECT_LE(found.largest_ratio, 1);
   EXPECT_GT(found.largest_ratio, 0.99);
   testing::Test::RecordProperty(property, std::to_string(found.largest_ratio));
+}
+
+/// Rows of unit norm with labels of a logistic model: a problem on which every method must learn.
+inline Dataset logistic_problem(std::size_t size, std::size_t features, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  std::normal_distribution<double> normal;
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < size; ++i) {
+    std::vector<double> row(features);
+    double squares = 0;
+    for (double& x : row) {
+      x = normal(random);
+      squares += x * x;
+    }
+    double score = 0;
+    for (std::size_t j = 0; j < features; ++j) {
+      row[j] /= std::sqrt(squares);
+      score += (j % 2 == 0 ? 3 : -1) * row[j];
+    }
+    values.insert(values.end(), row.begin(), row.end());
+    labels.push_back(std::uniform_real_distribution<double>{0, 1}(random) < 1 / (1 + std::exp(-2 * score)) ? 1 : -1);
+  }
+  return Dataset::dense(features, std::move(values), std::move(labels));
+}
+
+/// A run with `options` under zero-out, run(data, releaser), spends its plan: so many Gaussian releases of multiplier 3.
+template <class Options, class Run>
+void expect_plan_spent(const Options& options, std::uint64_t releases, const Run& run) {
+  const TemporaryFolder folder;
+  auto ledger = accounting::Ledger::create(folder / "run.db", Adjacency::zero_out);
+  auto reservation = ledger.reserve({.event = plan(options), .not_private = true});
+  mechanisms::ReplayBits bits{5};
+  NoisyReleaser releaser{reservation, bits};
+  run(logistic_problem(11, 3, 1), releaser);
+  EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
+  EXPECT_EQ(plan(options), repeated(Count{releases}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
 }
 
 /// Draws the noise of every release from a replay source, without a ledger, and adds up the first coordinates of what it released.
@@ -206,30 +254,6 @@ std::vector<double> minimum_of(const O& objective, const Dataset& data, double l
     }
   }
   return weights;
-}
-
-/// Rows of unit norm with labels of a logistic model: a problem on which every method must learn.
-inline Dataset logistic_problem(std::size_t size, std::size_t features, std::uint64_t seed) {
-  std::mt19937_64 random{seed};
-  std::normal_distribution<double> normal;
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (std::size_t i = 0; i < size; ++i) {
-    std::vector<double> row(features);
-    double squares = 0;
-    for (double& x : row) {
-      x = normal(random);
-      squares += x * x;
-    }
-    double score = 0;
-    for (std::size_t j = 0; j < features; ++j) {
-      row[j] /= std::sqrt(squares);
-      score += (j % 2 == 0 ? 3 : -1) * row[j];
-    }
-    values.insert(values.end(), row.begin(), row.end());
-    labels.push_back(std::uniform_real_distribution<double>{0, 1}(random) < 1 / (1 + std::exp(-2 * score)) ? 1 : -1);
-  }
-  return Dataset::dense(features, std::move(values), std::move(labels));
 }
 
 }  // namespace surety::optimizers

@@ -185,14 +185,18 @@ TEST(RenyiPoisson, IsStableAtExtremes) {
   }
 }
 
+/// At rate 0.01, where the two modes are far apart: E[r^a] is (1 - q)^a + q^a e^(a (a-1) mu^2 / 2) up to 1e-100 or less.
+Real truth_of_far_modes(double multiplier, double order) {
+  const Real a{order};
+  return log(power(Real{0.99}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{multiplier} * Real{multiplier}))) / (a - 1.0);
+}
+
 // Where the nodes would be too many, the bound by Minkowski's inequality or by separate modes holds and is said to be a bound.
 TEST(RenyiPoisson, WithHardlyAnyNoiseIsABound) {
   for (const double order : {1.001, 1.3, 1.9}) {
     const auto found = at_order(sampled(0.01, 0.002), order);
     EXPECT_FALSE(found.exact);
-    // The two modes are far apart: E[r^a] is (1 - q)^a + q^a e^(a (a-1) mu^2 / 2) up to 1e-100 or less.
-    const Real a{order};
-    const Real truth = log(power(Real{0.99}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{0.002} * Real{0.002}))) / (a - 1.0);
+    const Real truth = truth_of_far_modes(0.002, order);
     EXPECT_GE(found.divergence.upper, truth.rounded_down() * (1 - 1e-12)) << order;
     EXPECT_LE(found.divergence.upper, truth.rounded_up() * (1 + 1e-6)) << order;
   }
@@ -204,8 +208,7 @@ TEST(RenyiPoisson, WithLittleNoiseIsExact) {
   for (const double order : {1.0001, 1.3, 1.9}) {
     const auto found = at_order(sampled(0.01, 0.03), order);
     EXPECT_TRUE(found.exact);
-    const Real a{order};
-    const Real truth = log(power(Real{0.99}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{0.03} * Real{0.03}))) / (a - 1.0);
+    const Real truth = truth_of_far_modes(0.03, order);
     EXPECT_NEAR(found.divergence.upper / truth.nearest_double(), 1, 1e-9) << order;
   }
 }

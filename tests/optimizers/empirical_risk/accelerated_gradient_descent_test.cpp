@@ -140,16 +140,10 @@ TEST(AcceleratedGradientDescent, LosesNoMoreThanItIsCharged) {
 }
 
 TEST(AcceleratedGradientDescent, PlansAndSpendsWhatItAsksFor) {
-  const TemporaryFolder folder;
   const auto options = few_steps(Adjacency::zero_out);
-  auto ledger = accounting::Ledger::create(folder / "run.db", Adjacency::zero_out);
-  auto reservation = ledger.reserve({.event = plan(options), .not_private = true});
-  mechanisms::ReplayBits bits{5};
-  NoisyReleaser releaser{reservation, bits};
-  const Dataset data = logistic_problem(11, 3, 1);
-  static_cast<void>(accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, releaser));
-  EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
-  EXPECT_EQ(plan(options), repeated(Count{few}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
+  expect_plan_spent(options, few, [&](const Dataset& data, auto& releaser) {
+    static_cast<void>(accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, releaser));
+  });
 }
 
 TEST(AcceleratedGradientDescent, TakesTheStepsOfTheFormula) {
@@ -239,10 +233,9 @@ TEST(AcceleratedGradientDescent, WithoutNoiseItIsFastAndRight) {
 
 TEST(AcceleratedGradientDescent, RefusesBeforeTheFirstRelease) {
   ScriptedReleaser nothing{{}};
-  const auto refused = [&](const Dataset& data, const AcceleratedGradientDescentOptions& options, std::string_view words) {
-    return refuses([&] { static_cast<void>(accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, nothing)); },
-                   ErrorCode::invalid_argument, {words});
-  };
+  const auto refused = refusal_of_run([&](const Dataset& data, const AcceleratedGradientDescentOptions& options) {
+    return accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, nothing);
+  });
   auto options = few_steps(Adjacency::replace_one);
   expect_bad_data_refused(refused, options);
   options.public_count = std::nullopt;

@@ -485,10 +485,9 @@ TEST(GradientDescent, ReportsPublicProgress) {
 
 TEST(GradientDescent, RefusesBeforeTheFirstRelease) {
   ScriptedReleaser nothing{{}};
-  const auto refused = [&](const Dataset& data, const GradientDescentOptions& options, std::string_view words) {
-    return refuses([&] { static_cast<void>(gradient_descent(data, LogisticLoss{}, WholeSpace{}, options, nothing)); },
-                   ErrorCode::invalid_argument, {words});
-  };
+  const auto refused = refusal_of_run([&](const Dataset& data, const GradientDescentOptions& options) {
+    return gradient_descent(data, LogisticLoss{}, WholeSpace{}, options, nothing);
+  });
   auto options = few_steps(Adjacency::replace_one);
   expect_bad_data_refused(refused, options);
   options.public_count = std::nullopt;

@@ -187,15 +187,10 @@ TEST(MirrorDescent, LosesNoMoreThanItIsCharged) {
 }
 
 TEST(MirrorDescent, PlansAndSpendsWhatItAsksFor) {
-  const TemporaryFolder folder;
   const auto options = few_steps(Adjacency::zero_out);
-  auto ledger = accounting::Ledger::create(folder / "run.db", Adjacency::zero_out);
-  auto reservation = ledger.reserve({.event = plan(options), .not_private = true});
-  mechanisms::ReplayBits bits{5};
-  NoisyReleaser releaser{reservation, bits};
-  static_cast<void>(mirror_descent(logistic_problem(11, 3, 1), LogisticLoss{}, simplex, options, releaser));
-  EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
-  EXPECT_EQ(plan(options), repeated(Count{few}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
+  expect_plan_spent(options, few, [&](const Dataset& data, auto& releaser) {
+    static_cast<void>(mirror_descent(data, LogisticLoss{}, simplex, options, releaser));
+  });
 }
 
 TEST(MirrorDescent, TakesTheStepsOfTheFormula) {

@@ -26,8 +26,7 @@
 namespace surety::optimizers {
 namespace {
 
-using mechanisms::FixedSizeBatches;
-using mechanisms::PoissonBatches;
+using namespace mechanisms;
 
 constexpr double clip = 0.8;
 constexpr std::uint64_t steps = 3;

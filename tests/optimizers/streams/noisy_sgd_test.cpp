@@ -17,6 +17,7 @@
 #include <support/batch_taint.h>
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
+#include <support/noisy_sgd_options.h>
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 #include <support/empirical_epsilon.h>
@@ -25,12 +26,7 @@ namespace surety::optimizers {
 namespace {
 
 NoisySgdOptions options(std::uint64_t records, std::uint64_t size, Adjacency adjacency = Adjacency::replace_one) {
-  return {.noise_multiplier = NoiseMultiplier{3},
-          .batches = Batches{Count{records}, Count{size}},
-          .passes = Count{2},
-          .adjacency = adjacency,
-          .step_size = StepSize{0.7},
-          .clip = ClippingNorm{0.8}};
+  return noisy_sgd_options(records, size, 2, 3, adjacency);
 }
 
 auto run(const NoisySgdOptions& options) {

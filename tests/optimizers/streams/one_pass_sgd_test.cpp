@@ -14,6 +14,7 @@
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
+#include <support/noisy_sgd_options.h>
 #include <support/refusal.h>
 #include <support/taint.h>
 
@@ -23,12 +24,7 @@ namespace {
 const L2Ball ball{Radius{2}};
 
 NoisySgdOptions options(std::uint64_t records, std::uint64_t size, Adjacency adjacency = Adjacency::replace_one) {
-  return {.noise_multiplier = NoiseMultiplier{2},
-          .batches = Batches{Count{records}, Count{size}},
-          .passes = Count{1},
-          .adjacency = adjacency,
-          .step_size = StepSize{0.8},
-          .clip = ClippingNorm{0.7}};
+  return noisy_sgd_options(records, size, 1, 2, adjacency);
 }
 
 /// What the stream shows after every record.
