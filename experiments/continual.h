@@ -7,7 +7,7 @@
 namespace surety::experiments {
 
 /// What `asked` asks for, with noise of `multiplier`, on the grid for it.
-inline mechanisms::GaussianContinualSum sum_for(Factorization factorization, const optimizers::StreamShape<>& asked,
+inline mechanisms::GaussianContinualSum sum_for(mechanisms::Factorization factorization, const optimizers::StreamShape<>& asked,
                                                 NoiseMultiplier multiplier) {
   return mechanisms::GaussianContinualSum{{.factorization = factorization,
                                            .steps = asked.steps,

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
+#include <vector>
 
 namespace surety::testing {
 
 /// The l_r norm, r = infinity among them.
-inline double norm(std::span<const double> x, double r) {
+inline double norm(const std::vector<double>& x, double r) {
   double sum = 0;
   for (const double value : x) {
     if (std::isinf(r)) {

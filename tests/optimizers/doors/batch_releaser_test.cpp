@@ -27,7 +27,6 @@ BatchPass three_batches() {
 }
 
 class NoisyBatchReleaserTest : public surety::testing::LedgerTest {};
-};
 
 // A record is in one batch of a pass, so the pass is charged once, before its first release, and the next pass anew.
 TEST_F(NoisyBatchReleaserTest, ChargesAPassAtItsFirstRelease) {

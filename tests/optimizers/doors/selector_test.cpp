@@ -21,7 +21,6 @@ const Event pure = release(Event::Pure{Epsilon{0.5}}, adjacency);
 constexpr std::array scores{1.0, 3.0, 2.0};
 
 class NoisySelectorTest : public surety::testing::LedgerTest {};
-};
 
 std::uint64_t first_word() {
   mechanisms::ReplayBits bits{1};
