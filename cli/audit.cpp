@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit.h>
 #include <surety/accounting/accountants/best.h>
 

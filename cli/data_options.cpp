@@ -1,5 +1,7 @@
 #include "data_options.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <surety/data/text_reader.h>

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include <surety/accounting/events/json.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/ledger/ledger.h>
 

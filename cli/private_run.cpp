@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include <surety/accounting/events/json.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/events/releases.h>
 

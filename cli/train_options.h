@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>
 #include <surety/optimizers/problem/loss.h>

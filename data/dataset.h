@@ -108,7 +108,7 @@ struct SplitOptions {
 ///
 /// \throws Error{invalid_argument} unless 0 <= held_out_fraction < 1.
 /// \complexity O(stored values).
-/// \source docs/guarantees.md#split.
+/// \source docs/proofs/data.md#split.
 [[nodiscard]] Split split(const Dataset& data, const SplitOptions& options);
 
 /// How many of `records` records such a split trains on, where that is as public as their number. O(records).

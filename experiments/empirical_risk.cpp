@@ -234,7 +234,7 @@ using Maker = std::function<std::optional<Method>(const Problem&, double epsilon
 
 /// The multiplier of T full gradients.
 NoiseMultiplier multiplier(Count steps, double epsilon) {
-  return calibrate([&](NoiseMultiplier z) { return repeated(steps, gaussian(z, adjacency)); }, target(epsilon)).value;
+  return calibrate([&](NoiseMultiplier z) { return repeat(steps, gaussian(z, adjacency)); }, target(epsilon)).value;
 }
 
 std::optional<Method> gradient_descent_of(const Problem& problem, double epsilon, Count steps) {
@@ -295,7 +295,7 @@ std::optional<Method> svrg_of(const Problem& problem, double epsilon, SvrgVarian
 
 std::optional<Method> sgd_of(const Problem& problem, double epsilon) {
   const PoissonBatches sampler{SamplingRate{1.0 / 200}};
-  const auto event = [&](NoiseMultiplier z) { return repeated(Count{1000}, sampler.event(gaussian(z, adjacency))); };
+  const auto event = [&](NoiseMultiplier z) { return repeat(Count{1000}, sampler.event(gaussian(z, adjacency))); };
   static std::map<double, NoiseMultiplier> known;  // it is the same for all data
   auto found = known.find(epsilon);
   if (found == known.end()) {
@@ -521,8 +521,8 @@ int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::st
       "run, one thread, by the wall clock of a machine that had other work; DP-AccMD is on the ball of radius 12; *audited epsilon* is the upper\n"
       "bound that an audit of the run's ledger gives at delta = 1e-3, for the three columns.\n\n"
       "One set of options serves all data, chosen with some of them in view, which a private run on these would have to pay for: DP-SVRG's step\n"
-      "and share of noise on covtype.20k, then looked at on a9a (`docs/guarantees-svrg.md`), DP-SGD's steps and iterate on a9a\n"
-      "(`docs/decisions.md`), numbers of steps and batches on both. The ten measured features of Covertype are mapped to [-1, 1] from ranges\n"
+      "and share of noise on covtype.20k, then looked at on a9a (`docs/proofs/svrg.md`), DP-SGD's steps and iterate on a9a\n"
+      "(`docs/decisions`), numbers of steps and batches on both. The ten measured features of Covertype are mapped to [-1, 1] from ranges\n"
       "that we wrote down, round numbers that hold all records or nearly all: for angles and hillshade they are the units' own, for elevation,\n"
       "slope and distances there is no source but such data, so that the promise for covtype holds only if one grants that they are public.\n"
       "The rows that take long have {} seeds, the others {}.\n\n"

@@ -205,7 +205,7 @@ int page(std::span<char* const> arguments) {
       "coordinate. *DP-UCB* is that of Shariff and Sheffet, the paper's baseline, with the same factorization, sensitivity sqrt(2) C, and their\n"
       "confidence width; *greedy* means width 0.\n\n"
       "What was chosen by looking: the options of DP-HDB are defaults of the command, chosen on these two instances with other seeds (1000 to\n"
-      "1005) among p = 1, 1.1, 1.3, 1.5, 2, step scales from 0.1 to 1 and clips from 0.05 to 0.4 of the contexts' norm; `docs/decisions.md`. DP-UCB\n"
+      "1005) among p = 1, 1.1, 1.3, 1.5, 2, step scales from 0.1 to 1 and clips from 0.05 to 0.4 of the contexts' norm; `docs/decisions`. DP-UCB\n"
       "has no such options; its rows with width 0 and with rewards within 0.5 or 0.2 know of the instance what a user would not. The slope is\n"
       "that of log regret over log users in the second half.\n\n",
       users.value(), seeds);

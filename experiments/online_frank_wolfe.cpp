@@ -338,8 +338,7 @@ Method with_generalized_noise(const Cell& cell) {
                                                   .dimension = asked.dimension,
                                                   .adjacency = asked.adjacency}};
       const mechanisms::TreeSum sum{node, asked.steps, asked.dimension};
-      NoisyStream<std::remove_const_t<decltype(sum)>, std::remove_reference_t<decltype(bits)>, LrSensitivity> stream{reservation, bits, sum,
-                                                                                                                     asked.sensitivity};
+      NoisyStream<std::remove_const_t<decltype(sum)>, LrSensitivity> stream{reservation, bits, sum, asked.sensitivity};
       std::vector<double> found;
       outcome.seconds = seconds_of([&] { found = run_online(cell, options, instance.training, stream); });
       return found;

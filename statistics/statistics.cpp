@@ -375,4 +375,11 @@ Noise noise_for(const StatisticSum& sum, const Event& event) {
   throw Error{ErrorCode::unsupported, fmt::format("no noise of a statistic is the event '{}'", describe(event))};
 }
 
+std::vector<double> release(const StatisticSum& sum, const Noise& noise, accounting::Reservation& reservation,
+                            mechanisms::BitsRef bits) {
+  const auto exact = sum.sum();
+  reservation.spend(event_of(noise));
+  return std::visit([&](const auto& mechanism) { return mechanism.release(exact, bits); }, noise);
+}
+
 }  // namespace surety::optimizers

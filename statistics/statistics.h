@@ -119,7 +119,7 @@ class StatisticSum {
   /// Each coordinate of the sum, saturating at 2^62 grid steps.
   [[nodiscard]] GridVector sum() const;
 
-  /// Of `sum()`, in data units and exact up to one rounding up (docs/guarantees.md#statistics).
+  /// Of `sum()`, in data units and exact up to one rounding up (docs/proofs/statistics.md#statistics).
   [[nodiscard]] L1Sensitivity l1_sensitivity() const;
   [[nodiscard]] L2Sensitivity l2_sensitivity() const;
 
@@ -176,11 +176,7 @@ class StatisticSum {
 
 /// Spends from `reservation`, then draws the noise: the one way by which a statistic leaves. \throws Error{internal} when the reservation
 /// does not hold the event; Error{environment} when the bits fail.
-template <mechanisms::ReleaseBits Bits>
-[[nodiscard]] std::vector<double> release(const StatisticSum& sum, const Noise& noise, accounting::Reservation& reservation, Bits& bits) {
-  const auto exact = sum.sum();
-  reservation.spend(event_of(noise));
-  return std::visit([&](const auto& mechanism) { return mechanism.release(exact, bits); }, noise);
-}
+[[nodiscard]] std::vector<double> release(const StatisticSum& sum, const Noise& noise, accounting::Reservation& reservation,
+                                          mechanisms::BitsRef bits);
 
 }  // namespace surety::optimizers

@@ -7,8 +7,6 @@
 //   noise multiplier  standard deviation of Gaussian noise over the l2 sensitivity under the stated adjacency; mu = 1 / multiplier
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <compare>
 #include <cstdint>
@@ -19,15 +17,16 @@
 
 namespace surety {
 
+/// \throws Error{invalid_argument} with all three.
+[[noreturn]] void refuse_quantity(std::string_view name, double value, std::string_view constraint);
+
 /// A double that satisfies `Rule::holds`; construction throws Error{invalid_argument} with the rule's name, the value and
 /// the constraint. A NaN satisfies no rule.
 template <class Rule>
 class Quantity {
  public:
   explicit Quantity(double value) : value_{value} {
-    if (!Rule::holds(value)) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be {}", Rule::name, value, Rule::constraint)};
-    }
+    if (!Rule::holds(value)) refuse_quantity(Rule::name, value, Rule::constraint);
   }
   [[nodiscard]] double value() const noexcept { return value_; }
   friend auto operator<=>(const Quantity&, const Quantity&) = default;
@@ -99,11 +98,3 @@ struct Target {
 };
 
 }  // namespace surety
-
-template <class Rule>
-struct fmt::formatter<surety::Quantity<Rule>> : fmt::formatter<double> {
-  template <class Context>
-  auto format(const surety::Quantity<Rule>& quantity, Context& context) const {
-    return fmt::formatter<double>::format(quantity.value(), context);
-  }
-};

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <mutex>
 #include <utility>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/ledger/database.h>
 #include <surety/accounting/ledger/ledger_contents.h>
 #include <surety/accounting/system/new_file.h>

@@ -1,6 +1,6 @@
 // Noise for vectors against its exact law: radius, direction, their independence, signs, and consecutive vectors, for n = 2.5e5 vectors
 // (an eightieth of sample_size: a vector takes some 2 microseconds). The grids have 2^24 steps per unit, so that rounding moves a
-// distribution function by less than 1e-6, a thousandth of a standard error. Laws: docs/guarantees-vector-noise.md#lp-noise. Mutants are
+// distribution function by less than 1e-6, a thousandth of a standard error. Laws: docs/proofs/vector-noise.md#lp-noise. Mutants are
 // right vectors changed; found_from as in mutants_test.cpp.
 #include <gtest/gtest.h>
 
@@ -16,6 +16,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <surety/mechanisms/additive/lp_noise.h>
 

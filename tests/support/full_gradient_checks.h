@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -172,7 +173,7 @@ void expect_plan_spent(const Options& options, std::uint64_t releases, const Run
   NoisyReleaser releaser{reservation, bits};
   run(logistic_problem(11, 3, 1), releaser);
   EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
-  EXPECT_EQ(plan(options), repeated(Count{releases}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
+  EXPECT_EQ(plan(options), repeat(Count{releases}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
 }
 
 /// Draws the noise of every release from a replay source, without a ledger, and adds up the first coordinates of what it released.

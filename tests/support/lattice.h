@@ -7,6 +7,7 @@
 // below alpha; L is the least power of two, at least 64, for which it is.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>

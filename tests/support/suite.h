@@ -14,7 +14,7 @@
 //
 // A statistic alarms when p <= alpha = 1e-9 / 4000, and no run of all tests/statistical judges more than 4000 statistics of true laws,
 // which is checked: by the union bound a run alarms falsely with probability at most 1e-9. The seed is fixed, so a failure is a defect and
-// repeats itself. Power: docs/guarantees.md#power.
+// repeats itself. Power: docs/proofs/statistical-power.md#power.
 //
 // SURETY_STATISTICS_SAMPLES sets n for fast samplers (default 2e7; slow ones take a stated part of it); SURETY_STATISTICS_REPORT names a
 // file to which tables are appended. Both are for scripts/statistics.

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <support/random.h>
 #include <support/real.h>
 #include <support/refusal.h>
@@ -31,7 +33,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Event event_of(const std::string& text, Adjacency adjacency = add_or_remove) { return parse_event(text, adjacency); }
 Event sampled(double q, double multiplier) {
-  return poisson_sampled(SamplingRate{q}, gaussian(NoiseMultiplier{multiplier}, add_or_remove));
+  return poisson(SamplingRate{q}, gaussian(NoiseMultiplier{multiplier}, add_or_remove));
 }
 RenyiDivergence at_order(const Event& event, double order) { return renyi_divergence(event, RenyiOrder{order}); }
 double upper_at(const Event& event, double order) { return at_order(event, order).divergence.upper; }
@@ -248,7 +250,7 @@ TEST(RenyiFixedSize, IsTheIntegralOfItsProfile) {
     const double multiplier = log_uniform(words, 0.6, 10);
     const double order = 1 + log_uniform(words, 0.05, 15);
     const auto size = static_cast<std::uint64_t>(log_uniform(words, 1, 900));
-    const auto event = sampled_without_replacement({Count{1000}, Count{size}}, gaussian(NoiseMultiplier{multiplier}, replace_one));
+    const auto event = without_replacement({Count{1000}, Count{size}}, gaussian(NoiseMultiplier{multiplier}, replace_one));
     const double truth = truth_fixed(static_cast<double>(size) / 1000, multiplier, order);
     const auto found = at_order(event, order);
     EXPECT_FALSE(found.exact);
@@ -437,8 +439,8 @@ TEST(RenyiEpsilon, MeetsThePublishedJobs) {
   EXPECT_TRUE(job.exact_curve);
   EXPECT_FALSE(job.at_end_of_range);
   std::vector<Event> pairs;
-  for (int i = 0; i < 1000; ++i) pairs.push_back(repeated(Count{10}, sampled(0.005 + 0.01 * i / 1000, 1 + i / 1000.0)));
-  const double different = epsilon_at(composed(std::move(pairs)), 1e-5);
+  for (int i = 0; i < 1000; ++i) pairs.push_back(repeat(Count{10}, sampled(0.005 + 0.01 * i / 1000, 1 + i / 1000.0)));
+  const double different = epsilon_at(compose(std::move(pairs)), 1e-5);
   EXPECT_LE(different, 3.4363);
   EXPECT_GE(different, 3.1631240);
   EXPECT_LE(epsilon_at(event_of("repeat(1000, laplace(10))"), 1e-6), 20.04);
@@ -458,7 +460,7 @@ TEST(RenyiEpsilon, IsAboveTheTruthAtTinyDelta) {
 // For Gaussians the best of all orders has one equation, which zcdp solves.
 RC_GTEST_PROP(Renyi, IsZcdpForGaussians, ()) {
   const auto event =
-      repeated(Count{*rc::gen::inRange<std::uint64_t>(1, 1000)}, gaussian(NoiseMultiplier{draw_log_uniform(0.5, 1e3)}, replace_one));
+      repeat(Count{*rc::gen::inRange<std::uint64_t>(1, 1000)}, gaussian(NoiseMultiplier{draw_log_uniform(0.5, 1e3)}, replace_one));
   const Delta target{draw_log_uniform(1e-100, 1e-3)};
   const double other = epsilon(Zcdp{}, event, target).upper;
   const auto found = explain_epsilon(Renyi{}, event, target);
@@ -468,7 +470,7 @@ RC_GTEST_PROP(Renyi, IsZcdpForGaussians, ()) {
 
 RC_GTEST_PROP(Renyi, IsNeverBelowTheClosedForm, ()) {
   const auto event =
-      repeated(Count{*rc::gen::inRange<std::uint64_t>(1, 10'000)}, gaussian(NoiseMultiplier{draw_log_uniform(1e-2, 1e4)}, replace_one));
+      repeat(Count{*rc::gen::inRange<std::uint64_t>(1, 10'000)}, gaussian(NoiseMultiplier{draw_log_uniform(1e-2, 1e4)}, replace_one));
   const Delta target{draw_log_uniform(1e-200, 0.5)};
   RC_ASSERT(epsilon(Renyi{}, event, target).upper >= epsilon(ClosedForm{}, event, target).lower);
   const Epsilon at{draw_log_uniform(1e-6, 500)};
@@ -502,7 +504,7 @@ RC_GTEST_PROP(RenyiCurve, GrowsWithTheOrder, ()) {
 }
 
 RC_GTEST_PROP(Renyi, DeltaUndoesEpsilon, ()) {
-  const auto event = repeated(Count{100}, sampled(draw_log_uniform(1e-3, 0.5), draw_log_uniform(0.5, 5)));
+  const auto event = repeat(Count{100}, sampled(draw_log_uniform(1e-3, 0.5), draw_log_uniform(0.5, 5)));
   const double delta = draw_log_uniform(1e-50, 1e-6);
   const auto found = epsilon_at(event, delta);
   RC_PRE(found > 0);

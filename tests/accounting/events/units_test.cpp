@@ -8,6 +8,8 @@
 #include <limits>
 #include <type_traits>
 
+#include <fmt/format.h>
+
 #include <support/random.h>
 #include <support/refusal.h>
 

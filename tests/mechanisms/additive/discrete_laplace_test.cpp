@@ -121,7 +121,7 @@ double delta_of(const Losses& losses, double scale, double epsilon) {
   return delta;
 }
 
-// docs/guarantees-samplers.md#discrete-laplace-vectors: to move one coordinate by all of the sensitivity is the worst.
+// docs/proofs/samplers.md#discrete-laplace-vectors: to move one coordinate by all of the sensitivity is the worst.
 TEST(DiscreteLaplace, MovingSeveralCoordinatesCostsNoMore) {
   for (const double scale : {0.3, 1.0, 4.0, 25.0}) {
     const auto law = discrete_laplace_law(scale);

@@ -12,6 +12,7 @@
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/accounting/numbers/interval.h>
 
 #include <support/bandit_records.h>
 #include <support/drawn_cases.h>
@@ -107,7 +108,7 @@ TEST(PolyhedralBandit, PlansTheChoicesOfOneArm) {
     first_arm.push_back(made.requests[k].event);
     EXPECT_TRUE(made.requests[k].event == made.requests[k + 1].event && made.requests[k].event == made.requests[k + 2].event);
   }
-  EXPECT_TRUE(accounting::Releases::of(composed(first_arm)) == accounting::Releases::of(plan(settings)));
+  EXPECT_TRUE(accounting::Releases::of(compose(first_arm)) == accounting::Releases::of(plan(settings)));
 }
 
 TEST(PolyhedralBandit, SpendsItsPlanOnceBeforeTheFirstDraw) {

@@ -441,7 +441,7 @@ TEST(DoublingBandit, CostsAsMuchAsItsDearestEpoch) {
   const Event event = sum.event();
   const Delta delta{1e-5};
   // The epochs of 1, 2, 4, 8 and 16 batches: the last one has 5 levels.
-  EXPECT_NEAR(audited(event, delta), audited(repeated(Count{5}, gaussian(NoiseMultiplier{9}, Adjacency::replace_one)), delta), 1e-9);
+  EXPECT_NEAR(audited(event, delta), audited(repeat(Count{5}, gaussian(NoiseMultiplier{9}, Adjacency::replace_one)), delta), 1e-9);
   TemporaryFolder folder;
   auto ledger = accounting::Ledger::create(folder / "run.db", Adjacency::replace_one);
   auto reservation = ledger.reserve({.event = event, .not_private = true});

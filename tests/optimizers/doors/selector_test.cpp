@@ -28,12 +28,12 @@ std::uint64_t first_word() {
 }
 
 TEST_F(NoisySelectorTest, SpendsWhatItChooses) {
-  auto reservation = reserve(composed({exponential, pure}));
+  auto reservation = reserve(compose({exponential, pure}));
   NoisySelector selector{reservation, bits_};
   EXPECT_LT(selector.select(scores, ScoreSensitivity{1}, ScoreChange::range, exponential), 3U);
   EXPECT_EQ(reservation.released().event(), exponential);
   EXPECT_LT(selector.select(scores, ScoreSensitivity{1}, ScoreChange::range, pure), 3U);
-  EXPECT_TRUE(reservation.released() == accounting::Releases::of(composed({exponential, pure})));
+  EXPECT_TRUE(reservation.released() == accounting::Releases::of(compose({exponential, pure})));
 }
 
 TEST_F(NoisySelectorTest, DrawsNothingThatIsNotReserved) {
@@ -49,7 +49,7 @@ TEST_F(NoisySelectorTest, DrawsNothingThatIsNotReserved) {
 // P(the best) = 1 / (1 + e^-eps/r + e^-2eps/r) for the exponential mechanism, r the range: 20,000 choices, false alarm 2e-9 (6 deviations).
 TEST_F(NoisySelectorTest, ChoosesByTheEventsEpsilonAndTheSensitivity) {
   constexpr int choices = 20'000;
-  auto reservation = reserve(repeated(Count{choices}, exponential));
+  auto reservation = reserve(repeat(Count{choices}, exponential));
   NoisySelector selector{reservation, bits_};
   int best = 0;
   for (int i = 0; i < choices; ++i) best += selector.select(scores, ScoreSensitivity{0.25}, ScoreChange::range, exponential) == 1 ? 1 : 0;

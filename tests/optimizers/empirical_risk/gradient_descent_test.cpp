@@ -217,7 +217,7 @@ TEST(GradientDescent, PlansWhatItAsksFor) {
     static_cast<void>(gradient_descent(data, LogisticLoss{}, WholeSpace{}, options, releaser));
     ASSERT_EQ(releaser.log().size(), 7U);
     for (const auto& request : releaser.log()) {
-      EXPECT_EQ(plan(options), repeated(Count{7}, request.event));
+      EXPECT_EQ(plan(options), repeat(Count{7}, request.event));
       EXPECT_EQ(request.sensitivity.value(), adjacency == Adjacency::replace_one ? 1.6 : 0.8);
     }
   }

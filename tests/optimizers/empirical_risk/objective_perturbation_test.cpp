@@ -278,7 +278,7 @@ TEST(ObjectivePerturbation, AsksForItsPlan) {
   ASSERT_EQ(releaser.events.size(), 1U);
   ASSERT_EQ(releaser.log().size(), 1U);
   EXPECT_EQ(releaser.sigmas[0], 4 * 0.6);
-  EXPECT_EQ(plan(options, LogisticLoss{}), composed({releaser.events[0], releaser.log()[0].event}));
+  EXPECT_EQ(plan(options, LogisticLoss{}), compose({releaser.events[0], releaser.log()[0].event}));
   // Where the gradient of the perturbed objective vanishes.
   const auto query = mechanisms::to_reals(releaser.log()[0].query);
   std::vector<double> gradient{0.5 / 2 + 0.2 * query[0], -1.0 / 2 + 0.2 * query[1]};

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/mechanisms/bits/random_bits.h>
@@ -229,9 +231,9 @@ TEST(SampledSgd, PlansWhatItReleases) {
   const FixedSizeBatches fixed{Batches{Count{20}, Count{5}}};
   const Event sum = release(Event::RecordSum{NoiseMultiplier{3}}, Adjacency::replace_one);
   EXPECT_EQ(plan(options(poisson, Adjacency::add_or_remove_one)),
-            repeated(Count{3}, poisson_sampled(SamplingRate{0.25}, gaussian(NoiseMultiplier{3}, Adjacency::add_or_remove_one))));
-  EXPECT_EQ(plan(options(poisson, Adjacency::replace_one)), repeated(Count{3}, poisson_sampled(SamplingRate{0.25}, sum)));
-  EXPECT_EQ(plan(options(fixed, Adjacency::replace_one)), repeated(Count{3}, sampled_without_replacement(fixed.batches(), sum)));
+            repeat(Count{3}, poisson(SamplingRate{0.25}, gaussian(NoiseMultiplier{3}, Adjacency::add_or_remove_one))));
+  EXPECT_EQ(plan(options(poisson, Adjacency::replace_one)), repeat(Count{3}, poisson(SamplingRate{0.25}, sum)));
+  EXPECT_EQ(plan(options(fixed, Adjacency::replace_one)), repeat(Count{3}, without_replacement(fixed.batches(), sum)));
 
   const TemporaryFolder folder;
   std::mt19937_64 random{5};

@@ -169,7 +169,7 @@ TEST(NoisyFrankWolfe, LosesNoMoreThanItIsCharged) {
   settings.noise_multiplier = NoiseMultiplier{1};
   auto ledger = accounting::Ledger::open_or_create(folder / "ledger.db", Adjacency::replace_one);
   const auto hits = [&](double label) {
-    auto reservation = ledger.reserve({.event = repeated(Count{runs}, plan(settings)), .not_private = true});
+    auto reservation = ledger.reserve({.event = repeat(Count{runs}, plan(settings)), .not_private = true});
     const Dataset data = Dataset::dense(1, {0, 0, 1e6}, {1, 1, label});
     // The loss is 2.25 at 2.25 standard deviations.
     return hits_of_releases(reservation, pass(settings), static_cast<std::uint64_t>(label + 50), runs, [&](auto& releaser) {

@@ -114,7 +114,7 @@ TEST(NoisySgd, SpendsItsPassesAndNoMore) {
                                {[](const Event& event, Epsilon epsilon) { return accounting::quick_delta(event, epsilon); },
                                 [](const Event& event, Delta delta) { return accounting::quick_epsilon(event, delta); }});
   // As much as two Gaussian releases: a record is in one batch of each pass.
-  const auto two = calibrate([](NoiseMultiplier z) { return repeated(Count{2}, gaussian(z, Adjacency::replace_one)); }, target);
+  const auto two = calibrate([](NoiseMultiplier z) { return repeat(Count{2}, gaussian(z, Adjacency::replace_one)); }, target);
   EXPECT_NEAR(found.value.value(), two.value.value(), 1e-9 * two.value.value());
 
   std::mt19937_64 random{5};
@@ -139,7 +139,7 @@ TEST(NoisySgd, LosesNoMoreThanItIsCharged) {
   settings.noise_multiplier = NoiseMultiplier{std::sqrt(2.0)};  // mu = sqrt(2) / z = 1
   auto ledger = accounting::Ledger::open_or_create(folder / "ledger.db", Adjacency::replace_one);
   const auto hits = [&](double label) {
-    auto reservation = ledger.reserve({.event = repeated(Count{runs}, plan(settings)), .not_private = true});
+    auto reservation = ledger.reserve({.event = repeat(Count{runs}, plan(settings)), .not_private = true});
     const Dataset data = Dataset::dense(1, {1e6}, {label});
     // The loss is 2.25 at 2.25 sigma sqrt(2) / mu = 2.25 * 2 s = 9 C.
     return hits_of_releases(reservation, pass(settings), static_cast<std::uint64_t>(label + 40), runs, [&](auto& releaser) {

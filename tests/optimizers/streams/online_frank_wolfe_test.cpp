@@ -117,8 +117,7 @@ TEST(OnlineFrankWolfe, RunsOnATreeOfGeneralizedGaussians) {
   auto ledger = accounting::Ledger::open_or_create(folder / "ledger.db", asked.adjacency);
   auto reservation = ledger.reserve({.event = sum.event(), .not_private = true});
   mechanisms::ReplayBits bits{3};
-  NoisyStream<mechanisms::TreeSum<mechanisms::GeneralizedGaussian>, mechanisms::ReplayBits, LrSensitivity> stream{reservation, bits, sum,
-                                                                                                                  asked.sensitivity};
+  NoisyStream<mechanisms::TreeSum<mechanisms::GeneralizedGaussian>, LrSensitivity> stream{reservation, bits, sum, asked.sensitivity};
   std::mt19937_64 random{7};
   std::vector<DrawnRecord> records;
   for (int i = 0; i < 8; ++i) records.push_back(drawn_record(2, random));

@@ -14,6 +14,7 @@
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/optimizers/problem/loss.h>
+#include <surety/accounting/numbers/interval.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
@@ -88,7 +89,7 @@ TEST(PolyhedralFrankWolfe, PlansEveryChoiceThatItMakes) {
     ASSERT_EQ(made.requests.size(), 13U);
     std::vector<Event> asked;
     for (const auto& request : made.requests) asked.push_back(request.event);
-    EXPECT_TRUE(accounting::Releases::of(composed(asked)) == planned);
+    EXPECT_TRUE(accounting::Releases::of(compose(asked)) == planned);
   }
 }
 
@@ -270,7 +271,7 @@ TEST(PolyhedralFrankWolfe, PlantedViolationsAreCaught) {
   const auto charged_as_planned = [&](Mistake mistake) {
     std::vector<Event> asked;
     for (const auto& request : run_with(mistake, assemble(records), chosen).requests) asked.push_back(request.event);
-    return accounting::Releases::of(composed(asked)) == accounting::Releases::of(plan(options(records.size())));
+    return accounting::Releases::of(compose(asked)) == accounting::Releases::of(plan(options(records.size())));
   };
   EXPECT_LE(largest_ratio(Mistake::none), 1 + 1e-12);
   EXPECT_TRUE(same_iterates(Mistake::none));
