@@ -62,16 +62,6 @@ Target target(double epsilon) { return {.epsilon = Epsilon{epsilon}, .delta = De
 
 // ---- Data ----
 
-std::vector<std::string> lines_of(const std::string& command) {
-  std::vector<std::string> lines;
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return lines;
-  std::array<char, 4096> buffer{};
-  while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) lines.emplace_back(buffer.data());
-  pclose(pipe);
-  return lines;
-}
-
 /// Divides by the norm, rounded so that no norm is above 1.
 void scale(std::vector<double>& row) {
   double squares = 0;
@@ -321,6 +311,15 @@ std::optional<Method> sgd_of(const Problem& problem, double epsilon) {
                 }};
 }
 
+/// run(loss), and how often it asked for a gradient.
+template <class Run>
+auto counted(double& evaluations, const Run& run) {
+  std::uint64_t count = 0;
+  auto weights = run(CountedLoss{{}, &count});
+  evaluations = static_cast<double>(count);
+  return weights;
+}
+
 /// Both perturbations need regularization. Where the problem has none they get one that balances what it costs and what it saves, from
 /// public numbers alone.
 std::optional<Method> output_perturbation_of(const Problem& problem, double epsilon) {
@@ -333,10 +332,7 @@ std::optional<Method> output_perturbation_of(const Problem& problem, double epsi
   return Method{"output perturbation", true, plan(options, Count{problem.data.features()}),
                 [&problem, options](auto& reservation, auto& bits, double& evaluations) {
                   NoisyVectorReleaser releaser{reservation, bits};
-                  std::uint64_t count = 0;
-                  auto weights = output_perturbation(problem.data, CountedLoss{{}, &count}, options, releaser);
-                  evaluations = static_cast<double>(count);
-                  return weights;
+                  return counted(evaluations, [&](const CountedLoss& loss) { return output_perturbation(problem.data, loss, options, releaser); });
                 }};
 }
 
@@ -354,10 +350,7 @@ std::optional<Method> objective_perturbation_of(const Problem& problem, double e
   return Method{"objective perturbation", true, plan(options, logistic),
                 [&problem, options](auto& reservation, auto& bits, double& evaluations) {
                   NoisyPerturbingReleaser releaser{reservation, bits};
-                  std::uint64_t count = 0;
-                  auto weights = objective_perturbation(problem.data, CountedLoss{{}, &count}, options, releaser);
-                  evaluations = static_cast<double>(count);
-                  return weights;
+                  return counted(evaluations, [&](const CountedLoss& loss) { return objective_perturbation(problem.data, loss, options, releaser); });
                 }};
 }
 
@@ -589,8 +582,8 @@ void make_fixed_part(FixedPart& part) {
 }
 
 int page(std::span<char* const> arguments) {
-  const std::uint64_t seeds = arguments.size() > 1 ? std::strtoull(arguments[1], nullptr, 10) : 10;
-  const std::uint64_t slow_seeds = arguments.size() > 2 ? std::strtoull(arguments[2], nullptr, 10) : 3;
+  const std::uint64_t seeds = number_at(arguments, 1, 10);
+  const std::uint64_t slow_seeds = number_at(arguments, 2, 3);
   std::vector<std::string> names;
   for (std::size_t i = 3; i < arguments.size(); ++i) names.emplace_back(arguments[i]);
   if (names.empty()) names = {"covtype.20k", "covtype_sample", "a9a", "ijcnn1", "randhie"};

@@ -19,8 +19,7 @@
 namespace surety::optimizers {
 namespace {
 
-using mechanisms::FixedSizeBatches;
-using mechanisms::PoissonBatches;
+using namespace mechanisms;
 
 constexpr double clip = 0.5;
 constexpr std::uint64_t steps = 6;

@@ -15,6 +15,7 @@
 #include <surety/statistics/statistics.h>
 
 #include <binding/binding.h>
+#include <support/every_statistic.h>
 #include <support/random.h>
 
 namespace surety::statistics {
@@ -23,15 +24,8 @@ using namespace data;
 
 namespace {
 
-using reference::Neighbours;
-using testing::binds;
-using testing::claims_too_little;
-using testing::Points;
-using testing::quotients;
-using testing::shifted;
+using namespace testing;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr auto all_adjacencies = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
 const LabelRule condition = parse_label_rule("x>0");
 
 /// One record: not counted, or counted with this cell.
@@ -119,21 +113,10 @@ std::vector<Neighbours> dearest(const Statistic& statistic, const StatisticSum& 
 }
 
 std::vector<Statistic> statistics() {
-  std::vector<Statistic> result;
-  for (const auto adjacency : all_adjacencies) {
-    for (const auto& where : {std::optional<LabelRule>{}, std::optional{condition}}) {
-      const auto push = [&](const auto& of) { result.push_back({.of = of, .where = where, .adjacency = adjacency}); };
-      if (where || adjacency == Adjacency::add_or_remove_one) push(CountOf{});
-      for (const Bounds bounds : {Bounds{0, 6}, Bounds{-1, 3}, Bounds{4, 6}}) {
-        push(SumOf{"x", bounds});
-        push(MeanOf{"x", bounds});
-      }
-      push(HistogramOf{"x", Bins{{0, 6}, 3}});
-      push(HistogramOf{"x", Categories{{"red"}}});
-      push(HistogramOf{"x", Categories{{"red", "green", "blue"}}});
-    }
-  }
-  return result;
+  return every_statistic(condition, {Bounds{0, 6}, Bounds{-1, 3}, Bounds{4, 6}},
+                         {HistogramOf{"x", Bins{{0, 6}, 3}},
+                          HistogramOf{"x", Categories{{"red"}}},
+                          HistogramOf{"x", Categories{{"red", "green", "blue"}}}});
 }
 
 /// Numbers in steps of 1/4, counts in steps of 1.

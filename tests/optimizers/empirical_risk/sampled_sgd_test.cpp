@@ -33,8 +33,7 @@ using namespace data;
 
 namespace {
 
-using mechanisms::FixedSizeBatches;
-using mechanisms::PoissonBatches;
+using namespace mechanisms;
 
 constexpr double clip = 0.8;
 constexpr std::uint64_t steps = 3;
@@ -68,11 +67,7 @@ TEST(SampledSgd, ARecordMovesQueriesOfItsBatchesByAtMostTheSensitivity) {
     const std::size_t microbatch = adjacency == Adjacency::replace_one ? 1 + random() % 4 : 1;
     const std::size_t units = (size - 1) / microbatch + 1;
     const bool is_added = adjacency == Adjacency::add_or_remove_one;
-    auto [data, neighbour, place] = drawn_neighbours(size, features, adjacency, random);
-    if (is_added) {
-      neighbour = with(data, drawn_record(features, random));
-      place = size;
-    }
+    const auto [data, neighbour, place] = drawn_neighbours_under_any(size, features, adjacency, random);
     AnySampler sampler = PoissonBatches{SamplingRate{0.3}};
     if (adjacency == Adjacency::replace_one && random() % 2 == 0) sampler = FixedSizeBatches{Batches{Count{units}, Count{1}}};
     const auto found = sampled_difference(run(options(sampler, adjacency, microbatch)), data, neighbour, place / microbatch, is_added,
