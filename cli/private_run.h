@@ -1,7 +1,6 @@
 // What the commands share that charge a ledger: their promise, where it is written, and their random bits.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -12,10 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/bits/random_bits.h>
+
+#include "options.h"
 
 namespace surety::cli {
 
@@ -35,8 +36,8 @@ struct PrivateRunOptions {
   std::optional<std::uint64_t> replay_seed;
   UnitOfPrivacy unit = {};
 
-  void add_promise_to(CLI::App& group, bool delta_is_required);
-  void add_ledger_to(CLI::App& group);
+  void add_promise_to(OptionTable& table, bool delta_is_required);
+  void add_ledger_to(OptionTable& table);
   [[nodiscard]] Target target() const;
   /// \param note what the run is, where the user does not say it.
   [[nodiscard]] accounting::Plan plan(const Event& event, const std::string& note) const;

@@ -12,15 +12,18 @@
 #include <variant>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/best_cost.h>
-#include <surety/accounting/events/json.h>
 #include <surety/accounting/calibration/solve.h>
-#include <surety/statistics/statistics.h>
+#include <surety/accounting/events/json.h>
 #include <surety/data/text_reader.h>
+#include <surety/statistics/statistics.h>
 
 #include "command.h"
 #include "data_options.h"
+#include "event_options.h"
 #include "files.h"
 #include "output.h"
 #include "private_run.h"
@@ -94,7 +97,7 @@ Statistic parse_statistic(const ReleaseOptions& options) {
     refuse_option(options.bins.has_value(), "--bins");
     refuse_option(options.categories.has_value(), "--categories");
   }
-  Statistic statistic{.of = CountOf{}, .adjacency = parse_adjacency(options.run.adjacency)};
+  Statistic statistic{.of = CountOf{}, .adjacency = adjacency_of(options.run.adjacency)};
   if (options.where) statistic.where = parse_condition(*options.where);
   if (function == "sum") {
     statistic.of = SumOf{column, bounds()};
@@ -275,35 +278,33 @@ int release(const ReleaseOptions& options) {
 
 }  // namespace
 
-void add_release(CLI::App& app, Action& chosen) {
-  auto& command = *app.add_subcommand("release", "Release one private statistic and write what it spent into a ledger");
+Command release_command() {
+  Command command{.name = "release", .summary = "Release one private statistic and write what it spent into a ledger"};
+  auto& table = command.options;
   const auto options = std::make_shared<ReleaseOptions>();
-  command.add_option("data", options->data, "A CSV file with a header, plain or gzip")->required();
+  table.add("data", options->data, "A CSV file with a header, plain or gzip").required();
 
-  const auto query = command.add_option_group("Query");
-  query->add_option("--query", options->query, "count(), sum(column), mean(column) or histogram(column)")->required();
-  query->add_option("--where", options->where, "Only records that meet a comparison with a number, such as 'visits>0'");
-  query->add_option("--bounds", options->bounds, "lower,upper, known without looking at the data: numbers are clamped to them");
-  query->add_option("--bins", options->bins, "Histogram: this many cells of equal width between the bounds")
-      ->check(whole_number(2, Statistic::most_bins));
-  query->add_option("--categories", options->categories,
-                    "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks "
-                    "around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'");
-  query->add_option("--confidence", options->confidence, "Of the interval that holds the statistic of the clamped records")
-      ->check(number())
-      ->capture_default_str();
-  options->reading.add_form_to(*query);
-  options->reading.add_limits_to(*query);
+  table.group("Query");
+  table.add("--query", options->query, "count(), sum(column), mean(column) or histogram(column)").required();
+  table.add("--where", options->where, "Only records that meet a comparison with a number, such as 'visits>0'");
+  table.add("--bounds", options->bounds, "lower,upper, known without looking at the data: numbers are clamped to them");
+  table.add("--bins", options->bins, "Histogram: this many cells of equal width between the bounds", whole_number(2, Statistic::most_bins));
+  table.add("--categories", options->categories,
+            "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks "
+            "around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'");
+  table.add("--confidence", options->confidence, "Of the interval that holds the statistic of the clamped records", number());
+  options->reading.add_form_to(table);
+  options->reading.add_limits_to(table);
 
-  const auto privacy = command.add_option_group("Privacy");
-  options->run.add_promise_to(*privacy, false);
-  privacy->add_option("--noise", options->noise, "laplace, gaussian, or best: the one of smaller standard deviation (laplace at delta = 0)")
-      ->check(one_of({"best", "laplace", "gaussian"}))
-      ->capture_default_str();
-  options->run.add_ledger_to(*privacy);
+  table.group("Privacy");
+  options->run.add_promise_to(table, false);
+  table.add("--noise", options->noise, "laplace, gaussian, or best: the one of smaller standard deviation (laplace at delta = 0)",
+            one_of({"best", "laplace", "gaussian"}));
+  options->run.add_ledger_to(table);
 
-  command.add_flag("--json", options->json, "Print one JSON object");
-  command.footer(
+  table.group("Output");
+  table.add("--json", options->json, "Print one JSON object");
+  command.footer =
       "The number of records is public under replace-one and zero-out, unless --where selects some: a mean is then the noisy sum over\n"
       "that number. Elsewhere a mean is the ratio of a sum and a count that share one release, half of the noise's reach each.\n"
       "Under replace-one a record moves a sum by upper - lower, and where it may cease to meet --where by the larger magnitude of the\n"
@@ -315,8 +316,9 @@ void add_release(CLI::App& app, Action& chosen) {
       "  surety release examples/data/randhie.csv --query 'mean(mdvis)' --bounds 0,20 --epsilon 0.5 --ledger run.db\n"
       "  surety release examples/data/randhie.csv --query 'count()' --where 'mdvis>0' --epsilon 0.5 --ledger run.db\n"
       "  surety release examples/data/randhie.csv --query 'histogram(hlthg)' --categories 0,1 --epsilon 1 --delta 1e-6 \\\n"
-      "                 --ledger run.db");
-  command.callback([options, &chosen] { chosen = [options] { return release(*options); }; });
+      "                 --ledger run.db";
+  command.run = [options](const OptionTable&) { return release(*options); };
+  return command;
 }
 
 }  // namespace surety::cli

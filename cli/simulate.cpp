@@ -1,12 +1,15 @@
 // surety simulate: the regret of private bandits on simulated users, charged to a ledger before the first noise is drawn.
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/ledger/ledger.h>
@@ -30,7 +33,6 @@ struct SimulateOptions {
   std::string algorithm;
   std::uint64_t steps = 10'000;
   std::uint64_t arms = 2;
-  CLI::Option* given_arms = nullptr;
   std::uint64_t dimension = 50;
   std::uint64_t seeds = 10;
   std::uint64_t first_seed = 1;
@@ -47,10 +49,11 @@ struct SimulateOptions {
   std::optional<std::string> noise;
   std::optional<std::string> factorization;
   PrivateRunOptions run;
-  std::vector<CLI::Option*> promise;   ///< options that need noise, of which the first two and the ledger are required then
-  std::vector<CLI::Option*> required;  ///< with noise
+  const OptionTable* given = nullptr;
   bool json = false;
 };
+
+constexpr std::array needed_by_noise{"--epsilon", "--delta", "--ledger"};
 
 /// The most users that a factorized sum is made for.
 constexpr std::uint64_t max_steps = std::uint64_t{1} << 24;
@@ -76,7 +79,7 @@ Factorization factorization_of(const SimulateOptions& options) {
 }
 
 LossSimulation loss_simulation_of(const SimulateOptions& options) {
-  refuse({{options.given_arms->count() > 0, "--arms"},
+  refuse({{options.given->find("--arms")->is_given(), "--arms"},
           {options.warm_up.has_value(), "--warm-up"},
           {options.step_scale.has_value(), "--step-scale"},
           {options.ball.has_value(), "--ball"},
@@ -237,11 +240,15 @@ int charged(const SimulateOptions& options, Charge charge, PrivateRun private_ru
 void require_fitting_promise(const SimulateOptions& options) {
   if (options.without_noise || options.algorithm == name(BanditAlgorithm::random)) {
     const std::string reason = options.without_noise ? "for noise, --without-noise draws none" : "for noise, random play draws none";
-    for (const auto* option : options.promise) refuse({{option->count() > 0, option->get_name().c_str()}}, reason);
+    for (const auto* option : needed_by_noise) refuse({{options.given->find(option)->is_given(), option}}, reason);
+    for (const auto* option : {"--adjacency", "--ledger-must-exist", "--note", "--replay-seed", "--noise", "--factorization"}) {
+      refuse({{options.given->find(option)->is_given(), option}}, reason);
+    }
     return;
   }
-  for (const auto* option : options.required) {
-    if (option->count() == 0) throw usage(fmt::format("{} is missing, noise needs it; --without-noise draws none", option->get_name()));
+  for (const auto* option : needed_by_noise) {
+    if (!options.given->find(option)->is_given())
+      throw usage(fmt::format("{} is missing, noise needs it; --without-noise draws none", option));
   }
 }
 
@@ -286,62 +293,50 @@ int simulate(const SimulateOptions& options) {
 
 }  // namespace
 
-void add_simulate(CLI::App& app, Action& chosen) {
-  auto& command = *app.add_subcommand("simulate", "Simulate private bandits: their regret on users drawn from seeds");
+Command simulate_command(const Arguments&) {
+  Command command{.name = "simulate", .summary = "Simulate private bandits: their regret on users drawn from seeds"};
+  auto& table = command.options;
   const auto options = std::make_shared<SimulateOptions>();
 
-  const auto setting = command.add_option_group("Instance");
-  setting->add_option("--instance", options->instance, "Linear rewards: sparse or dense; losses: simplex or uniform-matroid")
-      ->required()
-      ->check(one_of({"sparse", "dense", "simplex", "uniform-matroid"}));
-  setting->add_option("--steps", options->steps, "Users of a run")->check(whole_number(1, max_steps))->capture_default_str();
-  options->given_arms = setting->add_option("--arms", options->arms, "Of sparse and dense")->check(whole_number(2, 1000));
-  options->given_arms->capture_default_str();
-  setting->add_option("--rank", options->rank, "uniform-matroid: elements of a base, less than the dimension")
-      ->check(whole_number(1, 1'000'000));
-  setting->add_option("--dimension", options->dimension, "Coordinates of a context, or of a point")
-      ->check(whole_number(1, 1'000'000))
-      ->capture_default_str();
-  setting->add_option("--seeds", options->seeds, "Runs, each with users of its own seed")
-      ->check(whole_number(1, 1000))
-      ->capture_default_str();
-  setting->add_option("--first-seed", options->first_seed)->check(whole_number(0, std::uint64_t{1} << 53))->capture_default_str();
+  table.group("Instance");
+  table
+      .add("--instance", options->instance, "Linear rewards: sparse or dense; losses: simplex or uniform-matroid",
+           one_of({"sparse", "dense", "simplex", "uniform-matroid"}))
+      .required();
+  table.add("--steps", options->steps, "Users of a run", whole_number(1, max_steps));
+  table.add("--arms", options->arms, "Of sparse and dense", whole_number(2, 1000));
+  table.add("--rank", options->rank, "uniform-matroid: elements of a base, less than the dimension", whole_number(1, 1'000'000));
+  table.add("--dimension", options->dimension, "Coordinates of a context, or of a point", whole_number(1, 1'000'000));
+  table.add("--seeds", options->seeds, "Runs, each with users of its own seed", whole_number(1, 1000));
+  table.add("--first-seed", options->first_seed, "The seed of the first", whole_number(0, std::uint64_t{1} << 53));
 
-  const auto algorithm = command.add_option_group("Algorithm");
-  algorithm->add_option("--algorithm", options->algorithm, "hdb (online Frank-Wolfe), ucb, or random play; for losses: projection-free")
-      ->required()
-      ->check(one_of({"hdb", "ucb", "random", "projection-free"}));
-  algorithm->add_option("--warm-up", options->warm_up, "hdb: users per arm before it chooses; default: 200")
-      ->check(whole_number(1, max_steps));
-  algorithm->add_option("--step-scale", options->step_scale, "hdb: s of the steps s / (i + 1); default: 0.5")->check(number());
-  algorithm->add_option("--ball", options->ball, "hdb: p of the l_p ball of radius 1; default: 1 + 1 / log(dimension)")->check(number());
-  algorithm
-      ->add_option("--clip", options->clip,
-                   "Each user's contribution is clipped to this l2 norm; default: a tenth of a context's (hdb), 1 (ucb)")
-      ->check(number());
-  algorithm->add_option("--reward-bound", options->reward_bound, "Rewards are clamped to [-bound, bound]; default: 1.3")->check(number());
-  algorithm->add_option("--exploration", options->exploration, "ucb: in units of the paper's width, 0 is greedy; default: 1")
-      ->check(number());
+  table.group("Algorithm");
+  table
+      .add("--algorithm", options->algorithm, "hdb (online Frank-Wolfe), ucb, or random play; for losses: projection-free",
+           one_of({"hdb", "ucb", "random", "projection-free"}))
+      .required();
+  table.add("--warm-up", options->warm_up, "hdb: users per arm before it chooses; default: 200", whole_number(1, max_steps));
+  table.add("--step-scale", options->step_scale, "hdb: s of the steps s / (i + 1); default: 0.5", number());
+  table.add("--ball", options->ball, "hdb: p of the l_p ball of radius 1; default: 1 + 1 / log(dimension)", number());
+  table.add("--clip", options->clip, "Each user's contribution is clipped to this l2 norm; default: a tenth of a context's (hdb), 1 (ucb)",
+            number());
+  table.add("--reward-bound", options->reward_bound, "Rewards are clamped to [-bound, bound]; default: 1.3", number());
+  table.add("--exploration", options->exploration, "ucb: in units of the paper's width, 0 is greedy; default: 1", number());
 
-  const auto privacy = command.add_option_group("Privacy");
-  options->run.add_promise_to(*privacy, true);
-  privacy
-      ->add_option("--noise", options->noise,
-                   "projection-free: gaussian (default), laplace on a tree, or paper: what it prints, Laplace for delta 0")
-      ->check(one_of({"gaussian", "laplace", "paper"}));
-  privacy->add_option("--factorization", options->factorization, "Of the noisy sums: tree, streaming-tree, toeplitz or buffered (default)")
-      ->check(one_of({"tree", "streaming-tree", "toeplitz", "buffered"}));
-  options->run.add_ledger_to(*privacy);
-  privacy->add_flag("--without-noise", options->without_noise, "The same algorithm without noise: NOT PRIVATE");
-  for (const char* needed : {"--epsilon", "--delta", "--ledger"}) {
-    options->required.push_back(privacy->get_option(needed)->required(false));
-  }
-  options->promise = options->required;
-  for (const char* other : {"--adjacency", "--ledger-must-exist", "--note", "--replay-seed", "--noise", "--factorization"})
-    options->promise.push_back(privacy->get_option(other));
+  table.group("Privacy");
+  options->run.add_promise_to(table, true);
+  table.add("--noise", options->noise,
+            "projection-free: gaussian (default), laplace on a tree, or paper: what it prints, Laplace for delta 0",
+            one_of({"gaussian", "laplace", "paper"}));
+  table.add("--factorization", options->factorization, "Of the noisy sums: tree, streaming-tree, toeplitz or buffered (default)",
+            one_of({"tree", "streaming-tree", "toeplitz", "buffered"}));
+  options->run.add_ledger_to(table);
+  table.add("--without-noise", options->without_noise, "The same algorithm without noise: NOT PRIVATE");
+  for (const char* needed : needed_by_noise) table.find(needed)->required(false);
 
-  command.add_flag("--json", options->json, "Print one JSON object");
-  command.footer(
+  table.group("Output");
+  table.add("--json", options->json, "Print one JSON object");
+  command.footer =
       "What is promised is joint differential privacy: everything but a user's own arm. A record is a user's context with the reward that\n"
       "each arm would bring. For projection-free a record is a user's loss function |<a, x - x*>|, and all points played are protected.\n"
       "The users are simulated; the noise is what real ones would get.\n"
@@ -349,8 +344,12 @@ void add_simulate(CLI::App& app, Action& chosen) {
       "  surety simulate --instance sparse --algorithm hdb --epsilon 1 --delta 1e-4 --ledger bandit.db\n"
       "  surety simulate --instance dense --algorithm ucb --exploration 0 --epsilon 1 --delta 1e-4 --ledger bandit.db --replay-seed 1\n"
       "  surety simulate --instance sparse --algorithm random\n"
-      "  surety simulate --instance simplex --algorithm projection-free --dimension 5 --epsilon 1 --delta 1e-5 --ledger bandit.db");
-  command.callback([options, &chosen] { chosen = [options] { return simulate(*options); }; });
+      "  surety simulate --instance simplex --algorithm projection-free --dimension 5 --epsilon 1 --delta 1e-5 --ledger bandit.db";
+  command.run = [options](const OptionTable& given) {
+    options->given = &given;
+    return simulate(*options);
+  };
+  return command;
 }
 
 }  // namespace surety::cli

@@ -117,159 +117,131 @@ int train(const TrainOptions& options) {
 
 }  // namespace
 
-void add_train(CLI::App& app, Action& chosen) {
-  auto& command = *app.add_subcommand("train", "Train a private model and write what it spent into a ledger");
+Command train_command(const Arguments&) {
+  Command command{.name = "train", .summary = "Train a private model and write what it spent into a ledger"};
+  auto& table = command.options;
   const auto options = std::make_shared<TrainOptions>();
-  command.add_option("data", options->data, "A CSV file with a header, or a LIBSVM file; plain or gzip; - for standard input")->required();
+  table.add("data", options->data, "A CSV file with a header, or a LIBSVM file; plain or gzip; - for standard input").required();
 
-  const auto input = command.add_option_group("Data");
-  input->add_option("--format", options->format, "csv or libsvm")->check(one_of({"csv", "libsvm"}))->capture_default_str();
-  input->add_option("--label", options->label, "CSV: the label's column, or a comparison with a number such as 'visits>0'");
-  input->add_option("--drop", options->drop, "CSV: a column that is no feature; may be repeated")->allow_extra_args(false);
-  input
-      ->add_option("--bounds", options->bounds,
-                   "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [0, 1]; may be repeated")
-      ->allow_extra_args(false);
-  input
-      ->add_option("--categories", options->categories,
-                   "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with "
-                   "a comma stands in quotes")
-      ->allow_extra_args(false);
-  input->add_option("--features", options->features, "LIBSVM: the number of features")->check(whole_number(1, max_features));
-  input
-      ->add_option("--held-out", options->held_out,
-                   "The share of records kept for scores, by a public pseudo-random split; under add-or-remove-one equal records stay "
-                   "together, so scores are then of another mix of classes")
-      ->check(number())
-      ->default_str("0.2");
-  input->add_option("--split-seed", options->split_seed, "The seed of that split")->check(whole_number())->default_str("0");
-  options->reading.add_form_to(*input);
-  options->reading.add_limits_to(*input);
+  table.group("Data");
+  table.add("--format", options->format, "csv or libsvm", one_of({"csv", "libsvm"}));
+  table.add("--label", options->label, "CSV: the label's column, or a comparison with a number such as 'visits>0'");
+  table.add("--drop", options->drop, "CSV: a column that is no feature; may be repeated");
+  table.add("--bounds", options->bounds,
+            "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [0, 1]; may be repeated");
+  table.add("--categories", options->categories,
+            "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with "
+            "a comma stands in quotes");
+  table.add("--features", options->features, "LIBSVM: the number of features", whole_number(1, max_features));
+  table
+      .add("--held-out", options->held_out,
+           "The share of records kept for scores, by a public pseudo-random split; under add-or-remove-one equal records stay "
+           "together, so scores are then of another mix of classes",
+           number())
+      .standard("0.2");
+  table.add("--split-seed", options->split_seed, "The seed of that split", whole_number()).standard("0");
+  options->reading.add_form_to(table);
+  options->reading.add_limits_to(table);
 
-  const auto problem = command.add_option_group("Problem and algorithm");
-  problem->add_option("--loss", options->loss, "logistic, squared, smoothed-hinge or hinge; streams: logistic or squared")
-      ->check(one_of({"logistic", "squared", "smoothed-hinge", "hinge"}))
-      ->capture_default_str();
-  problem->add_option("--label-bound", options->label_bound, "Squared loss: labels are clamped to [-bound, bound]")->check(number());
+  table.group("Problem and algorithm");
+  table.add("--loss", options->loss, "logistic, squared, smoothed-hinge or hinge; streams: logistic or squared",
+            one_of({"logistic", "squared", "smoothed-hinge", "hinge"}));
+  table.add("--label-bound", options->label_bound, "Squared loss: labels are clamped to [-bound, bound]", number());
   std::vector<std::string> algorithms = on_files;
   algorithms.insert(algorithms.end(), streaming.begin(), streaming.end());
   algorithms.insert(algorithms.end(), batched.begin(), batched.end());
   algorithms.emplace_back(gossip_name);
-  problem->add_option("--algorithm", options->algorithm, fmt::format("{}", fmt::join(algorithms, ", ")))
-      ->check(one_of(algorithms))
-      ->capture_default_str();
-  problem
-      ->add_option("--steps", options->steps,
-                   "Gradient descent: noisy gradients to take, default 100; accelerated and mirror descent: 30. dp-sgd: batches, if not "
-                   "--epochs. Streams: the most records to read. noisy-frank-wolfe: batches, default 30")
-      ->check(whole_number(1, max_count));
-  problem
-      ->add_option(
-          "--records", options->records,
-          "dp-sgd, svrg, svrg++, objective-perturbation, noisy-sgd, noisy-frank-wolfe, gossip: the public number of records in the "
-          "file, checked; under add-or-remove-one a public guess of it")
-      ->check(whole_number(1, max_count));
-  problem
-      ->add_option("--batch-size", options->batch_size,
-                   "dp-sgd: default 1/200 of the records trained on. svrg, svrg++: 1/400. one-pass-sgd, noisy-sgd: 1/30. gossip: of a "
-                   "learner in a round, default 1")
-      ->check(whole_number(1, max_count));
-  problem->add_option("--passes", options->passes, "noisy-sgd, gossip: over the records, default 1")->check(whole_number(1, max_count));
-  problem
-      ->add_option("--step-size", options->step_size,
-                   "Gradient descent, dp-sgd: default 1 / (smoothness + regularization). svrg, svrg++: default 1 / (5 smoothness). "
-                   "private-ftrl: needed. noisy-sgd, one-pass-sgd: default 0.5. gossip: default 1")
-      ->check(number());
-  problem->add_option("--step-scale", options->step_scale, "Frank-Wolfe: s of the steps s / (t + 1); default 0.5")->check(number());
-  problem
-      ->add_option("--regularization", options->regularization,
-                   "lambda of (lambda / 2) ||w||^2. On files: default 0.0001; mirror-descent: 0; perturbations: 0.01. gossip: default 0")
-      ->check(number());
-  problem
-      ->add_option(
-          "--clip", options->clip,
-          "What one record adds is clipped to this norm; default: for descent and private-ftrl the loss's bound for rows of norm 1, "
-          "for other streams 0.5")
-      ->check(number());
-  problem->add_option("--radius", options->radius, "Keep the weights in a ball of this radius; default: everywhere, streams need one")
-      ->check(number());
-  problem->add_option("--l1", options->l1, "Descent, dp-sgd, svrg, svrg++: the factor of ||w||_1, met by soft thresholding; default 0")
-      ->check(number());
-  problem->add_option("--smoothing", options->smoothing, "Smoothed hinge: the half width of its parabola, default 0.5")->check(number());
-  problem
-      ->add_option("--iterate", options->iterate,
-                   "Which is the model: last, average, or random (of gradient descent); default last, dp-sgd: the mean of the last half")
-      ->check(one_of({"last", "average", "random"}));
-  problem->add_option("--geometry", options->geometry, "mirror-descent: l2 or l1, the norm of the ball, or simplex; default l2")
-      ->check(one_of({"l2", "l1", "simplex"}));
-  problem->add_option("--norm", options->norm, "online-frank-wolfe: p of the ball's norm; default 2")->check(number());
-  problem->add_option("--factorization", options->factorization, "Streams: how prefix sums are made private; default buffered")
-      ->check(one_of({"tree", "streaming-tree", "toeplitz", "buffered"}));
-  problem->add_option("--learner", options->learner, "online-to-batch: default subgradient")
-      ->check(one_of({"subgradient", "dual-averaging", "optimistic", "strongly-convex", "coin-betting"}));
+  table.add("--algorithm", options->algorithm, fmt::format("{}", fmt::join(algorithms, ", ")), one_of(algorithms));
+  table.add("--steps", options->steps,
+            "Gradient descent: noisy gradients to take, default 100; accelerated and mirror descent: 30. dp-sgd: batches, if not "
+            "--epochs. Streams: the most records to read. noisy-frank-wolfe: batches, default 30",
+            whole_number(1, max_count));
+  table.add("--records", options->records,
+            "dp-sgd, svrg, svrg++, objective-perturbation, noisy-sgd, noisy-frank-wolfe, gossip: the public number of records in the "
+            "file, checked; under add-or-remove-one a public guess of it",
+            whole_number(1, max_count));
+  table.add("--batch-size", options->batch_size,
+            "dp-sgd: default 1/200 of the records trained on. svrg, svrg++: 1/400. one-pass-sgd, noisy-sgd: 1/30. gossip: of a "
+            "learner in a round, default 1",
+            whole_number(1, max_count));
+  table.add("--passes", options->passes, "noisy-sgd, gossip: over the records, default 1", whole_number(1, max_count));
+  table.add("--step-size", options->step_size,
+            "Gradient descent, dp-sgd: default 1 / (smoothness + regularization). svrg, svrg++: default 1 / (5 smoothness). "
+            "private-ftrl: needed. noisy-sgd, one-pass-sgd: default 0.5. gossip: default 1",
+            number());
+  table.add("--step-scale", options->step_scale, "Frank-Wolfe: s of the steps s / (t + 1); default 0.5", number());
+  table.add("--regularization", options->regularization,
+            "lambda of (lambda / 2) ||w||^2. On files: default 0.0001; mirror-descent: 0; perturbations: 0.01. gossip: default 0",
+            number());
+  table.add("--clip", options->clip,
+            "What one record adds is clipped to this norm; default: for descent and private-ftrl the loss's bound for rows of norm 1, "
+            "for other streams 0.5",
+            number());
+  table.add("--radius", options->radius, "Keep the weights in a ball of this radius; default: everywhere, streams need one", number());
+  table.add("--l1", options->l1, "Descent, dp-sgd, svrg, svrg++: the factor of ||w||_1, met by soft thresholding; default 0", number());
+  table.add("--smoothing", options->smoothing, "Smoothed hinge: the half width of its parabola, default 0.5", number());
+  table.add("--iterate", options->iterate,
+            "Which is the model: last, average, or random (of gradient descent); default last, dp-sgd: the mean of the last half",
+            one_of({"last", "average", "random"}));
+  table.add("--geometry", options->geometry, "mirror-descent: l2 or l1, the norm of the ball, or simplex; default l2",
+            one_of({"l2", "l1", "simplex"}));
+  table.add("--norm", options->norm, "online-frank-wolfe: p of the ball's norm; default 2", number());
+  table.add("--factorization", options->factorization, "Streams: how prefix sums are made private; default buffered",
+            one_of({"tree", "streaming-tree", "toeplitz", "buffered"}));
+  table.add("--learner", options->learner, "online-to-batch: default subgradient",
+            one_of({"subgradient", "dual-averaging", "optimistic", "strongly-convex", "coin-betting"}));
 
-  problem
-      ->add_option("--threads", options->threads,
-                   "For gradients of all records; the result is the same for every number. Default: as many as there are processors")
-      ->check(whole_number(1, 1024));
+  table.add("--threads", options->threads,
+            "For gradients of all records; the result is the same for every number. Default: as many as there are processors",
+            whole_number(1, 1024));
 
-  const auto batches = command.add_option_group("Secret batches");
-  batches
-      ->add_option("--sampling", options->sampling,
-                   "How batches are drawn: poisson, or fixed (without replacement, under replace-one alone). Default poisson; svrg and "
-                   "svrg++ under replace-one: fixed")
-      ->check(one_of({"poisson", "fixed"}));
-  batches->add_option("--epochs", options->epochs, "dp-sgd: how often a record is met on average, default 5. svrg: 5; svrg++: 3")
-      ->check(whole_number(1, max_count));
-  batches
-      ->add_option("--inner-steps", options->inner_steps, "svrg, svrg++: batches of an epoch, default 100; svrg++: twice as many in each")
-      ->check(whole_number(1, max_count));
-  batches
-      ->add_option("--noise-multiplier", options->noise_multiplier,
-                   "dp-sgd: the noise over --clip, in place of the least that keeps the promise; refused when it does not keep it")
-      ->check(number());
-  batches
-      ->add_option("--microbatch", options->microbatch,
-                   "dp-sgd under replace-one: the mean gradient of so many successive records is clipped; default 1")
-      ->check(whole_number(1, max_count));
-  batches->add_option("--momentum", options->momentum, "dp-sgd: the share of the last direction, default 0")->check(number());
+  table.group("Secret batches");
+  table.add("--sampling", options->sampling,
+            "How batches are drawn: poisson, or fixed (without replacement, under replace-one alone). Default poisson; svrg and "
+            "svrg++ under replace-one: fixed",
+            one_of({"poisson", "fixed"}));
+  table.add("--epochs", options->epochs, "dp-sgd: how often a record is met on average, default 5. svrg: 5; svrg++: 3",
+            whole_number(1, max_count));
+  table.add("--inner-steps", options->inner_steps, "svrg, svrg++: batches of an epoch, default 100; svrg++: twice as many in each",
+            whole_number(1, max_count));
+  table.add("--noise-multiplier", options->noise_multiplier,
+            "dp-sgd: the noise over --clip, in place of the least that keeps the promise; refused when it does not keep it", number());
+  table.add("--microbatch", options->microbatch,
+            "dp-sgd under replace-one: the mean gradient of so many successive records is clipped; default 1", whole_number(1, max_count));
+  table.add("--momentum", options->momentum, "dp-sgd: the share of the last direction, default 0", number());
 
-  const auto gossip = command.add_option_group("Gossip");
-  gossip->add_option("--learners", options->learners, "How many learners share the records: record i belongs to learner i mod learners")
-      ->check(whole_number(1, optimizers::Mixing::max_learners));
-  gossip
-      ->add_option("--topology", options->topology,
-                   "Who exchanges parameters with whom: complete, ring, torus, hypercube, matchings (default: random ones), graph")
-      ->check(one_of({"complete", "ring", "torus", "hypercube", "matchings", "graph"}));
-  gossip->add_option("--graph", options->graph, "A file with an edge a line, two learners from 0: --topology graph, Metropolis weights");
-  gossip->add_option("--mixing-seed", options->mixing_seed, "The public seed of random matchings, default 0")->check(whole_number());
-  gossip
-      ->add_option(
-          "--schedule", options->schedule,
-          "Of the step in round t: constant, inverse-root (default): step-size / sqrt(t), inverse: step-size / t. dp-sgd: the last "
-          "is its default, step-size / (1 + step-size regularization t)")
-      ->check(one_of({"constant", "inverse-root", "inverse"}));
-  gossip->add_option("--timeout", options->timeout, "Seconds that a rank of an mpirun waits for the others, default 30")->check(number());
+  table.group("Gossip");
+  table.add("--learners", options->learners, "How many learners share the records: record i belongs to learner i mod learners",
+            whole_number(1, optimizers::Mixing::max_learners));
+  table.add("--topology", options->topology,
+            "Who exchanges parameters with whom: complete, ring, torus, hypercube, matchings (default: random ones), graph",
+            one_of({"complete", "ring", "torus", "hypercube", "matchings", "graph"}));
+  table.add("--graph", options->graph, "A file with an edge a line, two learners from 0: --topology graph, Metropolis weights");
+  table.add("--mixing-seed", options->mixing_seed, "The public seed of random matchings, default 0", whole_number());
+  table.add("--schedule", options->schedule,
+            "Of the step in round t: constant, inverse-root (default): step-size / sqrt(t), inverse: step-size / t. dp-sgd: the last "
+            "is its default, step-size / (1 + step-size regularization t)",
+            one_of({"constant", "inverse-root", "inverse"}));
+  table.add("--timeout", options->timeout, "Seconds that a rank of an mpirun waits for the others, default 30", number());
 
-  const auto privacy = command.add_option_group("Privacy");
-  options->run.add_promise_to(*privacy, true);
-  privacy
-      ->add_option("--public-count", options->public_count,
-                   "The number that divides summed gradients; default: that of records, which add-or-remove-one keeps private")
-      ->check(whole_number(1, max_count));
-  privacy
-      ->add_option("--noise", options->noise,
-                   "svrg, svrg++: calibrated (their printed noise is refused); online-frank-wolfe: calibrated or paper (the printed noise, "
-                   "accounted for); polyhedral-frank-wolfe: gumbel or laplace; "
-                   "gossip: laplace, k-norm (default at delta = 0) or gaussian (default elsewhere)")
-      ->check(one_of({"calibrated", "paper", "gumbel", "laplace", "k-norm", "gaussian"}));
-  options->run.add_ledger_to(*privacy);
+  table.group("Privacy");
+  options->run.add_promise_to(table, true);
+  table.add("--public-count", options->public_count,
+            "The number that divides summed gradients; default: that of records, which add-or-remove-one keeps private",
+            whole_number(1, max_count));
+  table.add("--noise", options->noise,
+            "svrg, svrg++: calibrated (their printed noise is refused); online-frank-wolfe: calibrated or paper (the printed noise, "
+            "accounted for); polyhedral-frank-wolfe: gumbel or laplace; "
+            "gossip: laplace, k-norm (default at delta = 0) or gaussian (default elsewhere)",
+            one_of({"calibrated", "paper", "gumbel", "laplace", "k-norm", "gaussian"}));
+  options->run.add_ledger_to(table);
 
-  command.add_option("--model", options->model, "Where to write the model")->required();
-  command.add_option("--every", options->every, "Streams: print the weights, a line of JSON, after each so many records")
-      ->check(whole_number(1, max_count));
-  command.add_flag("--json", options->json, "Print one JSON object; with --every JSON Lines, of which it is the last");
-  command.footer(
+  table.group("Output");
+  table.add("--model", options->model, "Where to write the model").required();
+  table.add("--every", options->every, "Streams: print the weights, a line of JSON, after each so many records",
+            whole_number(1, max_count));
+  table.add("--json", options->json, "Print one JSON object; with --every JSON Lines, of which it is the last");
+  command.footer =
       "Every line end ends a record, in CSV those outside quotes. One with a missing or damaged cell in a column that is used, or with a\n"
       "label that the loss does not know, counts as a record of zeros, in files and in streams. Streams read one record at a time, from a\n"
       "file or from standard input (-), and stop at the end or after --steps records. Rows are scaled to unit l2 norm together with a\n"
@@ -280,8 +252,9 @@ void add_train(CLI::App& app, Action& chosen) {
       "  surety train a9a.gz --format libsvm --features 123 --regularization 0.01 --epsilon 1 --delta 1e-5 \\\n"
       "               --ledger run.db --model model.json\n"
       "  surety train examples/data/randhie.csv --label 'mdvis>0' --algorithm dp-sgd --records 20190 --batch-size 200 --epochs 5 \\\n"
-      "               --clip 0.5 --epsilon 1 --delta 1e-5 --ledger run.db --model model.json");
-  command.callback([options, &chosen] { chosen = [options] { return train(*options); }; });
+      "               --clip 0.5 --epsilon 1 --delta 1e-5 --ledger run.db --model model.json";
+  command.run = [options](const OptionTable&) { return train(*options); };
+  return command;
 }
 
 }  // namespace surety::cli

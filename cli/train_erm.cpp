@@ -15,24 +15,26 @@
 #include <variant>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/calibrate.h>
-#include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
-#include <surety/optimizers/problem/loss.h>
-#include <surety/optimizers/models/metrics.h>
 #include <surety/optimizers/empirical_risk/mirror_descent.h>
-#include <surety/optimizers/models/model.h>
 #include <surety/optimizers/empirical_risk/objective_perturbation.h>
 #include <surety/optimizers/empirical_risk/output_perturbation.h>
-#include <surety/optimizers/problem/regularizer.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 #include <surety/optimizers/empirical_risk/svrg.h>
 #include <surety/optimizers/empirical_risk/svrg_calibration.h>
+#include <surety/optimizers/models/metrics.h>
+#include <surety/optimizers/models/model.h>
+#include <surety/optimizers/problem/loss.h>
+#include <surety/optimizers/problem/regularizer.h>
 
 #include "command.h"
 #include "files.h"

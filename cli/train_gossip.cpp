@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
@@ -125,9 +127,8 @@ ReadRecords read_encoded(const TrainOptions& options, const Source& source, cons
   if (!(found.features == features))
     throw Error{ErrorCode::bad_data, fmt::format("{}: has other columns than other learners' files", one_line(options.data))};
   if (found.data.size() != records) {
-    throw Error{ErrorCode::bad_data,
-                fmt::format("{}: has {} records, must have the {} that follow from --records", one_line(options.data), found.data.size(),
-                            records)};
+    throw Error{ErrorCode::bad_data, fmt::format("{}: has {} records, must have the {} that follow from --records", one_line(options.data),
+                                                 found.data.size(), records)};
   }
   return found;
 }

@@ -19,7 +19,8 @@ namespace {
 /// "name=value,value,..." as a name and its values, at the first or the last '=': numbers have none, texts may have some.
 std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view option, bool at_first) {
   const auto equals = at_first ? text.find('=') : text.rfind('=');
-  if (equals == std::string::npos || equals == 0) throw usage(fmt::format("{} is '{}', must be column=value,value,...", option, one_line(text)));
+  if (equals == std::string::npos || equals == 0)
+    throw usage(fmt::format("{} is '{}', must be column=value,value,...", option, one_line(text)));
   return {text.substr(0, equals), parse_values(text.substr(equals + 1), option)};
 }
 
@@ -68,7 +69,7 @@ Source source_of(const TrainOptions& options) {
   if (const auto most = options.reading.limits().features; *options.features > most) {
     throw usage(fmt::format("--features is {}, must be at most {} unless --no-limits is given", *options.features, most));
   }
-  return {std::nullopt, SparseFeatures{*options.features}};
+  return {std::nullopt, SparseFeatures{static_cast<std::uint32_t>(*options.features)}};
 }
 
 OpenStream open_stream(const TrainOptions& options, const Source& source) {

@@ -28,7 +28,7 @@ struct TrainOptions {
   std::vector<std::string> drop;
   std::vector<std::string> bounds;
   std::vector<std::string> categories;
-  std::optional<std::uint32_t> features;
+  std::optional<std::uint64_t> features;
   DataOptions reading;
   std::optional<double> held_out;
   std::optional<std::uint64_t> split_seed;

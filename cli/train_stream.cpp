@@ -8,13 +8,18 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/calibrate.h>
-#include <surety/accounting/accountants/zcdp.h>
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/optimizers/doors/batch_releaser.h>
+#include <surety/optimizers/doors/selector.h>
+#include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/models/model.h>
+#include <surety/optimizers/printed/printed_frank_wolfe_noise.h>
 #include <surety/optimizers/streams/noisy_frank_wolfe.h>
 #include <surety/optimizers/streams/noisy_sgd.h>
 #include <surety/optimizers/streams/one_pass_sgd.h>
@@ -22,10 +27,7 @@
 #include <surety/optimizers/streams/online_learner.h>
 #include <surety/optimizers/streams/online_to_batch.h>
 #include <surety/optimizers/streams/polyhedral_frank_wolfe.h>
-#include <surety/optimizers/printed/printed_frank_wolfe_noise.h>
 #include <surety/optimizers/streams/private_ftrl.h>
-#include <surety/optimizers/doors/selector.h>
-#include <surety/optimizers/doors/stream.h>
 
 #include "command.h"
 #include "files.h"
@@ -165,8 +167,7 @@ int train_on_data(const TrainOptions& options, const O& objective, const Noise& 
         return read_data;
       },
       [&](const ReadRecords& read_data, Count, accounting::Reservation& reservation, auto& bits) {
-        return Outcome{
-            .weights = run(read_data.data, reservation, bits), .records = read_data.data.size(), .damaged = read_data.damaged};
+        return Outcome{.weights = run(read_data.data, reservation, bits), .records = read_data.data.size(), .damaged = read_data.damaged};
       });
 }
 
