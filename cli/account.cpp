@@ -88,7 +88,7 @@ Command account_command() {
       "  surety account --event 'repeat(100, gaussian(40))' --adjacency replace-one --delta 1e-5\n"
       "  surety account --event 'repeat(10000, poisson(0.01, gaussian(1)))' --adjacency add-or-remove-one --delta 1e-5 --explain\n"
       "  surety account --event 'compose(gaussian(3), repeat(5, gaussian(8)))' --adjacency add-or-remove-one --epsilon 2 --json";
-  command.run = [options](const OptionTable&) { return account(*options); };
+  command.run = [options](const Command&) { return account(*options); };
   return command;
 }
 

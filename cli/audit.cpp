@@ -188,7 +188,7 @@ Command audit_command() {
       "  surety audit run.db --delta 1e-5 --epsilon 2 --json\n"
       "  surety audit --event 'repeat(75000, without_replacement(200000, 1, gaussian(0.0045)))' --adjacency replace-one --epsilon 0.2 "
       "--delta 1e-3";
-  command.run = [options](const OptionTable&) { return audit(*options); };
+  command.run = [options](const Command&) { return audit(*options); };
   return command;
 }
 

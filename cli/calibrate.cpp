@@ -86,7 +86,7 @@ Command calibrate_command() {
       "                   --adjacency add-or-remove-one\n"
       "  surety calibrate --event 'compose(gaussian(z), repeat(10, gaussian(50)))' --solve z --epsilon 2 --delta 1e-6 \\\n"
       "                   --adjacency add-or-remove-one --json";
-  command.run = [options](const OptionTable&) { return calibrate(*options); };
+  command.run = [options](const Command&) { return calibrate(*options); };
   return command;
 }
 

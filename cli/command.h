@@ -7,6 +7,7 @@
 #include <surety/accounting/events/units.h>
 
 #include "options.h"
+#include "plan.h"
 
 namespace surety::cli {
 
@@ -36,9 +37,9 @@ int fail(int code, const std::string& message);
 [[nodiscard]] Command account_command();
 [[nodiscard]] Command calibrate_command();
 [[nodiscard]] Command curve_command();
-[[nodiscard]] Command train_command(const Arguments& words);
+[[nodiscard]] Command train_command(const PlannedArguments& given);
 [[nodiscard]] Command predict_command();
-[[nodiscard]] Command release_command();
+[[nodiscard]] Command release_command(const PlannedArguments& given);
 [[nodiscard]] Command simulate_command(const Arguments& words);
 [[nodiscard]] Command audit_command();
 [[nodiscard]] Command ledger_command();

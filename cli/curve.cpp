@@ -181,7 +181,7 @@ Command curve_command() {
       "Examples:\n"
       "  surety curve --event 'repeat(1000, poisson(0.01, gaussian(1)))' --adjacency add-or-remove-one --from 0.5 --to 6\n"
       "  surety curve --event 'gaussian(2)' --adjacency replace-one --kind tradeoff --format svg > tradeoff.svg";
-  command.run = [options](const OptionTable&) { return curve(*options); };
+  command.run = [options](const Command&) { return curve(*options); };
   return command;
 }
 

@@ -53,7 +53,7 @@ std::vector<std::string> parse_values(std::string_view text, std::string_view op
 
 Ends parse_ends(std::string_view text, std::string_view option) {
   const auto ends = parse_values(text, option);
-  if (ends.size() != 2) throw usage(fmt::format("{} is '{}', must be lower,upper", option, one_line(text)));
+  if (ends.size() != 2) invalid(fmt::format("{} is '{}', must be lower,upper", option, one_line(text)));
   return {parse_double(ends[0], option), parse_double(ends[1], option)};
 }
 

@@ -162,7 +162,7 @@ Command ledger_command() {
     auto& subcommand = command.commands.emplace_back(Command{.name = word, .summary = help});
     subcommand.options.add("ledger", options->path, "The ledger's file").required();
     subcommand.options.add("--json", options->json, "Print one JSON object");
-    subcommand.run = [options, action](const OptionTable&) {
+    subcommand.run = [options, action](const Command&) {
       require_separate({.ledger = NamedFile{"the ledger", options->path}});
       return action(*options);
     };

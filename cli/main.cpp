@@ -70,7 +70,7 @@ void claim_standard_descriptors() {
   }
 }
 
-Command surety_command(const Arguments& words) {
+Command surety_command(const PlannedArguments& given) {
   Command surety{.name = "surety",
                  .summary =
                      "Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, release private "
@@ -82,10 +82,10 @@ Command surety_command(const Arguments& words) {
   surety.commands.push_back(calibrate_command());
   surety.commands.push_back(account_command());
   surety.commands.push_back(curve_command());
-  surety.commands.push_back(release_command());
-  surety.commands.push_back(train_command(words));
+  surety.commands.push_back(release_command(given));
+  surety.commands.push_back(train_command(given));
   surety.commands.push_back(predict_command());
-  surety.commands.push_back(simulate_command(words));
+  surety.commands.push_back(simulate_command(given.words));
   surety.commands.push_back(audit_command());
   surety.commands.push_back(ledger_command());
   return surety;
@@ -99,12 +99,13 @@ Arguments with_help_as_option(Arguments words) {
   return words;
 }
 
-int run(const Arguments& given) {
-  const Arguments words = with_help_as_option(given);
-  Command surety = surety_command(words);
+int run(const Arguments& words) {
+  Command surety;
   Request request;
   try {
-    request = parse(surety, words);
+    const auto given = with_plan_as_options(with_help_as_option(words));
+    surety = surety_command(given);
+    request = parse(surety, given.words);
   } catch (const Error&) {
     let_the_first_speak();
     throw;
@@ -116,7 +117,7 @@ int run(const Arguments& given) {
     case Request::Kind::version: std::fputs("surety " SURETY_VERSION "\n", stdout); break;
     case Request::Kind::run:
       if (request.command->name != "train") require_one_process();
-      code = request.command->run(request.command->options);
+      code = request.command->run(*request.command);
   }
   finish_output();
   return code;

@@ -104,9 +104,9 @@ struct Command {
   bool is_help_short = false;
   std::string more = {};
   std::string footer = {};  ///< notes, and behind them from the word "Example" on what is printed as it is
-  /// What to run, with the options as they were given; returns the exit code. Runs after parsing, so an error of it is never taken for one
+  /// What to run, with the command as it was given; returns the exit code. Runs after parsing, so an error of it is never taken for one
   /// of usage.
-  std::function<int(const OptionTable& options)> run = {};
+  std::function<int(const Command& given)> run = {};
   std::vector<Command> commands = {};
 };
 

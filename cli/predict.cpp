@@ -63,7 +63,7 @@ Command predict_command() {
       "whose sign is the class.\n"
       "Example:\n"
       "  surety predict model.json examples/data/randhie.csv | head";
-  command.run = [options](const OptionTable&) { return predict(*options); };
+  command.run = [options](const Command&) { return predict(*options); };
   return command;
 }
 

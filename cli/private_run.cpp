@@ -20,13 +20,11 @@ namespace surety::cli {
 
 using accounting::Ledger;
 
-Error usage(const std::string& message) { return {ErrorCode::invalid_argument, message}; }
-
 double parse_double(std::string_view text, std::string_view option) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw usage(fmt::format("{} has '{}', must be a number there", option, one_line(text)));
+    invalid(fmt::format("{} has '{}', must be a number there", option, one_line(text)));
   return value;
 }
 
@@ -41,6 +39,17 @@ void PrivateRunOptions::add_ledger_to(OptionTable& table) {
   table.add("--ledger-must-exist", ledger_must_exist, "Refuse to make a new ledger, as a mistyped path would");
   table.add("--note", note, "A word about this run for the ledger");
   table.add("--replay-seed", replay_seed, "Replay noise from this seed: NOT PRIVATE, for experiments", whole_number());
+}
+
+void PrivateRunOptions::add_plan_to(OptionTable& table) {
+  table.add("--plan", plan_file, "A plan that --print-plan wrote: its options stand for those of the command line").essential();
+  table.add("--print-plan", print_plan, "Calibrate and print the plan as JSON; reads no records and charges nothing").essential();
+}
+
+bool PrivateRunOptions::is_only_planned(const PlannedRun& plan) const {
+  if (expected) require_as_expected(*expected, plan);
+  if (print_plan) print(to_json(plan));
+  return print_plan;
 }
 
 Target PrivateRunOptions::target() const {
