@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/events/json.h>
 
 namespace surety::cli {
@@ -39,9 +41,7 @@ void print(const nlohmann::json& object) {
   fmt::print("{}\n", object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void print_line(const nlohmann::json& object) {
-  fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
+void print_line(const nlohmann::json& object) { fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)); }
 
 void finish_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
