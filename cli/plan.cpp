@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/data/text_reader.h>

@@ -15,6 +15,8 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/simulations/loss_simulation.h>
 #include <surety/simulations/simulation.h>
@@ -30,6 +32,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 using namespace simulations;
 using mechanisms::Factorization;
 

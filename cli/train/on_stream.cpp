@@ -11,6 +11,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 /// What is said of a pass: how many records it read.
 void add_pass(Report& report, std::uint64_t records, std::uint64_t damaged) {

@@ -6,11 +6,14 @@
 #include <cstdio>
 #include <utility>
 
+#include <surety/accounting/events/format.h>
+
 #include "../validators.h"
 
 namespace surety::cli {
 
 using namespace optimizers;
+using namespace data;
 
 namespace {
 
