@@ -31,8 +31,8 @@ namespace surety::accounting {
 namespace {
 
 Event sampled(double rate, double multiplier, std::uint64_t times) {
-  const Event batch = poisson_sampled(SamplingRate{rate}, gaussian(NoiseMultiplier{multiplier}, Adjacency::add_or_remove_one));
-  return repeated(Count{times}, batch);
+  const Event batch = poisson(SamplingRate{rate}, gaussian(NoiseMultiplier{multiplier}, Adjacency::add_or_remove_one));
+  return repeat(Count{times}, batch);
 }
 
 Event job_a() { return sampled(0.01, 1, 10'000); }
@@ -40,14 +40,14 @@ Event job_a() { return sampled(0.01, 1, 10'000); }
 Event job_d() {
   std::vector<Event> events;
   for (int i = 0; i < 1000; ++i) events.push_back(sampled(0.005 + 0.01 * i / 1000, 1 + i / 1000.0, 10));
-  return composed(std::move(events));
+  return compose(std::move(events));
 }
 
-Event job_e() { return repeated(Count{1000}, release(Event::Laplace{NoiseScale{10}}, Adjacency::add_or_remove_one)); }
+Event job_e() { return repeat(Count{1000}, release(Event::Laplace{NoiseScale{10}}, Adjacency::add_or_remove_one)); }
 
 Event job_g() {
   const Event batch = gaussian(NoiseMultiplier{1}, Adjacency::replace_one);
-  return repeated(Count{10'000}, sampled_without_replacement(Batches{Count{60'000}, Count{600}}, batch));
+  return repeat(Count{10'000}, without_replacement(Batches{Count{60'000}, Count{600}}, batch));
 }
 
 /// The smallest multiplier of job c: at its upper end the certified delta meets the target, at its lower end no delta can. The

@@ -18,10 +18,10 @@ void DataOptions::add_limits_to(OptionTable& table) {
   table.add("--no-limits", no_limits, "Lift the limits on headers, columns, features, records, models and what gzip makes of them");
 }
 
-optimizers::DataLimits DataOptions::limits() const { return no_limits ? optimizers::DataLimits::none() : optimizers::DataLimits{}; }
+data::DataLimits DataOptions::limits() const { return no_limits ? data::DataLimits::none() : data::DataLimits{}; }
 
-optimizers::DataPolicy DataOptions::policy() const {
-  return {.form = form_is_public ? optimizers::RecordForm::is_public : optimizers::RecordForm::is_private, .limits = limits()};
+data::DataPolicy DataOptions::policy() const {
+  return {.form = form_is_public ? data::RecordForm::is_public : data::RecordForm::is_private, .limits = limits()};
 }
 
 std::vector<std::string> parse_values(std::string_view text, std::string_view option) {
@@ -40,7 +40,7 @@ std::vector<std::string> parse_values(std::string_view text, std::string_view op
       if (!rest.empty() && !rest.starts_with(',')) invalid_for("must have a comma behind a closing quote");
     } else {
       const auto length = std::min(text.find(','), text.size());
-      value = optimizers::trimmed(text.substr(0, length));
+      value = data::trimmed(text.substr(0, length));
       if (value.find('"') != std::string::npos) invalid_for("must have quotes around a value with a quote in it, and that quote twice");
       rest = text.substr(length);
     }

@@ -19,8 +19,8 @@ struct DataOptions {
   /// For commands that keep records private.
   void add_form_to(OptionTable& table);
   void add_limits_to(OptionTable& table);
-  [[nodiscard]] optimizers::DataLimits limits() const;
-  [[nodiscard]] optimizers::DataPolicy policy() const;
+  [[nodiscard]] data::DataLimits limits() const;
+  [[nodiscard]] data::DataPolicy policy() const;
 };
 
 /// The values of "Rome,\"New York, NY\", 3": between commas, without blanks around them. A value with a comma or a quote in it, or with

@@ -138,7 +138,7 @@ class Notes {
 
 }  // namespace
 
-std::vector<std::string> explanation(const Event& event, const accounting::Best& best) {
+std::vector<std::string> explanation(const Event& event, const accounting::BestAnswer& best) {
   Notes notes;
   notes.visit(event);
   auto lines = std::move(notes).lines();

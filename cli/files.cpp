@@ -83,7 +83,7 @@ void require_separate(const Files& files) {
   }
   std::vector<Taken> read;
   for (const auto& input : files.inputs) {
-    if (input.path == optimizers::TextReader::standard_input) {
+    if (input.path == data::TextReader::standard_input) {
       const auto place = Place::of_open_file(STDIN_FILENO);
       if (!place) continue;
       require_free({fmt::format("{} is standard input", input.name), *place}, taken);

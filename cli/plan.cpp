@@ -39,7 +39,7 @@ nlohmann::json value_of(const Option& option, const std::string& text) {
 
 std::string read_file(const std::string& file) {
   constexpr std::size_t most = std::size_t{1} << 20;
-  optimizers::TextReader reader{file};
+  data::TextReader reader{file};
   std::string text;
   for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
     if (bytes.size() > most - text.size()) reader.refuse(fmt::format("has more than {} bytes, must have fewer for a plan", most));

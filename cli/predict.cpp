@@ -31,9 +31,9 @@ int predict(const PredictOptions& options) {
   require_separate({.inputs = {{"the model", options.model}, {"the data file", options.data}}});
   const auto limits = options.reading.limits();
   const auto model = optimizers::read_model(options.model, limits.model_bytes);
-  const bool is_csv = std::holds_alternative<optimizers::NamedColumns>(model.features.inputs);
-  const auto data = is_csv ? optimizers::read_csv(options.data, model.features, std::nullopt, limits)
-                           : optimizers::read_libsvm(options.data, model.features, limits);
+  const bool is_csv = std::holds_alternative<data::NamedColumns>(model.features.inputs);
+  const auto data = is_csv ? data::read_csv(options.data, model.features, std::nullopt, limits)
+                           : data::read_libsvm(options.data, model.features, limits);
   const auto predictions = optimizers::predict(model, data);
   if (options.json) {
     print({{"model", options.model},

@@ -32,7 +32,8 @@
 namespace surety::cli {
 namespace {
 
-using namespace optimizers;
+using namespace data;
+using namespace statistics;
 
 struct ReleaseOptions {
   std::string data;
@@ -120,7 +121,7 @@ Statistic parse_statistic(const ReleaseOptions& options) {
 struct Candidate {
   Solution cost;
   StatisticSum sum;
-  Noise noise;
+  StatisticNoise noise;
 };
 
 using EventOf = std::function<Event(double)>;
@@ -158,7 +159,7 @@ Candidate calibrated(const Statistic& statistic, const Target& target, bool is_g
   auto found = is_gaussian ? solve(event, target, {.name = "noise multiplier", .lowest = 0x1p-600, .highest = 0x1p600}, cost)
                            : solve_laplace(event, target, cost);
   StatisticSum sum{statistic, grid_for(statistic, NoiseMultiplier{found.value})};
-  Noise noise = noise_for(sum, found.event);
+  StatisticNoise noise = noise_for(sum, found.event);
   return {std::move(found), std::move(sum), std::move(noise)};
 }
 
@@ -277,7 +278,7 @@ int release(const ReleaseOptions& options, const OptionTable& given) {
   auto reservation = options.run.reserve(planned);
 
   // From here on nothing depends on data but the values.
-  const auto released = bits.with([&](auto& source) { return optimizers::release(chosen.sum, chosen.noise, reservation, source); });
+  const auto released = bits.with([&](auto& source) { return statistics::release(chosen.sum, chosen.noise, reservation, source); });
 
   auto estimates = chosen.sum.estimates(released, reach, records);
   const Report report{.chosen = std::move(chosen), .run = reservation.id(), .records = records, .estimates = std::move(estimates)};

@@ -30,6 +30,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace simulations;
 using mechanisms::Factorization;
 
 /// The most users that a factorized sum is made for.
@@ -137,7 +138,7 @@ class ArmAlgorithm : public SimulatedAlgorithm {
 
  protected:
   [[nodiscard]] static Simulation simulation_of(const SimulateOptions& shared, BanditAlgorithm algorithm) {
-    return {.instance = shared.instance == optimizers::name(BanditInstance::sparse) ? BanditInstance::sparse : BanditInstance::dense,
+    return {.instance = shared.instance == simulations::name(BanditInstance::sparse) ? BanditInstance::sparse : BanditInstance::dense,
             .algorithm = algorithm,
             .steps = Count{shared.steps},
             .features = Count{shared.dimension},
@@ -186,7 +187,7 @@ class LearningArmAlgorithm : public ArmAlgorithm {
 
 class Hdb final : public LearningArmAlgorithm {
  public:
-  Hdb() : LearningArmAlgorithm{optimizers::name(BanditAlgorithm::hdb), "Arms: online Frank-Wolfe on each arm's noisy sums of gradients."} {}
+  Hdb() : LearningArmAlgorithm{simulations::name(BanditAlgorithm::hdb), "Arms: online Frank-Wolfe on each arm's noisy sums of gradients."} {}
 
   void add_options(OptionTable& table, SimulateOptions& shared) override {
     add_learning_options(table, shared, "a tenth of a context's");
@@ -211,7 +212,7 @@ class Hdb final : public LearningArmAlgorithm {
 
 class Ucb final : public LearningArmAlgorithm {
  public:
-  Ucb() : LearningArmAlgorithm{optimizers::name(BanditAlgorithm::ucb), "Arms: upper confidence bounds on noisy sums of contexts and rewards."} {}
+  Ucb() : LearningArmAlgorithm{simulations::name(BanditAlgorithm::ucb), "Arms: upper confidence bounds on noisy sums of contexts and rewards."} {}
 
   void add_options(OptionTable& table, SimulateOptions& shared) override {
     add_learning_options(table, shared, "1");
@@ -230,7 +231,7 @@ class Ucb final : public LearningArmAlgorithm {
 
 class RandomPlay final : public ArmAlgorithm {
  public:
-  RandomPlay() : ArmAlgorithm{optimizers::name(BanditAlgorithm::random), "Arms: random play, which uses no data."} {}
+  RandomPlay() : ArmAlgorithm{simulations::name(BanditAlgorithm::random), "Arms: random play, which uses no data."} {}
 
   void add_options(OptionTable& table, SimulateOptions& shared) override { add_arms(table, shared); }
 
@@ -298,12 +299,12 @@ class ProjectionFree final : public SimulatedAlgorithm {
  private:
   [[nodiscard]] LossSimulation simulation_of(const SimulateOptions& shared) const {
     LossSimulation simulation{
-        .instance = shared.instance == optimizers::name(LossInstance::simplex) ? LossInstance::simplex : LossInstance::uniform_matroid,
+        .instance = shared.instance == simulations::name(LossInstance::simplex) ? LossInstance::simplex : LossInstance::uniform_matroid,
         .steps = Count{shared.steps},
         .dimension = Count{shared.dimension},
         .factorization = factorization_of(shared)};
     for (const auto noise : {LossNoise::laplace, LossNoise::paper}) {
-      if (noise_ == optimizers::name(noise)) simulation.noise = noise;
+      if (noise_ == simulations::name(noise)) simulation.noise = noise;
     }
     if (simulation.noise != LossNoise::gaussian && shared.factorization) {
       invalid("--factorization is for gaussian noise, the others are on a tree");

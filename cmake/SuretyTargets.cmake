@@ -1,6 +1,9 @@
 # Flags shared by every target of Surety, and the one way to add a library or a test.
 
 set(CMAKE_CXX_EXTENSIONS OFF)
+# Nothing is seen from outside a shared library that Surety is linked into, but for what is marked: the error type, and what another language calls.
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 add_library(surety_flags INTERFACE)
 target_compile_features(surety_flags INTERFACE cxx_std_20)
 target_compile_options(surety_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
@@ -37,7 +40,7 @@ function(surety_room room)
     list(TRANSFORM arg_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/${room}/)
     add_library(room_${name} OBJECT ${arg_SOURCES})
     target_include_directories(room_${name} PUBLIC ${headers})
-    target_link_libraries(room_${name} PUBLIC ${arg_USES} PRIVATE ${arg_PRIVATE} surety_flags)
+    target_link_libraries(room_${name} PUBLIC ${arg_USES} PRIVATE ${arg_PRIVATE} fmt::fmt MPFR::MPFR surety_flags)
     surety_harden(room_${name})
     set_target_properties(room_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   else()

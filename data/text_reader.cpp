@@ -9,13 +9,14 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 namespace {
 
@@ -178,4 +179,4 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(space) - first + 1);
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

@@ -8,17 +8,16 @@
 namespace surety::accounting {
 namespace {
 
-Best best(const Event& event, const Question& question, const Effort& effort) {
+BestAnswer best(const Event& event, const Question& question, const Effort& effort) {
   const StandardFloatingPoint environment;
-  static_assert(static_cast<int>(Asked::contour) + 1 == static_cast<int>(Asked::privacy_loss));
-  const auto by_draws = opinion_of(Asked::participation, event, question, effort);
+  static_assert(place_of<Contour> + 1 == place_of<PrivacyLoss>);
+  const auto by_draws = opinion_of(place_of<Participation>, event, question, effort);
   const GridRequest grid = beside(by_draws);
   std::vector<Opinion> opinions;
-  for (std::size_t i = 0; i < accountants_asked; ++i) {
-    const auto accountant = static_cast<Asked>(i);
-    opinions.push_back(accountant == Asked::participation                                           ? by_draws
-                       : accountant == Asked::privacy_loss && says_no_more(event, opinions.back()) ? left_out()
-                                                                                                    : opinion_of(accountant, event, question, effort, grid));
+  for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
+    opinions.push_back(accountant == place_of<Participation>                                          ? by_draws
+                       : accountant == place_of<PrivacyLoss> && says_no_more(event, opinions.back()) ? left_out()
+                                                                       : opinion_of(accountant, event, question, effort, grid));
   }
   return best_of(event, std::move(opinions));
 }
@@ -28,9 +27,9 @@ Enclosure quick(const Event& event, const Question& question, const Effort& effo
   const StandardFloatingPoint environment;
   std::vector<Opinion> opinions;
   GridRequest grid;
-  for (const Asked accountant : asking_order) {
+  for (const AccountantPlace accountant : asking_order) {
     opinions.push_back(opinion_of(accountant, event, question, effort, grid));
-    if (accountant == Asked::participation) grid = beside(opinions.back());
+    if (accountant == place_of<Participation>) grid = beside(opinions.back());
     if (!opinions.back().value) continue;
     const Enclosure value = best_of(event, opinions).value;
     if (is_exact(value)) return value;
@@ -40,7 +39,7 @@ Enclosure quick(const Event& event, const Question& question, const Effort& effo
 
 }  // namespace
 
-const Opinion* second_opinion(const Best& best) {
+const Opinion* second_opinion(const BestAnswer& best) {
   const Opinion* found = nullptr;
   for (const auto& opinion : best.opinions) {
     if (!opinion.value || opinion.accountant == best.accountant) continue;
@@ -49,8 +48,12 @@ const Opinion* second_opinion(const Best& best) {
   return found;
 }
 
-Best best_epsilon(const Event& event, Delta at, const Effort& effort) { return best(event, at, effort); }
-Best best_delta(const Event& event, Epsilon at, const Effort& effort) { return best(event, at, effort); }
+Enclosure delta(const Best& accountant, const Event& event, Epsilon at) { return best_delta(event, at, accountant.effort).value; }
+Enclosure epsilon(const Best& accountant, const Event& event, Delta at) { return best_epsilon(event, at, accountant.effort).value; }
+bool supports(const Best&, const Event& event) { return !supporting_accountants(event).empty(); }
+
+BestAnswer best_epsilon(const Event& event, Delta at, const Effort& effort) { return best(event, at, effort); }
+BestAnswer best_delta(const Event& event, Epsilon at, const Effort& effort) { return best(event, at, effort); }
 Enclosure quick_epsilon(const Event& event, Delta at, const Effort& effort) { return quick(event, at, effort); }
 Enclosure quick_delta(const Event& event, Epsilon at, const Effort& effort) { return quick(event, at, effort); }
 

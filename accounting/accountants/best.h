@@ -1,11 +1,11 @@
 // The best answer: every accountant that has a theorem for the event is asked, and the tightest certified bounds are kept.
 //
 // Each opinion is an enclosure of the same number, proved by itself. So the number lies in all of them, and two that do not
-// overlap show a defect, which is reported and never averaged away. Asked are closed-form, contour, privacy-loss, participation, renyi,
-// zcdp and the composition theorems (optimal, advanced, basic), in this order.
+// overlap show a defect, which is reported and never averaged away. Who is asked, and in which order, says accountant_names().
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,14 +21,19 @@ struct Opinion {
   std::string refusal;  ///< empty where there is a value
 };
 
-struct Best {
+struct BestAnswer {
   Enclosure value;              ///< the intersection of all opinions
   std::string_view accountant;  ///< whose upper bound it is
   std::vector<Opinion> opinions;
 };
 
 /// The tightest upper bound among the accountants that did not give the answer; nullptr when there is none.
-[[nodiscard]] const Opinion* second_opinion(const Best& best);
+[[nodiscard]] const Opinion* second_opinion(const BestAnswer& best);
+
+/// The names of all that are asked, in the order in which they are told of.
+[[nodiscard]] std::span<const std::string_view> accountant_names();
+/// Those of them that have a theorem for what `event` is made of; see accountant.h.
+[[nodiscard]] std::vector<std::string_view> supporting_accountants(const Event& event);
 
 /// Settings of the accountants that can work harder on request.
 struct Effort {
@@ -40,8 +45,17 @@ struct Effort {
 /// epsilon(delta) of `event`, and delta(epsilon).
 /// \throws Error{unsupported} when no accountant has a theorem for the event, with each one's reason; Error{internal} when two
 ///         enclosures do not overlap.
-[[nodiscard]] Best best_epsilon(const Event& event, Delta delta, const Effort& effort = {});
-[[nodiscard]] Best best_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
+[[nodiscard]] BestAnswer best_epsilon(const Event& event, Delta delta, const Effort& effort = {});
+[[nodiscard]] BestAnswer best_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
+
+/// The accountant that is all others: the value of best_delta and best_epsilon.
+struct Best {
+  static constexpr std::string_view name = "best";
+  Effort effort = {};
+};
+[[nodiscard]] Enclosure delta(const Best& accountant, const Event& event, Epsilon epsilon);
+[[nodiscard]] Enclosure epsilon(const Best& accountant, const Event& event, Delta delta);
+[[nodiscard]] bool supports(const Best& accountant, const Event& event);
 
 /// The values of these, with less to do where one accountant knows the number so well that the others could not lower its upper end by a
 /// millionth: then they are not asked. For curves; searches have best_cost.h. \throws as above.

@@ -1,6 +1,6 @@
 #include <surety/accounting/accountants/closed_form.h>
 
-#include <boost/math/tools/toms748_solve.hpp>
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -10,13 +10,16 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/root.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr mpfr_prec_t first_precision = 128;
 // The deepest cancellation of the curve between mu = 1e-300 and epsilon = 1e300 costs some 2,000 bits.
 constexpr mpfr_prec_t last_precision = 8192;
@@ -65,13 +68,7 @@ Curve gaussian_curve(const Real& mu) {
   return [mu](double epsilon, mpfr_prec_t precision) { return curve(mu(precision), epsilon, precision); };
 }
 
-/// Which side of a root a point lies on: certain (+1 before, -1 at or beyond it), and how far, as a logarithm.
-struct Side {
-  int certain;
-  double distance;
-};
-
-Side side_of(const Curve& curve, double epsilon, double target) {
+SideOfRoot side_of(const Curve& curve, double epsilon, double target) {
   const auto value = refined([&](mpfr_prec_t precision) { return curve(epsilon, precision); },
                              [&](const Interval& delta) { return delta.compare(target) != 0; });
   const int certain = value.compare(target);
@@ -79,35 +76,6 @@ Side side_of(const Curve& curve, double epsilon, double target) {
   const double distance = std::max(value.approximate_log() - std::log(target), -1e6);
   constexpr double least = std::numeric_limits<double>::min();
   return {certain, certain > 0 ? std::max(distance, least) : certain < 0 ? std::min(distance, -least) : 0};
-}
-
-/// Encloses the point where `side` turns from + to -. The ends are certified by `side` itself, not by the root finder.
-/// \pre side(before) is + and side(beyond) is -, both greater than 0.
-Enclosure enclose_root(const std::function<Side(double)>& side, double before, double beyond) {
-  const auto distance = [&](double x) { return side(x).distance; };
-  // Bisection alone, three evaluations a bit, ends within these.
-  std::uintmax_t evaluations = 300;
-  const auto bracket =
-      boost::math::tools::toms748_solve(distance, before, beyond, boost::math::tools::eps_tolerance<double>(48), evaluations);
-  double lower = before;
-  double upper = beyond;
-  for (double margin = 0x1p-50; margin < 0.5; margin *= 8) {
-    const double candidate = bracket.first * (1 - margin);
-    if (candidate <= before) break;
-    if (side(candidate).certain > 0) {
-      lower = candidate;
-      break;
-    }
-  }
-  for (double margin = 0x1p-50; margin < 0.5; margin *= 8) {
-    const double candidate = bracket.second * (1 + margin);
-    if (candidate >= beyond) break;
-    if (side(candidate).certain < 0) {
-      upper = candidate;
-      break;
-    }
-  }
-  return {lower, upper};
 }
 
 Enclosure delta_of(const Curve& curve, double epsilon) {
@@ -171,12 +139,12 @@ std::optional<Repetition> repetition(const Event& event) {
 void check_size(const Repetition& repetition, double most, double loss) {
   constexpr double largest_loss = 1e8;
   if (repetition.count > most) {
-    throw Error{ErrorCode::unsupported, fmt::format("{} releases of {} are too many for a closed form, must be at most {}",
-                                                    repetition.count, describe(repetition.leaf), most)};
+    unsupported(repetition.leaf,
+                fmt::format("{} releases of {{}} are too many for a closed form, must be at most {}", repetition.count, most));
   }
   if (!(repetition.count * loss <= largest_loss)) {
-    throw Error{ErrorCode::unsupported, fmt::format("the largest loss of {} of {} is {}, must be at most {} for a closed form",
-                                                    repetition.count, describe(repetition.leaf), repetition.count * loss, largest_loss)};
+    unsupported(repetition.leaf, fmt::format("the largest loss of {} of {{}} is {}, must be at most {} for a closed form", repetition.count,
+                                             repetition.count * loss, largest_loss));
   }
 }
 
@@ -355,7 +323,7 @@ class LaplaceReleases {
     return [*this](double epsilon, mpfr_prec_t precision) { return at(epsilon, precision); };
   }
 
-  /// docs/guarantees.md#laplace-curve: (e^(-1/b) / 4)^(T/2) e^(epsilon/2) sum over knots t_j = (T - 2j) / b above epsilon of
+  /// docs/proofs/closed-form.md#laplace-curve: (e^(-1/b) / 4)^(T/2) e^(epsilon/2) sum over knots t_j = (T - 2j) / b above epsilon of
   /// C(T, j) sum over n of c_n 2^-n J_n(t_j - epsilon), c_n the coefficient of w^n in (1 + w)^(T - j) (1 - w)^j.
   [[nodiscard]] Interval at(double epsilon, mpfr_prec_t precision) const {
     Interval sum = number(0, precision);
@@ -426,11 +394,6 @@ std::optional<Enclosure> ask_repetition(const Event& event, Ask ask) {
   return std::nullopt;
 }
 
-/// mu of an event; positive, since every multiplier is finite and no composition is empty.
-Real mu_of(const Event& event) {
-  return [event](mpfr_prec_t precision) { return sqrt(gaussian_mu_squared(event, precision)); };
-}
-
 /// A part that is known when nothing else is released.
 bool is_known_alone(const Event& part) {
   const auto& node = part.node();
@@ -441,37 +404,33 @@ bool is_known_alone(const Event& part) {
          (lattice != nullptr && lattice->sensitivity == Count{1}) || (norm != nullptr && norm->dimension == Count{1});
 }
 
+/// mu of an event; positive, since every multiplier is finite and no composition is empty.
+Real mu_of(const Event& event) {
+  if (const auto part = first_not_gaussian(event)) {
+    unsupported(*part, is_known_alone(*part) ? "{} has no closed form together with other releases" : "{} has no closed form");
+  }
+  return [event](mpfr_prec_t precision) { return sqrt(*gaussian_mu_squared(event, precision)); };
+}
+
 }  // namespace
 
-Interval gaussian_mu_squared(const Event& event, mpfr_prec_t precision) {
-  const StandardFloatingPoint environment;
-  if (const auto gaussian = pairwise_multiplier(event)) {
-    const Interval multiplier{gaussian->value(), precision};
-    return Interval{1, precision} / (multiplier * multiplier);
-  }
-  if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) {
-    return Interval{static_cast<double>(repeated->count.value()), precision} * gaussian_mu_squared(repeated->event, precision);
-  }
-  if (const auto* composed = std::get_if<Event::Composed>(&event.node())) {
-    Interval sum{0, precision};
-    for (const auto& part : composed->events) sum = sum + gaussian_mu_squared(part, precision);
-    return sum;
-  }
-  throw Error{ErrorCode::unsupported,
-              fmt::format("{} has no closed form{}", describe(event), is_known_alone(event) ? " together with other releases" : "")};
+bool supports(const ClosedForm&, const Event& event) {
+  return is_supported([plain = plainest(event)] {
+    if (!ask_repetition(plain, [](const auto&) { return Enclosure{0, 0}; })) static_cast<void>(mu_of(plain));
+  });
 }
 
 Enclosure delta(const ClosedForm&, const Event& event, Epsilon epsilon) {
   const StandardFloatingPoint environment;
-  const auto found = ask_repetition(event, [&](const auto& releases) { return releases.delta(epsilon.value()); });
-  return found ? *found : delta_of(gaussian_curve(mu_of(event)), epsilon.value());
+  const Event plain = plainest(event);
+  const auto found = ask_repetition(plain, [&](const auto& releases) { return releases.delta(epsilon.value()); });
+  return found ? *found : delta_of(gaussian_curve(mu_of(plain)), epsilon.value());
 }
 Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;
-  if (const auto found = ask_repetition(event, [&](const auto& releases) { return releases.epsilon(delta.value()); })) return *found;
-  const Real mu = mu_of(event);
-  static_cast<void>(mu(first_precision));  // refuses other events also where delta = 0 leaves nothing to compute
-  return gaussian_epsilon_of(mu, delta.value());
+  const Event plain = plainest(event);
+  if (const auto found = ask_repetition(plain, [&](const auto& releases) { return releases.epsilon(delta.value()); })) return *found;
+  return gaussian_epsilon_of(mu_of(plain), delta.value());
 }
 
 Enclosure gaussian_delta(Mu mu, Epsilon epsilon) {
@@ -492,7 +451,7 @@ Enclosure largest_mu(Epsilon epsilon, Delta delta) {
   // delta grows with mu, so "before the root" is where delta is still below the target.
   const auto side = [&](double mu) {
     const auto found = side_of(gaussian_curve(exactly(mu)), epsilon.value(), delta.value());
-    return Side{-found.certain, -found.distance};
+    return SideOfRoot{-found.certain, -found.distance};
   };
   const double spread = std::sqrt(-2 * std::log(delta.value()));
   // Two bounds from below: half of the mu whose zero-concentrated bound meets the target, and delta(epsilon) <= delta(0) <= mu / 2.

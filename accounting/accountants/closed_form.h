@@ -20,7 +20,6 @@
 #include <string_view>
 
 #include <surety/accounting/accountants/accountant.h>
-#include <surety/accounting/numbers/interval.h>
 
 namespace surety::accounting {
 
@@ -33,7 +32,7 @@ struct ClosedForm {
 ///         the largest loss exceeds 10^8.
 /// \complexity Gaussian: some 50 microseconds for ordinary values, milliseconds where the two terms cancel deeply (mu below 1e-100);
 ///             others: O(T), some 5 microseconds a release; Laplace: O(T^3) simple operations, a millisecond at T = 30.
-/// \source [BW18] Theorem 8, docs/guarantees.md#gaussian-curve, #three-losses, #laplace-curve.
+/// \source [BW18] Theorem 8, docs/proofs/closed-form.md#gaussian-curve, #three-losses, #laplace-curve.
 [[nodiscard]] Enclosure delta(const ClosedForm& accountant, const Event& event, Epsilon epsilon);
 
 /// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}, of relative width at most 1e-13 unless delta is so close to
@@ -41,9 +40,8 @@ struct ClosedForm {
 /// \throws as `delta`. \complexity as `delta`; Laplace: some 20 evaluations of it.
 [[nodiscard]] Enclosure epsilon(const ClosedForm& accountant, const Event& event, Delta delta);
 
-/// mu^2 of an event of Gaussian releases, as an interval of the given precision in bits.
-/// \throws Error{unsupported} naming a part that is not Gaussian.
-[[nodiscard]] Interval gaussian_mu_squared(const Event& event, mpfr_prec_t precision);
+/// Whether there is a theorem for what `event` is made of; see accountant.h.
+[[nodiscard]] bool supports(const ClosedForm& accountant, const Event& event);
 
 /// The curve of N(0, 1) against N(mu, 1); mu = 0 costs nothing. Widths as above.
 [[nodiscard]] Enclosure gaussian_delta(Mu mu, Epsilon epsilon);

@@ -15,11 +15,11 @@
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr mpfr_prec_t precision = 256;
 constexpr double most_releases = 1e7;
 constexpr double most_work = 2e9;
@@ -264,11 +264,11 @@ class Answers {
 // ---- Optimal composition of different releases ----
 
 /// The loss law of one bit each with epsilons rounded to a grid; masses of outcomes are within a relative `error`.
-class Grid {
+class EpsilonGrid {
  public:
   enum class Rounding { up, down };
 
-  Grid(const std::map<double, double>& count_of_epsilon, int points, Rounding rounding) {
+  EpsilonGrid(const std::map<double, double>& count_of_epsilon, int points, Rounding rounding) {
     // The epsilon that matters most is a multiple of the step, but for rounding to 29 bits, which makes its multiples exact.
     double total = 0;
     std::pair<double, double> main{0, 0};
@@ -474,9 +474,9 @@ Enclosure epsilon(const Composition::Optimal& accountant, std::span<const Promis
   }
   check_work(accountant, promises);
   const double upper =
-      Grid{parts.count_of_epsilon, accountant.points, Grid::Rounding::up}.epsilon(mpfr_get_ld(target.lower(), MPFR_RNDD), +1);
+      EpsilonGrid{parts.count_of_epsilon, accountant.points, EpsilonGrid::Rounding::up}.epsilon(mpfr_get_ld(target.lower(), MPFR_RNDD), +1);
   const double lower =
-      Grid{parts.count_of_epsilon, accountant.points, Grid::Rounding::down}.epsilon(mpfr_get_ld(target.upper(), MPFR_RNDU), -1);
+      EpsilonGrid{parts.count_of_epsilon, accountant.points, EpsilonGrid::Rounding::down}.epsilon(mpfr_get_ld(target.upper(), MPFR_RNDU), -1);
   const double largest = sum_of_epsilons(promises).enclosure().upper;
   return {lower, std::min(upper, largest)};
 }
@@ -496,8 +496,8 @@ Enclosure delta(const Composition::Optimal& accountant, std::span<const Promise>
   }
   check_work(accountant, promises);
   if (sum_of_epsilons(promises).enclosure().upper <= epsilon.value()) return with(zero()).enclosure();
-  const double upper = Grid{parts.count_of_epsilon, accountant.points, Grid::Rounding::up}.delta(epsilon.value(), +1);
-  const double lower = Grid{parts.count_of_epsilon, accountant.points, Grid::Rounding::down}.delta(epsilon.value(), -1);
+  const double upper = EpsilonGrid{parts.count_of_epsilon, accountant.points, EpsilonGrid::Rounding::up}.delta(epsilon.value(), +1);
+  const double lower = EpsilonGrid{parts.count_of_epsilon, accountant.points, EpsilonGrid::Rounding::down}.delta(epsilon.value(), -1);
   return {with(number(lower)).enclosure().lower, with(number(upper)).enclosure().upper};
 }
 
@@ -523,9 +523,8 @@ struct PromisesOf {
 
   static std::vector<Promise> pure(const Interval& epsilon) { return {{Epsilon{epsilon.enclosure().upper}, Delta{0}}}; }
   static Interval inverse(NoiseScale scale, double numerator = 1) { return number(numerator) / number(scale.value()); }
-  [[noreturn]] void refuse() const {
-    throw Error{ErrorCode::unsupported,
-                fmt::format("composition theorems know {} by no (epsilon, delta) of its own; privacy-loss and renyi may", describe(event))};
+  [[noreturn]] void makes_no_promise() const {
+    unsupported(event, "composition theorems know {} by no (epsilon, delta) of its own; privacy-loss and renyi may");
   }
 
   /// Of what a batch is used for; a refusal names the batch.
@@ -534,7 +533,7 @@ struct PromisesOf {
       return promises(used);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
-      refuse();
+      makes_no_promise();
     }
   }
 
@@ -555,7 +554,7 @@ struct PromisesOf {
     auto parts = promises(e.event);
     for (auto& part : parts) {
       constexpr std::uint64_t largest = std::uint64_t{1} << 53;
-      if (part.count.value() > largest / e.count.value()) refuse();
+      if (part.count.value() > largest / e.count.value()) makes_no_promise();
       part.count = Count{part.count.value() * e.count.value()};
     }
     return parts;
@@ -572,7 +571,7 @@ struct PromisesOf {
     std::vector<Promise> each;
     for (const auto& part : e.events) {
       const auto made = promises(part);
-      if (made.size() != 1 || made.front().count != Count{1}) refuse();
+      if (made.size() != 1 || made.front().count != Count{1}) makes_no_promise();
       each.push_back(made.front());
     }
     return {parallel_promise(each)};
@@ -584,7 +583,7 @@ struct PromisesOf {
     const Interval epsilon = sum_of_epsilons(inner);
     if (q == 1 || event.adjacency() != Adjacency::add_or_remove_one || !(epsilon.enclosure().upper < 1e6)) return inner;
     const Interval delta = number(q) * sum_of_deltas(inner);
-    return {{Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, 1 - 0x1p-53)}}};
+    return {{Epsilon{log1p(number(q) * expm1(epsilon)).enclosure().upper}, Delta{std::min(delta.enclosure().upper, 1 - unit_roundoff)}}};
   }
   /// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all.
   std::vector<Promise> operator()(const Event::SampledWithoutReplacement& e) const { return inside(e.event); }
@@ -592,7 +591,7 @@ struct PromisesOf {
   std::vector<Promise> operator()(const Event::Deterministic& e) const { return inside(e.event); }
   template <class Other>
   std::vector<Promise> operator()(const Other&) const {
-    refuse();
+    makes_no_promise();
   }
 };
 
@@ -611,6 +610,18 @@ bool is_its_promises(const Event& event) {
 std::vector<Promise> promises(const Event& event) {
   const StandardFloatingPoint environment;
   return std::visit(PromisesOf{event}, event.node());
+}
+
+bool supports(const Composition::Basic&, const Event& event) {
+  return is_supported([&] { static_cast<void>(promises(event)); });
+}
+bool supports(const Composition::Advanced&, const Event& event) { return supports(Composition::Basic{}, event); }
+bool supports(const Composition::Optimal& accountant, const Event& event) {
+  const StandardFloatingPoint environment;
+  return is_supported([&] {
+    const auto made = promises(event);
+    if (sorted(made).count_of_epsilon.size() > 1 && !is_extreme(made)) check_work(accountant, made);
+  });
 }
 
 Enclosure epsilon(const Composition::Basic& a, const Event& event, Delta at) { return epsilon(a, promises(event), at); }

@@ -48,7 +48,7 @@ bool is_concentrated(const Event& event) {
   return false;
 }
 
-/// One visit per kind of event; docs/guarantees-composition.md#group proves each line.
+/// One visit per kind of event; docs/proofs/composition.md#group proves each line.
 struct GroupOf {
   const Event& event;
   Count records;
@@ -56,25 +56,24 @@ struct GroupOf {
   double k() const { return static_cast<double>(records.value()); }
   Adjacency adjacency() const { return event.adjacency(); }
 
-  [[noreturn]] void refuse(std::string_view why) const {
-    throw Error{ErrorCode::unsupported,
-                fmt::format("group privacy has no event for {} records and {}: {}", records.value(), describe(event), why)};
+  [[noreturn]] void no_event_for_the_group(std::string_view why) const {
+    unsupported(event, fmt::format("group privacy has no event for {} records and {{}}: {}", records.value(), why));
   }
 
   /// x / k, rounded down: more cost. Rounding to nearest would suffice for none of the claims.
   double per_record(double x) const {
     const double share = (number(x) / number(k())).enclosure().lower;
-    if (!(share > 0)) refuse("its noise per record vanishes");
+    if (!(share > 0)) no_event_for_the_group("its noise per record vanishes");
     return share;
   }
   double times(double x, double factor) const {
     const double product = (number(x) * number(factor)).enclosure().upper;
-    if (!std::isfinite(product)) refuse("its cost is beyond the range of double");
+    if (!std::isfinite(product)) no_event_for_the_group("its cost is beyond the range of double");
     return product;
   }
   Count times(Count sensitivity) const {
     constexpr std::uint64_t largest = std::uint64_t{1} << 53;
-    if (sensitivity.value() > largest / records.value()) refuse("its sensitivity is above 2^53");
+    if (sensitivity.value() > largest / records.value()) no_event_for_the_group("its sensitivity is above 2^53");
     return Count{sensitivity.value() * records.value()};
   }
 
@@ -99,7 +98,7 @@ struct GroupOf {
     return release(Event::DiscreteLaplace{e.scale, times(e.sensitivity)}, adjacency());
   }
   /// Each record of the group may answer.
-  Event operator()(const Event::RandomizedResponse&) const { return repeated(records, event); }
+  Event operator()(const Event::RandomizedResponse&) const { return repeat(records, event); }
   Event operator()(const Event::Pure& e) const { return release(Event::Pure{Epsilon{times(e.epsilon.value(), k())}}, adjacency()); }
   /// Ranges of losses add up along the chain.
   Event operator()(const Event::Exponential& e) const {
@@ -111,20 +110,20 @@ struct GroupOf {
   }
   Event operator()(const Event::Approximate& e) const {
     const double delta = chain_delta(e.epsilon.value(), e.delta.value(), k());
-    if (!(delta < 1)) refuse("its delta reaches 1");
+    if (!(delta < 1)) no_event_for_the_group("its delta reaches 1");
     return release(Event::Approximate{Epsilon{times(e.epsilon.value(), k())}, Delta{delta}}, adjacency());
   }
-  Event operator()(const Event::Repeated& e) const { return repeated(e.count, group(e.event, records)); }
-  Event operator()(const Event::Composed& e) const { return composed(each(e.events)); }
+  Event operator()(const Event::Repeated& e) const { return repeat(e.count, group(e.event, records)); }
+  Event operator()(const Event::Composed& e) const { return compose(each(e.events)); }
   /// k_i records in part i, with sum k_i = k: sum (k_i mu_i)^2 <= (k max mu_i)^2, and the same for rho = mu^2 / 2.
   Event operator()(const Event::Parallel& e) const {
     const auto all = [&](auto holds) { return std::all_of(e.events.begin(), e.events.end(), holds); };
-    if (!all(is_gaussian) && !all(is_concentrated)) refuse("a group falls into several parts, and only Gaussian or zcdp parts are ordered");
+    if (!all(is_gaussian) && !all(is_concentrated)) no_event_for_the_group("a group falls into several parts, and only Gaussian or zcdp parts are ordered");
     return parallel(each(e.events));
   }
   template <class Sampled>
   Event operator()(const Sampled&) const {
-    refuse("a group falls into several batches; group_delta converts a bound for one record");
+    no_event_for_the_group("a group falls into several batches; group_delta converts a bound for one record");
   }
 
   std::vector<Event> each(const std::vector<Event>& events) const {

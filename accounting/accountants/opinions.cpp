@@ -5,14 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/composition.h>
-#include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/participation.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/events/releases.h>
-#include <surety/accounting/accountants/renyi.h>
-#include <surety/accounting/accountants/zcdp.h>
 
 namespace surety::accounting {
 namespace {
@@ -62,7 +55,49 @@ Opinion asked_at_some_width(const Event& event, const Question& question, double
   }
 }
 
+using Asker = Opinion (*)(const Event& event, const Question& question, double width, const GridRequest& request);
+
+template <class A>
+Opinion ask_one(const Event& event, const Question& question, double width, const GridRequest& request) {
+  if constexpr (std::is_same_v<A, PrivacyLoss>) {
+    return asked_at_some_width(event, question, width, request);
+  } else if constexpr (std::is_same_v<A, Composition::Optimal>) {
+    // Where epsilons differ, so many grid points keep optimal composition within a tenth of a second.
+    return asked(Composition::Optimal{.points = 1 << 12}, event, question);
+  } else {
+    return asked(A{}, event, question);
+  }
+}
+
+template <class>
+constexpr std::array<Asker, accountants_asked> askers{};
+template <class... A>
+constexpr std::array<Asker, accountants_asked> askers<std::tuple<A...>>{&ask_one<A>...};
+
+template <class>
+constexpr std::array<std::string_view, accountants_asked> names{};
+template <class... A>
+constexpr std::array<std::string_view, accountants_asked> names<std::tuple<A...>>{A::name...};
+
+template <class>
+struct Supporting;
+template <class... A>
+struct Supporting<std::tuple<A...>> {
+  static std::array<bool, accountants_asked> of(const Event& event) { return {supports(A{}, event)...}; }
+};
+
 }  // namespace
+
+std::span<const std::string_view> accountant_names() { return names<AskedAccountants>; }
+
+std::vector<std::string_view> supporting_accountants(const Event& event) {
+  const auto supported = Supporting<AskedAccountants>::of(event);
+  std::vector<std::string_view> found;
+  for (AccountantPlace i = 0; i < accountants_asked; ++i) {
+    if (supported[i]) found.push_back(accountant_names()[i]);
+  }
+  return found;
+}
 
 GridRequest beside(const Opinion& participation) {
   const auto& draws = participation.value;
@@ -79,24 +114,13 @@ Opinion left_out() { return {PrivacyLoss::name, std::nullopt, "left out: so many
 
 bool is_exact(const Enclosure& value) { return value.upper - value.lower <= 1e-6 * value.upper; }
 
-Opinion opinion_of(Asked accountant, const Event& event, const Question& question, const Effort& effort, const GridRequest& request) {
+Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort, const GridRequest& request) {
   if (!(effort.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", effort.width)};
-  switch (accountant) {
-    case Asked::closed_form: return asked(ClosedForm{}, event, question);
-    case Asked::contour: return asked(Contour{}, event, question);
-    case Asked::privacy_loss: return asked_at_some_width(event, question, effort.width, request);
-    case Asked::participation: return asked(Participation{}, event, question);
-    case Asked::renyi: return asked(Renyi{}, event, question);
-    case Asked::zcdp: return asked(Zcdp{}, event, question);
-    // Where epsilons differ, so many grid points keep optimal composition within a tenth of a second.
-    case Asked::optimal: return asked(Composition::Optimal{.points = 1 << 12}, event, question);
-    case Asked::advanced: return asked(Composition::Advanced{}, event, question);
-    case Asked::basic: return asked(Composition::Basic{}, event, question);
-  }
-  throw Error{ErrorCode::internal, "an accountant that nobody knows"};
+  if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
+  return askers<AskedAccountants>[accountant](event, question, effort.width, request);
 }
 
-Best best_of(const Event& event, std::vector<Opinion> opinions) {
+BestAnswer best_of(const Event& event, std::vector<Opinion> opinions) {
   const Opinion* lowest = nullptr;   // of the upper ends
   const Opinion* highest = nullptr;  // of the lower ends
   for (const auto& opinion : opinions) {

@@ -3,18 +3,35 @@
 
 #include <array>
 #include <cstddef>
+#include <tuple>
+#include <type_traits>
 #include <variant>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/contour/contour.h>
+#include <surety/accounting/accountants/participation.h>
+#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/accountants/renyi.h>
+#include <surety/accounting/accountants/zcdp.h>
 
 namespace surety::accounting {
 
 /// Delta at an epsilon, or epsilon at a delta.
 using Question = std::variant<Epsilon, Delta>;
 
-/// In the order in which they are told of.
-enum class Asked { closed_form, contour, privacy_loss, participation, renyi, zcdp, optimal, advanced, basic };
-inline constexpr std::size_t accountants_asked = 9;
+/// All accountants that are asked, in the order in which they are told of. The one list of them.
+using AskedAccountants = std::tuple<ClosedForm, Contour, PrivacyLoss, Participation, Renyi, Zcdp, Composition::Optimal, Composition::Advanced,
+                                    Composition::Basic>;
+inline constexpr std::size_t accountants_asked = std::tuple_size_v<AskedAccountants>;
+
+/// An accountant's place in that list: 0, 1, ...
+using AccountantPlace = std::size_t;
+template <class A, AccountantPlace i = 0>
+inline constexpr AccountantPlace place_of = std::is_same_v<A, std::tuple_element_t<i, AskedAccountants>> ? i : place_of<A, i + 1>;
+template <class A>
+inline constexpr AccountantPlace place_of<A, accountants_asked> = accountants_asked;
 
 /// How privacy-loss is asked: up to how many times as wide where memory is short, and whether for the upper end alone, which is known
 /// with far fewer points where the curve is flat.
@@ -26,17 +43,22 @@ struct GridRequest {
 
 /// What one accountant says: an enclosure, or the reason why it has none, which is a missing theorem, too little memory, or a number on the
 /// way that it cannot hold. \throws Error of any other kind; Error{invalid_argument} unless effort.width is positive.
-[[nodiscard]] Opinion opinion_of(Asked accountant, const Event& event, const Question& question, const Effort& effort,
+[[nodiscard]] Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
                                  const GridRequest& request = {});
 
 /// All of them. \throws as best_epsilon and best_delta.
-[[nodiscard]] Best best_of(const Event& event, std::vector<Opinion> opinions);
+[[nodiscard]] BestAnswer best_of(const Event& event, std::vector<Opinion> opinions);
 
 /// In the order in which they are asked while others may still add something. Participation comes before privacy-loss, which takes longest:
 /// its bounds on either side often settle what is asked.
-inline constexpr std::array<Asked, accountants_asked> asking_order{Asked::closed_form,  Asked::contour, Asked::participation,
-                                                                   Asked::privacy_loss, Asked::renyi,   Asked::zcdp,
-                                                                   Asked::optimal,      Asked::advanced, Asked::basic};
+inline constexpr std::array<AccountantPlace, accountants_asked> asking_order = [] {
+  std::array<AccountantPlace, accountants_asked> order{};
+  for (AccountantPlace i = 0; i < accountants_asked; ++i) order[i] = i;
+  static_assert(place_of<PrivacyLoss> + 1 == place_of<Participation>);
+  order[place_of<PrivacyLoss>] = place_of<Participation>;
+  order[place_of<Participation>] = place_of<PrivacyLoss>;
+  return order;
+}();
 
 /// How privacy-loss is asked beside what `participation` says: where the draws alone say it, a wide grid says nothing more, and takes
 /// seconds.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,19 +13,19 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/root.h>
+#include <surety/accounting/numbers/rounding.h>
 #include <surety/accounting/events/releases.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double smallest = std::numeric_limits<double>::denorm_min();
 constexpr mpfr_prec_t precision = 192;
 
-[[noreturn]] void refuse(const Event& event, std::string_view why) {
-  throw Error{ErrorCode::unsupported, fmt::format("participation: {} {}", describe(event), why)};
-}
+[[noreturn]] void no_theorem_for(const Event& event, std::string_view why) { unsupported(event, fmt::format("participation: {{}} {}", why)); }
 
 Interval number(double value) { return {value, precision}; }
 Interval number(std::uint64_t value) { return number(static_cast<double>(value)); }  // counts are at most 2^53
@@ -74,25 +75,21 @@ struct Batch {
 };
 std::optional<Batch> batch_of(const Event& leaf) {
   if (const auto* sampled = std::get_if<Event::SampledWithoutReplacement>(&leaf.node())) {
-    if (splits_its_batch(sampled->event)) refuse(leaf, "shares one batch of fixed size among parallel parts");
+    if (splits_its_batch(sampled->event)) no_theorem_for(leaf, "shares one batch of fixed size among parallel parts");
     return Batch{sampled->event, number(sampled->batches.size().value()) / number(sampled->batches.records().value())};
   }
   if (const auto* sampled = std::get_if<Event::PoissonSampled>(&leaf.node())) {
     const auto pair = poisson_pair(sampled->event);
-    if (pair == PoissonPair::opposite) refuse(leaf, "has another worst pair under replace-one; privacy-loss knows it");
-    if (pair != PoissonPair::with_or_without) refuse(leaf, "is not made of Gaussian releases");
+    if (pair == PoissonPair::opposite) no_theorem_for(leaf, "has another worst pair under replace-one; privacy-loss knows it");
+    if (pair != PoissonPair::with_or_without) no_theorem_for(leaf, "is not made of Gaussian releases");
     return Batch{sampled->event, number(sampled->rate.value())};
   }
   return std::nullopt;
 }
 
 Interval mu_squared(const Event& event, const Event& whole) {
-  try {
-    return gaussian_mu_squared(event, precision);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::unsupported) throw;
-    refuse(whole, "is not made of Gaussian releases");
-  }
+  if (auto squared = gaussian_mu_squared(event, precision)) return *squared;
+  no_theorem_for(whole, "is not made of Gaussian releases");
 }
 
 Batched batched(const Event& event) {
@@ -105,19 +102,19 @@ Batched batched(const Event& event) {
       found.outside = found.outside + number(count.value()) * squared;
       continue;
     }
-    if (found.count > 0) refuse(event, "has batches of more than one kind");
+    if (found.count > 0) no_theorem_for(event, "has batches of more than one kind");
     const double multiplier = (one() / sqrt(squared)).enclosure().lower;
     if (!(multiplier <= Participation::largest_multiplier)) {
-      refuse(leaf, fmt::format("has noise multiplier {}, must be at most {}: more noise hides who takes part, and privacy-loss can say "
+      no_theorem_for(leaf, fmt::format("has noise multiplier {}, must be at most {}: more noise hides who takes part, and privacy-loss can say "
                                "how well",
                                multiplier, Participation::largest_multiplier));
     }
     found = {found.outside, squared, count.value(), batch->rate};
   }
-  if (found.count == 0) refuse(event, "has no secret batches");
+  if (found.count == 0) no_theorem_for(event, "has no secret batches");
   const double mean = (number(found.count) * found.rate).enclosure().lower;
   if (!(mean <= Participation::largest_mean)) {
-    refuse(event, fmt::format("draws a record {} times on average, must be at most {}", mean, Participation::largest_mean));
+    no_theorem_for(event, fmt::format("draws a record {} times on average, must be at most {}", mean, Participation::largest_mean));
   }
   return found;
 }
@@ -130,7 +127,7 @@ Enclosure certified(const Enclosure& mu, const Enclosure& epsilon) {
     if (m == 0 || e == infinity) return 0.0;
     const double x = m / 2 - e / m;
     const double margin = 1e-14 * (m + e / m);
-    if (x - margin > 9) return upper ? 1 : 1 - 0x1p-53;
+    if (x - margin > 9) return upper ? 1 : 1 - unit_roundoff;
     if (x + margin < -39) return upper ? smallest : 0;
     const auto exact = gaussian_delta(Mu{m}, Epsilon{e});
     return upper ? exact.upper : exact.lower;
@@ -156,8 +153,9 @@ Enclosure estimated(const Enclosure& mu, const Enclosure& epsilon) {
 
 using GaussianCurve = Enclosure (*)(const Enclosure& mu, const Enclosure& epsilon);
 
-double up(double value) { return std::nextafter(value, infinity); }
-double down(double value) { return std::max(0.0, std::nextafter(value, 0.0)); }
+double up(double value) { return round_up(value); }
+/// Of numbers that are not negative.
+double down(double value) { return std::max(0.0, round_down(value)); }
 
 class Curve {
  public:
@@ -168,7 +166,7 @@ class Curve {
     const Interval mu = sqrt(event_.inside);
     log_rate_ = (-log(event_.rate)).enclosure();
     log_rest_ = (-log1p(-event_.rate)).enclosure();
-    // docs/guarantees-participation.md#hidden: a batch without the record that seems to hold it.
+    // docs/proofs/participation.md#hidden: a batch without the record that seems to hold it.
     const Interval seems = normal_cdf(-mu / number(2.0));
     seeming_ = event_.rate.enclosure().upper <= 0.5 ? (number(event_.count) * seems).enclosure().upper : 1;
     for (const double margin : {30.0, 4.0, 0.0}) {
@@ -236,20 +234,12 @@ class Curve {
   std::vector<Hiding> hidings_;
 };
 
-/// Where a falling function crosses `target`, roughly.
-template <class Function>
-double crossing(const Function& function, double target) {
-  double beyond = 1;
-  while (function(beyond) > target && beyond < 1e300) beyond *= 2;
-  double before = 0;
-  while (beyond - before > 1e-9 * beyond && beyond > std::numeric_limits<double>::min()) {
-    const double middle = before + (beyond - before) / 2;
-    (function(middle) > target ? before : beyond) = middle;
-  }
-  return beyond;
-}
-
 }  // namespace
+
+bool supports(const Participation&, const Event& event) {
+  const StandardFloatingPoint environment;
+  return is_supported([&] { static_cast<void>(batched(event)); });
+}
 
 Enclosure delta(const Participation&, const Event& event, Epsilon epsilon) {
   const StandardFloatingPoint environment;
@@ -262,14 +252,25 @@ Enclosure epsilon(const Participation&, const Event& event, Delta delta) {
   const Curve curve{event};
   if (delta.value() == 0) return {infinity, infinity};
   // The root of an estimate, moved outward until the bound itself says that it is beyond.
-  double upper = crossing([&](double x) { return curve.upper(x, estimated); }, delta.value());
-  for (double step = 1e-8; curve.upper(upper) > delta.value(); step *= 4) {
-    upper *= 1 + step;
-    if (upper > 1e300) return at_most(infinity);
-  }
-  double lower = crossing([&](double x) { return curve.lower(x, estimated); }, delta.value());
-  for (double step = 1e-8; lower > 0 && !(curve.lower(lower) > delta.value()); step *= 4) lower = step < 1 ? lower * (1 - step) : 0;
-  return {lower, curve.upper(0) > delta.value() ? upper : 0};
+  double upper = where_it_falls_to(delta.value(), [&](double x) { return curve.upper(x, estimated); });
+  double step = 1e-8;
+  const auto beyond = first_certain([&](double x) { return !(curve.upper(x) > delta.value()); },
+                                    [&](int attempt) -> std::optional<double> {
+                                      if (attempt > 0) upper *= 1 + std::exchange(step, 4 * step);
+                                      if (upper > 1e300) return std::nullopt;
+                                      return upper;
+                                    });
+  if (!beyond) return at_most(infinity);
+  double lower = where_it_falls_to(delta.value(), [&](double x) { return curve.lower(x, estimated); });
+  step = 1e-8;
+  const auto before = first_certain([&](double x) { return curve.lower(x) > delta.value(); },
+                                    [&](int attempt) -> std::optional<double> {
+                                      if (attempt > 0) lower = step < 1 ? lower * (1 - step) : 0;
+                                      if (attempt > 0) step *= 4;
+                                      if (!(lower > 0)) return std::nullopt;
+                                      return lower;
+                                    });
+  return {before.value_or(0), curve.upper(0) > delta.value() ? *beyond : 0};
 }
 
 }  // namespace surety::accounting

@@ -15,17 +15,16 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double pi = 3.14159265358979323846;
-constexpr double ulp = 0x1p-52;  // twice the unit of rounding
 constexpr mpfr_prec_t precision = 128;
 /// Below every answer: what may have been lost to underflow.
 constexpr double tiny = 1e-290;
@@ -138,7 +137,7 @@ double extreme_term(double order, double mu, double q, double x, bool two_sided,
 }
 
 /// log E[r^a] by the trapezoid rule, which converges geometrically since the integrand is analytic for |Im x| < pi / mu; nothing
-/// when it would need too many nodes. docs/guarantees-renyi.md#poisson derives each term of the error.
+/// when it would need too many nodes. docs/proofs/renyi.md#poisson derives each term of the error.
 std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   const double a = at.order;
   const double b = a - 1;
@@ -523,8 +522,8 @@ double sampled_two_point(double q, const Interval& epsilon, const Interval& mass
 
 // ---- From events to curves ----
 
-[[noreturn]] void refuse(const Event& event, const std::string& hint) {
-  throw Error{ErrorCode::unsupported, fmt::format("the renyi accountant has no theorem for {}; {}", describe(event), hint)};
+[[noreturn]] void no_theorem_for(const Event& event, std::string_view hint) {
+  unsupported(event, fmt::format("the renyi accountant has no theorem for {{}}; {}", hint));
 }
 
 double sum_upwards(const std::vector<std::pair<double, Curve>>& parts, At at, bool& exact) {
@@ -539,19 +538,11 @@ double sum_upwards(const std::vector<std::pair<double, Curve>>& parts, At at, bo
 
 Curve curve_of(const Event& event);
 
-/// mu of a tree of Gaussian releases, rounded up: together they are one Gaussian release.
+/// mu of the one Gaussian release that an event is, rounded up.
 std::optional<double> gaussian_mu(const Event& event) {
-  const auto& node = event.node();
-  if (pairwise_multiplier(event)) return sqrt(gaussian_mu_squared(event, precision)).enclosure().upper;
-  const auto is_gaussian = [](const Event& part) { return gaussian_mu(part).has_value(); };
-  if (const auto* e = std::get_if<Event::Repeated>(&node)) {
-    if (!is_gaussian(e->event)) return std::nullopt;
-  } else if (const auto* parts = std::get_if<Event::Composed>(&node)) {
-    if (!std::all_of(parts->events.begin(), parts->events.end(), is_gaussian)) return std::nullopt;
-  } else {
-    return std::nullopt;
-  }
-  return sqrt(gaussian_mu_squared(event, precision)).enclosure().upper;
+  const auto squared = gaussian_mu_squared(event, precision);
+  if (!squared) return std::nullopt;
+  return sqrt(*squared).enclosure().upper;
 }
 
 /// Dominated by a pair that a reflection maps to its reverse, a property that composition keeps.
@@ -679,7 +670,7 @@ struct CurveOf {
     return [rho](At at) { return Point{inflated(at.order * rho, ulp), true}; };
   }
   Curve operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
-  Curve operator()(const Event::Approximate&) const { refuse(event, "privacy-loss and composition may"); }
+  Curve operator()(const Event::Approximate&) const { no_theorem_for(event, "privacy-loss and composition may"); }
   Curve operator()(const Event::Repeated& e) const { return sum({{static_cast<double>(e.count.value()), curve_of(e.event)}}); }
   Curve operator()(const Event::Composed& e) const {
     std::vector<std::pair<double, Curve>> parts;
@@ -693,7 +684,7 @@ struct CurveOf {
     return largest_of(std::move(parts));
   }
   Curve operator()(const Event::PoissonSampled& e) const {
-    if (e.rate.value() < 1 && poisson_pair(e.event) == PoissonPair::opposite) refuse(event, "privacy-loss answers");
+    if (e.rate.value() < 1 && poisson_pair(e.event) == PoissonPair::opposite) no_theorem_for(event, "privacy-loss answers");
     return poisson_curve(e.rate.value(), e.event);
   }
   Curve operator()(const Event::SampledWithoutReplacement& e) const {
@@ -723,11 +714,12 @@ struct CurveOf {
 };
 
 Curve curve_of(const Event& event) { return std::visit(CurveOf{event}, event.node()); }
+Curve curve_of_plainest(const Event& event) { return curve_of(plainest(event)); }
 
 // ---- The conversion and the best order ----
 
 /// The conversion in double, for the search: what is to be made small.
-struct Target {
+struct Conversion {
   bool is_epsilon;  ///< epsilon is sought, at log delta = given; otherwise log delta, at epsilon = given
   double given;
 
@@ -755,23 +747,23 @@ Enclosure certified_delta(double divergence, double order, double epsilon) {
   return at_most(std::min(1.0, upper(exp(log_delta))));
 }
 
-struct Best {
+struct OrderFound {
   double order;
   bool at_end;
 };
 
 /// The best order a = 1 + e^s; the objective falls and then rises in s.
-Best best_order(const Curve& curve, const Target& target) {
+OrderFound best_order(const Curve& curve, const Conversion& conversion) {
   const double low = std::log(1e-6);
   const double high = std::log(1e6);
   const auto objective = [&](double s) {
     const double order = 1 + std::exp(s);
-    const double value = target(curve({order, rough}).divergence, order);
+    const double value = conversion(curve({order, rough}).divergence, order);
     return std::isfinite(value) ? value : std::numeric_limits<double>::max();
   };
   // A start from the curve near order 2, as if it were that of a Gaussian.
   const double rho = std::max(curve({2, rough}).divergence / 2, 1e-300);
-  const double guess = target.is_epsilon ? std::sqrt(-target.given / rho) : (target.given / rho - 1) / 2;
+  const double guess = conversion.is_epsilon ? std::sqrt(-conversion.given / rho) : (conversion.given / rho - 1) / 2;
   double middle = std::clamp(std::log(std::max(guess, 1e-6)), low, std::log(64.0));
   double value = objective(middle);
   double step = 0.7;
@@ -804,13 +796,13 @@ Best best_order(const Curve& curve, const Target& target) {
 }
 
 /// The best integer order; the objective falls and then rises.
-Best best_integer_order(const Curve& curve, const Target& target, Count largest_order) {
+OrderFound best_integer_order(const Curve& curve, const Conversion& conversion, Count largest_order) {
   if (largest_order < Count{2}) {
     throw Error{ErrorCode::invalid_argument, fmt::format("largest order is {}, must be at least 2", largest_order.value())};
   }
   const auto objective = [&](std::uint64_t order) {
     const double a = static_cast<double>(order);
-    return target(curve({a, fine}).divergence, a);
+    return conversion(curve({a, fine}).divergence, a);
   };
   std::uint64_t low = 2;
   std::uint64_t high = largest_order.value();
@@ -828,9 +820,9 @@ Best best_integer_order(const Curve& curve, const Target& target, Count largest_
 
 template <class Search>
 RenyiReport epsilon_report(const Event& event, Delta delta, Search search) {
-  const auto curve = curve_of(event);
+  const auto curve = curve_of_plainest(event);
   if (delta.value() == 0) return {at_most(infinity), RenyiOrder{2}, false, false};
-  const Best best = search(curve, Target{true, std::log(delta.value())});
+  const OrderFound best = search(curve, Conversion{true, std::log(delta.value())});
   const Point point = curve({best.order, fine});
   const auto bound = certified_epsilon(point.divergence, best.order, delta.value());
   return {bound, RenyiOrder{best.order}, best.at_end && bound.upper > 0, point.exact};
@@ -838,24 +830,30 @@ RenyiReport epsilon_report(const Event& event, Delta delta, Search search) {
 
 template <class Search>
 RenyiReport delta_report(const Event& event, Epsilon epsilon, Search search) {
-  const auto curve = curve_of(event);
-  const Best best = search(curve, Target{false, epsilon.value()});
+  const auto curve = curve_of_plainest(event);
+  const OrderFound best = search(curve, Conversion{false, epsilon.value()});
   const Point point = curve({best.order, fine});
   const auto bound = certified_delta(point.divergence, best.order, epsilon.value());
   return {bound, RenyiOrder{best.order}, best.at_end, point.exact};
 }
 
 auto integer_search(const Moments& moments) {
-  return [&moments](const Curve& curve, const Target& target) { return best_integer_order(curve, target, moments.largest_order); };
+  return [&moments](const Curve& curve, const Conversion& conversion) { return best_integer_order(curve, conversion, moments.largest_order); };
 }
 
 }  // namespace
 
 RenyiDivergence renyi_divergence(const Event& event, RenyiOrder order) {
   const StandardFloatingPoint environment;
-  const auto point = curve_of(event)({order.value(), fine});
+  const auto point = curve_of_plainest(event)({order.value(), fine});
   return {at_most(point.divergence), point.exact};
 }
+
+bool supports(const Renyi&, const Event& event) {
+  const StandardFloatingPoint environment;
+  return is_supported([&] { static_cast<void>(curve_of_plainest(event)); });
+}
+bool supports(const Moments&, const Event& event) { return supports(Renyi{}, event); }
 
 RenyiReport explain_epsilon(const Renyi&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;

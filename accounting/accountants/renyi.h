@@ -22,7 +22,7 @@ namespace surety::accounting {
 struct RenyiOrderRule {
   static constexpr std::string_view name = "Renyi order";
   static constexpr std::string_view constraint = "finite and greater than 1";
-  static bool holds(double x) { return x > 1 && std::isfinite(x); }
+  static bool holds(double x) { return x > 1 && is_finite(x); }
 };
 using RenyiOrder = Quantity<RenyiOrderRule>;
 
@@ -44,10 +44,14 @@ struct RenyiDivergence {
   bool exact;
 };
 
+/// Whether there is a theorem for what `event` is made of; see accountant.h.
+[[nodiscard]] bool supports(const Renyi& accountant, const Event& event);
+[[nodiscard]] bool supports(const Moments& accountant, const Event& event);
+
 /// [0, upper] with upper >= D_order(event).
 /// \throws Error{unsupported} naming a part for which no curve is known.
 /// \complexity one part costs about a microsecond; a sampled part some 60 nodes of a quadrature or, where it is not Gaussian, a
-///             sum of `order` terms. \source docs/guarantees-renyi.md, one entry per kind of event.
+///             sum of `order` terms. \source docs/proofs/renyi.md, one entry per kind of event.
 [[nodiscard]] RenyiDivergence renyi_divergence(const Event& event, RenyiOrder order);
 
 /// An answer with the order that proves it.

@@ -12,11 +12,11 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr mpfr_prec_t precision = 128;
 
 Interval number(double value) { return {value, precision}; }

@@ -1,33 +1,23 @@
 #include <surety/accounting/accountants/zcdp.h>
 
 #include <algorithm>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
-
-#include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/root.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr mpfr_prec_t precision = 128;
-
-/// A point where the increasing function crosses 0, to some 50 bits. \pre increasing(low) <= 0 <= increasing(high).
-template <class Function>
-double crossing(Function increasing, double low, double high) {
-  std::uintmax_t evaluations = 200;
-  const auto root = boost::math::tools::toms748_solve(increasing, low, high, boost::math::tools::eps_tolerance<double>(50), evaluations);
-  return root.first + (root.second - root.first) / 2;
-}
 
 /// log(t / (1 + t)), which is negative.
 Interval log_odds(const Interval& t) { return log(t) - log1p(t); }
 
-/// rho of an event; every branch is a bound from above, see docs/guarantees.md#zcdp-events.
+/// rho of an event; every branch is a bound from above, see docs/proofs/zcdp.md#zcdp-events.
 struct RhoOf {
   const Event& event;
   mpfr_prec_t bits;
@@ -75,16 +65,19 @@ struct RhoOf {
   Interval operator()(const Event::Deterministic& e) const { return zcdp_rho(e.event, bits); }
   template <class Other>
   Interval operator()(const Other&) const {
-    throw Error{ErrorCode::unsupported,
-                fmt::format("the zcdp accountant has no theorem for {}; privacy-loss and renyi may", describe(event))};
+    unsupported(event, "the zcdp accountant has no theorem for {}; privacy-loss and renyi may");
   }
 };
 
 }  // namespace
 
-Interval zcdp_rho(const Event& event, mpfr_prec_t bits) {
+Interval zcdp_rho(const Event& event, long bits) {
   const StandardFloatingPoint environment;
   return std::visit(RhoOf{event, bits}, event.node());
+}
+
+bool supports(const Zcdp&, const Event& event) {
+  return is_supported([&] { static_cast<void>(zcdp_rho(event, precision)); });
 }
 
 Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
@@ -99,7 +92,7 @@ Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
   if (!(slope(-widest) < 0)) return at_most(1);
   // From t = 1 on log(t / (1 + t)) is at least -log 2, which bounds the root.
   const double beyond = std::min(std::log(std::max(1.0, ((epsilon.value() + std::log(2.0)) / rho_near - 1) / 2)), widest);
-  const double s = slope(beyond) > 0 ? crossing(slope, -widest, beyond) : beyond;
+  const double s = slope(beyond) > 0 ? narrow_root(slope, -widest, beyond, 50, 200).middle() : beyond;
   const Interval t{std::exp(s), precision};
   const Interval order = Interval{1, precision} + t;
   const Interval log_delta = t * (order * rho - Interval{epsilon.value(), precision}) - log(t) + order * log_odds(t);
@@ -118,7 +111,7 @@ Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
   // In u = t / largest, lest the root finder overflow.
   const double largest = std::min({std::sqrt(level / rho_near), std::expm1(level), 1e300}) * (1 + 1e-12);
   const auto excess = [&](double u) { return (u * largest * (u * largest * rho_near) + std::log1p(u * largest)) / level - 1; };
-  double best = excess(1) > 0 ? crossing(excess, 0, 1) * largest : largest;
+  double best = excess(1) > 0 ? narrow_root(excess, 0, 1, 50, 200).middle() * largest : largest;
   best = std::min(std::max(best, std::numeric_limits<double>::min()), std::numeric_limits<double>::max());
   const Interval t{best, precision};
   const Interval order = Interval{1, precision} + t;

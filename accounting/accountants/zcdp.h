@@ -14,9 +14,10 @@
 #include <string_view>
 
 #include <surety/accounting/accountants/accountant.h>
-#include <surety/accounting/numbers/interval.h>
 
 namespace surety::accounting {
+
+class Interval;
 
 struct Zcdp {
   static constexpr std::string_view name = "zcdp";
@@ -24,15 +25,18 @@ struct Zcdp {
 
 /// [0, upper] with upper a bound on delta(epsilon), at most 1.
 /// \throws Error{unsupported} naming a part for which no rho is known. \complexity microseconds.
-/// \source [CKS20] Corollary 13, docs/guarantees.md#zcdp.
+/// \source [CKS20] Corollary 13, docs/proofs/zcdp.md#zcdp.
 [[nodiscard]] Enclosure delta(const Zcdp& accountant, const Event& event, Epsilon epsilon);
 
 /// [0, upper] with upper a bound on epsilon(delta); infinity for delta = 0.
 /// \throws Error{unsupported} naming a part for which no rho is known.
 [[nodiscard]] Enclosure epsilon(const Zcdp& accountant, const Event& event, Delta delta);
 
-/// The rho that the event's releases add up to, as an interval of the given precision in bits.
+/// Whether there is a theorem for what `event` is made of; see accountant.h.
+[[nodiscard]] bool supports(const Zcdp& accountant, const Event& event);
+
+/// The rho that the event's releases add up to, as an interval of the given precision in bits (numbers/interval.h).
 /// \throws Error{unsupported} naming a part for which no rho is known.
-[[nodiscard]] Interval zcdp_rho(const Event& event, mpfr_prec_t precision);
+[[nodiscard]] Interval zcdp_rho(const Event& event, long precision);
 
 }  // namespace surety::accounting

@@ -10,19 +10,19 @@
 
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The leader first. Participation before privacy-loss even then.
-std::array<Asked, accountants_asked> led_by(Asked leader) {
+std::array<AccountantPlace, accountants_asked> led_by(AccountantPlace leader) {
   auto asked = asking_order;
   const auto last = std::find(asked.begin(), asked.end(), leader) + 1;
   std::rotate(asked.begin(), last - 1, last);
-  if (leader == Asked::privacy_loss) {
-    const auto draws = std::find(asked.begin(), asked.end(), Asked::participation) + 1;
+  if (leader == place_of<PrivacyLoss>) {
+    const auto draws = std::find(asked.begin(), asked.end(), place_of<Participation>) + 1;
     std::rotate(asked.begin(), draws - 1, draws);
   }
   return asked;
@@ -35,21 +35,21 @@ BestCost::BestCost(const Target& target, const Effort& effort)
 
 Opinion BestCost::upper_by_grid(const Event& event, const Question& question, double widest) const {
   if (!by_grid_ || !(by_grid_->question == question) || !(by_grid_->event == event)) {
-    by_grid_ = {event, question, opinion_of(Asked::privacy_loss, event, question, effort_, {.widest = widest, .upper_only = true})};
+    by_grid_ = {event, question, opinion_of(place_of<PrivacyLoss>, event, question, effort_, {.widest = widest, .upper_only = true})};
   }
   return by_grid_->opinion;
 }
 
-Enclosure BestCost::settled(const Event& event, const Question& question, double level, Asked& leader) {
+Enclosure BestCost::settled(const Event& event, const Question& question, double level, AccountantPlace& leader) {
   const StandardFloatingPoint environment;
   std::vector<Opinion> opinions;
   std::optional<Enclosure> value;
-  Asked tightest = leader;
+  AccountantPlace tightest = leader;
   double widest = GridRequest::most_widening;
-  for (const Asked accountant : led_by(leader)) {
-    auto opinion = accountant == Asked::privacy_loss ? upper_by_grid(event, question, widest)
+  for (const AccountantPlace accountant : led_by(leader)) {
+    auto opinion = accountant == place_of<PrivacyLoss> ? upper_by_grid(event, question, widest)
                                                      : opinion_of(accountant, event, question, effort_);
-    if (accountant == Asked::participation) widest = beside(opinion).widest;
+    if (accountant == place_of<Participation>) widest = beside(opinion).widest;
     const bool answers = opinion.value.has_value();
     if (answers && (!value || opinion.value->upper < value->upper)) tightest = accountant;
     opinions.push_back(std::move(opinion));
@@ -63,7 +63,7 @@ Enclosure BestCost::settled(const Event& event, const Question& question, double
     if (value->upper <= level || is_exact(*value)) break;
   }
   leader = tightest;
-  last_is_wide_ = value && !is_exact(*value) && (tightest == Asked::privacy_loss || tightest == Asked::participation);
+  last_is_wide_ = value && !is_exact(*value) && (tightest == place_of<PrivacyLoss> || tightest == place_of<Participation>);
   return value ? *value : best_of(event, std::move(opinions)).value;  // which says why there is none
 }
 
@@ -90,21 +90,20 @@ Opinion BestCost::reported_by_grid(const Event& event, const Question& question,
   if (!is_quick || is_known) above = upper_by_grid(event, question, widest);
   // The lower end by the draws may be about as near as the width asks for.
   if (!is_quick && above.value && by_draws.value && above.value->upper - by_draws.value->lower <= 4 * effort_.width) return above;
-  auto both = opinion_of(Asked::privacy_loss, event, question, is_quick ? asked_ : effort_, {.widest = widest});
+  auto both = opinion_of(place_of<PrivacyLoss>, event, question, is_quick ? asked_ : effort_, {.widest = widest});
   if (!both.value) return above.value ? above : both;
   if (above.value) both.value = Enclosure{both.value->lower, std::min(above.value->upper, both.value->upper)};
   return both;
 }
 
-Best BestCost::report(const Event& event) const {
+BestAnswer BestCost::report(const Event& event) const {
   const StandardFloatingPoint environment;
   const Question question{target_.delta};
-  const auto by_draws = opinion_of(Asked::participation, event, question, asked_);
+  const auto by_draws = opinion_of(place_of<Participation>, event, question, asked_);
   std::vector<Opinion> opinions;
-  for (std::size_t i = 0; i < accountants_asked; ++i) {
-    const auto accountant = static_cast<Asked>(i);
-    opinions.push_back(accountant == Asked::participation  ? by_draws
-                       : accountant == Asked::privacy_loss ? reported_by_grid(event, question, by_draws)
+  for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
+    opinions.push_back(accountant == place_of<Participation>  ? by_draws
+                       : accountant == place_of<PrivacyLoss> ? reported_by_grid(event, question, by_draws)
                                                            : opinion_of(accountant, event, question, asked_));
   }
   return best_of(event, std::move(opinions));

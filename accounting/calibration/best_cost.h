@@ -31,19 +31,19 @@ class BestCost {
 
   /// What everybody says of epsilon at the target's delta, as best_epsilon; above epsilon = 16 grids aim at the search's width here, too.
   /// An upper end that `epsilon` found last counts as well.
-  [[nodiscard]] Best report(const Event& event) const;
+  [[nodiscard]] BestAnswer report(const Event& event) const;
 
  private:
   /// The upper end by privacy-loss; the last one is kept.
   [[nodiscard]] Opinion upper_by_grid(const Event& event, const Question& question, double widest) const;
   [[nodiscard]] Opinion reported_by_grid(const Event& event, const Question& question, const Opinion& by_draws) const;
-  [[nodiscard]] Enclosure settled(const Event& event, const Question& question, double level, Asked& leader);
+  [[nodiscard]] Enclosure settled(const Event& event, const Question& question, double level, AccountantPlace& leader);
 
   Target target_;
   Effort asked_;
   Effort effort_;  ///< of the search
-  Asked delta_leader_ = Asked::closed_form;
-  Asked epsilon_leader_ = Asked::closed_form;
+  AccountantPlace delta_leader_ = place_of<ClosedForm>;
+  AccountantPlace epsilon_leader_ = place_of<ClosedForm>;
   bool last_is_wide_ = false;
   struct Remembered {
     Event event;
@@ -53,7 +53,7 @@ class BestCost {
   mutable std::optional<Remembered> by_grid_;
 };
 
-/// The same for `solve` and `calibrate`, with a state of its own and its report.
+/// The same for `solve` and `calibrate`, with a state of its own and its report: the cost that they ask by default.
 [[nodiscard]] CostFunctions best_cost(const Target& target, const Effort& effort = {});
 
 }  // namespace surety::accounting

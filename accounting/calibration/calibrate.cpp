@@ -1,5 +1,7 @@
 #include <surety/accounting/calibration/calibrate.h>
 
+#include <surety/accounting/calibration/best_cost.h>
+
 namespace surety {
 
 Calibration calibrate(const EventTemplate& event, const Target& target, const CostFunctions& cost) {
@@ -11,6 +13,10 @@ Calibration calibrate(const EventTemplate& event, const Target& target, const Co
           .epsilon = found.epsilon,
           .delta = found.delta,
           .largest_failing = found.failing.value()};
+}
+
+Calibration calibrate(const EventTemplate& event, const Target& target, const accounting::Best& accountant) {
+  return calibrate(event, target, accounting::best_cost(target, accountant.effort));
 }
 
 }  // namespace surety

@@ -4,7 +4,6 @@
 #include <functional>
 
 #include <surety/accounting/accountants/accountant.h>
-#include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/calibration/solve.h>
 
 namespace surety {
@@ -17,21 +16,23 @@ struct Calibration {
   Event event;             ///< the template at `value`
   Enclosure epsilon;       ///< cost of `event` at the target's delta; epsilon.upper <= target.epsilon
   Enclosure delta;         ///< cost of `event` at the target's epsilon; delta.upper <= target.delta
-  double largest_failing;  ///< a multiplier whose delta misses the target, below `value` by at most 1e-12 of it
+  double largest_failing;  ///< a multiplier below `value` that is not proved to meet the target: the largest one tried
 };
 
-[[nodiscard]] Calibration calibrate(const EventTemplate& event, const Target& target, const CostFunctions& cost);
-
-/// Smallest noise multiplier at which the certified upper bound of `event` meets `target`, found by bracketing
-/// (toms748) and then certified on both sides: value meets the target, largest_failing does not, and
-/// value / largest_failing - 1 <= 1e-12. With an accountant that is exact (ClosedForm) this is the true smallest one.
+/// Smallest noise multiplier at which the certified upper bound of `event` meets `target`, by all accountants together, found by bracketing
+/// (toms748) and then certified on both sides: value meets the target, largest_failing does not. Where a formula knows the cost, this is
+/// the true smallest one within 1e-12 of it; elsewhere within what the accountants leave open. The command's `calibrate` says the same.
 ///
 /// \pre   the template's cost does not grow with the multiplier.
 /// \throws Error{invalid_argument} when the template's adjacency is not the target's or target.epsilon is 0;
 ///         Error{unreachable} when no multiplier meets the target (delta = 0 for Gaussian noise).
 /// \complexity some 20 evaluations of the accountant's delta, and a few of its epsilon.
-template <accounting::Accountant A = accounting::ClosedForm>
-[[nodiscard]] Calibration calibrate(const EventTemplate& event, const Target& target, const A& accountant = {}) {
+[[nodiscard]] Calibration calibrate(const EventTemplate& event, const Target& target, const accounting::Best& accountant = {});
+
+/// The same by a search of one's own, or by one accountant alone.
+[[nodiscard]] Calibration calibrate(const EventTemplate& event, const Target& target, const CostFunctions& cost);
+template <accounting::Accountant A>
+[[nodiscard]] Calibration calibrate(const EventTemplate& event, const Target& target, const A& accountant) {
   return calibrate(event, target,
                    CostFunctions{[&](const Event& e, Epsilon at) { return delta(accountant, e, at); },
                                  [&](const Event& e, Delta at) { return epsilon(accountant, e, at); }});

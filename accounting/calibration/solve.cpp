@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -10,7 +9,10 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/root.h>
 
 namespace surety {
 namespace {
@@ -168,10 +170,9 @@ std::pair<double, double> coarse_bracket(const Search& search, const Value& valu
   if (!(above > 0)) return {failing, failing};
   if (below > 0) return {meeting, meeting};
   if (below == 0) return {failing, meeting};
-  std::uintmax_t evaluations = 60;
   const auto near = [&](double a, double b) { return std::abs(b - a) <= resolution; };
-  const auto bracket = boost::math::tools::toms748_solve(excess, failing, meeting, above, below, near, evaluations);
-  return {bracket.first, bracket.second};
+  const auto bracket = accounting::narrow_root(excess, failing, meeting, above, below, near, 60);
+  return {bracket.low, bracket.high};
 }
 
 /// The first of the values start (1 +- margin), margins doubling from half of `resolution`, at which `holds` does.
@@ -248,14 +249,14 @@ Solution solve_real(const Search& search, const Parameter& parameter) {
   double resolution = meeting.resolution;
   std::pair<double, double> bracket{failing.t, meeting.t};
   const auto by_formulas = [&](const Tried& above, const Tried& below) {
-    std::uintmax_t evaluations = 100;
     const auto seen = [&](double t) {
       const auto found = tried(t);
       resolution = std::max(resolution, found.resolution);
       return found.excess;
     };
-    const auto near = [&](double a, double b) { return resolution > 0 || boost::math::tools::eps_tolerance<double>{50}(a, b); };
-    bracket = boost::math::tools::toms748_solve(seen, above.t, below.t, above.excess, below.excess, near, evaluations);
+    const auto near = [&](double a, double b) { return resolution > 0 || accounting::agree_to(50, a, b); };
+    const auto found = accounting::narrow_root(seen, above.t, below.t, above.excess, below.excess, near, 100);
+    bracket = {found.low, found.high};
   };
   if (resolution == 0) by_formulas(failing, meeting);
   if (resolution > 0) {
@@ -336,6 +337,11 @@ Solution solve(const std::function<Event(double)>& event, const Target& target, 
   const accounting::StandardFloatingPoint environment;
   const Search search{event, target, parameter, cost};
   return parameter.whole ? solve_whole(search, parameter) : solve_real(search, parameter);
+}
+
+Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,
+               const accounting::Best& accountant) {
+  return solve(event, target, parameter, accounting::best_cost(target, accountant.effort));
 }
 
 }  // namespace surety

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
@@ -56,6 +57,9 @@ struct Solution {
 /// \complexity some 20 evaluations of delta, and two of epsilon.
 [[nodiscard]] Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,
                              const CostFunctions& cost);
+/// The same by all accountants together, as the command's `calibrate`.
+[[nodiscard]] Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,
+                             const accounting::Best& accountant = {});
 
 /// The number called `name` in an event of the event language, by the field it stands for.
 /// \throws Error{invalid_argument} when the name does not occur, stands for something that cannot be searched for (a dimension, a

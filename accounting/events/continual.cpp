@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
 
@@ -38,19 +39,9 @@ Count nodes_of_step(Count step, Count steps) {
   return Count{nodes};
 }
 
-Event plainest(const Event& event) {
-  if (const auto* noise = std::get_if<Event::KNorm>(&event.node())) {
-    if (noise->norm == NormName::l1 || noise->dimension == Count{1}) return release(Event::Laplace{noise->scale}, event.adjacency());
-  }
-  if (const auto* noise = std::get_if<Event::GeneralizedGaussian>(&event.node())) {
-    if (noise->r.value() == 2) return gaussian(noise->multiplier, event.adjacency());
-  }
-  return event;
-}
-
 Event tree(Count steps, const Event& node) {
   check_node(node);
-  return repeated(tree_levels(steps), plainest(node));
+  return repeat(tree_levels(steps), plainest(node));
 }
 
 Event tree(Count steps, std::span<const Event> levels) {
@@ -63,12 +54,12 @@ Event tree(Count steps, std::span<const Event> levels) {
     check_node(node);
     nodes.push_back(plainest(node));
   }
-  return composed(std::move(nodes));
+  return compose(std::move(nodes));
 }
 
 Event tree_of_step(Count step, Count steps, const Event& node) {
   check_node(node);
-  return repeated(nodes_of_step(step, steps), plainest(node));
+  return repeat(nodes_of_step(step, steps), plainest(node));
 }
 
 std::vector<NoiseMultiplier> split_over_levels(Mu mu, std::span<const double> weights) {

@@ -24,25 +24,21 @@ namespace surety::accounting {
 /// step 1. \throws Error{invalid_argument} when step > steps. \complexity O(log steps).
 [[nodiscard]] Count nodes_of_step(Count step, Count steps);
 
-/// The same release under the name whose curve is known exactly: k_norm(l1, d, b), and any k_norm in one dimension, is laplace(b);
-/// generalized_gaussian(2, d, z) is gaussian(z). Every other event is itself.
-[[nodiscard]] Event plainest(const Event& event);
-
-/// A tree over `steps` steps, each node a release of `node`: repeated(tree_levels(steps), plainest(node)).
+/// A tree over `steps` steps, each node a release of `node`: repeat(tree_levels(steps), plainest(node)), see normal_form.h.
 ///
 /// Sound for every node without sampling, also when later queries depend on earlier nodes. Exact where all nodes of a record can
 /// move together by their full sensitivity, which a sum does: mu^2 = levels / multiplier^2 for Gaussian nodes; the curve of `levels`
 /// Laplace losses for Laplace nodes, epsilon = levels / scale at delta = 0 alone. Other K-norm nodes are pure, composed optimally by
 /// the accountants; generalized Gaussian ones have rho = levels (r - 1) / (2 multiplier^2). The sensitivity in `node` is that of one step's
 /// contribution, not of the whole interval. Under add-or-remove-one the number of steps is public: a record joins one step and moves no
-/// other record. \throws Error{unsupported} naming a node with sampling. \source docs/guarantees-composition.md#continual.
+/// other record. \throws Error{unsupported} naming a node with sampling. \source docs/proofs/composition.md#continual.
 [[nodiscard]] Event tree(Count steps, const Event& node);
 
 /// The same with a node event of its own for each level, the leaves' first: composed of them. A budget is split over the levels by
 /// giving them different noise. \throws Error{invalid_argument} unless there are tree_levels(steps) levels.
 [[nodiscard]] Event tree(Count steps, std::span<const Event> levels);
 
-/// What one step is charged when `steps` steps are known to have ended: repeated(nodes_of_step(step, steps), node).
+/// What one step is charged when `steps` steps are known to have ended: repeat(nodes_of_step(step, steps), node).
 [[nodiscard]] Event tree_of_step(Count step, Count steps, const Event& node);
 
 /// Multipliers, the leaves' level first, that spend exactly the share weights[l] / sum of weights of mu^2 on level l:

@@ -1,18 +1,21 @@
 #include <surety/accounting/events/event.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace surety {
 
+/// Counted here, since <memory> is a third of what a program that includes this library's headers would wait for.
 struct Event::Shared {
   Node node;
   Adjacency adjacency;
   int depth;
   bool has_sampling;
   std::size_t nodes;  // of the written form: a part that is shared counts each time
+  mutable std::atomic<std::size_t> owners{1};
 };
 
 /// The one place where events are made.
@@ -24,7 +27,7 @@ struct Event::Factory {
     if (inside >= max_nodes) {
       throw Error{ErrorCode::invalid_argument, fmt::format("event has {} parts, must have at most {}", inside + 1, max_nodes)};
     }
-    return Event{std::make_shared<const Shared>(Shared{std::move(node), adjacency, depth, has_sampling, inside + 1})};
+    return Event{new Shared{std::move(node), adjacency, depth, has_sampling, inside + 1}};
   }
 
   template <class Leaf>
@@ -52,7 +55,7 @@ struct Event::Factory {
     return make(Structure{std::move(events)}, adjacency, depth + 1, has_sampling, inside);
   }
 
-  static Event repeated(Count count, Event event) {
+  static Event repeat(Count count, Event event) {
     const auto adjacency = event.adjacency();
     const int depth = event.depth() + 1;
     const bool has_sampling = event.has_sampling();
@@ -75,6 +78,20 @@ struct Event::Factory {
     return make(Batch{sampler, std::move(event)}, adjacency, depth, true, inside);
   }
 };
+
+Event::Event(const Event& other) noexcept : shared_{other.shared_} {
+  if (shared_ != nullptr) shared_->owners.fetch_add(1, std::memory_order_relaxed);
+}
+Event::Event(Event&& other) noexcept : shared_{std::exchange(other.shared_, nullptr)} {}
+Event& Event::operator=(const Event& other) noexcept { return *this = Event{other}; }
+Event& Event::operator=(Event&& other) noexcept {
+  std::swap(shared_, other.shared_);
+  return *this;
+}
+Event::~Event() {
+  // Whoever is last sees all that the others did with it.
+  if (shared_ != nullptr && shared_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete shared_;
+}
 
 const Event::Node& Event::node() const noexcept { return shared_->node; }
 Adjacency Event::adjacency() const noexcept { return shared_->adjacency; }
@@ -136,9 +153,9 @@ std::optional<NoiseMultiplier> pairwise_multiplier(const Event& event) {
   return event.adjacency() == Adjacency::replace_one ? NoiseMultiplier{0.5 * sum->multiplier.value()} : sum->multiplier;
 }
 
-Event repeated(Count count, Event event) { return Event::Factory::repeated(count, std::move(event)); }
+Event repeat(Count count, Event event) { return Event::Factory::repeat(count, std::move(event)); }
 
-Event composed(std::vector<Event> events) { return Event::Factory::around<Event::Composed>(std::move(events), "a composition"); }
+Event compose(std::vector<Event> events) { return Event::Factory::around<Event::Composed>(std::move(events), "a composition"); }
 Event parallel(std::vector<Event> events) { return Event::Factory::around<Event::Parallel>(std::move(events), "a parallel composition"); }
 
 namespace {
@@ -157,7 +174,7 @@ const Event* without_bound_per_record(const Event& event) {
 
 }  // namespace
 
-Event poisson_sampled(SamplingRate rate, Event event) {
+Event poisson(SamplingRate rate, Event event) {
   if (const auto* unbounded = without_bound_per_record(event);
       unbounded != nullptr && event.adjacency() == Adjacency::replace_one && !event.has_sampling()) {
     throw Error{
@@ -169,7 +186,7 @@ Event poisson_sampled(SamplingRate rate, Event event) {
   return Event::Factory::batch<Event::PoissonSampled>(rate, std::move(event), "poisson",
                                                       {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out});
 }
-Event sampled_without_replacement(Batches batches, Event event) {
+Event without_replacement(Batches batches, Event event) {
   return Event::Factory::batch<Event::SampledWithoutReplacement>(batches, std::move(event), "without_replacement",
                                                                  {Adjacency::replace_one});
 }

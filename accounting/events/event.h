@@ -2,23 +2,19 @@
 // it, and one adjacency; accountants interpret it. Its meaning never changes: a new kind of release is a new event.
 //
 // The same event has three spellings, which round-trip exactly:
-//   C++   repeated(Count{100}, gaussian(NoiseMultiplier{40}, Adjacency::replace_one))
+//   C++   repeat(Count{100}, gaussian(NoiseMultiplier{40}, Adjacency::replace_one))
 //   text  repeat(100, gaussian(40))                        the adjacency is said beside it
 //   JSON  {"version": 1, "adjacency": "replace-one",
 //          "event": {"repeat": {"count": 100, "event": {"gaussian": {"noise_multiplier": 40}}}}}
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <surety/accounting/events/units.h>
 
@@ -47,7 +43,7 @@ using SamplingRate = Quantity<SamplingRateRule>;
 struct NormExponentRule {
   static constexpr std::string_view name = "norm exponent";
   static constexpr std::string_view constraint = "finite and at least 2";
-  static bool holds(double x) { return x >= 2 && std::isfinite(x); }
+  static bool holds(double x) { return x >= 2 && is_finite(x); }
 };
 /// r of an l_r norm that is smooth.
 using NormExponent = Quantity<NormExponentRule>;
@@ -185,6 +181,13 @@ class Event {
   /// one part many times.
   static constexpr std::size_t max_nodes = 1'000'000;
 
+  /// Copies share what they hold.
+  Event(const Event& other) noexcept;
+  Event(Event&& other) noexcept;
+  Event& operator=(const Event& other) noexcept;
+  Event& operator=(Event&& other) noexcept;
+  ~Event();
+
   [[nodiscard]] const Node& node() const noexcept;
   [[nodiscard]] Adjacency adjacency() const noexcept;
   [[nodiscard]] int depth() const noexcept;
@@ -199,8 +202,8 @@ class Event {
 
  private:
   struct Shared;
-  explicit Event(std::shared_ptr<const Shared> shared) : shared_{std::move(shared)} {}
-  std::shared_ptr<const Shared> shared_;
+  explicit Event(const Shared* shared) noexcept : shared_{shared} {}
+  const Shared* shared_;  // null when moved from
 };
 
 struct Event::Repeated {
@@ -263,15 +266,15 @@ struct Event::Deterministic {
 [[nodiscard]] std::optional<NoiseMultiplier> pairwise_multiplier(const Event& event);
 
 /// All of these \throw Error{invalid_argument} when the nesting exceeds Event::max_depth or the parts Event::max_nodes.
-[[nodiscard]] Event repeated(Count count, Event event);
+[[nodiscard]] Event repeat(Count count, Event event);
 /// \throws Error{invalid_argument} when `events` is empty or mixes adjacencies.
-[[nodiscard]] Event composed(std::vector<Event> events);
+[[nodiscard]] Event compose(std::vector<Event> events);
 [[nodiscard]] Event parallel(std::vector<Event> events);
 /// \throws Error{invalid_argument} for a batch within a batch, and under an adjacency that the sampler has no theorem for:
-///         poisson_sampled under replace-one of anything but RecordSum releases, sampled_without_replacement under any other, shuffled and
+///         poisson under replace-one of anything but RecordSum releases, without_replacement under any other, shuffled and
 ///         deterministic under add-or-remove-one.
-[[nodiscard]] Event poisson_sampled(SamplingRate rate, Event event);
-[[nodiscard]] Event sampled_without_replacement(Batches batches, Event event);
+[[nodiscard]] Event poisson(SamplingRate rate, Event event);
+[[nodiscard]] Event without_replacement(Batches batches, Event event);
 [[nodiscard]] Event shuffled(Batches batches, Event event);
 [[nodiscard]] Event deterministic(Batches batches, Event event);
 
@@ -292,9 +295,9 @@ struct NameUse {
 /// Where `name` stands for a number in `text`. For an event that no value of the name makes valid, the uses up to the first error.
 [[nodiscard]] std::vector<NameUse> uses_of_name(std::string_view text, Adjacency adjacency, const std::string& name);
 
-/// The JSON form with its version and adjacency.
-[[nodiscard]] nlohmann::json to_json(const Event& event);
-/// The inverse of `to_json`. \throws Error{invalid_argument} for an unknown version, an unknown or missing or duplicate
+/// The JSON form with its version and adjacency, on one line.
+[[nodiscard]] std::string to_json_text(const Event& event);
+/// The inverse of `to_json_text`. \throws Error{invalid_argument} for an unknown version, an unknown or missing or duplicate
 /// field, a number out of range, or nesting beyond Event::max_depth.
 [[nodiscard]] Event event_from_json(std::string_view text);
 

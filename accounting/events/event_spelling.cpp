@@ -123,21 +123,21 @@ constexpr std::array kinds{
          {"count", "event"},
          [](FieldReader& in) {
            const Count count = in.whole("count");
-           return repeated(count, in.event());
+           return repeat(count, in.event());
          }},
-    Kind{"compose", {}, [](FieldReader& in) { return composed(in.events()); }},
+    Kind{"compose", {}, [](FieldReader& in) { return compose(in.events()); }},
     Kind{"parallel", {}, [](FieldReader& in) { return parallel(in.events()); }},
     Kind{"poisson",
          {"sampling_rate", "event"},
          [](FieldReader& in) {
            const SamplingRate rate{in.real("sampling_rate")};
-           return poisson_sampled(rate, in.event());
+           return poisson(rate, in.event());
          }},
     Kind{"without_replacement",
          {"records", "batch_size", "event"},
          [](FieldReader& in) {
            const Batches batches = read_batches(in);
-           return sampled_without_replacement(batches, in.event());
+           return without_replacement(batches, in.event());
          }},
     Kind{"shuffled",
          {"records", "batch_size", "event"},
@@ -532,6 +532,8 @@ std::vector<NameUse> uses_of_name(std::string_view text, Adjacency adjacency, co
 nlohmann::json to_json(const Event& event) {
   return {{"version", json_version}, {"adjacency", name(event.adjacency())}, {"event", JsonWriter::write(event)}};
 }
+
+std::string to_json_text(const Event& event) { return to_json(event).dump(); }
 
 Event event_from_json(std::string_view text) {
   const accounting::StandardFloatingPoint environment;

@@ -1,5 +1,7 @@
 #include <surety/accounting/events/json.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>

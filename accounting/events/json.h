@@ -1,4 +1,4 @@
-// Reading JSON that may be hostile or damaged.
+// Events and units as JSON, and reading JSON that may be hostile or damaged. For use inside Surety: who embeds it has the texts of event.h.
 #pragma once
 
 #include <initializer_list>
@@ -6,6 +6,21 @@
 #include <string_view>
 
 #include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/unit.h>
+
+namespace surety {
+
+/// The JSON form with its version and adjacency; event_from_json reads its text.
+[[nodiscard]] nlohmann::json to_json(const Event& event);
+
+/// {"name": "row", "most": 1}
+[[nodiscard]] nlohmann::json to_json(const UnitOfPrivacy& unit);
+/// The inverse. \throws Error{invalid_argument}, or what the JSON library throws for fields of other types.
+[[nodiscard]] UnitOfPrivacy unit_from_json(const nlohmann::json& json);
+
+}  // namespace surety
 
 namespace surety::accounting {
 

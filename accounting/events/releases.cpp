@@ -117,10 +117,10 @@ bool Releases::is_part_of(const Releases& whole) const {
 std::optional<Event> Releases::event() const {
   std::vector<Event> parts;
   parts.reserve(leaves_.size());
-  for (const auto& [text, entry] : leaves_) parts.push_back(entry.count.value() == 1 ? entry.leaf : repeated(entry.count, entry.leaf));
+  for (const auto& [text, entry] : leaves_) parts.push_back(entry.count.value() == 1 ? entry.leaf : repeat(entry.count, entry.leaf));
   if (parts.empty()) return std::nullopt;
   if (parts.size() == 1) return parts.front();
-  return composed(std::move(parts));
+  return compose(std::move(parts));
 }
 
 }  // namespace surety::accounting

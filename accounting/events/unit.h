@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <surety/accounting/events/units.h>
 
 namespace surety {
@@ -33,9 +31,4 @@ class UnitOfPrivacy {
 
 /// For people: "one row", "one patient of at most 5 rows".
 [[nodiscard]] std::string describe(const UnitOfPrivacy& unit);
-/// {"name": "row", "most": 1}
-[[nodiscard]] nlohmann::json to_json(const UnitOfPrivacy& unit);
-/// The inverse. \throws Error{invalid_argument}, or what the JSON library throws for fields of other types.
-[[nodiscard]] UnitOfPrivacy unit_from_json(const nlohmann::json& json);
-
 }  // namespace surety

@@ -1,6 +1,12 @@
 #include <surety/accounting/events/units.h>
 
+#include <fmt/format.h>
+
 namespace surety {
+
+void refuse_quantity(std::string_view name, double value, std::string_view constraint) {
+  invalid(fmt::format("{} is {}, must be {}", name, value, constraint));
+}
 
 std::string_view name(Adjacency adjacency) {
   switch (adjacency) {

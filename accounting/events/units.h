@@ -7,11 +7,9 @@
 //   noise multiplier  standard deviation of Gaussian noise over the l2 sensitivity under the stated adjacency; mu = 1 / multiplier
 #pragma once
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -19,15 +17,16 @@
 
 namespace surety {
 
+/// \throws Error{invalid_argument} with all three.
+[[noreturn]] void refuse_quantity(std::string_view name, double value, std::string_view constraint);
+
 /// A double that satisfies `Rule::holds`; construction throws Error{invalid_argument} with the rule's name, the value and
 /// the constraint. A NaN satisfies no rule.
 template <class Rule>
 class Quantity {
  public:
   explicit Quantity(double value) : value_{value} {
-    if (!Rule::holds(value)) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be {}", Rule::name, value, Rule::constraint)};
-    }
+    if (!Rule::holds(value)) refuse_quantity(Rule::name, value, Rule::constraint);
   }
   [[nodiscard]] double value() const noexcept { return value_; }
   friend auto operator<=>(const Quantity&, const Quantity&) = default;
@@ -36,14 +35,19 @@ class Quantity {
   double value_;
 };
 
+/// Not std::isfinite: <cmath> is a fifth of what a program that includes this library's headers waits for.
+[[nodiscard]] constexpr bool is_finite(double x) {
+  return x >= -std::numeric_limits<double>::max() && x <= std::numeric_limits<double>::max();
+}
+
 /// Rules shared by several quantities: finite and non-negative, finite and positive.
 struct NonNegative {
   static constexpr std::string_view constraint = "finite and at least 0";
-  static bool holds(double x) { return x >= 0 && std::isfinite(x); }
+  static bool holds(double x) { return x >= 0 && is_finite(x); }
 };
 struct Positive {
   static constexpr std::string_view constraint = "finite and greater than 0";
-  static bool holds(double x) { return x > 0 && std::isfinite(x); }
+  static bool holds(double x) { return x > 0 && is_finite(x); }
 };
 
 struct EpsilonRule : NonNegative {
@@ -99,11 +103,3 @@ struct Target {
 };
 
 }  // namespace surety
-
-template <class Rule>
-struct fmt::formatter<surety::Quantity<Rule>> : fmt::formatter<double> {
-  template <class Context>
-  auto format(const surety::Quantity<Rule>& quantity, Context& context) const {
-    return fmt::formatter<double>::format(quantity.value(), context);
-  }
-};

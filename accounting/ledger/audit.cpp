@@ -8,6 +8,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
@@ -64,7 +65,6 @@ Audit audit(const Ledger& ledger, Delta at) {
       result.independent_accountant = second->accountant;
     }
   }
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   result.epsilon = result.not_private ? Enclosure{result.epsilon_of_fresh_noise.lower, infinity} : result.epsilon_of_fresh_noise;
   if (result.not_private) result.independent = at_most(infinity);
   result.kept = result.kept && !result.not_private;

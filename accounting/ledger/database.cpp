@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <surety/accounting/ledger/store.h>
 #include <surety/accounting/numbers/error.h>
 
 namespace surety::accounting {
@@ -51,14 +52,6 @@ void forget(sqlite3* handle) {
 }
 
 }  // namespace
-
-void damaged(const std::string& path, const std::string& reason) {
-  throw Error{ErrorCode::damaged_ledger, fmt::format("'{}' is not an intact ledger: {}", one_line(path), reason)};
-}
-
-void refused_by_machine(const std::string& path, const std::string& action, int error_number) {
-  throw Error{ErrorCode::environment, fmt::format("cannot {} '{}': {}", action, one_line(path), std::strerror(error_number))};
-}
 
 DatabaseCall::DatabaseCall() { ++one_of_this_process<Calls>().running; }
 

@@ -18,11 +18,6 @@ struct sqlite3_stmt;
 
 namespace surety::accounting {
 
-/// \throws Error{damaged_ledger}.
-[[noreturn]] void damaged(const std::string& path, const std::string& reason);
-/// \throws Error{environment} with the system's words for `error_number`.
-[[noreturn]] void refused_by_machine(const std::string& path, const std::string& action, int error_number);
-
 /// Counts the calls of this process into SQLite, so that a copy of it made by fork in the middle of one knows that what it inherited of
 /// SQLite is in an unknown state.
 class DatabaseCall {

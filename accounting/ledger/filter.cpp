@@ -10,6 +10,7 @@
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/accountants/zcdp.h>
 
@@ -155,7 +156,7 @@ Enclosure Filter::spent(const Releases& total) const {
   const auto event = total.event();
   if (!event) return {0.0, 0.0};
   switch (budget_.filter) {
-    case FilterKind::gaussian: return gaussian_mu_squared(*event, precision).enclosure();
+    case FilterKind::gaussian: return gaussian_mu_squared(*event, precision).value().enclosure();
     case FilterKind::zcdp: return zcdp_rho(*event, precision).enclosure();
     case FilterKind::basic: return sum_of_epsilons(total).enclosure();
   }

@@ -15,7 +15,7 @@
 //
 // "Adaptive" means that earlier releases had a say in when to stop. The transcript is then one of a plan whose length was
 // not fixed, and the smaller cost of a short transcript proves nothing by itself; only a filter, which bounds every transcript
-// at once, may count it (docs/guarantees.md#ledger-settle). Private data itself may never decide when to stop: that would be
+// at once, may count it (docs/proofs/ledger.md#ledger-settle). Private data itself may never decide when to stop: that would be
 // a release of its own, without noise.
 //
 // Who may do what to a run, by what its Reservation does; everything else is refused:
@@ -28,10 +28,10 @@
 //     in a copy of its process (fork)      no      no             no, while the reservation that was copied is alive
 //
 // So a settlement is written either by the one who spends, after the last spend, or when nobody can spend any more: what is charged is never
-// less than what was spent. A reservation is alive by a lock that the kernel drops with its process (docs/guarantees.md#ledger-charge).
+// less than what was spent. A reservation is alive by a lock that the kernel drops with its process (docs/proofs/ledger.md#ledger-charge).
 //
-// One ledger is one file with one adjacency and one unit of privacy. It is an append-only table in an SQLite database: entries are added,
-// never changed, and each carries a checksum over itself and all entries before it, against accidents, not against forgery.
+// One ledger is one file with one adjacency and one unit of privacy. It is an append-only table in an SQLite database, or in another store
+// that store.h describes: entries are added, never changed, and each carries a checksum over itself and all entries before it, against accidents, not against forgery.
 //
 // Processes: any number may use one ledger at a time, on a local file system (SQLite and living runs need its locks). Objects of this file
 // are used in the process that made them; a copy made by fork opens the ledger anew, and destroying what it inherited harms nobody.
@@ -118,6 +118,7 @@ struct Balance {
 };
 
 class LedgerFile;
+class LedgerStore;
 
 /// A run that may release what it planned. Destroyed without `settle`, it leaves the full plan charged.
 class Reservation {
@@ -175,6 +176,12 @@ class Ledger {
   /// \throws Error{damaged_ledger} when there is something else at `path`, which is left as it is;
   ///         Error{environment} when there is nothing.
   [[nodiscard]] static Ledger open(const std::filesystem::path& path);
+
+  /// The same for a ledger that is kept elsewhere than in a file of its own; see store.h. Its path is the store's name.
+  [[nodiscard]] static Ledger open(std::shared_ptr<LedgerStore> store);
+  /// Writes a new ledger into a store that holds nothing. \throws Error{invalid_argument} when it holds something, or as above.
+  [[nodiscard]] static Ledger create(std::shared_ptr<LedgerStore> store, Adjacency adjacency, std::optional<Budget> budget = std::nullopt,
+                                     const UnitOfPrivacy& unit = {});
 
   /// Makes a new ledger. It appears at `path` complete or not at all, and replaces nothing.
   /// Like any new file it may be read and written by whom the umask says.

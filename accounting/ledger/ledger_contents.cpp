@@ -2,12 +2,9 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sqlite3.h>
 
-#include <bit>
 #include <ctime>
 #include <limits>
-#include <memory>
 #include <utility>
 
 #include <surety/accounting/events/json.h>
@@ -15,11 +12,6 @@
 namespace surety::accounting {
 
 namespace {
-
-const char* const schema = R"(
-  CREATE TABLE entry (number INTEGER PRIMARY KEY, content TEXT NOT NULL, checksum INTEGER NOT NULL) STRICT;
-  CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), entries INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;
-)";
 
 /// Checksum of an entry over itself and, through `before`, all entries before it: 64-bit FNV-1a. A change of one byte is
 /// always noticed, since every step is a bijection of the state; other accidents with probability 1 - 2^-64.
@@ -34,10 +26,8 @@ std::uint64_t checksum_after(std::uint64_t before, std::string_view content) {
 
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-[[noreturn]] void refuse(const std::string& reason) { throw Error{ErrorCode::invalid_argument, reason}; }
-
 void require(bool holds, const std::string& reason) {
-  if (!holds) refuse(reason);
+  if (!holds) invalid(reason);
 }
 
 }  // namespace
@@ -72,14 +62,14 @@ std::string settle_entry(RunId run, const std::optional<Event>& released, Stoppi
 }
 
 void require_part(const Run& run, const std::optional<Event>& released) {
-  if (run.settlement) refuse(fmt::format("run {} is settled already, a run settles once", run.id.value));
+  if (run.settlement) invalid(fmt::format("run {} is settled already, a run settles once", run.id.value));
   if (!released) return;
   if (released->adjacency() != run.plan.event.adjacency()) {
-    refuse(fmt::format("adjacency of the released event is {}, must be the ledger's, {}", surety::name(released->adjacency()),
+    invalid(fmt::format("adjacency of the released event is {}, must be the ledger's, {}", surety::name(released->adjacency()),
                        surety::name(run.plan.event.adjacency())));
   }
   if (!Releases::of(*released).is_part_of(Releases::of(run.plan.event))) {
-    refuse(fmt::format("run {} released '{}', must be part of its plan '{}'", run.id.value, describe(*released), describe(run.plan.event)));
+    invalid(fmt::format("run {} released '{}', must be part of its plan '{}'", run.id.value, describe(*released), describe(run.plan.event)));
   }
 }
 
@@ -146,75 +136,45 @@ void LedgerContents::take(const std::string& entry) {
       if (cost) sum->add(Releases::of(*cost));
     }
   } else {
-    refuse("an entry of unknown kind");
+    invalid("an entry of unknown kind");
   }
 }
 
-
-void read_on(const Connection& connection, LedgerContents& contents) {
-  const std::string& name = connection.name();
-  if (contents.entries > 0) {
-    Statement last{connection, "SELECT checksum FROM entry WHERE number = ?"};
-    if (!last.bind(contents.entries).next() || std::bit_cast<std::uint64_t>(last.integer(0)) != contents.checksum) {
-      damaged(name, fmt::format("entry {} is no longer what it was", contents.entries));
-    }
+void read_on(const LedgerStore& store, LedgerContents& contents) {
+  const std::string& name = store.name();
+  if (contents.entries > 0 && store.checksum_of(contents.entries) != contents.checksum) {
+    damaged(name, fmt::format("entry {} is no longer what it was", contents.entries));
   }
-  Statement rows{connection, "SELECT number, content, checksum FROM entry WHERE number > ? ORDER BY number"};
-  rows.bind(contents.entries > 0 ? contents.entries : std::numeric_limits<std::int64_t>::min());
-  while (rows.next()) {
-    const std::string content = rows.text(1);
-    const std::int64_t number = contents.entries + 1;
-    const std::uint64_t checksum = checksum_after(contents.checksum, content);
-    if (rows.integer(0) != number || std::bit_cast<std::uint64_t>(rows.integer(2)) != checksum) {
-      damaged(name, fmt::format("the checksum of entry {} is wrong", number));
+  const auto take = [&](const StoredEntry& entry) {
+    const auto next = entry_after({contents.entries, contents.checksum}, entry.content);
+    if (entry.number != next.number || entry.checksum != next.checksum) {
+      damaged(name, fmt::format("the checksum of entry {} is wrong", next.number));
     }
     try {
-      contents.take(content);
+      contents.take(entry.content);
     } catch (const Error& error) {
-      damaged(name, fmt::format("entry {}: {}", number, error.what()));
+      damaged(name, fmt::format("entry {}: {}", next.number, error.what()));
     } catch (const nlohmann::json::exception& error) {
-      damaged(name, fmt::format("entry {}: {}", number, error.what()));
+      damaged(name, fmt::format("entry {}: {}", next.number, error.what()));
     }
-    contents.entries = number;
-    contents.checksum = checksum;
-  }
-  Statement head{connection, "SELECT entries, checksum FROM head"};
-  if (!head.next() || head.integer(0) != contents.entries || std::bit_cast<std::uint64_t>(head.integer(1)) != contents.checksum ||
-      head.next() || !contents.adjacency) {
+    contents.entries = next.number;
+    contents.checksum = next.checksum;
+  };
+  store.each_after(contents.entries > 0 ? contents.entries : std::numeric_limits<std::int64_t>::min(), take);
+  if (store.head() != StoredHead{contents.entries, contents.checksum} || !contents.adjacency) {
     damaged(name, fmt::format("entries are missing after entry {}", contents.entries));
   }
 }
 
-namespace {
-
-/// Writes entry `number`, which has `checksum`.
-void write_entry(const Connection& connection, std::int64_t number, const std::string& content, std::uint64_t checksum) {
-  const auto stored = std::bit_cast<std::int64_t>(checksum);
-  Statement{connection, "INSERT INTO entry (number, content, checksum) VALUES (?, ?, ?)"}.bind(number).bind(content).bind(stored).run();
-  Statement{connection, "INSERT OR REPLACE INTO head (id, entries, checksum) VALUES (1, ?, ?)"}.bind(number).bind(stored).run();
+StoredEntry entry_after(const StoredHead& last, std::string content) {
+  const auto checksum = checksum_after(last.checksum, content);
+  return {last.entries + 1, std::move(content), checksum};
 }
 
-}  // namespace
-
-void append_entry(const Connection& connection, const LedgerContents& contents, const std::string& entry) {
-  write_entry(connection, contents.entries + 1, entry, checksum_after(contents.checksum, entry));
-}
-
-std::string first_image(Adjacency adjacency, const UnitOfPrivacy& unit, const std::optional<Budget>& budget) {
-  const Connection memory{":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
-  memory.run(schema);
-  memory.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", ledger_application_id, ledger_version).c_str());
-  const std::string opened = open_entry(adjacency, unit);
-  const std::uint64_t checksum = checksum_after(0, opened);
-  write_entry(memory, 1, opened, checksum);
-  if (budget) {
-    const std::string limited = budget_entry(*budget);
-    write_entry(memory, 2, limited, checksum_after(checksum, limited));
-  }
-  sqlite3_int64 size = 0;
-  const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes{sqlite3_serialize(memory.handle(), "main", &size, 0), sqlite3_free};
-  if (!bytes) throw Error{ErrorCode::environment, "cannot make a ledger: out of memory"};
-  return {reinterpret_cast<const char*>(bytes.get()), static_cast<std::size_t>(size)};
+std::vector<StoredEntry> first_entries(Adjacency adjacency, const UnitOfPrivacy& unit, const std::optional<Budget>& budget) {
+  std::vector<StoredEntry> entries{entry_after({0, 0}, open_entry(adjacency, unit))};
+  if (budget) entries.push_back(entry_after({1, entries.front().checksum}, budget_entry(*budget)));
+  return entries;
 }
 
 }  // namespace surety::accounting

@@ -1,9 +1,6 @@
-// What the entries of a ledger file say, and what they amount to. For use by the ledger.
+// What the entries of a ledger say, and what they amount to, wherever they are kept. For use by the ledger.
 //
-// The file format. `application_id` ("Sure") and `user_version` stand at fixed places in the first page of the file.
-//
-//   entry  the log: number 1, 2, 3, ...; content, one JSON object whose only field says what happened; checksum
-//   head   one row: the number of entries and the checksum of the last one, so that a lost end of the log is noticed
+// The content of an entry is one JSON object whose only field says what happened.
 //
 // An entry is one of
 //   {"open": {"time", "adjacency", "unit"}}                                    the first, and only the first
@@ -21,14 +18,14 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/ledger/database.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/ledger/store.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/events/unit.h>
 
 namespace surety::accounting {
 
-constexpr std::int64_t ledger_application_id = 0x53757265;
+/// Of the entries. Stores write it down: the version of an SQLite file is this one.
 constexpr std::int64_t ledger_version = 2;
 constexpr std::int64_t ledger_version_without_unit = 1;
 
@@ -56,16 +53,16 @@ struct LedgerContents {
   void take(const std::string& entry);
 };
 
-/// Brings `contents` up to the file: empty ones by all entries, others by those that came later. Everything that is read is verified, and
-/// that the last entry of `contents` is still the one it was. \pre within a transaction, so that it is one state of the file.
+/// Brings `contents` up to the store: empty ones by all entries, others by those that came later. Everything that is read is verified, and
+/// that the last entry of `contents` is still the one it was. \pre within `transact`, so that it is one state of the store.
 /// \throws Error{damaged_ledger}; `contents` then hold what was verified before.
-void read_on(const Connection& connection, LedgerContents& contents);
+void read_on(const LedgerStore& store, LedgerContents& contents);
 
-/// Adds an entry to the file. \pre within a writing transaction, with `contents` read in it.
-void append_entry(const Connection& connection, const LedgerContents& contents, const std::string& entry);
+/// The entry that follows `last` with this content.
+[[nodiscard]] StoredEntry entry_after(const StoredHead& last, std::string content);
 
-/// The bytes of a database file that holds a ledger without runs.
-[[nodiscard]] std::string first_image(Adjacency adjacency, const UnitOfPrivacy& unit, const std::optional<Budget>& budget);
+/// The entries of a ledger without runs.
+[[nodiscard]] std::vector<StoredEntry> first_entries(Adjacency adjacency, const UnitOfPrivacy& unit, const std::optional<Budget>& budget);
 
 /// \throws Error{invalid_argument} unless a run with this plan can be settled so.
 void require_part(const Run& run, const std::optional<Event>& released);

@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include <surety/accounting/ledger/database.h>
+#include <surety/accounting/ledger/store.h>
 #include <surety/accounting/numbers/error.h>
 
 namespace surety::accounting {

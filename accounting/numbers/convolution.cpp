@@ -12,11 +12,11 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double unit = 0x1p-53;
 
 struct Twiddles {
   std::vector<double> re;
@@ -189,7 +189,7 @@ void backward(std::span<double> re, std::span<double> im) { backward_blocks(re.d
 
 double relative_error(std::size_t size) {
   // Higham's eta = mu + gamma_4 (sqrt(2) + mu) with mu = 3 u is below 9 u; (1 + eta)^levels - 1 <= 1.0001 levels eta.
-  return 9.01 * unit * static_cast<double>(std::countr_zero(size));
+  return 9.01 * unit_roundoff * static_cast<double>(std::countr_zero(size));
 }
 
 }  // namespace transform
@@ -202,8 +202,8 @@ class Factor {
   Factor(double error, std::uint64_t count) : error_{error}, count_{count}, times_{static_cast<double>(count)} {
     // Nothing of a modulus below this is left after so many factors.
     faint_ = std::exp(2 * negligible / times_);
-    const double rest = faint_ * (1 - 8 * unit) - error - 1e-150;
-    faint_square_ = rest > 0 ? rest * rest * (1 - 8 * unit) : 0;
+    const double rest = faint_ * (1 - 8 * unit_roundoff) - error - 1e-150;
+    faint_square_ = rest > 0 ? rest * rest * (1 - 8 * unit_roundoff) : 0;
   }
 
   template <class Bin>
@@ -214,14 +214,14 @@ class Factor {
       bin = {0, 0, bin.log_bound + 1.9 * negligible, std::max(bin.error, 1.0)};
       return;
     }
-    const double modulus = std::sqrt(square) * (1 + 4 * unit) + error_ + 1e-150;
+    const double modulus = std::sqrt(square) * (1 + 4 * unit_roundoff) + error_ + 1e-150;
     const double log_modulus = std::log(modulus);
     const double before = bin.log_bound;
     // Rounded up; the sum may have either sign.
     const double sum = before + times_ * log_modulus;
-    bin.log_bound = sum + 8 * unit * (std::abs(before) + times_ * (std::abs(log_modulus) + 1));
+    bin.log_bound = sum + 8 * unit_roundoff * (std::abs(before) + times_ * (std::abs(log_modulus) + 1));
     // |prod x - prod y| <= prod bound * (sum of the factors' relative errors), as every modulus is at most its bound.
-    bin.error += times_ * (error_ / modulus) * (1 + 8 * unit) + (3 * times_ + 3) * unit * 1.01;
+    bin.error += times_ * (error_ / modulus) * (1 + 8 * unit_roundoff) + (3 * times_ + 3) * unit_roundoff * 1.01;
     if (bin.log_bound < negligible) {
       // Dropped: off by at most its whole bound, from here on.
       bin.re = 0;
@@ -260,7 +260,7 @@ double transform_pair(const SequencePair& factor, std::vector<double>& re, std::
   const double norm = std::sqrt(static_cast<double>(size)) * std::sqrt(squares) * 1.000001;
   transform::forward(re, im);
   // Of each bin of either spectrum: the transform, the folding, and the sums and halvings that separate the two spectra.
-  return (transform::relative_error(size) + (folds + 2) * unit) * norm;
+  return (transform::relative_error(size) + (folds + 2) * unit_roundoff) * norm;
 }
 
 /// Gathers the two spectra as that of one complex sequence, transforms it back and bounds the error of every entry.
@@ -294,7 +294,7 @@ class Inverse {
     }
     // An entry of the inverse is off by the 1-norm of the spectrum's error over N (first, as U and V are real sequences), and by the
     // 2-norm of the inverse transform's own rounding, (relative error + 2 u) sqrt(N) |Z|_2 / N.
-    const double own = (transform::relative_error(size) + 4 * unit) * std::sqrt(static_cast<double>(size)) * std::sqrt(squares_);
+    const double own = (transform::relative_error(size) + 4 * unit_roundoff) * std::sqrt(static_cast<double>(size)) * std::sqrt(squares_);
     return (spectrum_error_ + own) * scale * 1.000001;
   }
 

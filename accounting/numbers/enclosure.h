@@ -1,7 +1,6 @@
 // An answer with its certificate: an interval that contains the exact mathematical value. Only `upper` is ever claimed.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 
 #include <surety/accounting/numbers/error.h>

@@ -15,19 +15,21 @@
 
 namespace surety {
 
+/// The numbers are for ever: who reads them in another language or program must find what was written. New codes are appended.
 enum class ErrorCode {
-  invalid_argument,  ///< a parameter, flag or event breaks its constraint, or two parts do not fit together
-  unsupported,       ///< no theorem is known to this accountant for the event; the message names the event
-  bad_data,          ///< a data set or model file cannot be read as what it is said to be
-  budget_exceeded,   ///< a reservation would exceed the ledger's budget
-  damaged_ledger,    ///< a file is not a ledger, is truncated, or has an unknown version
-  environment,       ///< the machine refused: full disk, no entropy, no permission
-  unreachable,       ///< no parameter value meets the target
-  memory,            ///< an answer of the requested width would need more memory than allowed
-  internal,          ///< a defect in Surety itself
+  invalid_argument = 0,  ///< a parameter, flag or event breaks its constraint, or two parts do not fit together
+  unsupported = 1,       ///< no theorem is known to this accountant for the event; the message names the event
+  bad_data = 2,          ///< a data set or model file cannot be read as what it is said to be
+  budget_exceeded = 3,   ///< a reservation would exceed the ledger's budget
+  damaged_ledger = 4,    ///< a file is not a ledger, is truncated, or has an unknown version
+  environment = 5,       ///< the machine refused: full disk, no entropy, no permission
+  unreachable = 6,       ///< no parameter value meets the target
+  memory = 7,            ///< an answer of the requested width would need more memory than allowed
+  internal = 8,          ///< a defect in Surety itself
 };
 
-class Error : public std::runtime_error {
+/// Seen from outside a shared library: whoever catches it there must find the type that was thrown.
+class __attribute__((visibility("default"))) Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error{message}, code_{code} {}
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }

@@ -1,4 +1,5 @@
 #include <surety/accounting/numbers/index_tests.h>
+#include <surety/accounting/numbers/rounding.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +9,6 @@
 namespace surety::accounting {
 namespace {
 
-constexpr double unit = 0x1p-53;
 constexpr long double outward = 1 + 1e-12L;
 
 /// In place, each entry and all later ones, which count e^(-a step) less each.
@@ -24,7 +24,7 @@ IndexTests::IndexTests(IndexSums sums) : sums_{std::move(sums)} {
   sum_from_the_end(sums_.hits, sums_.s, sums_.step);
   sum_from_the_end(sums_.misses, sums_.s + 1, sums_.step);
   const auto n = static_cast<double>(size());
-  relative_ = 8 * unit * (n + 16) * (1 + 0.125 * (sums_.s + 1) * sums_.step);
+  relative_ = 8 * unit_roundoff * (n + 16) * (1 + 0.125 * (sums_.s + 1) * sums_.step);
   hit_sum_ = std::min(n, -1 / std::expm1(-sums_.s * sums_.step) * (1 + 1e-12));
   miss_sum_ = std::min(n, -1 / std::expm1(-(sums_.s + 1) * sums_.step) * (1 + 1e-12));
 }

@@ -1,5 +1,7 @@
 #include <surety/accounting/numbers/interval.h>
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <surety/accounting/numbers/floating_point.h>

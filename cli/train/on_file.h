@@ -21,9 +21,9 @@ struct FileTraining {
   std::optional<std::uint64_t> public_count = {};  ///< that takes the place of a private number of records
   std::function<ReadRecords()> read;
   std::function<CalibratedNoise()> calibrate;
-  std::function<std::vector<double>(const optimizers::Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits)> run;
+  std::function<std::vector<double>(const data::Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits)> run;
   /// Refuses what only the numbers of records and features show, of what is public in the data.
-  std::function<void(const optimizers::Dataset& data)> check = {};
+  std::function<void(const data::Dataset& data)> check = {};
 };
 
 /// Algorithms that know --held-out and --split-seed.
@@ -33,7 +33,7 @@ class FileAlgorithm : public Algorithm {
 
  protected:
   void add_split(OptionTable& table, TrainOptions& shared);
-  [[nodiscard]] optimizers::SplitOptions split_options(const TrainOptions& shared) const;
+  [[nodiscard]] data::SplitOptions split_options(const TrainOptions& shared) const;
   /// The number of records that are trained on, as public as --records is: exact where records are replaced, a guess where they are added.
   /// \throws Error{invalid_argument} without --records, or where none is left.
   [[nodiscard]] Count training_count(const TrainOptions& shared, const std::optional<std::uint64_t>& records) const;

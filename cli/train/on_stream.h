@@ -33,7 +33,7 @@ struct BatchTraining {
   std::optional<std::uint64_t> records = {};  ///< that the file must have
   std::function<ReadRecords()> read;
   std::function<CalibratedNoise()> calibrate;
-  std::function<std::vector<double>(const optimizers::Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits)> run;
+  std::function<std::vector<double>(const data::Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits)> run;
   /// Refuses what does not suit the number of records, which is public.
   std::function<void(std::size_t records)> check = {};
 };

@@ -48,22 +48,22 @@ void add_shared_options(OptionTable& table, TrainOptions& options, const std::ve
 
 /// How the data are to be read: public, and checked before they are.
 struct Source {
-  std::optional<optimizers::LabelRule> label;
-  std::variant<optimizers::CsvOptions, optimizers::SparseFeatures> inputs;
+  std::optional<data::LabelRule> label;
+  std::variant<data::CsvOptions, data::SparseFeatures> inputs;
 };
 [[nodiscard]] Source source_of(const TrainOptions& options);
 
 /// Records one at a time, and the map that makes their features. Reads the header alone. \throws Error{bad_data}.
 struct OpenStream {
   optimizers::RecordStream records;
-  optimizers::FeatureMap features;
+  data::FeatureMap features;
 };
 [[nodiscard]] OpenStream open_stream(const TrainOptions& options, const Source& source);
 
 /// All records, with labels as an objective wants them.
 struct ReadRecords {
-  optimizers::Dataset data;
-  optimizers::FeatureMap features;
+  data::Dataset data;
+  data::FeatureMap features;
   std::uint64_t damaged = 0;  ///< of them are records of zeros: private
 };
 

@@ -1,5 +1,10 @@
 #include <surety/mechanisms/prefix_sums/continual_sum.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
 namespace surety::mechanisms {
 
 BinaryTree::BinaryTree(Count steps, Count dimension, Grid grid, TreeEstimate estimate)

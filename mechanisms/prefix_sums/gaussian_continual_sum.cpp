@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/numbers/error.h>
@@ -192,6 +193,10 @@ GaussianContinualSum::GaussianContinualSum(Options options) : options_{options},
 
 Event GaussianContinualSum::event() const {
   return std::visit([](const auto& sum) { return sum.event(); }, sum_);
+}
+
+std::vector<double> GaussianContinualSum::push(const GridVector& contribution, BitsRef bits) {
+  return std::visit([&](auto& sum) { return sum.push(contribution, bits); }, sum_);
 }
 
 GaussianContinualSum::Sum GaussianContinualSum::make(const Options& options) {

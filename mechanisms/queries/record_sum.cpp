@@ -1,6 +1,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 

@@ -1,5 +1,7 @@
 #include <surety/mechanisms/samplers/draw_ahead.h>
 
+#include <memory>
+
 #include <openssl/crypto.h>
 
 namespace surety::mechanisms::detail {

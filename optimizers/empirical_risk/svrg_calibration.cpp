@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/numbers/error.h>

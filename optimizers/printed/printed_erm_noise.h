@@ -83,10 +83,10 @@ inline Event variance_reduced(const PrintedErm& problem, Count steps, double sig
                               FullGradientShare share) {
   const Batches one_record{problem.records, Count{1}};
   const double on_difference = sigma * std::sqrt(1 - share.value()) / static_cast<double>(difference);
-  auto drawn = repeated(steps, sampled_without_replacement(one_record, gaussian(NoiseMultiplier{on_difference}, Adjacency::replace_one)));
+  auto drawn = repeat(steps, without_replacement(one_record, gaussian(NoiseMultiplier{on_difference}, Adjacency::replace_one)));
   if (share.value() == 0) return drawn;
   const double on_gradient = sigma * std::sqrt(share.value()) * counted(problem.records) / 2;
-  return composed({std::move(drawn), repeated(steps, gaussian(NoiseMultiplier{on_gradient}, Adjacency::replace_one))});
+  return compose({std::move(drawn), repeat(steps, gaussian(NoiseMultiplier{on_gradient}, Adjacency::replace_one))});
 }
 
 }  // namespace printed
@@ -96,7 +96,7 @@ inline Event variance_reduced(const PrintedErm& problem, Count steps, double sig
 [[nodiscard]] inline Event printed_gradient_descent_noise(const PrintedErm& problem, const Target& target) {
   const double sigma = printed::deviation(problem, printed::counted(problem.epochs), target, 1);
   const NoiseMultiplier multiplier{sigma * printed::counted(problem.records) / 2};
-  return repeated(problem.epochs, gaussian(multiplier, Adjacency::replace_one));
+  return repeat(problem.epochs, gaussian(multiplier, Adjacency::replace_one));
 }
 
 /// T m steps, each on one record drawn afresh. \throws as above.

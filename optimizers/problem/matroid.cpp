@@ -1,5 +1,6 @@
 #include <surety/optimizers/problem/matroid.h>
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>

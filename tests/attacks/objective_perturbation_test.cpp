@@ -28,7 +28,7 @@ TEST(ObjectivePerturbation, LosesNoMoreThanItIsCharged) {
   const double sigma = options.noise_multiplier.value() * 0.1;
   const auto events = objective_perturbation_events(options, perturbed_loss(LogisticLoss{}));
   const auto hits = [&](double label) {
-    auto reservation = ledger.reserve({.event = repeated(Count{runs}, plan(options, LogisticLoss{})), .not_private = true});
+    auto reservation = ledger.reserve({.event = repeat(Count{runs}, plan(options, LogisticLoss{})), .not_private = true});
     mechanisms::ReplayBits bits{static_cast<std::uint64_t>(label + 40)};
     NoisyPerturbingReleaser releaser{reservation, bits};
     const Dataset data = Dataset::dense(1, {1e6}, {label});

@@ -19,8 +19,7 @@
 namespace surety::optimizers {
 namespace {
 
-using mechanisms::FixedSizeBatches;
-using mechanisms::PoissonBatches;
+using namespace mechanisms;
 
 constexpr double clip = 0.5;
 constexpr std::uint64_t steps = 6;
@@ -123,7 +122,7 @@ Audit audit(const Sampler& sampler, const AnySampler& said, Adjacency adjacency,
   const double threshold = best_threshold(p, q, random);
   auto ledger = accounting::Ledger::create(folder / "ledger", adjacency);
   const auto hits = [&](const std::vector<double>& signs, std::uint64_t seed) {
-    auto reservation = ledger.reserve({.event = repeated(Count{runs}, plan(options)), .not_private = true});
+    auto reservation = ledger.reserve({.event = repeat(Count{runs}, plan(options)), .not_private = true});
     mechanisms::ReplayBits bits{seed};
     NoisySamplingReleaser noisy{reservation, bits, sampler};
     const Dataset data = records_of(signs);

@@ -22,18 +22,8 @@
 namespace surety::mechanisms {
 namespace {
 
-using testing::binds;
-using testing::claims_too_little;
-using testing::draws;
-using testing::pure_points;
-using testing::quotients;
-using testing::rounded_gaussian_law;
-using testing::rounded_laplace_law;
-using testing::shifted;
-using testing::usual_points;
+using namespace testing;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr auto all_adjacencies = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
 
 /// What users may feed to a number: hard ones of every kind.
 const std::vector<double> hard_values{
@@ -285,7 +275,7 @@ TEST(BindingBoundedMean, ItsSensitivityAndNoiseAreItsEvent) {
       // The number of records is released as well; both together, against both events composed. Whoever adds a record moves both.
       const auto count = laplace_on(0.9, 1, {0}, adjacency);
       const auto of_count = shifted(rounded_laplace_law(0.9), 1);
-      const auto both = composed({laplace.event(), count.event()});
+      const auto both = compose({laplace.event(), count.event()});
       EXPECT_TRUE(binds(both, of_sum * of_count, {{}, {0}}, 1e-9));
       // With a step of the size of its sensitivity the count hides some of its loss at epsilon below the largest.
       EXPECT_TRUE(binds(both, of_sum * of_count, {{0, 0.1, 0.5, 1}, {1e-5, 1e-2}}, 0.3));

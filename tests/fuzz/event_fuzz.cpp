@@ -29,6 +29,7 @@
 #include <surety/accounting/accountants/composition.h>
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/json.h>
 #include <surety/accounting/accountants/participation.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/renyi.h>

@@ -10,7 +10,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
 namespace {
 
 using mechanisms::Factorization;
@@ -112,7 +112,7 @@ TEST(Simulation, SaysItsEvent) {
   EXPECT_TRUE(*event(settings, z) == gaussian(z, Adjacency::replace_one));
   settings.factorization = Factorization::tree;
   settings.adjacency = Adjacency::zero_out;
-  EXPECT_TRUE(*event(settings, z) == repeated(Count{10}, gaussian(z, Adjacency::zero_out)));
+  EXPECT_TRUE(*event(settings, z) == repeat(Count{10}, gaussian(z, Adjacency::zero_out)));
   settings.algorithm = BanditAlgorithm::random;
   EXPECT_FALSE(event(settings, z));
   settings.algorithm = BanditAlgorithm::ucb;
@@ -166,4 +166,4 @@ TEST(Bands, SummarizeRunsAtTenths) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::simulations

@@ -417,13 +417,13 @@ Event whole(const Event& event, const Sampling& sampling, int places) {
   Event one = event;
   switch (sampling.kind) {
     case Kind::all: break;
-    case Kind::poisson: one = poisson_sampled(SamplingRate{sampling.rate}, event); break;
-    case Kind::fixed_size: one = sampled_without_replacement(batches(), event); break;
+    case Kind::poisson: one = poisson(SamplingRate{sampling.rate}, event); break;
+    case Kind::fixed_size: one = without_replacement(batches(), event); break;
     case Kind::shuffled: one = shuffled(batches(), event); break;
     case Kind::in_order: one = deterministic(batches(), event); break;
     case Kind::fixed_places: throw Error{ErrorCode::internal, "no event lets a batch of fixed size show who is in it"};
   }
-  return sampling.times == 1 ? one : repeated(Count{static_cast<std::uint64_t>(sampling.times)}, one);
+  return sampling.times == 1 ? one : repeat(Count{static_cast<std::uint64_t>(sampling.times)}, one);
 }
 
 std::vector<Sampling> samplings(Adjacency adjacency, int places) {

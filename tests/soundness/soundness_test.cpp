@@ -106,9 +106,8 @@ Curve batch_curve(double rate, double multiplier) {
 constexpr double quadrature_tolerance = 2e-9;
 Curve quadrature_curve(const std::vector<reference::SampledGaussian>& releases) {
   return [=](double epsilon) {
-    using reference::Direction;
-    const auto removed = reference::SampledGaussianQuadrature{releases, Direction::removed}(epsilon);
-    const auto added = reference::SampledGaussianQuadrature{releases, Direction::added}(epsilon);
+    const auto removed = reference::SampledGaussianQuadrature{releases, Direction::remove}(epsilon);
+    const auto added = reference::SampledGaussianQuadrature{releases, Direction::add}(epsilon);
     const auto& larger = removed.value < added.value ? added : removed;
     EXPECT_LE(larger.error, quadrature_tolerance * larger.value + 1e-320L) << "quadrature at " << epsilon;
     Real value = real(0);
@@ -298,9 +297,9 @@ class Generator {
   /// The same cost written differently.
   Event disguised(const Event& event) {
     switch (words_() % 12) {
-      case 0: return repeated(Count{1}, event);
-      case 1: return composed({event});
-      case 2: return composed({repeated(Count{1}, composed({event}))});
+      case 0: return repeat(Count{1}, event);
+      case 1: return compose({event});
+      case 2: return compose({repeat(Count{1}, compose({event}))});
       case 3: return parallel({event, event});
       case 4:
         if (event.adjacency() != Adjacency::add_or_remove_one && !event.has_sampling()) {
@@ -321,7 +320,7 @@ class Generator {
     const std::uint64_t count = times();
     const Real mu = sqrt(real(static_cast<double>(count))) / real(sigma);
     const Event once = gaussian(NoiseMultiplier{sigma}, adjacency());
-    return of_gaussians("Gaussian, repeated", disguised(count == 1 && one_in(2) ? once : repeated(Count{count}, once)), mu);
+    return of_gaussians("Gaussian, repeated", disguised(count == 1 && one_in(2) ? once : repeat(Count{count}, once)), mu);
   }
 
   Case different_gaussians() {
@@ -333,10 +332,10 @@ class Generator {
       const double sigma = noise();
       const std::uint64_t count = times();
       squared = squared + real(static_cast<double>(count)) / (real(sigma) * real(sigma));
-      events.push_back(repeated(Count{count}, gaussian(NoiseMultiplier{sigma}, neighbours)));
+      events.push_back(repeat(Count{count}, gaussian(NoiseMultiplier{sigma}, neighbours)));
     }
     const double repeats = static_cast<double>(1 + words_() % 3);
-    const Event all = repeated(Count{static_cast<std::uint64_t>(repeats)}, composed(std::move(events)));
+    const Event all = repeat(Count{static_cast<std::uint64_t>(repeats)}, compose(std::move(events)));
     return of_gaussians("Gaussian, different ones composed", disguised(all), sqrt(squared * repeats));
   }
 
@@ -349,7 +348,7 @@ class Generator {
     const double rate = one_in(4) ? pick<double>({1, 1e-9, 0.5, 0.999999, 1e-4}) : log_scale(1e-6, 1);
     const double sigma = one_in(10) ? pick<double>({1e-3, 1e6}) : log_scale(0.1, 200);
     const auto neighbours = pick<Adjacency>({Adjacency::add_or_remove_one, Adjacency::zero_out});
-    const Event event = poisson_sampled(SamplingRate{rate}, gaussian(NoiseMultiplier{sigma}, neighbours));
+    const Event event = poisson(SamplingRate{rate}, gaussian(NoiseMultiplier{sigma}, neighbours));
     const double size = 1 / sigma;
     return {"Gaussian, Poisson-sampled, once",
             disguised(event),
@@ -374,9 +373,9 @@ class Generator {
         sigma = log_scale(0.6, 50);
       }
       releases.push_back({rate, sigma});
-      events.push_back(poisson_sampled(SamplingRate{rate}, gaussian(NoiseMultiplier{sigma}, neighbours)));
+      events.push_back(poisson(SamplingRate{rate}, gaussian(NoiseMultiplier{sigma}, neighbours)));
     }
-    const Event event = alike ? repeated(Count{events.size()}, events[0]) : composed(events);
+    const Event event = alike ? repeat(Count{events.size()}, events[0]) : compose(events);
     const double size = 1 / sigma;
     return {"Gaussian, Poisson-sampled, two or three",
             disguised(event),
@@ -395,7 +394,7 @@ class Generator {
     const double sigma = one_in(10) ? pick<double>({1e-3, 1e6}) : log_scale(0.1, 200);
     const double rate = static_cast<double>(size) / static_cast<double>(records);
     const Event event =
-        sampled_without_replacement(Batches{Count{records}, Count{size}}, gaussian(NoiseMultiplier{sigma}, Adjacency::replace_one));
+        without_replacement(Batches{Count{records}, Count{size}}, gaussian(NoiseMultiplier{sigma}, Adjacency::replace_one));
     const double move = 1 / sigma;
     return {"Gaussian, batch without replacement, once",
             disguised(event),
@@ -421,7 +420,7 @@ class Generator {
     const auto count = static_cast<unsigned>(log_scale(1, categories == 2 ? 120 : 40));
     const auto finite = response(truth, static_cast<double>(categories), count);
     const Event once = release(Event::RandomizedResponse{Probability{truth}, Count{categories}}, fixed_size());
-    return {"Randomized response, repeated", disguised(repeated(Count{count}, once)), finite_curve(finite, nothing(), real(0)),
+    return {"Randomized response, repeated", disguised(repeat(Count{count}, once)), finite_curve(finite, nothing(), real(0)),
             finite.loss.nearest_double() * std::sqrt(count), true};
   }
 
@@ -432,12 +431,12 @@ class Generator {
     const auto m = static_cast<unsigned>(log_scale(1, 40));
     const auto n = static_cast<unsigned>(log_scale(1, 40)) - 1;
     const auto event = [&](double epsilon, unsigned count) {
-      return repeated(Count{count}, release(Event::Pure{Epsilon{epsilon}}, neighbours));
+      return repeat(Count{count}, release(Event::Pure{Epsilon{epsilon}}, neighbours));
     };
     if (n == 0) {
       return {"Pure, composed", disguised(event(first, m)), finite_curve(pure(first, m), nothing(), real(0)), first * std::sqrt(m), true};
     }
-    return {"Pure, composed", disguised(composed({event(first, m), event(second, n)})),
+    return {"Pure, composed", disguised(compose({event(first, m), event(second, n)})),
             finite_curve(pure(first, m), pure(second, n), real(0)), first * std::sqrt(m) + second * std::sqrt(n), true};
   }
 
@@ -449,7 +448,7 @@ class Generator {
     for (unsigned i = 0; i < count; ++i) finite = finite * (1.0 - Real{infinite, 1400});
     const Event once = release(Event::Approximate{Epsilon{loss}, Delta{infinite}}, adjacency());
     return {"(epsilon, delta), repeated",
-            disguised(repeated(Count{count}, once)),
+            disguised(repeat(Count{count}, once)),
             finite_curve(pure(loss, count), nothing(), 1.0 - finite),
             loss * std::sqrt(count),
             true,
@@ -751,7 +750,7 @@ TEST(SoundnessConvolution, LatticeNoiseRepeated) {
       power = power * y;
     }
     const Case discrete_laplace{
-        "", repeated(Count{count}, release(Event::DiscreteLaplace{NoiseScale{scale}, Count{shift}}, Adjacency::zero_out)),
+        "", repeat(Count{count}, release(Event::DiscreteLaplace{NoiseScale{scale}, Count{shift}}, Adjacency::zero_out)),
         repeated_curve(normalised(laplace), -static_cast<double>(shift) / real(scale), 1.0 / real(scale), count)};
     expect_truth(discrete_laplace, {true, at});
     expect_truth(discrete_laplace, {false, target});
@@ -766,7 +765,7 @@ TEST(SoundnessConvolution, LatticeNoiseRepeated) {
     const Real unit = s / variance;
     const Case discrete_gaussian{
         "",
-        repeated(Count{count}, release(Event::DiscreteGaussian{NoiseScale{scale}, Count{shift}}, Adjacency::zero_out)),
+        repeat(Count{count}, release(Event::DiscreteGaussian{NoiseScale{scale}, Count{shift}}, Adjacency::zero_out)),
         repeated_curve(normalised(gaussian), s * s / (2.0 * variance) - unit * static_cast<double>(reach), unit, count),
         1,
         true,
@@ -801,7 +800,7 @@ TEST(SoundnessConvolution, BoundedRange) {
     const Curve pair = repeated_curve({1.0 - more, more}, real(t) - whole, real(whole), count);
     const Curve reverse = repeated_curve({more * exp(-real(t)), 1.0 - more * exp(-real(t))}, -real(t), real(whole), count);
     const Real truth = std::max(pair(at), reverse(at));
-    for (const auto& [accountant, found] : answers_to(repeated(Count{count}, once), {true, at})) {
+    for (const auto& [accountant, found] : answers_to(repeat(Count{count}, once), {true, at})) {
       EXPECT_TRUE(truth * (1.0 - 1e-30) <= found.upper)
           << accountant << ", " << count << " of range " << whole << " at " << at << ", truth " << truth;
     }
@@ -812,13 +811,13 @@ TEST(SoundnessConvolution, BoundedRange) {
 
 TEST(SoundnessMutants, AreCaught) {
   const auto right = [](double sigma, std::uint64_t count) {
-    return epsilon(ClosedForm{}, repeated(Count{count}, gaussian(NoiseMultiplier{sigma}, Adjacency::replace_one)), Delta{1e-6});
+    return epsilon(ClosedForm{}, repeat(Count{count}, gaussian(NoiseMultiplier{sigma}, Adjacency::replace_one)), Delta{1e-6});
   };
   std::mt19937_64 words{77};
   for (int i = 0; i < 20; ++i) {
     const double sigma = log_uniform(words, 0.5, 50);
     const auto count = static_cast<std::uint64_t>(log_uniform(words, 2, 100));
-    const Event event = repeated(Count{count}, gaussian(NoiseMultiplier{sigma}, Adjacency::replace_one));
+    const Event event = repeat(Count{count}, gaussian(NoiseMultiplier{sigma}, Adjacency::replace_one));
     const Case one{"", event, gaussian_curve(sqrt(real(static_cast<double>(count))) / real(sigma)), 1};
     const auto objects = [&](const Enclosure& found) { return !complaint(one, {false, 1e-6}, found, one.truth).empty(); };
     const auto found = right(sigma, count);
@@ -833,7 +832,7 @@ TEST(SoundnessMutants, AreCaught) {
     const double rate = log_uniform(words, 0.01, 0.3);
     const std::vector<reference::SampledGaussian> releases(2, {rate, sigma});
     const Case sampled{"",
-                       repeated(Count{2}, poisson_sampled(SamplingRate{rate}, gaussian(NoiseMultiplier{sigma}, Adjacency::zero_out))),
+                       repeat(Count{2}, poisson(SamplingRate{rate}, gaussian(NoiseMultiplier{sigma}, Adjacency::zero_out))),
                        quadrature_curve(releases),
                        1,
                        true,
@@ -841,8 +840,8 @@ TEST(SoundnessMutants, AreCaught) {
                        0,
                        quadrature_tolerance};
     const double at = rate / sigma;
-    const auto swapped = static_cast<double>(reference::SampledGaussianQuadrature{releases, reference::Direction::added}(at).value);
-    const auto removed = static_cast<double>(reference::SampledGaussianQuadrature{releases, reference::Direction::removed}(at).value);
+    const auto swapped = static_cast<double>(reference::SampledGaussianQuadrature{releases, Direction::add}(at).value);
+    const auto removed = static_cast<double>(reference::SampledGaussianQuadrature{releases, Direction::remove}(at).value);
     EXPECT_FALSE(complaint(sampled, {true, at}, {removed, removed}, sampled.truth).size()) << describe(sampled.event);
     EXPECT_TRUE(complaint(sampled, {true, at}, {0, swapped}, sampled.truth).size()) << "directions swapped, " << describe(sampled.event);
     EXPECT_TRUE(complaint(sampled, {true, at}, {0, removed * 0.999}, sampled.truth).size()) << "delta shrunk, " << describe(sampled.event);

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <surety/mechanisms/choices/randomized_response.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/mechanisms/choices/sparse_vector.h>

@@ -2,8 +2,8 @@
 //
 // In units of the noise a release is (1 - q) N(0, 1) + q N(mu, 1) against N(0, 1), mu = 1 / multiplier, with likelihood ratio
 // r(x) = 1 + q (e^(mu x - mu^2 / 2) - 1). The last of the releases has its curve in closed form at every real epsilon,
-//   removed   q (N(x* - mu) - v N(x*)),            v = 1 + (e^epsilon - 1) / q,   N(x) = 1 - Phi(x)
-//   added     e^epsilon q (v Phi(x*) - Phi(x* - mu)),  v = 1 + (e^-epsilon - 1) / q,   x* = log(v) / mu + mu / 2,
+//   remove    q (N(x* - mu) - v N(x*)),            v = 1 + (e^epsilon - 1) / q,   N(x) = 1 - Phi(x)
+//   add       e^epsilon q (v Phi(x*) - Phi(x* - mu)),  v = 1 + (e^-epsilon - 1) / q,   x* = log(v) / mu + mu / 2,
 // and the others are integrated over in turn: integral of p(x) rest(epsilon - L(x)) dx, all of it >= 0. A curve `rest` is known and
 // constant in shape beyond the end of its losses, sum of log(1 - q) or the negative of that, and changes within about q of it; so
 // x = c + w sinh(t), with c where that end is met and w the width of the change, and the trapezoid rule in t. The integrand is
@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <vector>
 
+#include <surety/accounting/accountants/direction.h>
+
 namespace surety::reference {
 
 struct SampledGaussian {
@@ -24,7 +26,7 @@ struct SampledGaussian {
   long double multiplier;
 };
 
-enum class Direction { removed, added };
+using accounting::Direction;
 
 class SampledGaussianQuadrature {
  public:
@@ -64,7 +66,7 @@ class SampledGaussianQuadrature {
   long double last(long double epsilon) const {
     const auto& [rate, multiplier] = releases_.back();
     const long double mu = 1 / multiplier;
-    const bool removed = direction_ == Direction::removed;
+    const bool removed = direction_ == Direction::remove;
     const long double less_one = std::expm1(removed ? epsilon : -epsilon) / rate;
     if (less_one <= -1) return removed ? -std::expm1(epsilon) : 0;
     const long double v = 1 + less_one;
@@ -78,7 +80,7 @@ class SampledGaussianQuadrature {
   long double sum(std::size_t index, long double epsilon, long double step, long double weight, long double about,
                   long double& left_out) const {
     if (index + 1 == releases_.size()) return last(epsilon);
-    const bool removed = direction_ == Direction::removed;
+    const bool removed = direction_ == Direction::remove;
     const long double sign = removed ? 1 : -1;
     const auto& [rate, multiplier] = releases_[index];
     const long double mu = 1 / multiplier;

@@ -11,7 +11,7 @@
 // It knows Gaussian releases and Poisson-sampled batches of them, repeated and composed, also of different parameters. The pair
 // ((1 - q) N(0, 1) + q N(mu, 1), N(0, 1)) and its reverse dominate a sampled batch, are attained by concrete data, and are
 // composed each in its own direction [ZDW22, Theorems 10 and 11]. Its errors (aliasing, truncation, quadrature, rounding) are
-// derived in docs/guarantees-contour.md.
+// derived in docs/proofs/contour.md.
 //
 // [ZDW22] Zhu, Dong, Wang: Optimal accounting of differential privacy via characteristic function.
 #pragma once
@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include <surety/accounting/accountants/accountant.h>
+#include <surety/accounting/accountants/direction.h>
 
 namespace surety::accounting {
 
@@ -28,42 +29,22 @@ struct Contour {
   static constexpr std::string_view name = "contour";
 };
 
-/// Which of two neighbours is P. remove: P has the record, Q does not; add: the reverse.
-enum class Direction { remove, add };
-
 /// Enclosure of the smallest delta at which `event` is (epsilon, delta)-differentially private: the larger of both directions.
 /// \throws Error{unsupported} naming the event where no theorem is known here, or where the provable error is above 0.1 % of
 ///         delta or would need too many points (a loss with atoms or nearly so, few releases at a small rate).
 /// \complexity some 10^4 sines per different part: 0.2 to 2 ms a part.
-/// \source docs/guarantees-contour.md.
+/// \source docs/proofs/contour.md.
 [[nodiscard]] Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon);
 
 /// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}; delta = 0 costs infinity.
 /// \throws Error{unsupported} as above.
 [[nodiscard]] Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta);
 
+/// Whether there is a theorem for what `event` is made of; see accountant.h.
+[[nodiscard]] bool supports(const Contour& accountant, const Event& event);
+
 /// The same in one direction alone: every part of `event` is composed in that direction.
 [[nodiscard]] Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon, Direction direction);
 [[nodiscard]] Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta, Direction direction);
-
-/// How large each error may be made, as a share of delta: what the accountant derives from its width.
-struct ContourShares {
-  double aliasing = 1e-12;
-  double truncation = 1e-12;
-  double quadrature = 1e-12;
-};
-
-/// What a delta is made of, each a bound on an absolute error: sum - aliasing - the others <= delta <= sum + the others.
-struct ContourTerms {
-  double sum;         ///< the trapezoid rule's value on the line, cut off at both ends
-  double aliasing;    ///< at most what the rule counts too much: one-sided
-  double truncation;  ///< the points beyond the ends
-  double quadrature;  ///< the moment generating functions themselves: trapezoid rule and its range
-  double rounding;    ///< floating point
-  int points;         ///< on the half line
-};
-
-/// The terms of delta(epsilon) in one direction. \throws Error{unsupported} as above.
-[[nodiscard]] ContourTerms contour_terms(const Event& event, Epsilon epsilon, Direction direction, const ContourShares& shares = {});
 
 }  // namespace surety::accounting

@@ -8,6 +8,7 @@
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/accountants/privacy_loss/maximum_profile.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
@@ -19,8 +20,6 @@ namespace {
   throw Error{ErrorCode::unsupported, "privacy-loss: discrete noise of this size is on more than 2^52 integers"};
 }
 
-constexpr double unit = 0x1p-53;  // the relative error of one operation
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double inverse_sqrt_two_pi = 0.39894228040143267794;
 
 /// Masses of an interval of base outcomes: Q-mass = mass e^log_scale, P-mass / Q-mass = ratio e^loss.
@@ -64,7 +63,7 @@ struct TailMass {
 TailMass wide_mass(double t0, double t1) {
   if (t0 < 0 && t1 > 0) {
     const double mass = 0.5 * (std::erf(t1 * 0.70710678118654752440) - std::erf(t0 * 0.70710678118654752440));
-    return {0, mass, 24 * unit};
+    return {0, mass, 24 * unit_roundoff};
   }
   const double near = t0 >= 0 ? t0 : -t1;
   const double far = t0 >= 0 ? t1 : -t0;
@@ -72,7 +71,7 @@ TailMass wide_mass(double t0, double t1) {
   const double second = scaled_tail(far) * std::exp(-0.5 * (far - near) * (far + near));
   const double mass = first - second;
   const double argument = 1 + near * near;
-  const double error = mass > 0 ? 24 * unit * argument * (first + second * (1 + far * far)) / mass : infinity;
+  const double error = mass > 0 ? 24 * unit_roundoff * argument * (first + second * (1 + far * far)) / mass : infinity;
   return {-0.5 * near * near, mass, error};
 }
 
@@ -90,7 +89,7 @@ struct GaussianShape {
   [[nodiscard]] double loss_above(double t) const { return loss(t); }
   /// Bound on |loss(coordinate(l)) - l| and on the rounding of loss(t), for losses and coordinates up to these.
   [[nodiscard]] double error(double largest_loss, double largest_t) const {
-    return 6 * unit * (largest_loss + inverse * inverse + largest_t * inverse);
+    return 6 * unit_roundoff * (largest_loss + inverse * inverse + largest_t * inverse);
   }
 
   [[nodiscard]] Piece piece(double t0, double t1) const {
@@ -98,11 +97,11 @@ struct GaussianShape {
     const double m = 0.5 * (t0 + t1);
     const double u = loss(m);
     const double far = 1 + std::max(std::abs(m), std::abs(m - inverse));
-    const double error = unit * (40 + 6 * (std::abs(u) + std::abs(m) * inverse + inverse * inverse));
+    const double error = unit_roundoff * (40 + 6 * (std::abs(u) + std::abs(m) * inverse + inverse * inverse));
     const double size = d * far;
     if (size <= narrow) {
       const double shape = interval_shape(m, d);
-      return {-0.5 * m * m, d * inverse_sqrt_two_pi * shape, unit * (24 + 3 * m * m), u, interval_shape(m - inverse, d) / shape, error};
+      return {-0.5 * m * m, d * inverse_sqrt_two_pi * shape, unit_roundoff * (24 + 3 * m * m), u, interval_shape(m - inverse, d) / shape, error};
     }
     if (size <= 24 * narrow) {
       const int parts = checked_cast<int>(std::ceil(size / narrow * 1.3));
@@ -116,17 +115,17 @@ struct GaussianShape {
         q_mass += weight * interval_shape(mid, width);
         p_mass += weight * std::exp(shift * inverse) * interval_shape(mid - inverse, width);
       }
-      const double inner = 60 * unit * (1 + m * m + inverse * inverse);
+      const double inner = 60 * unit_roundoff * (1 + m * m + inverse * inverse);
       return {-0.5 * m * m, width * inverse_sqrt_two_pi * q_mass, inner, u, p_mass / q_mass, error + 2 * inner};
     }
     const TailMass q = wide_mass(t0, t1);
     const TailMass p = wide_mass(t0 - inverse, t1 - inverse);
     // The shifted ends are rounded: a relative |t| |error of t| of a tail each.
     const double far_end = std::max(std::abs(t0), std::abs(t1)) + inverse;
-    const double shift_error = 8 * unit * far_end * (1 + far_end) * (1 + p.error / (24 * unit));
+    const double shift_error = 8 * unit_roundoff * far_end * (1 + far_end) * (1 + p.error / (24 * unit_roundoff));
     const double centre = p.log_scale - q.log_scale;
-    const double ratio_error = 2 * (q.error + p.error + shift_error) + unit * (16 + 4 * (std::abs(p.log_scale) + std::abs(q.log_scale)));
-    return {q.log_scale, q.mass, q.error + unit * (4 + 2 * std::abs(q.log_scale)), centre, p.mass / q.mass, ratio_error};
+    const double ratio_error = 2 * (q.error + p.error + shift_error) + unit_roundoff * (16 + 4 * (std::abs(p.log_scale) + std::abs(q.log_scale)));
+    return {q.log_scale, q.mass, q.error + unit_roundoff * (4 + 2 * std::abs(q.log_scale)), centre, p.mass / q.mass, ratio_error};
   }
 };
 
@@ -142,11 +141,11 @@ struct ExponentialShape {
   [[nodiscard]] double loss(double x) const { return x; }
   [[nodiscard]] double loss_above(double x) const { return x; }
   [[nodiscard]] static double zero() { return 0; }
-  [[nodiscard]] double error(double, double) const { return 4 * unit * largest; }
+  [[nodiscard]] double error(double, double) const { return 4 * unit_roundoff * largest; }
   [[nodiscard]] Piece piece(double l0, double l1) const {
     const double half = 0.25 * (l1 - l0);
     const double mid = 0.5 * (l0 + l1);
-    return {-0.5 * (mid + largest), factor * std::sinh(half), unit * (20 + 4 * largest), mid, 1, unit * (4 + 4 * largest)};
+    return {-0.5 * (mid + largest), factor * std::sinh(half), unit_roundoff * (20 + 4 * largest), mid, 1, unit_roundoff * (4 + 4 * largest)};
   }
 };
 
@@ -189,7 +188,7 @@ struct DiscreteGaussianShape {
     return sum * sigma / inverse_sqrt_two_pi;
   }
 
-  [[nodiscard]] double slack(double position) const { return 32 * unit * (std::abs(position) + shift + 1 + 1 / slope); }
+  [[nodiscard]] double slack(double position) const { return 32 * unit_roundoff * (std::abs(position) + shift + 1 + 1 / slope); }
   [[nodiscard]] double coordinate(double loss, bool reversed) const {
     const double position = loss / slope + 0.5 * shift;
     return lattice_coordinate(position, slack(position), reversed);
@@ -197,7 +196,7 @@ struct DiscreteGaussianShape {
   [[nodiscard]] double loss(double k) const { return (k - 0.5 * shift) * slope; }
   [[nodiscard]] double loss_above(double k) const { return loss(k + 1); }
   [[nodiscard]] double zero() const { return std::floor(0.5 * shift); }
-  [[nodiscard]] double error(double largest_loss, double) const { return 64 * unit * (1 + largest_loss + 2 * shift * slope); }
+  [[nodiscard]] double error(double largest_loss, double) const { return 64 * unit_roundoff * (1 + largest_loss + 2 * shift * slope); }
 
   struct Sum {
     double value;
@@ -228,7 +227,7 @@ struct DiscreteGaussianShape {
       const double mid = j + 0.5 * (n - 1);
       total += std::exp(-(mid - r) * (mid + r) * half_inverse) * (n > 1 ? n * shape(mid / sigma, n) : 1);
     }
-    return {total, unit * (60 + 6 * blocks)};
+    return {total, unit_roundoff * (60 + 6 * blocks)};
   }
   /// Mean of e^((m^2 - t^2) / 2) over n points t around m at distances 1 / sigma: as interval_shape, with the moments of the points.
   [[nodiscard]] double shape(double m, double n) const {
@@ -250,8 +249,8 @@ struct DiscreteGaussianShape {
     const auto p = sum(first - shift, k1 - shift, rp - shift);
     const double log_scale = -rq * rq * half_inverse;
     const double loss = (rq - rp + shift) * (rq + rp - shift) * half_inverse;
-    return {log_scale, q.value / norm,    q.error + unit * (20 - 6 * log_scale),
-            loss,      p.value / q.value, q.error + p.error + unit * (8 + 6 * std::abs(loss))};
+    return {log_scale, q.value / norm,    q.error + unit_roundoff * (20 - 6 * log_scale),
+            loss,      p.value / q.value, q.error + p.error + unit_roundoff * (8 + 6 * std::abs(loss))};
   }
 };
 
@@ -265,19 +264,19 @@ struct DiscreteLaplaceShape {
   }
   [[nodiscard]] double coordinate(double loss, bool reversed) const {
     const double position = 0.5 * (loss * scale + shift);
-    return lattice_coordinate(position, 32 * unit * (std::abs(position) + shift + scale), reversed);
+    return lattice_coordinate(position, 32 * unit_roundoff * (std::abs(position) + shift + scale), reversed);
   }
   [[nodiscard]] double loss(double k) const { return (2 * k - shift) / scale; }
   [[nodiscard]] double loss_above(double k) const { return loss(k + 1); }
   [[nodiscard]] double zero() const { return std::floor(0.5 * shift); }
-  [[nodiscard]] double error(double, double) const { return 160 * unit * (1 + shift / scale); }
+  [[nodiscard]] double error(double, double) const { return 160 * unit_roundoff * (1 + shift / scale); }
   /// A geometric sum around its middle: Q(k) = tanh(1 / (2 scale)) e^(-k / scale), P(k) that times e^loss(k).
   [[nodiscard]] Piece piece(double k0, double k1) const {
     const double half = 0.5 * (k1 - k0) / scale;
     const double log_scale = -0.5 * (k0 + 1 + k1) / scale;
     const double loss = (k0 + 1 + k1 - shift) / scale;
-    return {log_scale, std::sinh(half) / std::cosh(0.5 / scale), unit * (20 + 4 * half + 4 / scale - 4 * log_scale), loss,
-            1,         unit * (4 + 4 * std::abs(loss))};
+    return {log_scale, std::sinh(half) / std::cosh(0.5 / scale), unit_roundoff * (20 + 4 * half + 4 / scale - 4 * log_scale), loss,
+            1,         unit_roundoff * (4 + 4 * std::abs(loss))};
   }
 };
 
@@ -340,16 +339,16 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
   const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
     const Piece piece = reversed ? shape.piece(to, from) : shape.piece(from, to);
     require_digits(piece);
-    const double rounding = unit * (16 + 4 * std::abs(l));
+    const double rounding = unit_roundoff * (16 + 4 * std::abs(l));
     if (reversed) {
       const double w = mix.rest * std::exp(l) + mix.rate * piece.ratio * std::exp(piece.loss + l);
-      out.push_back({i, piece.log_scale, piece.mass, piece.mass_error + unit * (4 + std::abs(piece.log_scale)), 1 - w,
-                     (piece.ratio_error + rounding + unit * 4 * std::abs(piece.loss)) * w});
+      out.push_back({i, piece.log_scale, piece.mass, piece.mass_error + unit_roundoff * (4 + std::abs(piece.log_scale)), 1 - w,
+                     (piece.ratio_error + rounding + unit_roundoff * 4 * std::abs(piece.loss)) * w});
     } else {
       const double w = mix.rest * std::exp(-l) + mix.rate * piece.ratio * std::exp(piece.loss - l);
-      const double error = piece.ratio_error + rounding + unit * 4 * std::abs(piece.loss);
+      const double error = piece.ratio_error + rounding + unit_roundoff * 4 * std::abs(piece.loss);
       out.push_back({i, piece.log_scale + l, piece.mass * w,
-                     piece.mass_error + error + unit * (8 + std::abs(piece.log_scale) + std::abs(l)), 1 - 1 / w, 2 * error / w});
+                     piece.mass_error + error + unit_roundoff * (8 + std::abs(piece.log_scale) + std::abs(l)), 1 - 1 / w, 2 * error / w});
     }
   };
   if (reversed) {
@@ -386,7 +385,7 @@ struct OppositeShape {
 
   /// Bound on |loss(coordinate(l)) - l| and on the rounding of loss(t), for losses and coordinates up to these.
   [[nodiscard]] double error(double largest_loss, double largest_t) const {
-    return 64 * unit * (2 + largest_loss + largest_t * shape.inverse + shape.inverse * shape.inverse - std::log(mix.rate));
+    return 64 * unit_roundoff * (2 + largest_loss + largest_t * shape.inverse + shape.inverse * shape.inverse - std::log(mix.rate));
   }
 
   /// e^scale value, within a relative error: what one of the two mixtures has where Q has 1.
@@ -398,7 +397,7 @@ struct OppositeShape {
   [[nodiscard]] Share share(const Piece& piece) const {
     const double scale = std::max(0.0, piece.loss);
     const double value = mix.rest * std::exp(-scale) + mix.rate * piece.ratio * std::exp(piece.loss - scale);
-    return {scale, value, piece.ratio_error + unit * (16 + 4 * std::abs(piece.loss))};
+    return {scale, value, piece.ratio_error + unit_roundoff * (16 + 4 * std::abs(piece.loss))};
   }
 };
 
@@ -412,9 +411,9 @@ void add_opposite(std::vector<LossCell>& out, const OppositeShape& pair, double 
     const auto q = pair.share(mirrored);
     const double exponent = l + q.scale - p.scale;
     const double y = q.value / p.value * std::exp(exponent);
-    const double error = p.error + q.error + unit * (16 + 4 * (std::abs(l) + q.scale + p.scale));
+    const double error = p.error + q.error + unit_roundoff * (16 + 4 * (std::abs(l) + q.scale + p.scale));
     out.push_back({i, piece.log_scale + p.scale, piece.mass * p.value,
-                   piece.mass_error + p.error + unit * (8 + std::abs(piece.log_scale) + p.scale), 1 - y, error * y});
+                   piece.mass_error + p.error + unit_roundoff * (8 + std::abs(piece.log_scale) + p.scale), 1 - y, error * y});
   };
   sweep(
       out, 0, step, pair.loss(t_low), pair.loss(t_high), t_low, t_high, [&](double l) { return pair.coordinate(l); }, add_cell);
@@ -432,21 +431,21 @@ struct AtomOfBase {
 std::vector<AtomOfBase> atoms_of(const BaseLaw& base) {
   // Both sides of a law with exponential tails: its atom of loss l and the mirrored one.
   const auto ends = [](double l, double mass, double error) {
-    return std::vector<AtomOfBase>{{-l, 2 * unit * l, -l, 0, mass, error}, {l, 2 * unit * l, 0, -l, mass, error}};
+    return std::vector<AtomOfBase>{{-l, 2 * unit_roundoff * l, -l, 0, mass, error}, {l, 2 * unit_roundoff * l, 0, -l, mass, error}};
   };
   if (const auto* laplace = std::get_if<LaplaceBase>(&base)) {
     const double l = 1 / laplace->scale;
-    return ends(l, 0.5, unit * (4 + 2 * l));
+    return ends(l, 0.5, unit_roundoff * (4 + 2 * l));
   }
   if (const auto* laplace = std::get_if<DiscreteLaplaceBase>(&base)) {
     const double l = laplace->sensitivity / laplace->scale;
-    return ends(l, 1 / (1 + std::exp(-1 / laplace->scale)), unit * (12 + 2 * l));
+    return ends(l, 1 / (1 + std::exp(-1 / laplace->scale)), unit_roundoff * (12 + 2 * l));
   }
   std::vector<AtomOfBase> found;
   if (const auto* atoms = std::get_if<AtomsBase>(&base)) {
     for (const auto& atom : atoms->atoms) {
       found.push_back({atom.loss, atoms->loss_error, 0, -atom.loss, atom.mass,
-                       atoms->mass_error + 2 * atoms->loss_error + unit * (4 + 2 * std::abs(atom.loss))});
+                       atoms->mass_error + 2 * atoms->loss_error + unit_roundoff * (4 + 2 * std::abs(atom.loss))});
     }
   }
   return found;
@@ -462,13 +461,13 @@ struct MixedAtom {
 };
 MixedAtom mixed(const AtomOfBase& atom, const Mix& mix, bool reversed) {
   const double loss = mix.loss(atom.loss);
-  const double loss_error = atom.loss_error + unit * (8 + 4 * std::abs(loss) + 4 * std::abs(atom.loss));
+  const double loss_error = atom.loss_error + unit_roundoff * (8 + 4 * std::abs(loss) + 4 * std::abs(atom.loss));
   const double exact_error = mix.rest == 0 ? atom.loss_error : loss_error;
   if (reversed) return {-loss, exact_error, atom.log_q, atom.mass, atom.mass_error};
   if (mix.rest == 0) return {loss, exact_error, atom.log_p, atom.mass, atom.mass_error};
   const double top = std::max(atom.log_q, atom.log_p);
   const double weight = mix.rest * std::exp(atom.log_q - top) + mix.rate * std::exp(atom.log_p - top);
-  return {loss, exact_error, top, weight * atom.mass, atom.mass_error + unit * (12 + 2 * std::abs(atom.loss))};
+  return {loss, exact_error, top, weight * atom.mass, atom.mass_error + unit_roundoff * (12 + 2 * std::abs(atom.loss))};
 }
 
 /// Appends one outcome of known loss under the pair.
@@ -479,14 +478,14 @@ void add_atom(std::vector<LossCell>& out, const MixedAtom& atom, double anchor, 
   auto index = checked_cast<std::int64_t>(position);
   // An atom a rounding error below a grid point is on it: its excess is then 0 within the error.
   double above = atom.loss - (anchor + static_cast<double>(index) * step);
-  const double rounding = atom.loss_error + unit * (std::abs(atom.loss) + std::abs(anchor));
+  const double rounding = atom.loss_error + unit_roundoff * (std::abs(atom.loss) + std::abs(anchor));
   if (step - above <= 16 * rounding) {
     ++index;
     above = 0;
   } else if (above < 0) {
     above = 0;
   }
-  out.push_back({index, atom.log_scale, atom.mass, atom.mass_error + 4 * unit, -std::expm1(-above), 20 * rounding + 4 * unit});
+  out.push_back({index, atom.log_scale, atom.mass, atom.mass_error + 4 * unit_roundoff, -std::expm1(-above), 20 * rounding + 4 * unit_roundoff});
 }
 
 /// t such that a standard normal exceeds it with probability at most e^log_mass.
@@ -500,7 +499,7 @@ struct Coordinates {
 Coordinates normal_cut(double shift, Mixing mixing, double rate, const Cut& cut) {
   const double above = tail_point(cut.log_above);
   const double below = tail_point(cut.log_below);
-  if (mixing == Mixing::added) return {-above, below};
+  if (mixing == Mixing::add) return {-above, below};
   return {rate == 1 ? shift - below : std::min(-below, shift - below), shift + above};
 }
 Coordinates kept(const GaussianShape& shape, const LossLaw& law, const Cut& cut) {
@@ -546,7 +545,7 @@ LossRange base_range(const LossLaw& law, const Cut& cut) {
 LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, double largest, double mixing_error) {
   LossCells found{{}, 0, step, 0, 0, 0};
   const Mix mix{law.rate};
-  const bool reversed = law.mixing == Mixing::added;
+  const bool reversed = law.mixing == Mixing::add;
   const bool symmetric = law.mixing == Mixing::symmetric;
   const auto atoms = atoms_of(law.base);
   // A grid point lies on an outcome: on the likeliest one of the discrete Gaussian law under Q, else at the largest loss.
@@ -564,7 +563,7 @@ LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, doubl
   });
   double atom_error = 0;
   for (const auto& atom : atoms) atom_error = std::max(atom_error, mixed(atom, mix, reversed).loss_error);
-  found.loss_error += 32 * (atom_error + unit * largest) + mixing_error;
+  found.loss_error += 32 * (atom_error + unit_roundoff * largest) + mixing_error;
 
   for (const bool side : {true, false}) {
     if (side != reversed && !symmetric) continue;
@@ -586,7 +585,7 @@ LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, doubl
     for (const auto& cell : found.cells) {
       const long double mass = static_cast<long double>(cell.mass) * std::exp(static_cast<long double>(cell.log_scale));
       rest -= mass;
-      error += mass * (static_cast<long double>(cell.mass_error) + unit);
+      error += mass * (static_cast<long double>(cell.mass_error) + unit_roundoff);
     }
     const auto mass = static_cast<double>(std::max(rest, error));
     add_atom(found.cells, {0, 0, 0, mass, 2 * static_cast<double>(error) / mass}, found.anchor, step);
@@ -605,14 +604,14 @@ LossCells revealed_cells(const LossLaw& law, double step, const Cut& cut) {
   const double log_rate = std::log(law.rate);
   for (auto& cell : found.cells) {
     cell.log_scale += log_rate;
-    cell.mass_error += unit * (4 + 2 * std::abs(log_rate) + std::abs(cell.log_scale));
+    cell.mass_error += unit_roundoff * (4 + 2 * std::abs(log_rate) + std::abs(cell.log_scale));
   }
-  add_atom(found.cells, {0, 0, 0, 1 - law.rate, 2 * unit}, found.anchor, step);
+  add_atom(found.cells, {0, 0, 0, 1 - law.rate, 2 * unit_roundoff}, found.anchor, step);
   std::stable_sort(found.cells.begin(), found.cells.end(), [](const LossCell& a, const LossCell& b) {
     return a.index != b.index ? a.index < b.index : a.excess < b.excess;
   });
   // The atom's loss is exact, but its place on the grid is rounded as that of any other atom is.
-  found.loss_error = std::max(found.loss_error, 32 * unit * (std::abs(found.anchor) + step));
+  found.loss_error = std::max(found.loss_error, 32 * unit_roundoff * (std::abs(found.anchor) + step));
   return found;
 }
 
@@ -648,9 +647,9 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
     return largest;
   }
   if (is_unbounded(law.base)) {
-    if (law.mixing != Mixing::added || law.rate == 1) return std::nullopt;
+    if (law.mixing != Mixing::add || law.rate == 1) return std::nullopt;
     const double bound = -std::log1p(-law.rate);
-    return Enclosure{bound * (1 - 8 * unit), bound * (1 + 8 * unit)};
+    return Enclosure{bound * (1 - 8 * unit_roundoff), bound * (1 + 8 * unit_roundoff)};
   }
   const Mix mix{law.rate};
   auto atoms = atoms_of(law.base);
@@ -660,10 +659,10 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
   double most = 0;
   double error = 0;
   for (const auto& atom : atoms) {
-    const auto found = mixed(atom, mix, law.mixing == Mixing::added);
+    const auto found = mixed(atom, mix, law.mixing == Mixing::add);
     if (found.loss >= most) {
       most = found.loss;
-      error = found.loss_error + 2 * unit * most;
+      error = found.loss_error + 2 * unit_roundoff * most;
     }
   }
   return Enclosure{std::max(0.0, most - error), most + error};
@@ -728,25 +727,25 @@ LossRange range(const LossLaw& law, const Cut& cut) {
   const double low = mix.loss(base.least);
   const double high = mix.loss(base.largest);
   if (law.mixing == Mixing::symmetric) return {-high, high};
-  return law.mixing == Mixing::added ? LossRange{-high, -low} : LossRange{low, high};
+  return law.mixing == Mixing::add ? LossRange{-high, -low} : LossRange{low, high};
 }
 
 LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   const StandardFloatingPoint environment;
-  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) return maximum_cells(*maximum->laws, step, cut);
+  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) return maximum_cells(*maximum->laws, step, cut, cells);
   LossCells found{{}, 0, step, 0, 0, 0};
   const Mix mix{law.rate};
   const auto bounds = range(law, cut);
   const double largest = std::max(std::abs(bounds.least), std::abs(bounds.largest)) + step;
-  const bool reversed = law.mixing == Mixing::added;
-  const double mixing_error = law.rate == 1 ? 0 : 16 * unit * (2 + largest - std::log(law.rate));
+  const bool reversed = law.mixing == Mixing::add;
+  const double mixing_error = law.rate == 1 ? 0 : 16 * unit_roundoff * (2 + largest - std::log(law.rate));
   if (law.mixing == Mixing::revealed) {
     found = revealed_cells(law, step, cut);
   } else if (const auto* gaussian = std::get_if<GaussianBase>(&law.base)) {
     const GaussianShape shape{*gaussian};
     const auto at = kept(shape, law, cut);
     found.loss_error =
-        shape.error(largest - std::log(law.rate), std::max(std::abs(at.low), std::abs(at.high))) + mixing_error + 4 * unit * largest;
+        shape.error(largest - std::log(law.rate), std::max(std::abs(at.low), std::abs(at.high))) + mixing_error + 4 * unit_roundoff * largest;
     // Each component leaves at most e^(-t^2 / 2) beyond t; the margin covers the rounding of the ends.
     found.cut_above = std::exp(static_cast<long double>(cut.log_above)) * 1.0000001L;
     found.cut_below = std::exp(static_cast<long double>(cut.log_below)) * 1.0000001L;
@@ -762,8 +761,8 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
       const double tail = 0.5 * std::erfc(0.5 * shape.inverse * 0.70710678118654752440);
       const double rest = mix.rest * (1 - 2 * tail);
       found.cells = std::move(mirror);
-      if (rest > 0) found.cells.push_back({0, 0, rest, 0, 0, 4 * unit});
-      if (rest > 0) found.cells.back().mass_error = 16 * unit * (1 + shape.inverse * shape.inverse) / std::max(1 - 2 * tail, unit);
+      if (rest > 0) found.cells.push_back({0, 0, rest, 0, 0, 4 * unit_roundoff});
+      if (rest > 0) found.cells.back().mass_error = 16 * unit_roundoff * (1 + shape.inverse * shape.inverse) / std::max(1 - 2 * tail, unit_roundoff);
       found.cells.insert(found.cells.end(), right.begin(), right.end());
     } else if (law.mixing == Mixing::opposite) {
       const OppositeShape pair{shape, mix};
@@ -779,7 +778,7 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
     const double finite = 1 - law.infinite_mass;
     for (auto& cell : found.cells) {
       cell.mass *= finite;
-      cell.mass_error += 2 * unit;
+      cell.mass_error += 2 * unit_roundoff;
     }
   }
   return found;

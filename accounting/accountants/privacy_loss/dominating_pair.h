@@ -1,109 +1,14 @@
 // Dominating pairs, cut into cells of a grid of privacy losses: the raw material of the privacy_loss accountant.
 //
-// Definitions:
-//   pair      two distributions P, Q of outcomes; the loss of an outcome is L = log dP/dQ, its ratio y = dQ/dP = e^-L
-//   law       the distribution of L under P, a measure on the line, and mass at infinite loss. It determines Q up to a
-//             part where P has no mass, and delta(epsilon) = integral of max(0, 1 - e^(epsilon - L)) dP
-//   cell i    the outcomes whose loss lies between anchor + i step and anchor + (i + 1) step
-//   excess    of a cell: v = 1 - e^(l_i) Q(cell) / P(cell), between 0 and 1 - e^-step; its merged loss is l_i - log(1 - v)
-//
-// Everything here is a number with a proved bound on its error; docs/guarantees-privacy-loss.md derives the bounds.
+// Everything here is a number with a proved bound on its error; docs/proofs/privacy-loss.md derives the bounds.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <optional>
-#include <variant>
-#include <vector>
 
 #include <surety/accounting/numbers/enclosure.h>
+#include <surety/accounting/accountants/privacy_loss/loss_law.h>
 
 namespace surety::accounting {
-
-/// N(1 / multiplier, 1) against N(0, 1).
-struct GaussianBase {
-  double multiplier;
-};
-/// Laplace noise of scale `scale` around 0 against around 1.
-struct LaplaceBase {
-  double scale;
-};
-/// The envelope of all choices of loss range epsilon: Q has density e^(-(l + epsilon) / 2) / (2 (1 - e^-epsilon)) at loss l between
-/// -epsilon and epsilon. \pre epsilon > 0.
-struct BoundedRangeBase {
-  double epsilon;
-};
-/// An integer k with probability proportional to exp(-(k - sensitivity)^2 / (2 sigma^2)) against exp(-k^2 / (2 sigma^2)).
-/// \pre sensitivity is a whole number, at least 1.
-struct DiscreteGaussianBase {
-  double sigma;
-  double sensitivity;
-};
-/// The same for exp(-|k - sensitivity| / scale) against exp(-|k| / scale).
-struct DiscreteLaplaceBase {
-  double scale;
-  double sensitivity;
-};
-/// Finitely many outcomes. `loss` is within `loss_error` of the logarithm of the exact ratio of their probabilities, of which
-/// `mass` is the one under P, within a relative `mass_error`.
-struct AtomsBase {
-  struct Atom {
-    double loss;
-    double mass;
-  };
-  std::vector<Atom> atoms;  ///< by rising loss
-  double loss_error;
-  double mass_error;
-};
-struct LossLaw;
-/// The pair whose curve is at every epsilon the largest of those of `laws`. Not to be mixed.
-struct MaximumBase {
-  std::shared_ptr<const std::vector<LossLaw>> laws;
-};
-using BaseLaw =
-    std::variant<GaussianBase, LaplaceBase, BoundedRangeBase, DiscreteGaussianBase, DiscreteLaplaceBase, AtomsBase, MaximumBase>;
-
-/// How the pair of one release follows from its base pair (P, Q).
-///   removed    (1 - rate) Q + rate P against Q. With rate = 1 this is the base pair itself.
-///   added      Q against (1 - rate) Q + rate P.
-///   symmetric  the pair whose curve is that of `removed` at every epsilon >= 0 and which equals its own reverse
-///   opposite   (1 - rate) Q + rate P against (1 - rate) Q + rate P', P' the mirror image of P about Q; Gaussian only
-///   revealed   with probability rate the base pair, else one outcome that both have alike and that no outcome of the base pair is
-enum class Mixing { removed, added, symmetric, opposite, revealed };
-
-struct LossLaw {
-  BaseLaw base;
-  Mixing mixing = Mixing::removed;
-  double rate = 1;
-  double infinite_mass = 0;  ///< P = (1 - infinite_mass) of all of the above, and the rest at infinite loss
-};
-
-/// One cell. Its P-mass is mass * exp(log_scale), within a relative mass_error; its excess is within excess_error.
-struct LossCell {
-  std::int64_t index;
-  double log_scale;
-  double mass;
-  double mass_error;
-  double excess;
-  double excess_error;
-};
-
-/// The cells of a law, by rising index, each index at most a few times.
-struct LossCells {
-  std::vector<LossCell> cells;
-  double anchor;  ///< grid point i is anchor + i step, exactly
-  double step;
-  double loss_error;  ///< losses in cell i lie within this of the ends of the cell
-  /// Upper bounds on the P-mass that is in no cell: above all cells, and below all cells.
-  long double cut_above;
-  long double cut_below;
-};
-
-/// Where to cut the tails of a law, as natural logarithms of the P-mass that may be lost.
-struct Cut {
-  double log_above;
-  double log_below;
-};
 
 /// The least and largest loss of what `cut` leaves, roughly.
 struct LossRange {

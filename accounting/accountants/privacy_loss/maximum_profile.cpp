@@ -7,38 +7,36 @@
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double unit = 0x1p-53;
-constexpr long double long_unit = 0x1p-63L;
 
 /// An upper bound on the curve of one law, at any epsilon.
 class Curve {
  public:
-  Curve(const LossLaw& law, double step, const Cut& cut) : step_{step} {
-    const auto found = cells(law, step, cut);
+  Curve(const LossLaw& law, const LossCells& found, double step) : step_{step} {
     anchor = found.anchor;
-    infinite = (static_cast<long double>(law.infinite_mass) + found.cut_above) * (1 + 4 * long_unit);
+    infinite = (static_cast<long double>(law.infinite_mass) + found.cut_above) * (1 + 4 * long_unit_roundoff);
     if (found.cells.empty()) return;
     const auto first_index = found.cells.front().index;
     const auto size = static_cast<std::size_t>(found.cells.back().index - first_index) + 2;
     least = static_cast<long double>(found.anchor) + static_cast<long double>(first_index) * step_;
     largest = least + static_cast<long double>(size) * step_;
     // The losses of all cells are raised by what they, and the positions computed here, may be wrong by.
-    least += static_cast<long double>(found.loss_error) + 8 * long_unit * (std::abs(least) + std::abs(largest) + step_);
+    least += static_cast<long double>(found.loss_error) + 8 * long_unit_roundoff * (std::abs(least) + std::abs(largest) + step_);
     std::vector<long double> masses(size, 0.0L);
     const long double width = -std::expm1(-step_);
     for (const auto& cell : found.cells) {
       const long double mass = static_cast<long double>(cell.mass) * std::exp(static_cast<long double>(cell.log_scale)) *
-                               (1 + static_cast<long double>(cell.mass_error) + 16 * long_unit);
+                               (1 + static_cast<long double>(cell.mass_error) + 16 * long_unit_roundoff);
       const long double share = (static_cast<long double>(cell.excess) + static_cast<long double>(cell.excess_error) +
                                  2 * static_cast<long double>(found.loss_error)) /
                                 width;
-      const long double right = std::clamp(share * (1 + 8 * long_unit), 0.0L, 1.0L);
+      const long double right = std::clamp(share * (1 + 8 * long_unit_roundoff), 0.0L, 1.0L);
       const auto at = static_cast<std::size_t>(cell.index - first_index);
-      masses[at] += mass * (1 - right) * (1 + 4 * long_unit);
+      masses[at] += mass * (1 - right) * (1 + 4 * long_unit_roundoff);
       masses[at + 1] += mass * right;
     }
     masses[0] += found.cut_below;
@@ -54,7 +52,7 @@ class Curve {
       plain_[j] = b;
       curve_[j] = d;
     }
-    relative_ = 1 + 16 * long_unit * static_cast<long double>(size + 16);
+    relative_ = 1 + 16 * long_unit_roundoff * static_cast<long double>(size + 16);
   }
 
   long double anchor = 0;
@@ -80,10 +78,10 @@ class Curve {
 
 }  // namespace
 
-LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut& cut) {
+LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut& cut, const CellsOf& cells_of) {
   const StandardFloatingPoint environment;
   std::vector<Curve> curves;
-  for (const auto& law : laws) curves.emplace_back(law, step, cut);
+  for (const auto& law : laws) curves.emplace_back(law, cells_of(law, step, cut), step);
   LossCells found{{}, 0, step, 0, 0, 0};
   long double least = curves.front().least;
   long double largest = curves.front().largest;
@@ -126,13 +124,13 @@ LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut
   for (std::size_t j = 0; j < corners.size(); ++j) {
     const long double before = slope_before(j);
     const long double after = j + 1 < corners.size() ? slope_to(j, corners[j + 1]) : 0;
-    const long double mass = after - before + 8 * long_unit * (std::abs(before) + std::abs(after));
+    const long double mass = after - before + 8 * long_unit_roundoff * (std::abs(before) + std::abs(after));
     if (!(mass > 0)) continue;
     if (mass > 1e-290L) {
-      found.cells.push_back({corners[j].index, 0, static_cast<double>(mass), 4 * unit, 0, 0});
+      found.cells.push_back({corners[j].index, 0, static_cast<double>(mass), 4 * unit_roundoff, 0, 0});
     } else {
       const auto log_mass = static_cast<double>(std::log(mass));
-      found.cells.push_back({corners[j].index, log_mass, 1, 4 * unit * (1 + std::abs(log_mass)), 0, 0});
+      found.cells.push_back({corners[j].index, log_mass, 1, 4 * unit_roundoff * (1 + std::abs(log_mass)), 0, 0});
     }
   }
   return found;

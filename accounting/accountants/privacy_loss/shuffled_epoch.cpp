@@ -6,12 +6,11 @@
 #include <vector>
 
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double unit = 0x1p-53;
-constexpr long double long_unit = 0x1p-63L;
 
 /// A positive number within a relative `error`.
 struct Measured {
@@ -20,16 +19,16 @@ struct Measured {
 };
 Measured operator-(const Measured& a, const Measured& b) {
   const long double apart = a.value - b.value;
-  return {apart, apart > 0 ? (a.value * a.error + b.value * b.error) / apart + 2 * long_unit : 1};
+  return {apart, apart > 0 ? (a.value * a.error + b.value * b.error) / apart + 2 * long_unit_roundoff : 1};
 }
 
 /// -log Phi(x) without cancellation in either tail; x is within `shift` of what is meant.
 Measured log_normal_cdf(long double x, long double shift) {
   const long double tail = 0.5L * std::erfc(std::abs(x) * 0.707106781186547524400844362104849039L);
   // The tail's density is at most (|x| + 1) times the tail.
-  const long double error = long_unit * (16 + 4 * x * x) + shift * (std::abs(x) + 1);
+  const long double error = long_unit_roundoff * (16 + 4 * x * x) + shift * (std::abs(x) + 1);
   // Both logarithms magnify a relative error less than twofold, since the tail is at most 1/2.
-  return {x < 0 ? -std::log(tail) : -std::log1p(-tail), 2 * error + 8 * long_unit};
+  return {x < 0 ? -std::log(tail) : -std::log1p(-tail), 2 * error + 8 * long_unit_roundoff};
 }
 
 /// A probability and what it leaves, each with all its digits.
@@ -39,7 +38,7 @@ struct Split {
 };
 /// Of e^-x.
 Split split(const Measured& x) {
-  return {{std::exp(-x.value), x.value * x.error + 8 * long_unit}, {-std::expm1(-x.value), x.error + 8 * long_unit}};
+  return {{std::exp(-x.value), x.value * x.error + 8 * long_unit_roundoff}, {-std::expm1(-x.value), x.error + 8 * long_unit_roundoff}};
 }
 
 /// Both laws of the largest coordinate at a threshold.
@@ -49,8 +48,8 @@ struct Threshold {
 };
 Threshold at(double c, long double mu, long double batches) {
   const Measured each = log_normal_cdf(c, 0);
-  const Measured moved = log_normal_cdf(c - mu, long_unit * (std::abs(c) + 2 * mu));
-  const long double error = std::max(each.error, moved.error) + 4 * long_unit;
+  const Measured moved = log_normal_cdf(c - mu, long_unit_roundoff * (std::abs(c) + 2 * mu));
+  const long double error = std::max(each.error, moved.error) + 4 * long_unit_roundoff;
   return {split({(batches - 1) * each.value + moved.value, error}), split({batches * each.value, error})};
 }
 
@@ -68,8 +67,8 @@ std::optional<Cell> cell(const Measured& p, const Measured& q) {
   }
   const auto loss = static_cast<double>(std::log(p.value / q.value));
   return Cell{{loss, static_cast<double>(p.value)},
-              static_cast<double>(1.01L * (p.error + q.error) + 8 * long_unit) + 2 * unit * std::abs(loss),
-              static_cast<double>(p.error) + 2 * unit};
+              static_cast<double>(1.01L * (p.error + q.error) + 8 * long_unit_roundoff) + 2 * unit_roundoff * std::abs(loss),
+              static_cast<double>(p.error) + 2 * unit_roundoff};
 }
 
 /// Thresholds where the largest coordinate lies under Q, and where the record's own lies under P.

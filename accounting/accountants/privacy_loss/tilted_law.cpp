@@ -6,12 +6,11 @@
 #include <limits>
 
 #include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-constexpr double unit = 0x1p-53;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Divides the weights by their sum and keeps that in log_scale; `direction` +1 rounds up and -1 down.
 void normalise(TiltedLaw& law, double log_scale, int direction) {
@@ -23,18 +22,18 @@ void normalise(TiltedLaw& law, double log_scale, int direction) {
   }
   const double shift = std::log(sum);
   law.log_scale = log_scale + shift;
-  const double factor = (1 + direction * unit * (8 + 2 * std::abs(log_scale) + 2 * std::abs(shift))) / sum;
+  const double factor = (1 + direction * unit_roundoff * (8 + 2 * std::abs(log_scale) + 2 * std::abs(shift))) / sum;
   for (double& w : law.weights) w *= factor;
 }
 
 /// Relative error of mass * exp(log_scale + s l - shift) over the exact mass, tilted.
 double weight_error(const LossCell& cell, double tilt, double shift) {
-  return cell.mass_error + unit * (16 + 4 * (std::abs(cell.log_scale) + std::abs(tilt) + std::abs(shift)));
+  return cell.mass_error + unit_roundoff * (16 + 4 * (std::abs(cell.log_scale) + std::abs(tilt) + std::abs(shift)));
 }
 
 class Merger {
  public:
-  Merger(const LossCells& law, const Grid& grid, double shift) : law_{law}, grid_{grid} {
+  Merger(const LossCells& law, const TiltedGrid& grid, double shift) : law_{law}, grid_{grid} {
     for (const auto& cell : law.cells) {
       const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
       const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 - weight_error(cell, tilt, shift));
@@ -95,18 +94,18 @@ class Merger {
         }
         const double each = weight * gain;
         if (each > need) {
-          const double share = std::min(1.0, need / each * (1 + 8 * unit));
-          mass += weight * share * (1 - 4 * unit);
-          next.weight *= (1 - share) * (1 - 4 * unit);
+          const double share = std::min(1.0, need / each * (1 + 8 * unit_roundoff));
+          mass += weight * share * (1 - 4 * unit_roundoff);
+          next.weight *= (1 - share) * (1 - 4 * unit_roundoff);
           need = 0;
         } else {
           mass += weight;
-          need = (need - each) * (1 + 4 * unit) + 4 * unit * need;
+          need = (need - each) * (1 + 4 * unit_roundoff) + 4 * unit_roundoff * need;
           ++j;
         }
       }
       if (need > 0) {
-        place(out, k - 1, mass * std::exp(-grid_.s * grid_.step) * (1 - 8 * unit * (1 + grid_.s * grid_.step)));
+        place(out, k - 1, mass * std::exp(-grid_.s * grid_.step) * (1 - 8 * unit_roundoff * (1 + grid_.s * grid_.step)));
       } else {
         place(out, k, mass);
       }
@@ -128,18 +127,18 @@ class Merger {
     const std::int64_t n = k - piece.index + table_size / 2;
     const double x = offset_ + static_cast<double>(k - piece.index) * grid_.step;
     const double e = n >= 0 && n < table_size ? shifts_[static_cast<std::size_t>(n)] : std::expm1(x);
-    return piece.excess - e * (1 - piece.excess) - 16 * unit * (std::abs(e) + std::abs(x) + std::abs(piece.excess));
+    return piece.excess - e * (1 - piece.excess) - 16 * unit_roundoff * (std::abs(e) + std::abs(x) + std::abs(piece.excess));
   }
   [[nodiscard]] double tilted(const Piece& piece, std::int64_t k) const {
     const std::int64_t n = k - piece.index + table_size / 2;
     const double x = offset_ + static_cast<double>(k - piece.index) * grid_.step;
     const double factor = n >= 0 && n < table_size ? tilts_[static_cast<std::size_t>(n)] : std::exp(grid_.s * x);
-    return piece.weight * factor * (1 - unit * (8 + 4 * std::abs(grid_.s * x)));
+    return piece.weight * factor * (1 - unit_roundoff * (8 + 4 * std::abs(grid_.s * x)));
   }
   /// What falls outside the array is dropped, which only lowers the law.
   void place(TiltedLaw& out, std::int64_t k, double weight) const {
     if (k < out.first || k - out.first >= static_cast<std::int64_t>(out.weights.size())) return;
-    out.weights[static_cast<std::size_t>(k - out.first)] += weight * (1 - 4 * unit);
+    out.weights[static_cast<std::size_t>(k - out.first)] += weight * (1 - 4 * unit_roundoff);
   }
 
   /// Where grid points should lie within the cells: just above most merged losses, or on the atoms.
@@ -153,7 +152,7 @@ class Merger {
     const std::size_t stride = pieces_.size() / 1000 + 1;
     double best = infinity;
     for (int n = 0; n <= 20; ++n) {
-      const double candidate = n == 0 ? -2 * deepest - 4 * unit * grid_.step : grid_.step * (0.5 + 0.5 * std::pow(0.67, n));
+      const double candidate = n == 0 ? -2 * deepest - 4 * unit_roundoff * grid_.step : grid_.step * (0.5 + 0.5 * std::pow(0.67, n));
       double cost = 0;
       for (std::size_t j = 0; j < pieces_.size(); ++j) {
         const auto& piece = pieces_[j];
@@ -174,7 +173,7 @@ class Merger {
   }
 
   const LossCells& law_;
-  Grid grid_;
+  TiltedGrid grid_;
   std::vector<Piece> pieces_;
   double offset_ = 0;
   std::array<double, table_size> tilts_{};
@@ -183,7 +182,7 @@ class Merger {
 
 }  // namespace
 
-double log_of_largest(const LossCells& law, const Grid& grid) {
+double log_of_largest(const LossCells& law, const TiltedGrid& grid) {
   if (law.cells.empty()) return 0;
   double largest = -infinity;
   for (const auto& cell : law.cells) {
@@ -192,7 +191,7 @@ double log_of_largest(const LossCells& law, const Grid& grid) {
   return largest;
 }
 
-TiltedLaw spread(const LossCells& law, const Grid& grid, double shift) {
+TiltedLaw spread(const LossCells& law, const TiltedGrid& grid, double shift) {
   TiltedLaw out;
   if (law.cells.empty()) {
     out.weights = {0.0};
@@ -202,16 +201,16 @@ TiltedLaw spread(const LossCells& law, const Grid& grid, double shift) {
   out.weights.assign(static_cast<std::size_t>(law.cells.back().index - out.first) + 2, 0.0);
   out.base = static_cast<long double>(law.anchor) + static_cast<long double>(law.loss_error);
   const double spread_width = -std::expm1(-grid.step);
-  const double up = std::exp(grid.s * grid.step) * (1 + 4 * unit * (1 + grid.s * grid.step));
+  const double up = std::exp(grid.s * grid.step) * (1 + 4 * unit_roundoff * (1 + grid.s * grid.step));
   const double raise = 2 * grid.s * law.loss_error;
   for (const auto& cell : law.cells) {
     const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
     const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 + weight_error(cell, tilt, shift) + raise);
-    const double share = (cell.excess + cell.excess_error + 2 * law.loss_error) / spread_width * (1 + 8 * unit);
+    const double share = (cell.excess + cell.excess_error + 2 * law.loss_error) / spread_width * (1 + 8 * unit_roundoff);
     const double beta = std::clamp(share, 0.0, 1.0);
     const auto at = static_cast<std::size_t>(cell.index - out.first);
-    out.weights[at] += weight * (1 - beta) * (1 + 4 * unit);
-    out.weights[at + 1] += weight * beta * up * (1 + 4 * unit);
+    out.weights[at] += weight * (1 - beta) * (1 + 4 * unit_roundoff);
+    out.weights[at + 1] += weight * beta * up * (1 + 4 * unit_roundoff);
   }
   const double tilt = grid.s * (law.anchor + static_cast<double>(out.first) * grid.step);
   const double log_below = law.cut_below > 0 ? static_cast<double>(std::log(law.cut_below)) : -infinity;
@@ -220,9 +219,9 @@ TiltedLaw spread(const LossCells& law, const Grid& grid, double shift) {
   return out;
 }
 
-TiltedLaw merge(const LossCells& law, const Grid& grid, double shift) { return Merger{law, grid, shift}.merge(shift); }
+TiltedLaw merge(const LossCells& law, const TiltedGrid& grid, double shift) { return Merger{law, grid, shift}.merge(shift); }
 
-CountedLaw counted(const LossCells& law, const Grid& grid, double shift) {
+CountedLaw counted(const LossCells& law, const TiltedGrid& grid, double shift) {
   CountedLaw out;
   if (law.cells.empty()) {
     // No outcome is counted.
@@ -241,10 +240,10 @@ CountedLaw counted(const LossCells& law, const Grid& grid, double shift) {
     const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift);
     const double error = weight_error(cell, tilt, shift);
     const auto at = static_cast<std::size_t>(cell.index - first);
-    out.hits.weights[at] += weight * (1 - error) * (1 - 4 * unit);
+    out.hits.weights[at] += weight * (1 - error) * (1 - 4 * unit_roundoff);
     // Q-mass is P-mass e^-l (1 - excess) at the cell's lower end l, which is the grid point within the loss error.
-    const double missed = std::clamp(1 - cell.excess + cell.excess_error, 0.0, 1.0) * std::exp(law.loss_error) * (1 + 16 * unit);
-    out.misses.weights[at] += weight * (1 + error) * missed * (1 + 4 * unit);
+    const double missed = std::clamp(1 - cell.excess + cell.excess_error, 0.0, 1.0) * std::exp(law.loss_error) * (1 + 16 * unit_roundoff);
+    out.misses.weights[at] += weight * (1 + error) * missed * (1 + 4 * unit_roundoff);
   }
   normalise(out.hits, shift, -1);
   normalise(out.misses, shift, +1);
@@ -256,7 +255,7 @@ std::vector<double> convolved(const std::vector<double>& x, const std::vector<do
   if (x.size() > y.size()) return convolved(y, x, direction);
   std::vector<double> out(x.size() + y.size() - 1, 0.0);
   // One product and at most x.size() sums of non-negative terms for each entry.
-  const double factor = 1 + direction * unit * 1.01 * (static_cast<double>(x.size()) + 4);
+  const double factor = 1 + direction * unit_roundoff * 1.01 * (static_cast<double>(x.size()) + 4);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double weight = x[i] * factor;
     if (weight == 0) continue;
@@ -276,9 +275,9 @@ double log_transform(const std::vector<double>& weights, double step, double a) 
     for (std::size_t j = std::min(weights.size(), i + block); j-- > i;) part = part * factor + weights[j];
     sum += part * std::exp(a * static_cast<double>(i) * step - top);
   }
-  const double error = unit * (300 + n / 32 + 4 * std::abs(a) * (n * step + static_cast<double>(block) * step * 64));
+  const double error = unit_roundoff * (300 + n / 32 + 4 * std::abs(a) * (n * step + static_cast<double>(block) * step * 64));
   const double log_sum = std::log(sum * (1 + error) + 1e-300);
-  return log_sum + top + 4 * unit * (std::abs(log_sum) + std::abs(top) + 1);
+  return log_sum + top + 4 * unit_roundoff * (std::abs(log_sum) + std::abs(top) + 1);
 }
 
 }  // namespace surety::accounting

@@ -1,4 +1,4 @@
-// One privacy-loss law on a grid, tilted: what the privacy_loss accountant composes. docs/guarantees-privacy-loss.md derives every error.
+// One privacy-loss law on a grid, tilted: what the privacy_loss accountant composes. docs/proofs/privacy-loss.md derives every error.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct TiltedLaw {
   double log_scale = 0;
 };
 
-struct Grid {
+struct TiltedGrid {
   double step;
   double s;
 };
@@ -26,14 +26,14 @@ struct Grid {
 constexpr double underflow = 1e-275;
 
 /// log of the largest tilted mass of a cell, a scale for the weights; 0 without cells.
-[[nodiscard]] double log_of_largest(const LossCells& law, const Grid& grid);
+[[nodiscard]] double log_of_largest(const LossCells& law, const TiltedGrid& grid);
 
 /// A law that dominates: each cell's mass is spread to the two ends of the cell, keeping P-mass and Q-mass; what lies below all cells is
 /// moved up to the first one. Without cells it has no mass: who calls counts all of it as infinite loss.
-[[nodiscard]] TiltedLaw spread(const LossCells& law, const Grid& grid, double shift);
+[[nodiscard]] TiltedLaw spread(const LossCells& law, const TiltedGrid& grid, double shift);
 
 /// A law that is dominated: outcomes are merged so that the merged loss falls on a grid point; what finds no partner moves down.
-[[nodiscard]] TiltedLaw merge(const LossCells& law, const Grid& grid, double shift);
+[[nodiscard]] TiltedLaw merge(const LossCells& law, const TiltedGrid& grid, double shift);
 
 /// P- and Q-mass of each cell, from below and from above, as if its loss were that of the grid point it is named after: weights of `hits` are
 /// tilted by s and those of `misses` by s + 1, so that both are of one size. Both start at one index and are of one length.
@@ -41,7 +41,7 @@ struct CountedLaw {
   TiltedLaw hits;
   TiltedLaw misses;
 };
-[[nodiscard]] CountedLaw counted(const LossCells& law, const Grid& grid, double shift);
+[[nodiscard]] CountedLaw counted(const LossCells& law, const TiltedGrid& grid, double shift);
 
 /// The convolution of two non-negative sequences by its definition, rounded up or down as `direction` is +1 or -1.
 /// \complexity O(x.size() y.size()).

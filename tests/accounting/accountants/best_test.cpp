@@ -78,7 +78,7 @@ TEST(Best, LeavesOutTheGridWhereManyLawsAreKnownNarrowly) {
 }
 
 TEST(Best, AsksTheCompositionTheoremsWhereTheyApply) {
-  const auto value_of = [](const Best& best, std::string_view accountant) {
+  const auto value_of = [](const BestAnswer& best, std::string_view accountant) {
     const auto found =
         std::find_if(best.opinions.begin(), best.opinions.end(), [&](const Opinion& opinion) { return opinion.accountant == accountant; });
     return found == best.opinions.end() ? std::nullopt : found->value;

@@ -21,10 +21,7 @@
 namespace surety::accounting {
 namespace {
 
-using reference::contains;
-using reference::draw_log_uniform;
-using reference::log_uniform;
-using reference::Real;
+using namespace reference;
 
 constexpr auto adjacency = Adjacency::replace_one;
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -298,12 +295,12 @@ struct Composition {
 };
 
 std::vector<Composition> compositions() {
-  const auto inner = composed({noise(5.5), repeated(Count{3}, noise(9))});
-  return {{"repeated", repeated(Count{137}, noise(31.4)), {{137, 31.4}}},
-          {"composed", composed({noise(3.25), noise(0.7), noise(11)}), {{1, 3.25}, {1, 0.7}, {1, 11}}},
-          {"nested", composed({repeated(Count{10}, inner), noise(2.5)}), {{10, 5.5}, {30, 9}, {1, 2.5}}},
-          {"repeated twice", repeated(Count{7}, repeated(Count{1000}, noise(123.4))), {{7000, 123.4}}},
-          {"the largest count", repeated(Count{std::uint64_t{1} << 53}, noise(1e8)), {{0x1p53, 1e8}}}};
+  const auto inner = compose({noise(5.5), repeat(Count{3}, noise(9))});
+  return {{"repeated", repeat(Count{137}, noise(31.4)), {{137, 31.4}}},
+          {"composed", compose({noise(3.25), noise(0.7), noise(11)}), {{1, 3.25}, {1, 0.7}, {1, 11}}},
+          {"nested", compose({repeat(Count{10}, inner), noise(2.5)}), {{10, 5.5}, {30, 9}, {1, 2.5}}},
+          {"repeated twice", repeat(Count{7}, repeat(Count{1000}, noise(123.4))), {{7000, 123.4}}},
+          {"the largest count", repeat(Count{std::uint64_t{1} << 53}, noise(1e8)), {{0x1p53, 1e8}}}};
 }
 
 Real mu_of(const Composition& composition) {
@@ -362,20 +359,20 @@ double draw_epsilon(const Event& event) {
 
 RC_GTEST_PROP(ClosedFormComposition, Commutes, ()) {
   const auto a = noise(draw_log_uniform(0.1, 100));
-  const auto b = repeated(Count{*rc::gen::inRange<std::uint64_t>(1, 1000)}, noise(draw_log_uniform(0.1, 100)));
-  const auto ab = composed({a, b});
+  const auto b = repeat(Count{*rc::gen::inRange<std::uint64_t>(1, 1000)}, noise(draw_log_uniform(0.1, 100)));
+  const auto ab = compose({a, b});
   const double epsilon = draw_epsilon(ab);
-  RC_ASSERT(overlap(delta_at(ab, epsilon), delta_at(composed({b, a}), epsilon)));
+  RC_ASSERT(overlap(delta_at(ab, epsilon), delta_at(compose({b, a}), epsilon)));
   RC_ASSERT(delta_at(ab, epsilon).lower > 0);
 }
 
 RC_GTEST_PROP(ClosedFormComposition, Associates, ()) {
   const auto a = noise(draw_log_uniform(0.1, 100));
   const auto b = noise(draw_log_uniform(0.1, 100));
-  const auto c = repeated(Count{*rc::gen::inRange<std::uint64_t>(1, 1000)}, noise(draw_log_uniform(0.1, 100)));
-  const auto left = composed({composed({a, b}), c});
+  const auto c = repeat(Count{*rc::gen::inRange<std::uint64_t>(1, 1000)}, noise(draw_log_uniform(0.1, 100)));
+  const auto left = compose({compose({a, b}), c});
   const double epsilon = draw_epsilon(left);
-  RC_ASSERT(overlap(delta_at(left, epsilon), delta_at(composed({a, composed({b, c})}), epsilon)));
+  RC_ASSERT(overlap(delta_at(left, epsilon), delta_at(compose({a, compose({b, c})}), epsilon)));
   RC_ASSERT(delta_at(left, epsilon).lower > 0);
 }
 
@@ -383,15 +380,15 @@ RC_GTEST_PROP(ClosedFormComposition, CostsMoreThanItsParts, ()) {
   const auto a = noise(draw_log_uniform(0.5, 50));
   const auto b = noise(draw_log_uniform(0.5, 50));
   const double delta = draw_log_uniform(1e-100, 1e-4);
-  RC_ASSERT(epsilon_at(composed({a, b}), delta).lower > epsilon_at(a, delta).upper);
+  RC_ASSERT(epsilon_at(compose({a, b}), delta).lower > epsilon_at(a, delta).upper);
 }
 
 RC_GTEST_PROP(ClosedFormComposition, RepetitionIsCompositionOfEquals, ()) {
   const auto event = noise(draw_log_uniform(0.1, 100));
   const auto count = *rc::gen::inRange<std::size_t>(1, 20);
-  const auto repeats = repeated(Count{count}, event);
+  const auto repeats = repeat(Count{count}, event);
   const double epsilon = draw_epsilon(repeats);
-  RC_ASSERT(overlap(delta_at(repeats, epsilon), delta_at(composed(std::vector<Event>(count, event)), epsilon)));
+  RC_ASSERT(overlap(delta_at(repeats, epsilon), delta_at(compose(std::vector<Event>(count, event)), epsilon)));
   RC_ASSERT(delta_at(repeats, epsilon).lower > 0);
 }
 
@@ -416,7 +413,7 @@ TEST(ClosedFormExtremes, MuZeroCostsNothing) {
 
 RC_GTEST_PROP(ClosedFormExtremes, AnswersAreNeverNegativeAndDeltaIsAtMostOne, ()) {
   const auto event =
-      repeated(Count{*rc::gen::inRange<std::uint64_t>(1, (std::uint64_t{1} << 53) + 1)}, noise(draw_log_uniform(1e-300, 1e300)));
+      repeat(Count{*rc::gen::inRange<std::uint64_t>(1, (std::uint64_t{1} << 53) + 1)}, noise(draw_log_uniform(1e-300, 1e300)));
   const auto found = delta_at(event, draw_log_uniform(1e-300, 1e300));
   RC_ASSERT(found.lower >= 0);
   RC_ASSERT(found.upper <= 1);
@@ -533,7 +530,7 @@ struct Bounded {
 std::vector<Bounded> bounded_releases() {
   std::mt19937_64 words{31415};
   const auto counted = [&](double most) { return static_cast<int>(log_uniform(words, 1, most)); };
-  const auto repeat = [](int count, const Event& event) { return repeated(Count{static_cast<std::uint64_t>(count)}, event); };
+  const auto repeat = [](int count, const Event& event) { return surety::repeat(Count{static_cast<std::uint64_t>(count)}, event); };
   const Real much = real(1 + 1e-11);
   std::vector<Bounded> made;
   for (int i = 0; i < 25; ++i) {

@@ -26,11 +26,11 @@ constexpr auto replace = Adjacency::replace_one;
 constexpr auto add = Adjacency::add_or_remove_one;
 
 Event fixed(std::uint64_t steps, std::uint64_t records, double multiplier) {
-  return repeated(Count{steps},
-                  sampled_without_replacement(Batches{Count{records}, Count{1}}, gaussian(NoiseMultiplier{multiplier}, replace)));
+  return repeat(Count{steps},
+                  without_replacement(Batches{Count{records}, Count{1}}, gaussian(NoiseMultiplier{multiplier}, replace)));
 }
 Event poisson(std::uint64_t steps, double rate, double multiplier) {
-  return repeated(Count{steps}, poisson_sampled(SamplingRate{rate}, gaussian(NoiseMultiplier{multiplier}, add)));
+  return repeat(Count{steps}, poisson(SamplingRate{rate}, gaussian(NoiseMultiplier{multiplier}, add)));
 }
 
 long double phi_cdf(long double x) { return 0.5L * std::erfc(-x * std::sqrt(0.5L)); }
@@ -91,7 +91,7 @@ TEST(Participation, EnclosesTheTruthOfAFewBatches) {
         check(
             poisson(2, rate, multiplier), [&](bool removed) { return then(at(removed), q, mu, epsilon, removed); }, "two batches");
         check(
-            composed({gaussian(NoiseMultiplier{0.5}, add), poisson(1, rate, multiplier)}),
+            compose({gaussian(NoiseMultiplier{0.5}, add), poisson(1, rate, multiplier)}),
             [&](bool removed) { return then(at(removed), 1.0L, 2.0L, epsilon, removed); }, "a batch and a release");
       }
     }
@@ -175,7 +175,7 @@ TEST(Participation, NeverContradictsTheOthers) {
     const auto steps = static_cast<std::uint64_t>(1 + 20 * uniform());
     if (rate * static_cast<double>(steps) > 10) continue;
     const auto batches = poisson(steps, rate, multiplier);
-    const auto event = i % 2 == 0 ? batches : composed({gaussian(NoiseMultiplier{1 + 4 * uniform()}, add), batches});
+    const auto event = i % 2 == 0 ? batches : compose({gaussian(NoiseMultiplier{1 + 4 * uniform()}, add), batches});
     const double at = 0.5 / multiplier / multiplier * (1 + 3 * uniform());
     const auto found = delta(Participation{}, event, Epsilon{at});
     const auto grid = delta(PrivacyLoss{.width = 0.5}, event, Epsilon{at});
@@ -193,8 +193,8 @@ TEST(Participation, NeverContradictsTheOthers) {
 TEST(Participation, CountsReleasesOutsideTheBatches) {
   // A batch of rate 1 is no batch.
   const auto whole =
-      composed({fixed(10, 100'000, 0.01), sampled_without_replacement(Batches{Count{5}, Count{5}}, gaussian(NoiseMultiplier{2}, replace))});
-  const auto plain = composed({fixed(10, 100'000, 0.01), gaussian(NoiseMultiplier{2}, replace)});
+      compose({fixed(10, 100'000, 0.01), without_replacement(Batches{Count{5}, Count{5}}, gaussian(NoiseMultiplier{2}, replace))});
+  const auto plain = compose({fixed(10, 100'000, 0.01), gaussian(NoiseMultiplier{2}, replace)});
   EXPECT_EQ(delta(Participation{}, whole, Epsilon{1}), delta(Participation{}, plain, Epsilon{1}));
   const double alone = gaussian_delta(Mu{0.5}, Epsilon{1}).lower;
   const auto found = delta(Participation{}, plain, Epsilon{1});
@@ -211,7 +211,7 @@ TEST(Participation, RefusesByName) {
   refuses(fixed(10, 100, 0.3), "must be at most 0.2");
   refuses(fixed(100, 3, 0.1), "must be at most 32");
   refuses(gaussian(NoiseMultiplier{0.1}, replace), "no secret batches");
-  refuses(composed({fixed(10, 100, 0.1), fixed(10, 101, 0.1)}), "more than one kind");
+  refuses(compose({fixed(10, 100, 0.1), fixed(10, 101, 0.1)}), "more than one kind");
   refuses(parse_event("poisson(0.1, record_sum(0.1))", replace), "under replace-one");
   refuses(parse_event("poisson(0.1, laplace(0.1))", add), "laplace(0.1)");
   refuses(parse_event("compose(laplace(1), poisson(0.1, gaussian(0.1)))", add), "laplace(1)");

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <support/random.h>
 #include <support/real.h>
 #include <support/refusal.h>
@@ -31,7 +33,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Event event_of(const std::string& text, Adjacency adjacency = add_or_remove) { return parse_event(text, adjacency); }
 Event sampled(double q, double multiplier) {
-  return poisson_sampled(SamplingRate{q}, gaussian(NoiseMultiplier{multiplier}, add_or_remove));
+  return poisson(SamplingRate{q}, gaussian(NoiseMultiplier{multiplier}, add_or_remove));
 }
 RenyiDivergence at_order(const Event& event, double order) { return renyi_divergence(event, RenyiOrder{order}); }
 double upper_at(const Event& event, double order) { return at_order(event, order).divergence.upper; }
@@ -103,16 +105,20 @@ double simpson(const std::function<double(double)>& f, double low, double high, 
 
 // ---- the sampled Gaussian ----
 
+void expect_exactly(double q, double multiplier, double order, const Real& truth) {
+  const auto found = at_order(sampled(q, multiplier), order);
+  EXPECT_TRUE(found.exact);
+  EXPECT_TRUE(tight(found.divergence.upper, truth, 1e-9)) << q << ' ' << multiplier << ' ' << order;
+}
+
 TEST(RenyiPoisson, IsTheMomentSumAtIntegerOrders) {
   std::mt19937_64 words{8675309};
   for (int i = 0; i < 300; ++i) {
     const double q = log_uniform(words, 1e-9, 0.99);
     const double multiplier = log_uniform(words, 0.3, 30);
     const int order = 2 + static_cast<int>(words() % 60);
-    const auto found = at_order(sampled(q, multiplier), order);
-    EXPECT_TRUE(found.exact);
-    EXPECT_EQ(found.divergence.lower, 0);
-    EXPECT_TRUE(tight(found.divergence.upper, truth_by_moments(q, multiplier, order), 1e-9)) << q << ' ' << multiplier << ' ' << order;
+    expect_exactly(q, multiplier, order, truth_by_moments(q, multiplier, order));
+    EXPECT_EQ(at_order(sampled(q, multiplier), order).divergence.lower, 0);
   }
 }
 
@@ -122,9 +128,7 @@ TEST(RenyiPoisson, IsTheQuadratureAtFractionalOrders) {
     const double q = log_uniform(words, 1e-7, 0.95);
     const double multiplier = log_uniform(words, 0.6, 20);
     const double order = 1 + log_uniform(words, 1e-6, 20);
-    const auto found = at_order(sampled(q, multiplier), order);
-    EXPECT_TRUE(found.exact);
-    EXPECT_TRUE(tight(found.divergence.upper, truth_removed(q, multiplier, order), 1e-9)) << q << ' ' << multiplier << ' ' << order;
+    expect_exactly(q, multiplier, order, truth_removed(q, multiplier, order));
   }
 }
 
@@ -183,14 +187,18 @@ TEST(RenyiPoisson, IsStableAtExtremes) {
   }
 }
 
+/// At rate 0.01, where the two modes are far apart: E[r^a] is (1 - q)^a + q^a e^(a (a-1) mu^2 / 2) up to 1e-100 or less.
+Real truth_of_far_modes(double multiplier, double order) {
+  const Real a{order};
+  return log(power(Real{0.99}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{multiplier} * Real{multiplier}))) / (a - 1.0);
+}
+
 // Where the nodes would be too many, the bound by Minkowski's inequality or by separate modes holds and is said to be a bound.
 TEST(RenyiPoisson, WithHardlyAnyNoiseIsABound) {
   for (const double order : {1.001, 1.3, 1.9}) {
     const auto found = at_order(sampled(0.01, 0.002), order);
     EXPECT_FALSE(found.exact);
-    // The two modes are far apart: E[r^a] is (1 - q)^a + q^a e^(a (a-1) mu^2 / 2) up to 1e-100 or less.
-    const Real a{order};
-    const Real truth = log(power(Real{0.99}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{0.002} * Real{0.002}))) / (a - 1.0);
+    const Real truth = truth_of_far_modes(0.002, order);
     EXPECT_GE(found.divergence.upper, truth.rounded_down() * (1 - 1e-12)) << order;
     EXPECT_LE(found.divergence.upper, truth.rounded_up() * (1 + 1e-6)) << order;
   }
@@ -202,8 +210,7 @@ TEST(RenyiPoisson, WithLittleNoiseIsExact) {
   for (const double order : {1.0001, 1.3, 1.9}) {
     const auto found = at_order(sampled(0.01, 0.03), order);
     EXPECT_TRUE(found.exact);
-    const Real a{order};
-    const Real truth = log(power(Real{0.99}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{0.03} * Real{0.03}))) / (a - 1.0);
+    const Real truth = truth_of_far_modes(0.03, order);
     EXPECT_NEAR(found.divergence.upper / truth.nearest_double(), 1, 1e-9) << order;
   }
 }
@@ -243,7 +250,7 @@ TEST(RenyiFixedSize, IsTheIntegralOfItsProfile) {
     const double multiplier = log_uniform(words, 0.6, 10);
     const double order = 1 + log_uniform(words, 0.05, 15);
     const auto size = static_cast<std::uint64_t>(log_uniform(words, 1, 900));
-    const auto event = sampled_without_replacement({Count{1000}, Count{size}}, gaussian(NoiseMultiplier{multiplier}, replace_one));
+    const auto event = without_replacement({Count{1000}, Count{size}}, gaussian(NoiseMultiplier{multiplier}, replace_one));
     const double truth = truth_fixed(static_cast<double>(size) / 1000, multiplier, order);
     const auto found = at_order(event, order);
     EXPECT_FALSE(found.exact);
@@ -432,8 +439,8 @@ TEST(RenyiEpsilon, MeetsThePublishedJobs) {
   EXPECT_TRUE(job.exact_curve);
   EXPECT_FALSE(job.at_end_of_range);
   std::vector<Event> pairs;
-  for (int i = 0; i < 1000; ++i) pairs.push_back(repeated(Count{10}, sampled(0.005 + 0.01 * i / 1000, 1 + i / 1000.0)));
-  const double different = epsilon_at(composed(std::move(pairs)), 1e-5);
+  for (int i = 0; i < 1000; ++i) pairs.push_back(repeat(Count{10}, sampled(0.005 + 0.01 * i / 1000, 1 + i / 1000.0)));
+  const double different = epsilon_at(compose(std::move(pairs)), 1e-5);
   EXPECT_LE(different, 3.4363);
   EXPECT_GE(different, 3.1631240);
   EXPECT_LE(epsilon_at(event_of("repeat(1000, laplace(10))"), 1e-6), 20.04);
@@ -453,7 +460,7 @@ TEST(RenyiEpsilon, IsAboveTheTruthAtTinyDelta) {
 // For Gaussians the best of all orders has one equation, which zcdp solves.
 RC_GTEST_PROP(Renyi, IsZcdpForGaussians, ()) {
   const auto event =
-      repeated(Count{*rc::gen::inRange<std::uint64_t>(1, 1000)}, gaussian(NoiseMultiplier{draw_log_uniform(0.5, 1e3)}, replace_one));
+      repeat(Count{*rc::gen::inRange<std::uint64_t>(1, 1000)}, gaussian(NoiseMultiplier{draw_log_uniform(0.5, 1e3)}, replace_one));
   const Delta target{draw_log_uniform(1e-100, 1e-3)};
   const double other = epsilon(Zcdp{}, event, target).upper;
   const auto found = explain_epsilon(Renyi{}, event, target);
@@ -463,7 +470,7 @@ RC_GTEST_PROP(Renyi, IsZcdpForGaussians, ()) {
 
 RC_GTEST_PROP(Renyi, IsNeverBelowTheClosedForm, ()) {
   const auto event =
-      repeated(Count{*rc::gen::inRange<std::uint64_t>(1, 10'000)}, gaussian(NoiseMultiplier{draw_log_uniform(1e-2, 1e4)}, replace_one));
+      repeat(Count{*rc::gen::inRange<std::uint64_t>(1, 10'000)}, gaussian(NoiseMultiplier{draw_log_uniform(1e-2, 1e4)}, replace_one));
   const Delta target{draw_log_uniform(1e-200, 0.5)};
   RC_ASSERT(epsilon(Renyi{}, event, target).upper >= epsilon(ClosedForm{}, event, target).lower);
   const Epsilon at{draw_log_uniform(1e-6, 500)};
@@ -497,7 +504,7 @@ RC_GTEST_PROP(RenyiCurve, GrowsWithTheOrder, ()) {
 }
 
 RC_GTEST_PROP(Renyi, DeltaUndoesEpsilon, ()) {
-  const auto event = repeated(Count{100}, sampled(draw_log_uniform(1e-3, 0.5), draw_log_uniform(0.5, 5)));
+  const auto event = repeat(Count{100}, sampled(draw_log_uniform(1e-3, 0.5), draw_log_uniform(0.5, 5)));
   const double delta = draw_log_uniform(1e-50, 1e-6);
   const auto found = epsilon_at(event, delta);
   RC_PRE(found > 0);

@@ -74,7 +74,7 @@ TEST(Tradeoff, OfTheGaussianCurveIsTheGaussianTradeoff) {
 }
 
 TEST(Tradeoff, OfAnEventIsWhatItsAccountantProves) {
-  const auto event = repeated(Count{9}, gaussian(NoiseMultiplier{6}, adjacency));
+  const auto event = repeat(Count{9}, gaussian(NoiseMultiplier{6}, adjacency));
   const Probability alpha{0.05};
   const auto exact = gaussian_tradeoff(Mu{0.5}, alpha);
   const auto two_sided = tradeoff(ClosedForm{}, event, alpha);

@@ -12,13 +12,12 @@
 #include <support/real.h>
 #include <support/refusal.h>
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/numbers/interval.h>
 
 namespace surety::accounting {
 namespace {
 
-using reference::draw_log_uniform;
-using reference::log_uniform;
-using reference::Real;
+using namespace reference;
 
 constexpr auto adjacency = Adjacency::zero_out;
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -146,7 +145,7 @@ TEST(ZcdpRho, IsThePublishedTable) {
 }
 
 TEST(ZcdpRho, AddsUpOverRepetitionAndComposition) {
-  const auto event = composed({repeated(Count{10}, composed({noise(5.5), repeated(Count{3}, noise(9))})), noise(2.5)});
+  const auto event = compose({repeat(Count{10}, compose({noise(5.5), repeat(Count{3}, noise(9))})), noise(2.5)});
   const Real truth = 10.0 * rho_of(5.5) + 30.0 * rho_of(9) + rho_of(2.5);
   const auto found = zcdp_rho(event, 150);
   EXPECT_TRUE(reference::contains(found.enclosure(), truth));
@@ -154,7 +153,7 @@ TEST(ZcdpRho, AddsUpOverRepetitionAndComposition) {
 }
 
 RC_GTEST_PROP(Zcdp, IsNeverBelowTheClosedForm, ()) {
-  const auto event = repeated(Count{*rc::gen::inRange<std::uint64_t>(1, 10'000)}, noise(draw_log_uniform(0.1, 1e4)));
+  const auto event = repeat(Count{*rc::gen::inRange<std::uint64_t>(1, 10'000)}, noise(draw_log_uniform(0.1, 1e4)));
   const Delta delta_target{draw_log_uniform(1e-200, 0.1)};
   RC_ASSERT(epsilon(Zcdp{}, event, delta_target).upper >= epsilon(ClosedForm{}, event, delta_target).lower);
   const Epsilon epsilon_target{draw_log_uniform(1e-6, 500)};
@@ -192,7 +191,7 @@ TEST(ZcdpExtremes, DeltaZeroProvesNothing) { EXPECT_EQ(epsilon(Zcdp{}, noise(3.5
 
 TEST(ZcdpExtremes, DeltaZeroRefusesByNameWhatHasNoRho) {
   for (const char* text : {"approx(1, 0.125)", "poisson(0.5, gaussian(2))"}) {
-    const auto event = composed({noise(3.5), parse_event(text, adjacency)});
+    const auto event = compose({noise(3.5), parse_event(text, adjacency)});
     for (const double at : {0.0, 1e-5}) {
       const auto refusal = reference::refusal_of([&] { return epsilon(Zcdp{}, event, Delta{at}); });
       EXPECT_TRUE(refusal.says(ErrorCode::unsupported, text)) << refusal;

@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <support/gaussian_truth.h>
 #include <support/random.h>
 #include <support/refusal.h>
@@ -44,7 +46,7 @@ bool is_certified(const Calibration& found, const EventTemplate& event, const Ta
 }
 
 TEST(Calibrate, OneReleaseAtEpsilonOneNeedsThePublishedNoise) {
-  const auto found = calibrate(one_release, target(1, 1e-5));
+  const auto found = calibrate(one_release, target(1, 1e-5), ClosedForm{});
   EXPECT_NEAR(1 / found.value.value(), 0.268051, 0.5e-6);
   expect_smallest(found, 1.0 / reference::largest_mu(1, 1e-5), "one release");
 }
@@ -52,23 +54,23 @@ TEST(Calibrate, OneReleaseAtEpsilonOneNeedsThePublishedNoise) {
 TEST(Calibrate, IsTheSmallestMultiplierOverTheWholeRange) {
   for (const auto& [epsilon, delta] :
        std::vector<std::pair<double, double>>{{0.1, 1e-7}, {4, 1e-3}, {1e-6, 1e-300}, {500, 0.4}, {37.5, 1e-100}}) {
-    const auto found = calibrate(one_release, target(epsilon, delta));
+    const auto found = calibrate(one_release, target(epsilon, delta), ClosedForm{});
     expect_smallest(found, 1.0 / reference::largest_mu(epsilon, delta), fmt::format("epsilon = {}, delta = {}", epsilon, delta));
   }
 }
 
 TEST(Calibrate, OfRepetitionsGrowsWithTheRootOfTheCount) {
   for (const std::uint64_t count : {std::uint64_t{137}, std::uint64_t{1} << 53}) {
-    const auto found = calibrate([&](NoiseMultiplier z) { return repeated(Count{count}, gaussian(z, adjacency)); }, target(2.5, 1e-6));
+    const auto found = calibrate([&](NoiseMultiplier z) { return repeat(Count{count}, gaussian(z, adjacency)); }, target(2.5, 1e-6), ClosedForm{});
     expect_smallest(found, sqrt(Real{static_cast<double>(count)}) / reference::largest_mu(2.5, 1e-6), fmt::format("{} times", count));
   }
 }
 
 // 7 releases at z, one at 2.5 z and one fixed at 30: the sum of mu^2 is (7 + 1/6.25) / z^2 + 1/900.
-Event mixture(NoiseMultiplier z) { return composed({repeated(Count{7}, gaussian(z, adjacency)), noise(2.5 * z.value()), noise(30)}); }
+Event mixture(NoiseMultiplier z) { return compose({repeat(Count{7}, gaussian(z, adjacency)), noise(2.5 * z.value()), noise(30)}); }
 
 TEST(Calibrate, OfAMixtureLeavesItsFixedPartAlone) {
-  const auto found = calibrate(mixture, target(0.75, 1e-6));
+  const auto found = calibrate(mixture, target(0.75, 1e-6), ClosedForm{});
   const Real mu = reference::largest_mu(0.75, 1e-6);
   expect_smallest(found, sqrt((7.0 + 1.0 / Real{6.25}) / (mu * mu - 1.0 / Real{900})), "mixture");
   EXPECT_TRUE(found.event == mixture(found.value));
@@ -76,7 +78,7 @@ TEST(Calibrate, OfAMixtureLeavesItsFixedPartAlone) {
 
 TEST(Calibrate, ReportsWhatItsEventCosts) {
   const auto wanted = target(0.75, 1e-6);
-  const auto found = calibrate(mixture, wanted);
+  const auto found = calibrate(mixture, wanted, ClosedForm{});
   EXPECT_EQ(found.epsilon, epsilon(ClosedForm{}, found.event, wanted.delta));
   EXPECT_EQ(found.delta, delta(ClosedForm{}, found.event, wanted.epsilon));
   EXPECT_LE(found.epsilon.upper, 0.75);
@@ -87,8 +89,8 @@ TEST(Calibrate, ReportsWhatItsEventCosts) {
 RC_GTEST_PROP(Calibrate, IsCertifiedOnBothSides, ()) {
   const auto wanted = target(draw_log_uniform(1e-6, 500), draw_log_uniform(1e-300, 0.5));
   const auto count = *rc::gen::inRange<std::uint64_t>(1, 100'000);
-  const EventTemplate event = [&](NoiseMultiplier z) { return repeated(Count{count}, gaussian(z, adjacency)); };
-  const auto found = calibrate(event, wanted);
+  const EventTemplate event = [&](NoiseMultiplier z) { return repeat(Count{count}, gaussian(z, adjacency)); };
+  const auto found = calibrate(event, wanted, ClosedForm{});
   RC_ASSERT(is_certified<ClosedForm>(found, event, wanted));
   RC_ASSERT(found.epsilon.upper <= wanted.epsilon.value());
   RC_ASSERT(found.delta.upper <= wanted.delta.value());
@@ -97,7 +99,7 @@ RC_GTEST_PROP(Calibrate, IsCertifiedOnBothSides, ()) {
 // The check above is not empty: a value on the wrong side, or far from the edge, is not certified.
 TEST(Calibrate, MovedAnswersAreNotCertified) {
   const auto wanted = target(3, 1e-5);
-  auto found = calibrate(one_release, wanted);
+  auto found = calibrate(one_release, wanted, ClosedForm{});
   ASSERT_TRUE(is_certified<ClosedForm>(found, one_release, wanted));
   const double value = found.value.value();
   found.value = NoiseMultiplier{value * (1 - 1e-11)};
@@ -107,6 +109,30 @@ TEST(Calibrate, MovedAnswersAreNotCertified) {
   found.value = NoiseMultiplier{value};
   found.largest_failing = value;
   EXPECT_FALSE(is_certified<ClosedForm>(found, one_release, wanted));
+}
+
+// ---- all accountants together, which are asked by default ----
+
+TEST(CalibrateBest, OfGaussianReleasesIsWhatTheClosedFormSays) {
+  for (const auto& event : {EventTemplate{one_release}, EventTemplate{mixture}}) {
+    const auto found = calibrate(event, target(0.75, 1e-6));
+    EXPECT_EQ(found.value, calibrate(event, target(0.75, 1e-6), ClosedForm{}).value);
+    EXPECT_TRUE(is_certified<ClosedForm>(found, event, target(0.75, 1e-6)));
+  }
+}
+
+TEST(CalibrateBest, KnowsWhatNoSingleFormulaDoes) {
+  const Target wanted{.epsilon = Epsilon{2}, .delta = Delta{1e-5}, .adjacency = Adjacency::add_or_remove_one};
+  const EventTemplate event = [](NoiseMultiplier z) {
+    return repeat(Count{500}, poisson(SamplingRate{0.02}, gaussian(z, Adjacency::add_or_remove_one)));
+  };
+  const auto found = calibrate(event, wanted);
+  EXPECT_LE(epsilon(accounting::Best{}, found.event, wanted.delta).upper, 2);
+  EXPECT_GT(epsilon(accounting::Best{}, event(NoiseMultiplier{found.largest_failing}), wanted.delta).upper, 2);
+  EXPECT_EQ(refusal_of([&] { return calibrate(event, wanted, ClosedForm{}); }).code, ErrorCode::unsupported);
+  // The same search by name, as the command's.
+  const Parameter parameter{.name = "noise multiplier", .lowest = 0x1p-600, .highest = 0x1p600};
+  EXPECT_EQ(solve([&](double z) { return event(NoiseMultiplier{z}); }, wanted, parameter).value, found.value.value());
 }
 
 // ---- the other accountant ----
@@ -160,7 +186,7 @@ TEST(CalibrateRefuses, DeltaZeroAsUnreachable) {
 }
 
 TEST(CalibrateRefuses, AFixedPartThatSpendsTheWholeBudget) {
-  const auto event = [](NoiseMultiplier z) { return composed({gaussian(z, adjacency), noise(2)}); };
+  const auto event = [](NoiseMultiplier z) { return compose({gaussian(z, adjacency), noise(2)}); };
   const auto refusal = refusal_of([&] { return calibrate(event, target(0.5, 1e-6)); });
   EXPECT_TRUE(refusal.says(ErrorCode::unreachable, "is out of reach for 'compose(gaussian(1), gaussian(2))'")) << refusal;
 }

@@ -14,6 +14,8 @@
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/numbers/interval.h>
 
 namespace surety::accounting {
 namespace {
@@ -191,7 +193,7 @@ TEST(DoublingTree, OfGaussiansHasTheCurveOfOneEpoch) {
 }
 
 TEST(Tree, RefusesSampledNodes) {
-  const auto sampled = poisson_sampled(SamplingRate{0.5}, gaussian(NoiseMultiplier{1}, Adjacency::zero_out));
+  const auto sampled = poisson(SamplingRate{0.5}, gaussian(NoiseMultiplier{1}, Adjacency::zero_out));
   EXPECT_THROW(static_cast<void>(tree(Count{4}, sampled)), Error);
   EXPECT_THROW(static_cast<void>(tree(Count{2}, std::vector<Event>{sampled, sampled})), Error);
   EXPECT_THROW(static_cast<void>(tree_of_step(Count{2}, Count{4}, sampled)), Error);

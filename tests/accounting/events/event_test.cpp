@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/json.h>
 #include <random>
 #include <string>
 #include <utility>
@@ -96,20 +98,20 @@ Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
   const auto kind = levels == 1 ? 0 : *rc::gen::inRange(0, 6);
   const auto inner = [&](bool batch) { return draw_event(adjacency, levels - 1, in_batch || batch); };
   if (kind == 0) return draw_release(adjacency);
-  if (kind == 1) return repeated(draw_count(), inner(false));
+  if (kind == 1) return repeat(draw_count(), inner(false));
   if (kind <= 3 || in_batch) {
     std::vector<Event> parts;
     for (int i = *rc::gen::inRange(1, 4); i > 0; --i) parts.push_back(inner(false));
-    return kind == 2 ? composed(std::move(parts)) : parallel(std::move(parts));
+    return kind == 2 ? compose(std::move(parts)) : parallel(std::move(parts));
   }
   if (adjacency == Adjacency::add_or_remove_one || (adjacency == Adjacency::zero_out && kind == 4)) {
-    return poisson_sampled(SamplingRate{draw_fraction()}, inner(true));
+    return poisson(SamplingRate{draw_fraction()}, inner(true));
   }
   if (adjacency == replace_one && kind == 4 && *rc::gen::inRange(0, 2) == 0) {
     const Event sum = release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
-    return poisson_sampled(SamplingRate{draw_fraction()}, composed({sum, repeated(draw_count(), parallel({sum, sum}))}));
+    return poisson(SamplingRate{draw_fraction()}, compose({sum, repeat(draw_count(), parallel({sum, sum}))}));
   }
-  if (adjacency == replace_one && kind == 4) return sampled_without_replacement(draw_batches(), inner(true));
+  if (adjacency == replace_one && kind == 4) return without_replacement(draw_batches(), inner(true));
   return *rc::gen::inRange(0, 2) == 0 ? shuffled(draw_batches(), inner(true)) : deterministic(draw_batches(), inner(true));
 }
 
@@ -120,10 +122,10 @@ Event draw_event() {
 // ---- the three spellings ----
 
 TEST(Event, HasThreeSpellings) {
-  const auto event = repeated(Count{100}, noise(40));
+  const auto event = repeat(Count{100}, noise(40));
   EXPECT_EQ(describe(event), "repeat(100, gaussian(40))");
   EXPECT_EQ(to_json(event), json::parse(in_json(R"({"repeat": {"count": 100, "event": {"gaussian": {"noise_multiplier": 40}}}})")));
-  EXPECT_EQ(describe(composed({noise(0.5), repeated(Count{3}, noise(1e-7))})), "compose(gaussian(0.5), repeat(3, gaussian(1e-07)))");
+  EXPECT_EQ(describe(compose({noise(0.5), repeat(Count{3}, noise(1e-7))})), "compose(gaussian(0.5), repeat(3, gaussian(1e-07)))");
 }
 
 RC_GTEST_PROP(Event, TextRoundTrips, ()) {
@@ -138,23 +140,23 @@ RC_GTEST_PROP(Event, JsonRoundTrips, ()) {
 
 TEST(Event, SpaceMeansNothingInText) {
   EXPECT_TRUE(parse_event(" compose (\n gaussian( 2.5 )\t,repeat(3,gaussian(7)) ) ", replace_one) ==
-              composed({noise(2.5), repeated(Count{3}, noise(7))}));
+              compose({noise(2.5), repeat(Count{3}, noise(7))}));
 }
 
 TEST(Event, EqualityIsOfStructureAndAdjacency) {
-  EXPECT_TRUE(composed({noise(2), noise(3)}) == composed({noise(2), noise(3)}));
-  EXPECT_FALSE(composed({noise(2), noise(3)}) == composed({noise(3), noise(2)}));
-  EXPECT_FALSE(repeated(Count{2}, noise(3)) == composed({noise(3), noise(3)}));
-  EXPECT_FALSE(repeated(Count{2}, noise(3)) == repeated(Count{4}, noise(3)));
+  EXPECT_TRUE(compose({noise(2), noise(3)}) == compose({noise(2), noise(3)}));
+  EXPECT_FALSE(compose({noise(2), noise(3)}) == compose({noise(3), noise(2)}));
+  EXPECT_FALSE(repeat(Count{2}, noise(3)) == compose({noise(3), noise(3)}));
+  EXPECT_FALSE(repeat(Count{2}, noise(3)) == repeat(Count{4}, noise(3)));
   EXPECT_FALSE(noise(3) == noise(3, Adjacency::zero_out));
-  EXPECT_FALSE(noise(3) == composed({noise(3)}));
+  EXPECT_FALSE(noise(3) == compose({noise(3)}));
 }
 
 // ---- adjacency ----
 
 TEST(EventAdjacency, IsKeptByRepetitionAndComposition) {
   for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out}) {
-    const auto event = composed({repeated(Count{3}, noise(2, adjacency)), noise(5, adjacency)});
+    const auto event = compose({repeat(Count{3}, noise(2, adjacency)), noise(5, adjacency)});
     EXPECT_EQ(event.adjacency(), adjacency);
     EXPECT_EQ(event_from_json(to_json(event).dump()).adjacency(), adjacency);
     EXPECT_EQ(parse_event(describe(event), adjacency).adjacency(), adjacency);
@@ -168,21 +170,21 @@ TEST(EventAdjacency, OfARecordSumNeedsAHalf) {
 }
 
 TEST(EventAdjacency, MixingIsRefused) {
-  const auto refusal = refusal_of([] { return composed({noise(2), noise(2), noise(2, Adjacency::add_or_remove_one)}); });
+  const auto refusal = refusal_of([] { return compose({noise(2), noise(2), noise(2, Adjacency::add_or_remove_one)}); });
   EXPECT_TRUE(refusal.says(invalid, "a composition mixes adjacency replace-one and add-or-remove-one, must have one")) << refusal;
 }
 
 // ---- composition and depth ----
 
 TEST(EventComposition, OfNothingIsRefused) {
-  EXPECT_TRUE(refusal_of([] { return composed({}); }).says(invalid, "a composition of no events is empty"));
+  EXPECT_TRUE(refusal_of([] { return compose({}); }).says(invalid, "a composition of no events is empty"));
   EXPECT_TRUE(refusal_of_json(in_json(R"({"compose": []})")).says(invalid, "a composition of no events is empty"));
   EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "deterministic) at position 9"));
 }
 
 Event nested(int depth) {
   Event event = noise(2);
-  for (int level = 2; level <= depth; ++level) event = level % 2 == 0 ? repeated(Count{1}, event) : composed({event});
+  for (int level = 2; level <= depth; ++level) event = level % 2 == 0 ? repeat(Count{1}, event) : compose({event});
   return event;
 }
 
@@ -223,7 +225,7 @@ TEST(EventDepth, OfAMillionIsRefused) {
 }
 
 TEST(EventDepth, OfACompositionIsThatOfItsDeepestPart) {
-  EXPECT_EQ(composed({noise(1.5), repeated(Count{2}, noise(3)), noise(4)}).depth(), 3);
+  EXPECT_EQ(compose({noise(1.5), repeat(Count{2}, noise(3)), noise(4)}).depth(), 3);
 }
 
 // ---- numbers out of range, named with their constraint ----
@@ -255,7 +257,7 @@ TEST(EventCount, RefusalNamesTheValue) {
 
 TEST(EventCount, UpToTwoToThe53IsExact) {
   for (const std::uint64_t count : {(std::uint64_t{1} << 53) - 1, std::uint64_t{1} << 53}) {
-    const auto event = repeated(Count{count}, noise(2));
+    const auto event = repeat(Count{count}, noise(2));
     EXPECT_TRUE(parse_event(describe(event), replace_one) == event) << count;
     EXPECT_TRUE(event_from_json(to_json(event).dump()) == event) << count;
   }
@@ -285,7 +287,7 @@ TEST(EventMultiplier, OutOfRangeIsRefusedInJson) {
 
 TEST(EventNames, StandForTheirNumbers) {
   const auto event = parse_event("compose(gaussian(z), repeat(n_1, gaussian(z)), gaussian(3))", replace_one, {{"z", 40.5}, {"n_1", 7}});
-  EXPECT_TRUE(event == composed({noise(40.5), repeated(Count{7}, noise(40.5)), noise(3)}));
+  EXPECT_TRUE(event == compose({noise(40.5), repeat(Count{7}, noise(40.5)), noise(3)}));
 }
 
 TEST(EventNames, WithoutAValueAreRefusedByName) {
@@ -559,14 +561,14 @@ TEST(Event, RefusesAMillionPartsAlsoWhereTheyAreShared) {
   Event event = gaussian(NoiseMultiplier{2}, Adjacency::replace_one);
   int doublings = 0;
   try {
-    for (; doublings < 60; ++doublings) event = composed({event, event});
+    for (; doublings < 60; ++doublings) event = compose({event, event});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
     EXPECT_STREQ(error.what(), "event has 1048575 parts, must have at most 1000000");
   }
   EXPECT_EQ(doublings, 18);  // 2^19 - 1 parts are an event
-  EXPECT_THROW(static_cast<void>(repeated(Count{2}, composed({event, composed({event})}))), Error);
+  EXPECT_THROW(static_cast<void>(repeat(Count{2}, compose({event, compose({event})}))), Error);
 }
 
 TEST(EventJson, RefusesAnUnknownVersion) {
@@ -674,7 +676,7 @@ TEST(DamagedEvent, InTextIsAnEventOrRefused) {
 
 TEST(DamagedEvent, InJsonIsAnEventOrRefused) {
   const auto outcome =
-      read_damaged({to_json(repeated(Count{100}, noise(40))).dump(), to_json(composed({noise(2.5), noise(7)})).dump(1), nested_json(6)},
+      read_damaged({to_json(repeat(Count{100}, noise(40))).dump(), to_json(compose({noise(2.5), noise(7)})).dump(1), nested_json(6)},
                    {"{", "}", "[", "]", ",", ":", "\"", "\"count\":", "{\"compose\":[", "1e999", "-", "null", "\\u0000", "\xff", " ", "\n"},
                    72, [](const std::string& text) { return event_from_json(text); });
   EXPECT_GT(outcome.events, 100);

@@ -14,7 +14,7 @@ namespace {
 constexpr auto adjacency = Adjacency::replace_one;
 
 Event leaf(double multiplier) { return gaussian(NoiseMultiplier{multiplier}, adjacency); }
-Event times(std::uint64_t count, Event event) { return repeated(Count{count}, std::move(event)); }
+Event times(std::uint64_t count, Event event) { return repeat(Count{count}, std::move(event)); }
 
 /// A nested event over few leaves, so that equal leaves meet.
 Event any_event(int depth) {
@@ -24,7 +24,7 @@ Event any_event(int depth) {
     std::vector<Event> parts;
     const int size = *rc::gen::inRange(1, 4);
     for (int i = 0; i < size; ++i) parts.push_back(any_event(depth - 1));
-    return composed(std::move(parts));
+    return compose(std::move(parts));
   }
   return leaf(*rc::gen::element(0.1, 0.7, 3.0, 1e100));
 }
@@ -51,7 +51,7 @@ ErrorCode code_of(const std::function<void()>& action) {
 }
 
 TEST(Releases, CountsMultiplyThroughNesting) {
-  const auto releases = Releases::of(composed({times(3, composed({leaf(2), times(5, leaf(7))})), leaf(2)}));
+  const auto releases = Releases::of(compose({times(3, compose({leaf(2), times(5, leaf(7))})), leaf(2)}));
   EXPECT_EQ(releases.count(leaf(2)), 4U);
   EXPECT_EQ(releases.count(leaf(7)), 15U);
   EXPECT_EQ(releases.entries().size(), 2U);
@@ -59,7 +59,7 @@ TEST(Releases, CountsMultiplyThroughNesting) {
 
 TEST(Releases, TellNeighbouringMultipliersApart) {
   const double next = std::nextafter(0.3, 1.0);
-  const auto releases = Releases::of(composed({leaf(0.3), leaf(next), leaf(next)}));
+  const auto releases = Releases::of(compose({leaf(0.3), leaf(next), leaf(next)}));
   EXPECT_EQ(releases.count(leaf(0.3)), 1U);
   EXPECT_EQ(releases.count(leaf(next)), 2U);
 }
@@ -73,7 +73,7 @@ TEST(Releases, CountOfSomethingElseIsZero) {
 
 TEST(Releases, AreWrittenAsTheShortestEvent) {
   EXPECT_EQ(describe(*Releases::of(times(2, times(3, leaf(2)))).event()), "repeat(6, gaussian(2))");
-  EXPECT_EQ(describe(*Releases::of(composed({leaf(2), leaf(5), leaf(2)})).event()), "compose(repeat(2, gaussian(2)), gaussian(5))");
+  EXPECT_EQ(describe(*Releases::of(compose({leaf(2), leaf(5), leaf(2)})).event()), "compose(repeat(2, gaussian(2)), gaussian(5))");
   EXPECT_FALSE(Releases{adjacency}.event().has_value());
 }
 
@@ -82,7 +82,7 @@ TEST(Releases, CountUpToTheBoundExactly) {
   auto releases = Releases::of(times(half, leaf(2)));
   releases.add(Releases::of(times(half, leaf(2))));
   EXPECT_EQ(releases.count(leaf(2)), Releases::max_count);
-  EXPECT_EQ(code_of([&] { releases.add(Releases::of(composed({leaf(3), leaf(2)}))); }), ErrorCode::invalid_argument);
+  EXPECT_EQ(code_of([&] { releases.add(Releases::of(compose({leaf(3), leaf(2)}))); }), ErrorCode::invalid_argument);
   EXPECT_EQ(releases.count(leaf(3)), 0U) << "a refused sum must leave everything as it was";
 }
 
@@ -102,9 +102,9 @@ TEST(Releases, RefuseAnotherAdjacency) {
 }
 
 TEST(Releases, RefuseToTakeAwayWhatIsNotThere) {
-  auto releases = Releases::of(composed({leaf(2), leaf(3)}));
-  EXPECT_EQ(code_of([&] { releases.subtract(Releases::of(composed({leaf(2), times(2, leaf(3))}))); }), ErrorCode::internal);
-  EXPECT_EQ(releases, Releases::of(composed({leaf(2), leaf(3)})));
+  auto releases = Releases::of(compose({leaf(2), leaf(3)}));
+  EXPECT_EQ(code_of([&] { releases.subtract(Releases::of(compose({leaf(2), times(2, leaf(3))}))); }), ErrorCode::internal);
+  EXPECT_EQ(releases, Releases::of(compose({leaf(2), leaf(3)})));
 }
 
 RC_GTEST_PROP(ReleasesLaws, TheEventOfReleasesHasTheseReleases, ()) {
@@ -115,7 +115,7 @@ RC_GTEST_PROP(ReleasesLaws, TheEventOfReleasesHasTheseReleases, ()) {
 RC_GTEST_PROP(ReleasesLaws, CompositionIsTheSum, ()) {
   const auto a = any_event(3);
   const auto b = any_event(3);
-  RC_ASSERT(Releases::of(composed({a, b})) == sum(Releases::of(a), Releases::of(b)));
+  RC_ASSERT(Releases::of(compose({a, b})) == sum(Releases::of(a), Releases::of(b)));
 }
 
 RC_GTEST_PROP(ReleasesLaws, RepetitionIsARepeatedSum, ()) {

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/events/json.h>
+
 namespace surety {
 namespace {
 

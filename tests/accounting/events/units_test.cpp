@@ -1,5 +1,7 @@
 #include <surety/accounting/events/units.h>
 
+#include <surety/accounting/events/format.h>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -7,6 +9,8 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+
+#include <fmt/format.h>
 
 #include <support/random.h>
 #include <support/refusal.h>

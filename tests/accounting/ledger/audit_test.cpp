@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto adjacency = Adjacency::replace_one;
 
-Event noise(double multiplier, std::uint64_t count) { return repeated(Count{count}, gaussian(NoiseMultiplier{multiplier}, adjacency)); }
+Event noise(double multiplier, std::uint64_t count) { return repeat(Count{count}, gaussian(NoiseMultiplier{multiplier}, adjacency)); }
 Target target(double epsilon, double delta) { return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency}; }
 
 class AuditTest : public ::testing::Test {
@@ -47,7 +47,7 @@ TEST_F(AuditTest, AccountsForEverythingChargedAtTheAskedDelta) {
   run({.event = noise(30, 50)});
   static_cast<void>(ledger_.reserve({.event = noise(7, 3)}));  // never settled: counts in full
   const auto report = audit(ledger_, Delta{1e-7});
-  const auto all = composed({noise(30, 50), noise(7, 3)});
+  const auto all = compose({noise(30, 50), noise(7, 3)});
   EXPECT_TRUE(overlap(report.epsilon, epsilon(ClosedForm{}, all, Delta{1e-7})));
   EXPECT_LT(report.epsilon.width(), 1e-12);
   EXPECT_NE(report.independent_accountant, report.accountant);
@@ -58,7 +58,7 @@ TEST_F(AuditTest, AccountsForEverythingChargedAtTheAskedDelta) {
 }
 
 TEST_F(AuditTest, ARunCalibratedToItsPromiseKeepsIt) {
-  const auto found = calibrate([](NoiseMultiplier z) { return repeated(Count{80}, gaussian(z, adjacency)); }, target(0.7, 1e-6));
+  const auto found = calibrate([](NoiseMultiplier z) { return repeat(Count{80}, gaussian(z, adjacency)); }, target(0.7, 1e-6));
   run({.event = found.event, .promise = target(0.7, 1e-6)});
   const auto report = audit(ledger_, Delta{1e-5});
   ASSERT_TRUE(report.runs.front().kept);
@@ -68,7 +68,7 @@ TEST_F(AuditTest, ARunCalibratedToItsPromiseKeepsIt) {
 }
 
 TEST_F(AuditTest, ALittleLessNoiseThanPromisedIsABrokenPromise) {
-  const auto found = calibrate([](NoiseMultiplier z) { return repeated(Count{80}, gaussian(z, adjacency)); }, target(0.7, 1e-6));
+  const auto found = calibrate([](NoiseMultiplier z) { return repeat(Count{80}, gaussian(z, adjacency)); }, target(0.7, 1e-6));
   run({.event = noise(found.value.value() * (1 - 1e-9), 80), .promise = target(0.7, 1e-6)});
   const auto report = audit(ledger_, Delta{1e-5});
   EXPECT_FALSE(*report.runs.front().kept);
@@ -77,8 +77,8 @@ TEST_F(AuditTest, ALittleLessNoiseThanPromisedIsABrokenPromise) {
 
 // Noise as a paper prints it for steps on one of 200,000 records: 75,000 of them draw a record with probability 0.313, and show it.
 TEST_F(AuditTest, NoiseThatShowsEveryDrawnRecordBreaksItsPromise) {
-  const auto step = sampled_without_replacement(Batches{Count{200'000}, Count{1}}, gaussian(NoiseMultiplier{0.0045}, adjacency));
-  run({.event = repeated(Count{75'000}, step), .promise = target(0.2, 1e-3)});
+  const auto step = without_replacement(Batches{Count{200'000}, Count{1}}, gaussian(NoiseMultiplier{0.0045}, adjacency));
+  run({.event = repeat(Count{75'000}, step), .promise = target(0.2, 1e-3)});
   const auto report = audit(ledger_, Delta{1e-3});
   const auto& audited = report.runs.front();
   EXPECT_FALSE(*audited.kept);

@@ -22,7 +22,7 @@ Target target(double epsilon, double delta) { return {.epsilon = Epsilon{epsilon
 
 Filter filter(FilterKind kind, double epsilon, double delta) { return Filter{{.target = target(epsilon, delta), .filter = kind}}; }
 
-Releases releases(double multiplier, std::uint64_t count) { return Releases::of(repeated(Count{count}, leaf(multiplier))); }
+Releases releases(double multiplier, std::uint64_t count) { return Releases::of(repeat(Count{count}, leaf(multiplier))); }
 
 /// A random multiset of Gaussian releases.
 Releases any_releases() {
@@ -52,7 +52,7 @@ TEST(Filter, LimitsAreTheKnownOnes) {
 TEST(Filter, AdmitsTheRunCalibratedToTheWholeBudget) {
   for (const auto& [epsilon, delta] : {std::pair{1.0, 1e-5}, {0.1, 1e-7}, {4.0, 1e-3}, {0.37, 3e-11}, {12.5, 1e-40}, {1e-3, 1e-9}}) {
     for (const std::uint64_t count : {1U, 7U, 100U, 12345U}) {
-      const auto run = [count](NoiseMultiplier z) { return repeated(Count{count}, gaussian(z, adjacency)); };
+      const auto run = [count](NoiseMultiplier z) { return repeat(Count{count}, gaussian(z, adjacency)); };
       const auto by_curve = calibrate(run, target(epsilon, delta));
       EXPECT_TRUE(filter(FilterKind::gaussian, epsilon, delta).admits(Releases::of(by_curve.event)))
           << epsilon << ' ' << delta << ' ' << count;
@@ -63,7 +63,7 @@ TEST(Filter, AdmitsTheRunCalibratedToTheWholeBudget) {
 }
 
 TEST(Filter, RefusesWhatIsBarelyTooMuch) {
-  const auto run = [](NoiseMultiplier z) { return repeated(Count{100}, gaussian(z, adjacency)); };
+  const auto run = [](NoiseMultiplier z) { return repeat(Count{100}, gaussian(z, adjacency)); };
   const auto found = calibrate(run, target(0.7, 1e-6));
   const auto gaussian_filter = filter(FilterKind::gaussian, 0.7, 1e-6);
   EXPECT_FALSE(gaussian_filter.admits(releases(found.value.value() * (1 - 1e-11), 100)));
@@ -71,7 +71,7 @@ TEST(Filter, RefusesWhatIsBarelyTooMuch) {
 }
 
 TEST(Filter, SpentIsTheSumOfMuSquaredOrOfRho) {
-  const auto total = Releases::of(composed({repeated(Count{3}, leaf(2)), leaf(0.5)}));
+  const auto total = Releases::of(compose({repeat(Count{3}, leaf(2)), leaf(0.5)}));
   EXPECT_EQ(filter(FilterKind::gaussian, 1, 1e-5).spent(total), Enclosure(4.75, 4.75));
   EXPECT_EQ(filter(FilterKind::zcdp, 1, 1e-5).spent(total), Enclosure(2.375, 2.375));
 }
@@ -165,7 +165,7 @@ RC_GTEST_PROP(BasicFilterLaws, WhatItAdmitsTheClosedFormConfirms, ()) {
   const double each = std::exp2(*rc::gen::inRange(-40, 8) / 8.0);
   const double lost = *rc::gen::inRange(0, 2) * std::exp2(*rc::gen::inRange(-160, -32) / 8.0);
   const auto count = *rc::gen::inRange<std::uint64_t>(1, 40);
-  const auto event = repeated(Count{count}, release(Event::Approximate{Epsilon{each}, Delta{lost}}, adjacency));
+  const auto event = repeat(Count{count}, release(Event::Approximate{Epsilon{each}, Delta{lost}}, adjacency));
   const auto basic = filter(FilterKind::basic, std::exp2(*rc::gen::inRange(-24, 32) / 8.0), std::exp2(*rc::gen::inRange(-160, -8) / 8.0));
   const auto& target = basic.budget().target;
   const bool admitted = basic.admits(Releases::of(event));

@@ -44,7 +44,7 @@ constexpr int thinned = 1;
 #endif
 
 const Event leaf = gaussian(NoiseMultiplier{40}, adjacency);
-Event times(std::uint64_t count) { return repeated(Count{count}, leaf); }
+Event times(std::uint64_t count) { return repeat(Count{count}, leaf); }
 std::optional<Event> released(std::uint64_t count) { return count == 0 ? std::nullopt : std::optional{times(count)}; }
 std::uint64_t releases_in(const std::optional<Event>& event) { return event ? Releases::of(*event).count(leaf) : 0; }
 

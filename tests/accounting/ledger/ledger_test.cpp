@@ -22,6 +22,8 @@
 #include <sstream>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 
@@ -40,7 +42,7 @@ constexpr int thinned = 1;
 #endif
 
 Event leaf(double multiplier) { return gaussian(NoiseMultiplier{multiplier}, adjacency); }
-Event times(std::uint64_t count, const Event& event) { return repeated(Count{count}, event); }
+Event times(std::uint64_t count, const Event& event) { return repeat(Count{count}, event); }
 Plan plan(std::uint64_t count, double multiplier) { return {.event = times(count, leaf(multiplier))}; }
 
 Target target(double epsilon, double delta) { return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency}; }
@@ -168,7 +170,7 @@ TEST_F(LedgerTest, AnAbandonedRunStaysChargedInFull) {
 
 TEST_F(LedgerTest, ASettledRunIsChargedWhatItReleased) {
   auto ledger = Ledger::create(path(), adjacency);
-  auto run = ledger.reserve({.event = composed({times(5, leaf(40)), leaf(2)})});
+  auto run = ledger.reserve({.event = compose({times(5, leaf(40)), leaf(2)})});
   run.spend(leaf(2));
   run.spend(times(2, leaf(40)));
   run.settle(Stopping::data_independent);
@@ -237,7 +239,7 @@ TEST_F(LedgerTest, AnotherProcessMaySettle) {
 TEST_F(LedgerTest, ARunCannotSettleWithMoreThanItsPlan) {
   auto ledger = Ledger::create(path(), adjacency);
   const auto id = ledger.reserve(plan(8, 40)).id();
-  for (const auto& more : {times(9, leaf(40)), leaf(39), composed({times(8, leaf(40)), leaf(1e9)})}) {
+  for (const auto& more : {times(9, leaf(40)), leaf(39), compose({times(8, leaf(40)), leaf(1e9)})}) {
     EXPECT_EQ(code_of([&] { ledger.settle(id, more, Stopping::data_independent); }), ErrorCode::invalid_argument) << describe(more);
   }
   EXPECT_EQ(code_of([&] { ledger.settle(id, gaussian(NoiseMultiplier{40}, Adjacency::zero_out), Stopping::data_independent); }),
@@ -254,7 +256,7 @@ TEST_F(LedgerTest, AnUnknownRunCannotSettle) {
 
 TEST_F(LedgerTest, RunsComeBackAsWritten) {
   auto ledger = Ledger::create(path(), adjacency);
-  const Plan written{.event = composed({times(3, leaf(0.1 + 0.2)), leaf(5e-324)}),
+  const Plan written{.event = compose({times(3, leaf(0.1 + 0.2)), leaf(5e-324)}),
                      .promise = target(0.1, 1e-300),
                      .note = "gradient descent\n\"quoted\" \xc3\xa9",
                      .not_private = true};
@@ -282,7 +284,7 @@ TEST_F(LedgerTest, ANoteMayBeAnyBytes) {
 
 TEST_F(LedgerTest, EntriesListWhatIsChargedByRunAndLeaf) {
   auto ledger = Ledger::create(path(), adjacency);
-  static_cast<void>(ledger.reserve({.event = composed({times(5, leaf(40)), leaf(2)}), .note = "first"}));
+  static_cast<void>(ledger.reserve({.event = compose({times(5, leaf(40)), leaf(2)}), .note = "first"}));
   ledger.reserve({.event = leaf(9), .note = "never began"}).settle(Stopping::data_independent);
   static_cast<void>(ledger.reserve({.event = leaf(40), .note = "third"}));
   std::ostringstream text;
@@ -520,7 +522,7 @@ TEST_F(LedgerTest, SaysWhetherItWasMade) {
 // ------------------------------------------------------------------------------------------------------------------ budget
 
 TEST_F(LedgerTest, ABudgetAdmitsTheRunCalibratedToAllOfIt) {
-  const auto run = calibrate([](NoiseMultiplier z) { return repeated(Count{100}, gaussian(z, adjacency)); }, small_budget().target);
+  const auto run = calibrate([](NoiseMultiplier z) { return repeat(Count{100}, gaussian(z, adjacency)); }, small_budget().target);
   auto ledger = Ledger::create(path(), adjacency, small_budget());
   EXPECT_NO_THROW(ledger.check({.event = run.event}));
   EXPECT_NO_THROW(static_cast<void>(ledger.reserve({.event = run.event})));
@@ -1027,7 +1029,7 @@ RC_GTEST_FIXTURE_PROP(LedgerTest, ChargesAreBetweenWhatWasReleasedAndWhatWasPlan
   RC_ASSERT(charged.is_part_of(planned));
 
   Releases listed{adjacency};
-  for (const auto& entry : ledger.entries()) listed.add(Releases::of(repeated(entry.count, entry.event)));
+  for (const auto& entry : ledger.entries()) listed.add(Releases::of(repeat(entry.count, entry.event)));
   RC_ASSERT(listed == charged);
 }
 

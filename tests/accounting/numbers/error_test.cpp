@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
@@ -14,6 +16,14 @@ TEST(Error, CarriesItsCodeAndItsLine) {
   const Error error{ErrorCode::bad_data, "row 3: label is 7"};
   EXPECT_EQ(error.code(), ErrorCode::bad_data);
   EXPECT_STREQ(error.what(), "row 3: label is 7");
+}
+
+// Written into other languages, exit codes and logs: a code that moved would be read as another.
+TEST(Error, CodesKeepTheirNumbers) {
+  const std::vector<ErrorCode> in_order{ErrorCode::invalid_argument, ErrorCode::unsupported,    ErrorCode::bad_data,
+                                        ErrorCode::budget_exceeded,  ErrorCode::damaged_ledger, ErrorCode::environment,
+                                        ErrorCode::unreachable,      ErrorCode::memory,         ErrorCode::internal};
+  for (std::size_t i = 0; i < in_order.size(); ++i) EXPECT_EQ(static_cast<std::size_t>(in_order[i]), i);
 }
 
 TEST(Error, IsCaughtAsAnExceptionOfTheStandardLibrary) {

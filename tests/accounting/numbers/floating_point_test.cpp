@@ -18,6 +18,7 @@
 #include <surety/accounting/accountants/group.h>
 #include <surety/accounting/accountants/opinions.h>
 #include <surety/accounting/accountants/tradeoff.h>
+#include <surety/accounting/numbers/interval.h>
 
 namespace surety::accounting {
 namespace {
@@ -34,9 +35,9 @@ std::vector<Enclosure> answers() {
   std::vector<Enclosure> all;
   const auto ask = [&](const char* text, const std::vector<Question>& questions) {
     const Event event = event_of(text);
-    for (std::size_t i = 0; i < accountants_asked; ++i) {
+    for (AccountantPlace i = 0; i < accountants_asked; ++i) {
       for (const auto& question : questions) {
-        const auto opinion = opinion_of(static_cast<Asked>(i), event, question, {.width = 0.05});
+        const auto opinion = opinion_of(i, event, question, {.width = 0.05});
         if (opinion.value) all.push_back(*opinion.value);
       }
     }

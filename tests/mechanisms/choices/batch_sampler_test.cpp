@@ -208,9 +208,9 @@ TEST(PoissonBatches, HoldEveryRecordAtRateOneAndNoneOfNone) {
 
 TEST(PoissonBatches, AreTheEventOfTheirRate) {
   const Event release = gaussian(NoiseMultiplier{1.25}, Adjacency::add_or_remove_one);
-  EXPECT_EQ(PoissonBatches{SamplingRate{0.03}}.event(release), poisson_sampled(SamplingRate{0.03}, release));
+  EXPECT_EQ(PoissonBatches{SamplingRate{0.03}}.event(release), poisson(SamplingRate{0.03}, release));
   const Event sum = surety::release(Event::RecordSum{NoiseMultiplier{2.5}}, Adjacency::replace_one);
-  EXPECT_EQ(PoissonBatches{SamplingRate{0.03}}.event(sum), poisson_sampled(SamplingRate{0.03}, sum));
+  EXPECT_EQ(PoissonBatches{SamplingRate{0.03}}.event(sum), poisson(SamplingRate{0.03}, sum));
   // No theorem: a Gaussian release does not say what one record contributes.
   EXPECT_EQ(refusal_of([&] { return PoissonBatches{SamplingRate{0.03}}.event(gaussian(NoiseMultiplier{1}, Adjacency::replace_one)); }).code,
             ErrorCode::invalid_argument);
@@ -333,7 +333,7 @@ TEST(FixedSizeBatches, SkipAPlaceThatIsDrawnAgain) {
 TEST(FixedSizeBatches, AreTheEventOfTheirSize) {
   const Batches batches{Count{1000}, Count{17}};
   const Event release = gaussian(NoiseMultiplier{1.25}, Adjacency::replace_one);
-  EXPECT_EQ(FixedSizeBatches{batches}.event(release), sampled_without_replacement(batches, release));
+  EXPECT_EQ(FixedSizeBatches{batches}.event(release), without_replacement(batches, release));
   EXPECT_EQ(refusal_of([&] { return FixedSizeBatches{batches}.event(gaussian(NoiseMultiplier{1}, Adjacency::add_or_remove_one)); }).code,
             ErrorCode::invalid_argument);
   ReplayBits bits{1};

@@ -1,4 +1,4 @@
-// error: surety/mechanisms/random_bits.h: No such file
+// error: surety/mechanisms/bits/random_bits.h: No such file
 // Accounting knows nothing of mechanisms.
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/bits/random_bits.h>

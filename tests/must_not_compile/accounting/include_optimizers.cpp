@@ -1,4 +1,4 @@
-// error: surety/optimizers/loss.h: No such file
+// error: surety/optimizers/problem/loss.h: No such file
 // Accounting knows nothing of optimizers.
 #include <surety/accounting/events/event.h>
 #include <surety/optimizers/problem/loss.h>

@@ -1,4 +1,4 @@
-// error: surety/optimizers/loss.h: No such file
+// error: surety/optimizers/problem/loss.h: No such file
 // Mechanisms know nothing of optimizers.
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/problem/loss.h>

@@ -11,6 +11,7 @@
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/bandits/polyhedral_bandit.h>
 
+#include <support/ledger_test.h>
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
@@ -25,23 +26,16 @@ BatchPass three_batches() {
   return {.batches = Count{3}, .release = release_event, .pass = deterministic(Batches{Count{30}, Count{10}}, release_event)};
 }
 
-class NoisyBatchReleaserTest : public testing::Test {
- protected:
-  accounting::Reservation reserve(const Event& event) { return ledger_.reserve({.event = event}); }
-
-  TemporaryFolder folder_;
-  accounting::Ledger ledger_ = accounting::Ledger::create(folder_ / "ledger", adjacency);
-  mechanisms::ReplayBits bits_{1};
-};
+class NoisyBatchReleaserTest : public surety::testing::LedgerTest {};
 
 // A record is in one batch of a pass, so the pass is charged once, before its first release, and the next pass anew.
 TEST_F(NoisyBatchReleaserTest, ChargesAPassAtItsFirstRelease) {
   const BatchPass pass = three_batches();
-  auto reservation = reserve(repeated(Count{2}, pass.pass));
+  auto reservation = reserve(repeat(Count{2}, pass.pass));
   NoisyBatchReleaser releaser{reservation, bits_, pass};
   for (int release = 0; release < 6; ++release) {
     EXPECT_EQ(releaser.release(query, L2Sensitivity{1}, release_event).size(), 2U);
-    EXPECT_TRUE(reservation.released() == accounting::Releases::of(repeated(Count{release < 3 ? 1U : 2U}, pass.pass))) << release;
+    EXPECT_TRUE(reservation.released() == accounting::Releases::of(repeat(Count{release < 3 ? 1U : 2U}, pass.pass))) << release;
   }
   EXPECT_THROW(static_cast<void>(releaser.release(query, L2Sensitivity{1}, release_event)), Error) << "a third pass is not reserved";
 }
@@ -83,7 +77,7 @@ TEST_F(NoisyBatchReleaserTest, NothingIsDrawnTwiceForOneChargeByACopyOfTheProces
   NoisyBatchReleaser releaser{batches, bits_, pass};
   EXPECT_TRUE(is_refused_in_a_copy([&] { static_cast<void>(releaser.release(query, L2Sensitivity{1e-12}, release_event)); }));
 
-  const Event choices = repeated(Count{9}, surety::release(Event::Exponential{Epsilon{1}}, adjacency));
+  const Event choices = repeat(Count{9}, surety::release(Event::Exponential{Epsilon{1}}, adjacency));
   auto arms = reserve(choices);
   SharedSelector selector{arms, bits_, choices};
   const std::vector<double> scores{1, 2};

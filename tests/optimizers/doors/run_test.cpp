@@ -28,7 +28,7 @@ accounting::Reservation reserve(const TemporaryFolder& folder, const Event& even
 
 TEST(NoisyReleaser, SpendsThenDrawsNoiseOfTheAskedScale) {
   const TemporaryFolder folder;
-  auto reservation = reserve(folder, repeated(Count{2}, leaf));
+  auto reservation = reserve(folder, repeat(Count{2}, leaf));
   mechanisms::ReplayBits bits{11};
   NoisyReleaser releaser{reservation, bits};
   static_assert(Releaser<decltype(releaser)>);
@@ -70,7 +70,7 @@ TEST(NoisyReleaser, DrawsNoBitBeforeTheEventIsSpent) {
   const auto refused = [&](const Event& event, ErrorCode code) {
     return refuses([&] { static_cast<void>(releaser.release(zeros(3), sensitivity, event)); }, code, {});
   };
-  EXPECT_TRUE(refused(repeated(Count{1}, leaf), ErrorCode::unsupported));
+  EXPECT_TRUE(refused(repeat(Count{1}, leaf), ErrorCode::unsupported));
   EXPECT_TRUE(refused(gaussian(NoiseMultiplier{2.4}, adjacency), ErrorCode::internal));
   EXPECT_TRUE(refused(gaussian(NoiseMultiplier{2.5}, Adjacency::zero_out), ErrorCode::internal));
   EXPECT_TRUE(refused(gaussian(NoiseMultiplier{1e300}, adjacency), ErrorCode::invalid_argument));

@@ -42,14 +42,14 @@ class NoisySamplingReleaserTest : public testing::Test {
 
 // The batch is the sampler's own, bit by bit, and so is what is charged.
 TEST_F(NoisySamplingReleaserTest, ChargesTheSamplerThatDrewTheBatch) {
-  auto reservation = reserve(repeated(Count{3}, poisson.event(adding(2.5))));
+  auto reservation = reserve(repeat(Count{3}, poisson.event(adding(2.5))));
   NoisySamplingReleaser releaser{reservation, bits_, poisson};
   ReplayBits same{1};
   const auto batch = releaser.draw_batch(1000);
   EXPECT_EQ(std::vector(batch.begin(), batch.end()), poisson.draw(1000, same));
   EXPECT_FALSE(reservation.released().event());
   static_cast<void>(releaser.release_sampled(zeros(2), sensitivity, adding(2.5)));
-  EXPECT_EQ(reservation.released().event(), poisson_sampled(SamplingRate{0.25}, adding(2.5)));
+  EXPECT_EQ(reservation.released().event(), poisson(SamplingRate{0.25}, adding(2.5)));
   static_cast<void>(releaser.draw_batch(1000));
   static_cast<void>(releaser.release_sampled(zeros(2), sensitivity, adding(2.5)));
   EXPECT_EQ(reservation.released().count(poisson.event(adding(2.5))), 2U);
@@ -58,7 +58,7 @@ TEST_F(NoisySamplingReleaserTest, ChargesTheSamplerThatDrewTheBatch) {
   NoisySamplingReleaser of_fixed_size{other, bits_, fixed};
   EXPECT_EQ(of_fixed_size.draw_batch(40).size(), 10U);
   static_cast<void>(of_fixed_size.release_sampled(zeros(2), sensitivity, replacing(2.5)));
-  EXPECT_EQ(other.released().event(), sampled_without_replacement(fixed.batches(), replacing(2.5)));
+  EXPECT_EQ(other.released().event(), without_replacement(fixed.batches(), replacing(2.5)));
 }
 
 // A plan for one sampler is of no use to another: not for another rate, not for a fixed size, not for no sampler at all.
@@ -83,7 +83,7 @@ TEST_F(NoisySamplingReleaserTest, RefusesAPlanOfAnotherSampler) {
 }
 
 TEST_F(NoisySamplingReleaserTest, ReleasesABatchOnce) {
-  auto reservation = reserve(repeated(Count{5}, poisson.event(adding(2))));
+  auto reservation = reserve(repeat(Count{5}, poisson.event(adding(2))));
   NoisySamplingReleaser releaser{reservation, bits_, poisson};
   const auto refused = [&] {
     return refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(2))); }, ErrorCode::internal,
@@ -119,8 +119,8 @@ TEST_F(NoisySamplingReleaserTest, RefusesWhatIsNoGaussianReleaseOfOneBatch) {
                    {describe(event)});
   };
   EXPECT_TRUE(refused(release(Event::Laplace{NoiseScale{2}}, Adjacency::add_or_remove_one)));
-  EXPECT_TRUE(refused(repeated(Count{2}, adding(2))));
-  EXPECT_TRUE(refused(composed({adding(2), adding(2)})));
+  EXPECT_TRUE(refused(repeat(Count{2}, adding(2))));
+  EXPECT_TRUE(refused(compose({adding(2), adding(2)})));
   // No theorem for a Gaussian release of a Poisson batch under replace-one, nor for a batch of a batch.
   for (const Event& event : {replacing(2), poisson.event(adding(2))}) {
     EXPECT_TRUE(
@@ -135,7 +135,7 @@ TEST_F(NoisySamplingReleaserTest, DrawsNoiseOfTheScaleOfTheEvent) {
   const auto deviation = [&](const std::vector<double>& released) {
     return std::sqrt(std::transform_reduce(released.begin(), released.end(), released.begin(), 0.0) / n);
   };
-  auto reservation = reserve(composed({poisson.event(adding(2.5)), adding(4)}));
+  auto reservation = reserve(compose({poisson.event(adding(2.5)), adding(4)}));
   NoisySamplingReleaser releaser{reservation, bits_, poisson};
   static_cast<void>(releaser.draw_batch(10));
   EXPECT_NEAR(deviation(releaser.release_sampled(zeros(n), sensitivity, adding(2.5))) / (2.5 * 0.75), 1, 0.0095);
@@ -152,13 +152,13 @@ TEST_F(NoisySamplingReleaserTest, DrawsNoiseOfTheScaleOfTheEvent) {
 // A step is spent in less than a microsecond, so a run of many steps is not spent ahead.
 TEST_F(NoisySamplingReleaserTest, SpendsManyStepsOneByOne) {
   constexpr std::uint64_t steps = 2000;
-  auto reservation = reserve(repeated(Count{steps}, poisson.event(adding(2))));
+  auto reservation = reserve(repeat(Count{steps}, poisson.event(adding(2))));
   NoisySamplingReleaser releaser{reservation, bits_, poisson};
   for (std::uint64_t t = 0; t < steps; ++t) {
     static_cast<void>(releaser.draw_batch(10));
     static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(2)));
   }
-  EXPECT_TRUE(reservation.released() == accounting::Releases::of(repeated(Count{steps}, poisson.event(adding(2)))));
+  EXPECT_TRUE(reservation.released() == accounting::Releases::of(repeat(Count{steps}, poisson.event(adding(2)))));
 }
 
 TEST(ExactSamplingReleaser, DrawsBatchesAndAddsNothing) {

@@ -8,6 +8,7 @@
 
 #include <surety/mechanisms/bits/random_bits.h>
 
+#include <support/ledger_test.h>
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
@@ -19,14 +20,7 @@ const Event exponential = release(Event::Exponential{Epsilon{0.5}}, adjacency);
 const Event pure = release(Event::Pure{Epsilon{0.5}}, adjacency);
 constexpr std::array scores{1.0, 3.0, 2.0};
 
-class NoisySelectorTest : public testing::Test {
- protected:
-  accounting::Reservation reserve(const Event& event) { return ledger_.reserve({.event = event}); }
-
-  TemporaryFolder folder_;
-  accounting::Ledger ledger_ = accounting::Ledger::create(folder_ / "ledger", adjacency);
-  mechanisms::ReplayBits bits_{1};
-};
+class NoisySelectorTest : public surety::testing::LedgerTest {};
 
 std::uint64_t first_word() {
   mechanisms::ReplayBits bits{1};
@@ -34,12 +28,12 @@ std::uint64_t first_word() {
 }
 
 TEST_F(NoisySelectorTest, SpendsWhatItChooses) {
-  auto reservation = reserve(composed({exponential, pure}));
+  auto reservation = reserve(compose({exponential, pure}));
   NoisySelector selector{reservation, bits_};
   EXPECT_LT(selector.select(scores, ScoreSensitivity{1}, ScoreChange::range, exponential), 3U);
   EXPECT_EQ(reservation.released().event(), exponential);
   EXPECT_LT(selector.select(scores, ScoreSensitivity{1}, ScoreChange::range, pure), 3U);
-  EXPECT_TRUE(reservation.released() == accounting::Releases::of(composed({exponential, pure})));
+  EXPECT_TRUE(reservation.released() == accounting::Releases::of(compose({exponential, pure})));
 }
 
 TEST_F(NoisySelectorTest, DrawsNothingThatIsNotReserved) {
@@ -55,7 +49,7 @@ TEST_F(NoisySelectorTest, DrawsNothingThatIsNotReserved) {
 // P(the best) = 1 / (1 + e^-eps/r + e^-2eps/r) for the exponential mechanism, r the range: 20,000 choices, false alarm 2e-9 (6 deviations).
 TEST_F(NoisySelectorTest, ChoosesByTheEventsEpsilonAndTheSensitivity) {
   constexpr int choices = 20'000;
-  auto reservation = reserve(repeated(Count{choices}, exponential));
+  auto reservation = reserve(repeat(Count{choices}, exponential));
   NoisySelector selector{reservation, bits_};
   int best = 0;
   for (int i = 0; i < choices; ++i) best += selector.select(scores, ScoreSensitivity{0.25}, ScoreChange::range, exponential) == 1 ? 1 : 0;

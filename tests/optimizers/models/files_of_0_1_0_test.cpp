@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/models/model.h>

@@ -19,6 +19,9 @@
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {
+
+using namespace data;
+
 namespace {
 
 Model example() {
@@ -27,7 +30,7 @@ Model example() {
           .features = {.inputs = NamedColumns{{"age \"x\"\n", Bounds{0, 120}}, {"town", Categories{{"a", "b"}}}}, .intercept = true},
           .weights = {0.1, -1e-300, 1.0 / 3, 4},
           .guarantee = {.target = {.epsilon = Epsilon{1}, .delta = Delta{1e-5}, .adjacency = Adjacency::replace_one},
-                        .event = repeated(Count{100}, gaussian(NoiseMultiplier{37.3063}, Adjacency::replace_one))}};
+                        .event = repeat(Count{100}, gaussian(NoiseMultiplier{37.3063}, Adjacency::replace_one))}};
 }
 
 std::string content(const std::filesystem::path& path) {

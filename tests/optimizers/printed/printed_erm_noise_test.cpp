@@ -187,7 +187,7 @@ TEST(PrintedErmNoise, OfVarianceReductionIsBrokenByAWorstPair) {
   EXPECT_GT(proved.lower, 1e-3);
   const auto honest = calibrate(
       [](NoiseMultiplier z) {
-        return repeated(Count{375}, sampled_without_replacement(Batches{Count{1000}, Count{1}}, gaussian(z, Adjacency::replace_one)));
+        return repeat(Count{375}, without_replacement(Batches{Count{1000}, Count{1}}, gaussian(z, Adjacency::replace_one)));
       },
       target(1), accounting::PrivacyLoss{.width = 1e-3});
   EXPECT_GT(honest.value.value(), 10 * printed_sigma / 2);

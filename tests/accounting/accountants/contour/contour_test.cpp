@@ -1,4 +1,5 @@
 #include <surety/accounting/accountants/contour/contour.h>
+#include <surety/accounting/accountants/contour/terms.h>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -25,8 +26,8 @@ constexpr auto adjacency = Adjacency::add_or_remove_one;
 constexpr Direction both[] = {Direction::remove, Direction::add};
 
 Event noise(double multiplier) { return gaussian(NoiseMultiplier{multiplier}, adjacency); }
-Event batch(double rate, double multiplier) { return poisson_sampled(SamplingRate{rate}, noise(multiplier)); }
-Event batches(std::uint64_t count, double rate, double multiplier) { return repeated(Count{count}, batch(rate, multiplier)); }
+Event batch(double rate, double multiplier) { return poisson(SamplingRate{rate}, noise(multiplier)); }
+Event batches(std::uint64_t count, double rate, double multiplier) { return repeat(Count{count}, batch(rate, multiplier)); }
 
 Enclosure epsilon_at(const Event& event, double delta, double width = 1e-8) { return epsilon(Contour{width}, event, Delta{delta}); }
 Enclosure delta_at(const Event& event, double epsilon) { return delta(Contour{}, event, Epsilon{epsilon}); }
@@ -68,7 +69,7 @@ struct Mixed {
   double noise;
   double epsilon;
 
-  [[nodiscard]] Event event() const { return composed({accounting::noise(noise), batch(rate, multiplier)}); }
+  [[nodiscard]] Event event() const { return compose({accounting::noise(noise), batch(rate, multiplier)}); }
   [[nodiscard]] Long truth(Direction direction) const { return mixed_delta(rate, multiplier, noise, epsilon, direction); }
 };
 
@@ -161,7 +162,7 @@ TEST(Contour, DirectionsSwappedIsCaught) {
 TEST(Contour, AgreesWithTheClosedFormOfGaussians) {
   std::mt19937_64 words{4711};
   for (int i = 0; i < 400; ++i) {
-    const auto event = repeated(Count{static_cast<std::uint64_t>(log_uniform(words, 1, 1e5))}, noise(log_uniform(words, 0.02, 1e3)));
+    const auto event = repeat(Count{static_cast<std::uint64_t>(log_uniform(words, 1, 1e5))}, noise(log_uniform(words, 0.02, 1e3)));
     const double at = i % 4 == 0 ? log_uniform(words, 1e-300, 0.9) : log_uniform(words, 1e-20, 0.9);
     const auto exact = epsilon(ClosedForm{}, event, Delta{at});
     const auto answer = epsilon_at(event, at);
@@ -178,13 +179,13 @@ TEST(Contour, AgreesWithTheClosedFormOfGaussians) {
 }
 
 TEST(Contour, SamplingEveryRecordIsNoSampling) {
-  const auto sampled = repeated(Count{30}, batch(1, 7));
-  EXPECT_EQ(epsilon_at(sampled, 1e-9), epsilon_at(repeated(Count{30}, noise(7)), 1e-9));
+  const auto sampled = repeat(Count{30}, batch(1, 7));
+  EXPECT_EQ(epsilon_at(sampled, 1e-9), epsilon_at(repeat(Count{30}, noise(7)), 1e-9));
 }
 
 TEST(Contour, OneBatchIsSharedByAllItsReleases) {
-  const auto two = poisson_sampled(SamplingRate{0.1}, repeated(Count{4}, noise(3)));
-  EXPECT_TRUE(overlap(epsilon_at(repeated(Count{50}, two), 1e-6), epsilon_at(batches(50, 0.1, 1.5), 1e-6)));
+  const auto two = poisson(SamplingRate{0.1}, repeat(Count{4}, noise(3)));
+  EXPECT_TRUE(overlap(epsilon_at(repeat(Count{50}, two), 1e-6), epsilon_at(batches(50, 0.1, 1.5), 1e-6)));
 }
 
 // ---- The jobs ----
@@ -225,7 +226,7 @@ TEST(Contour, SmallestNoiseOfAHundredThousandBatches) {
 TEST(Contour, AThousandDifferentPairs) {
   std::vector<Event> parts;
   for (int i = 0; i < 1'000; ++i) parts.push_back(batches(10, 0.005 + 0.01 * i / 1'000, 1 + i / 1'000.0));
-  const auto answer = epsilon_at(composed(parts), 1e-5, 1e-6);
+  const auto answer = epsilon_at(compose(parts), 1e-5, 1e-6);
   EXPECT_TRUE(agrees(answer, 3.1631240, 5e-8));
   EXPECT_LE(answer.width(), 1e-6);
 }
@@ -247,11 +248,11 @@ RC_GTEST_PROP(Contour, MonotoneInDeltaAndCount, ()) {
 
 TEST(Contour, CompositionCommutesAndMerges) {
   const auto a = batches(300, 0.02, 1.1);
-  const auto b = repeated(Count{20}, noise(30));
+  const auto b = repeat(Count{20}, noise(30));
   const auto c = batches(500, 0.05, 3);
-  const auto one = epsilon_at(composed({a, b, c}), 1e-7);
-  EXPECT_TRUE(overlap(one, epsilon_at(composed({c, composed({a, b})}), 1e-7)));
-  EXPECT_EQ(epsilon_at(composed({a, a}), 1e-7), epsilon_at(repeated(Count{2}, a), 1e-7));
+  const auto one = epsilon_at(compose({a, b, c}), 1e-7);
+  EXPECT_TRUE(overlap(one, epsilon_at(compose({c, compose({a, b})}), 1e-7)));
+  EXPECT_EQ(epsilon_at(compose({a, a}), 1e-7), epsilon_at(repeat(Count{2}, a), 1e-7));
 }
 
 TEST(Contour, TheWidthIsWhatIsAskedFor) {
@@ -291,10 +292,10 @@ void expect_refused(const Event& event, const std::string& named) {
 
 TEST(Contour, RefusesWhatItHasNoTheoremFor) {
   expect_refused(release(Event::Laplace{NoiseScale{2}}, adjacency), "laplace(2)");
-  expect_refused(composed({noise(1), release(Event::Pure{Epsilon{1}}, adjacency)}), "pure(1)");
-  expect_refused(poisson_sampled(SamplingRate{0.1}, release(Event::Laplace{NoiseScale{2}}, adjacency)), "laplace(2)");
+  expect_refused(compose({noise(1), release(Event::Pure{Epsilon{1}}, adjacency)}), "pure(1)");
+  expect_refused(poisson(SamplingRate{0.1}, release(Event::Laplace{NoiseScale{2}}, adjacency)), "laplace(2)");
   const auto record = gaussian(NoiseMultiplier{1}, Adjacency::replace_one);
-  expect_refused(sampled_without_replacement(Batches{Count{100}, Count{10}}, record), "without_replacement");
+  expect_refused(without_replacement(Batches{Count{100}, Count{10}}, record), "without_replacement");
   expect_refused(shuffled(Batches{Count{100}, Count{10}}, record), "shuffled");
 }
 

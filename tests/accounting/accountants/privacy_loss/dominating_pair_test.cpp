@@ -158,8 +158,8 @@ Masses mixed(const Measure& base, const LossLaw& law, const Real& low, const Rea
     const auto one = base(unmixed(a), unmixed(b));
     return {(1.0 - q) * one.q + q * one.p, one.q};
   };
-  if (law.mixing == Mixing::removed) return removed(low, high);
-  if (law.mixing == Mixing::added) {
+  if (law.mixing == Mixing::remove) return removed(low, high);
+  if (law.mixing == Mixing::add) {
     const auto one = removed(-high, -low);
     return {one.q, one.p};
   }
@@ -202,8 +202,8 @@ std::vector<Case> bases() {
 }
 
 std::vector<LossLaw> laws(const BaseLaw& base) {
-  std::vector<LossLaw> all{{base, Mixing::removed, 1, 0},    {base, Mixing::removed, 0.3, 0}, {base, Mixing::added, 0.3, 0},
-                           {base, Mixing::removed, 1e-3, 0}, {base, Mixing::added, 1e-3, 0},  {base, Mixing::symmetric, 0.3, 0}};
+  std::vector<LossLaw> all{{base, Mixing::remove, 1, 0},    {base, Mixing::remove, 0.3, 0}, {base, Mixing::add, 0.3, 0},
+                           {base, Mixing::remove, 1e-3, 0}, {base, Mixing::add, 1e-3, 0},  {base, Mixing::symmetric, 0.3, 0}};
   // Never of noise added to a sum.
   if (std::holds_alternative<AtomsBase>(base) || std::holds_alternative<BoundedRangeBase>(base)) {
     all.push_back({base, Mixing::revealed, 0.3, 0});
@@ -321,7 +321,7 @@ TEST(Cells, AreFewHoweverManyIntegers) {
 // One cell from one bump to the other, between which there are far more integers than could be added up.
 TEST(Cells, HoldTwoBumpsHoweverFarApart) {
   for (const double shift : {3e5, 8333606416670.0}) {
-    const LossLaw law{DiscreteGaussianBase{1, shift}, Mixing::removed, 0.75};
+    const LossLaw law{DiscreteGaussianBase{1, shift}, Mixing::remove, 0.75};
     const auto found = cells(law, shift * shift, {-60, -60});
     double mass = 0;
     for (const auto& cell : found.cells) mass += cell.mass * std::exp(cell.log_scale);
@@ -331,7 +331,7 @@ TEST(Cells, HoldTwoBumpsHoweverFarApart) {
 }
 
 TEST(Cells, LeaveRoomForInfiniteLoss) {
-  const LossLaw law{BoundedRangeBase{1}, Mixing::removed, 1, 0.25};
+  const LossLaw law{BoundedRangeBase{1}, Mixing::remove, 1, 0.25};
   double all = 0;
   for (const auto& cell : cells(law, 0.1, cut).cells) all += cell.mass * std::exp(cell.log_scale);
   EXPECT_NEAR(all, 0.75, 1e-12);
@@ -362,7 +362,7 @@ TEST(LargestLoss, IsTheSupremum) {
       EXPECT_LT(most->width(), 1e-13 * (1 + most->upper)) << told(one, law);
       const Real above = real(most->upper) * (1 + 1e-14);
       EXPECT_TRUE(mixed(one.measure, law, above, real(1000)).p <= 0.0) << told(one, law);
-      EXPECT_TRUE(mixed(one.measure, law, real(most->lower) * (1 - 1e-6), real(1000)).p > 0.0 || law.mixing == Mixing::added)
+      EXPECT_TRUE(mixed(one.measure, law, real(most->lower) * (1 - 1e-6), real(1000)).p > 0.0 || law.mixing == Mixing::add)
           << told(one, law);
     }
   }
@@ -371,7 +371,7 @@ TEST(LargestLoss, IsTheSupremum) {
 TEST(IsSymmetric, IsSaidOfBasesThatAre) {
   for (const auto& one : bases()) {
     EXPECT_TRUE(is_symmetric(LossLaw{one.base})) << one.name;
-    EXPECT_FALSE(is_symmetric(LossLaw{one.base, Mixing::removed, 0.5, 0})) << one.name;
+    EXPECT_FALSE(is_symmetric(LossLaw{one.base, Mixing::remove, 0.5, 0})) << one.name;
     EXPECT_TRUE(is_symmetric(LossLaw{one.base, Mixing::symmetric, 0.5, 0})) << one.name;
     EXPECT_TRUE(is_symmetric(LossLaw{one.base, Mixing::revealed, 0.5, 0})) << one.name;
     // What is said of them is so: P and Q change places when losses change sign.

@@ -1,5 +1,7 @@
 #include <surety/accounting/accountants/privacy_loss/maximum_profile.h>
 
+#include <surety/accounting/accountants/privacy_loss/dominating_pair.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,11 +15,7 @@
 namespace surety::accounting {
 namespace {
 
-using testing::Atom;
-using testing::delta_of;
-using testing::epsilon_of;
-using testing::infinity;
-using testing::zero;
+using namespace testing;
 
 /// Connect the dots of the larger of two curves, finely, in plain double arithmetic.
 std::vector<Atom> larger(const std::vector<Atom>& a, const std::vector<Atom>& b) {
@@ -70,10 +68,10 @@ TEST(Parallel, ComposesTheLargerOfTwoCurves) {
 }
 
 TEST(Parallel, LiesOnOrAboveEachOfItsCurves) {
-  const std::vector<LossLaw> laws{LossLaw{GaussianBase{1.5}}, LossLaw{LaplaceBase{1.2}}, LossLaw{GaussianBase{0.7}, Mixing::removed, 0.2}};
+  const std::vector<LossLaw> laws{LossLaw{GaussianBase{1.5}}, LossLaw{LaplaceBase{1.2}}, LossLaw{GaussianBase{0.7}, Mixing::remove, 0.2}};
   const Cut cut{-40, -40};
   for (const double step : {0.1, 0.01, 1e-3}) {
-    const auto found = maximum_cells(laws, step, cut);
+    const auto found = maximum_cells(laws, step, cut, cells);
     std::vector<Atom> all{{infinity, static_cast<double>(found.cut_above)}};
     double total = 0;
     for (const auto& cell : found.cells) {

@@ -64,7 +64,7 @@ TEST(PrivacyLossEpsilon, ContainsTheGaussianTruth) {
     const double multiplier = log_uniform(words, 0.3, 300);
     const auto count = static_cast<std::uint64_t>(log_uniform(words, 1, 3000));
     const double delta_at = log_uniform(words, 1e-200, 0.3);
-    const auto event = repeated(Count{count}, gaussian(NoiseMultiplier{multiplier}, replace));
+    const auto event = repeat(Count{count}, gaussian(NoiseMultiplier{multiplier}, replace));
     const auto truth = epsilon(ClosedForm{}, event, Delta{delta_at});
     if (truth.upper > 2000) continue;
     const auto found = epsilon(PrivacyLoss{.width = 1e-2}, event, Delta{delta_at});
@@ -82,7 +82,7 @@ TEST(PrivacyLossDelta, ContainsTheGaussianTruth) {
     const double mu = log_uniform(words, 0.05, 4);
     const auto count = static_cast<std::uint64_t>(log_uniform(words, 1, 1000));
     const double at = mu * mu / 2 + mu * log_uniform(words, 0.01, 20);
-    const auto event = repeated(Count{count}, gaussian(NoiseMultiplier{std::sqrt(static_cast<double>(count)) / mu}, replace));
+    const auto event = repeat(Count{count}, gaussian(NoiseMultiplier{std::sqrt(static_cast<double>(count)) / mu}, replace));
     const auto truth = delta(ClosedForm{}, event, Epsilon{at});
     const auto found = delta(PrivacyLoss{.width = 2e-3 * mu}, event, Epsilon{at});
     EXPECT_LE(found.lower, truth.lower) << describe(event) << ' ' << at;
@@ -137,7 +137,7 @@ TEST(PrivacyLossDelta, ContainsOneSubsampledGaussian) {
     double epsilon;
   };
   for (const auto& [rate, multiplier, at] : {Case{0.1, 1, 0.5}, {0.01, 0.7, 1.0}, {0.5, 2, 0.1}, {0.9, 1.5, 1.0}, {0.001, 0.5, 3.0}}) {
-    const auto event = poisson_sampled(SamplingRate{rate}, gaussian(NoiseMultiplier{multiplier}, add_remove));
+    const auto event = poisson(SamplingRate{rate}, gaussian(NoiseMultiplier{multiplier}, add_remove));
     const auto found = delta(PrivacyLoss{}, event, Epsilon{at});
     const Real inner = log1p(expm1(Real{at}) / Real{rate});
     const Real truth = Real{rate} * reference::gaussian_delta(Real{1} / Real{multiplier}, inner);
@@ -379,8 +379,8 @@ TEST(PrivacyLossOfMany, MeetsTheDefaultWidth) {
     for (int i = 0; i < parts; ++i) text += (i == 0 ? "compose(" : ", ") + before + fmt::format("{}", log_uniform(words, least, most)) + after;
     return text + ")";
   };
-  for (const auto& text : {composed(300, "pure(", ")", 0.001, 0.1), composed(120, "laplace(", ")", 5, 50),
-                           "repeat(1000, " + composed(16, "poisson(0.01, laplace(", "))", 1, 5) + ")"}) {
+  for (const auto& text : {compose(300, "pure(", ")", 0.001, 0.1), compose(120, "laplace(", ")", 5, 50),
+                           "repeat(1000, " + compose(16, "poisson(0.01, laplace(", "))", 1, 5) + ")"}) {
     const auto found = epsilon_of(text, 1e-6);
     EXPECT_LE(found.width(), 1e-4) << text.substr(0, 60);
     const auto by_moments = epsilon(Renyi{}, parse_event(text, add_remove), Delta{1e-6});

@@ -1,0 +1,39 @@
+// What the contour accountant accounts for: the privacy loss of an event as a Gaussian one and Poisson-sampled ones.
+#pragma once
+
+#include <vector>
+
+#include <surety/accounting/accountants/direction.h>
+#include <surety/accounting/events/event.h>
+
+namespace surety::accounting::contour {
+
+/// The loss has no contour that is worth its points; becomes Error{unsupported} where the event is known.
+struct Unsuitable {
+  const char* reason;
+};
+
+/// `count` batches joined with probability `rate`, of Gaussian releases with mu together; mu is within 2 units.
+struct Part {
+  double rate;
+  double mu;
+  double count;
+};
+
+/// Gaussian releases of `mu_squared` together (within 2 units; 0 for none) and sampled ones.
+struct Loss {
+  double mu_squared = 0;
+  std::vector<Part> parts;
+  double releases = 0;
+};
+
+/// \throws Error{unsupported} naming a part whose loss has no density that is known here; Unsuitable where its numbers are out of range.
+[[nodiscard]] Loss collect(const Event& event);
+
+/// Refuses an event. \throws Error{unsupported} with the reason.
+[[noreturn]] void no_answer_for(const Event& event, std::string_view reason);
+
+/// A bound that no loss of the direction exceeds: in the add direction r >= 1 - q, unless there is a Gaussian part.
+[[nodiscard]] double largest_loss(const Loss& loss, Direction direction);
+
+}  // namespace surety::accounting::contour

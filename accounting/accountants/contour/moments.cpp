@@ -1,0 +1,194 @@
+#include <surety/accounting/accountants/contour/moments.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting::contour {
+namespace {
+
+using std::numbers::pi;
+
+/// Beyond this a grid would do better.
+constexpr double most_nodes = 20'000;
+
+constexpr double strips[] = {1.1, 1, 0.9, 0.8, 0.7, 0.6, 0.45, 0.3};
+
+/// How fast the logarithm of the integrand's bound grows with a^2 / 2, a the distance from the real line.
+double growth(double mu, double w) { return 1 + std::max(-w, 0.0) * mu * mu / 4; }
+
+/// Upper bound on |log(1 + x)| for |x| <= relative.
+double log_error(double relative) { return relative < 0.5 ? -std::log1p(-relative) : infinity; }
+
+}  // namespace
+
+double power(Direction direction, double s) { return direction == Direction::remove ? s + 1 : -s; }
+
+double shorten(double x, int bits) {
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);
+  return std::ldexp(std::floor(std::ldexp(mantissa, bits)), exponent - bits);
+}
+
+double log_expm1(double x) { return x > 40 ? x : std::log(std::expm1(x)); }
+
+double log_quadrature(double mu, double step, double t, double w) {
+  const double best_width = (2 * pi / step - t * mu) / growth(mu, w);
+  double best = infinity;
+  for (const double fraction : strips) {
+    const double a = std::min(fraction * best_width, 0.98 * pi / mu);
+    if (!(a > 0)) break;
+    const double cosine = w < 0 ? w * std::log(std::cos(mu * a / 2)) : 0;
+    best = std::min(best, std::numbers::ln2 + a * a / 2 + t * mu * a + cosine - log_expm1(2 * pi * a / step));
+  }
+  return best + 1e-8;
+}
+
+double step_for(double mu, double t, double w, double digits) {
+  double best = 0;
+  for (const double fraction : strips) {
+    const double a = std::min(fraction * std::sqrt(2 * (digits + 1) / growth(mu, w)), 0.97 * pi / mu);
+    const double cosine = w < 0 ? w * std::log(std::cos(mu * a / 2)) : 0;
+    best = std::max(best, 2 * pi * a / (digits + 1 + a * a / 2 + t * mu * a + cosine));
+  }
+  return shorten(best, 12);
+}
+
+double digits_for(const Loss& loss, double tolerance) { return std::log(16 * loss.releases / tolerance) + 2; }
+
+Range range_of(const Part& part, double w, double digits) {
+  const double around_zero = std::sqrt(2 * digits);
+  const double bump = (w * w - w) * part.mu * part.mu / 2;
+  const double known = w > 0 ? std::max(0.0, w * std::log(part.rate) + bump) : 0;
+  const double excess = digits + std::log(part.rate) + bump - known;
+  const double around_bump = excess > 0 ? std::sqrt(2 * excess) : 0;
+  Range range{-around_zero, around_zero};
+  if (w > 0) {
+    if (excess > 0) range.high = std::max(range.high, w * part.mu + around_bump);
+  } else {
+    const double flat = std::sqrt(2 * (digits + w * std::log1p(-part.rate)));
+    const double bumped = excess > 0 ? std::max(around_zero, -w * part.mu + around_bump) : around_zero;
+    range.low = -std::min(flat, bumped);
+  }
+  return range;
+}
+
+double range_error(const Part& part, double w, const Range& range, double log_moment) {
+  const double shift = w * part.mu;
+  if (!(range.high > 0 && range.low < 0)) return infinity;
+  const double bump = std::log(part.rate) + (w * w - w) * part.mu * part.mu / 2 - log_moment;
+  const auto one_side = [&](double from_zero, double from_bump) {
+    const double at_zero = -from_zero * from_zero / 2 - log_moment;
+    const double at_bump = from_bump > 0 ? bump - from_bump * from_bump / 2 - std::numbers::ln2 : bump + std::numbers::ln2;
+    const double convex = (1 - part.rate) * std::exp(at_zero) / 2 + std::exp(at_bump);
+    return w < 0 ? std::min(convex, std::exp(w * std::log1p(-part.rate) + at_zero) / 2) : convex;
+  };
+  return (one_side(range.high, range.high - shift) + one_side(-range.low, shift - range.low)) * outward;
+}
+
+void fill(NodeGrid& grid, const Part& part, double step, const Range& range) {
+  const double first = std::floor(range.low / step);
+  const double last = std::ceil(range.high / step);
+  if (!(last - first < most_nodes)) throw Unsuitable{"its moment generating function needs too many points"};
+  if (!(part.mu * range.high < 700)) throw Unsuitable{"its loss is nearly an atom"};
+  const auto nodes = size_of(last - first) + 1;
+  grid.part = part;
+  grid.step = step;
+  grid.range = {first * step, last * step};
+  grid.u.resize(nodes);
+  grid.loss.resize(nodes);
+  grid.loss_error.resize(nodes);
+  const double half_square = part.mu * part.mu / 2;
+  for (std::size_t j = 0; j < nodes; ++j) {
+    const double u = (first + static_cast<double>(j)) * step;
+    const double x = part.mu * u - half_square;
+    const double excess = part.rate * std::expm1(x);
+    const double ratio = 1 + excess;
+    grid.u[j] = u;
+    grid.loss[j] = std::log1p(excess);
+    // x errs by at most 4 |mu u| + 8 (mu^2 / 2) + |x| units (mu by 2 of them), excess by q e^x times that and its own.
+    const double x_error = 5 * (std::abs(part.mu * u) + 2 * half_square);
+    grid.loss_error[j] =
+        1.01 * unit_roundoff *
+        ((part.rate * (excess / part.rate + 1) * x_error + (library + 2) * std::abs(excess)) / ratio + library * std::abs(grid.loss[j]));
+  }
+}
+
+Tilt tilt(const NodeGrid& grid, double w, std::vector<double>& f) {
+  const std::size_t nodes = grid.u.size();
+  f.resize(nodes);
+  double top = -infinity;
+  for (std::size_t j = 0; j < nodes; ++j) {
+    f[j] = -grid.u[j] * grid.u[j] / 2 + w * grid.loss[j];
+    top = std::max(top, f[j]);
+  }
+  const double shift = std::abs(top) < 500 ? 0 : top;
+  long double sum = 0;
+  long double first = 0;
+  long double second = 0;
+  double error = 0;
+  double loss_error = 0;
+  for (std::size_t j = 0; j < nodes; ++j) {
+    const double exponent = f[j];
+    const double tilted = std::abs(w * grid.loss[j]);
+    f[j] = std::exp(exponent - shift);
+    const double loss = grid.loss[j];
+    error += f[j] * (std::abs(w) * grid.loss_error[j] +
+                     unit_roundoff * (grid.u[j] * grid.u[j] + 2 * tilted + 2 * std::abs(exponent) + std::abs(shift) + library));
+    loss_error += f[j] * (grid.loss_error[j] + unit_roundoff * std::abs(loss));
+    sum += f[j];
+    first += f[j] * loss;
+    second += f[j] * loss * loss;
+  }
+  const auto total = static_cast<double>(sum);
+  const double scale = 1 / total;
+  Tilt result;
+  result.log_moment = std::log(total * (grid.step / std::sqrt(2 * pi))) + shift;
+  result.rounding = (error * scale + static_cast<double>(nodes) * sum_unit + 8 * unit_roundoff) * outward +
+                    unit_roundoff * ((library + 1) * std::abs(result.log_moment) + std::abs(shift));
+  result.loss_error = loss_error * scale * outward;
+  result.mean = static_cast<double>(first) * scale;
+  result.variance = std::max(0.0, static_cast<double>(second) * scale - result.mean * result.mean);
+  for (auto& weight : f) weight *= scale;
+  return result;
+}
+
+double log_chernoff(double s) { return s > 0 ? s * std::log(s) - (1 + s) * std::log1p(s) : 0; }
+
+Cumulant Cumulants::operator()(double s) {
+  cover(s);
+  const double w = power(direction_, s);
+  const double sign = direction_ == Direction::remove ? 1 : -1;
+  const double half = loss_.mu_squared / 2;
+  Cumulant sum{half * s * (s + 1), 6 * unit_roundoff * half * s * (s + 1), half * (2 * s + 1), 2 * half};
+  for (const auto& grid : grids_) {
+    const double count = grid.part.count;
+    const auto at = tilt(grid, w, weights_);
+    const double relative =
+        at.rounding + std::exp(log_quadrature(grid.part.mu, grid.step, 0, w)) + range_error(grid.part, w, grid.range, at.log_moment);
+    sum.value += count * at.log_moment;
+    sum.error += count * (log_error(relative) + 2 * unit_roundoff * std::abs(at.log_moment));
+    sum.mean += count * sign * at.mean;
+    sum.variance += count * at.variance;
+  }
+  sum.error = (sum.error + static_cast<double>(grids_.size()) * unit_roundoff * std::abs(sum.value)) * outward;
+  return sum;
+}
+
+void Cumulants::cover(double s) {
+  if (s <= covered_) return;
+  covered_ = std::max(2 * covered_, std::max(4.0, 1.25 * s));
+  grids_.resize(loss_.parts.size());
+  const double w = power(direction_, covered_);
+  for (std::size_t i = 0; i < grids_.size(); ++i) {
+    const auto& part = loss_.parts[i];
+    const auto here = range_of(part, w, digits_);
+    const auto origin = range_of(part, power(direction_, 0), digits_);
+    fill(grids_[i], part, step_for(part.mu, 0, w, digits_), {std::min(here.low, origin.low), std::max(here.high, origin.high)});
+  }
+}
+
+}  // namespace surety::accounting::contour

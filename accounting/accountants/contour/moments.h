@@ -1,0 +1,107 @@
+// The moment generating function of one part, and of all: M(z) = E[r(U)^w], U standard normal, r = 1 - q + q exp(mu U - mu^2 / 2), by the
+// trapezoid rule on nodes of U, with a bound on every error.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include <surety/accounting/accountants/contour/loss.h>
+
+namespace surety::accounting::contour {
+
+/// Unit roundoff of the accumulators of long sums: at most that of double, `unit_roundoff`.
+inline constexpr double sum_unit = static_cast<double>(std::numeric_limits<long double>::epsilon());
+/// Bound on the relative error of exp, expm1, log, log1p, sin, cos, atan2 of the C library, in units of `unit_roundoff`: glibc states at
+/// most 1 ulp (2 units) for each on the machines it lists, 2 ulp for none of these; the rest is margin.
+inline constexpr double library = 4;
+/// Covers the rounding of bounds that are themselves computed in double, each from fewer than 1e5 operations on positive terms.
+inline constexpr double outward = 1 + 1e-8;
+inline constexpr double log_sqrt_two_pi = 0.918938533204672741780;
+
+/// remove: M(z) = E[r^(z + 1)]; add: M(z) = E[r^(-z)].
+[[nodiscard]] double power(Direction direction, double s);
+
+/// x with `bits` bits, rounded down: sums and small multiples of it are exact.
+[[nodiscard]] double shorten(double x, int bits);
+
+[[nodiscard]] double log_expm1(double x);
+
+/// Logarithm of a bound on |trapezoid sum - M(s + it)| / M(s): 2 N / (exp(2 pi a / step) - 1) for any half width a of the strip
+/// [TW14, Theorem 5.1], with N <= exp(a^2 / 2 + |t| mu a) M(s), and cos(mu a / 2)^w more where w < 0. \pre mu a < pi.
+[[nodiscard]] double log_quadrature(double mu, double step, double t, double w);
+
+/// A step at which that is at most -digits.
+[[nodiscard]] double step_for(double mu, double t, double w, double digits);
+
+/// Digits (to base e) of one part's moments that leave the whole with `tolerance`.
+[[nodiscard]] double digits_for(const Loss& loss, double tolerance);
+
+struct Range {
+  double low;
+  double high;
+};
+/// Where the density of U tilted by r^w is above exp(-digits) or so.
+[[nodiscard]] Range range_of(const Part& part, double w, double digits);
+/// Bound on what the nodes outside the range would add, over exp(log_moment): r^w <= 1 - q + q exp(w (mu u - mu^2 / 2)) for w >= 1
+/// and for w <= 0 (convexity), r^w <= (1 - q)^w for w <= 0; nodes beyond an end of a falling density sum to less than its
+/// integral from there, P(N(0, 1) > x) <= exp(-x^2 / 2) / 2, and all nodes of a density to less than 2 for steps below 2.
+[[nodiscard]] double range_error(const Part& part, double w, const Range& range, double log_moment);
+
+/// Nodes u = first step, (first + 1) step, ...; the loss log r at each, with a bound on its error.
+struct NodeGrid {
+  Part part;
+  double step = 0;
+  Range range{};
+  std::vector<double> u;
+  std::vector<double> loss;
+  std::vector<double> loss_error;
+};
+/// \throws Unsuitable where there would be too many.
+void fill(NodeGrid& grid, const Part& part, double step, const Range& range);
+
+/// The law of U tilted by r^w on the nodes, at real s.
+struct Tilt {
+  double log_moment = 0;  ///< log M(s)
+  double rounding = 0;    ///< of M(s), relative
+  double loss_error = 0;  ///< mean error of t L per unit of t, with that of the product
+  double mean = 0;        ///< of log r
+  double variance = 0;
+};
+/// \param f becomes the nodes' probabilities
+[[nodiscard]] Tilt tilt(const NodeGrid& grid, double w, std::vector<double>& f);
+
+/// log max over x > 0 of (1 - e^-x) e^(-s x): delta(epsilon) <= that times M(s) e^(-s epsilon).
+[[nodiscard]] double log_chernoff(double s);
+
+/// Lambda(s) = log E[exp(s L)] of the whole loss and its derivatives; only the value has an error bound.
+struct Cumulant {
+  double value = 0;
+  double error = 0;
+  double mean = 0;
+  double variance = 0;
+
+  [[nodiscard]] double upper() const { return value + error; }
+};
+
+/// One direction of a composed loss at real s, on nodes that grow with s.
+class Cumulants {
+ public:
+  Cumulants(const Loss& loss, Direction direction, double digits) : loss_{loss}, direction_{direction}, digits_{digits} {}
+
+  [[nodiscard]] Cumulant operator()(double s);
+
+  [[nodiscard]] const Loss& loss() const { return loss_; }
+  [[nodiscard]] Direction direction() const { return direction_; }
+
+ private:
+  void cover(double s);
+
+  const Loss& loss_;
+  Direction direction_;
+  double digits_;
+  double covered_ = -1;
+  std::vector<NodeGrid> grids_;
+  std::vector<double> weights_;
+};
+
+}  // namespace surety::accounting::contour

@@ -1,0 +1,443 @@
+#include <surety/accounting/accountants/privacy_loss/pairs.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/renyi.h>
+#include <surety/accounting/accountants/privacy_loss/shuffled_epoch.h>
+#include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting::privacy_loss {
+namespace {
+
+[[noreturn]] void no_pair_for(const Event& event, std::string_view why) { unsupported(event, fmt::format("privacy-loss: {{}} {}", why)); }
+
+[[noreturn]] void no_pair_but_perhaps_others(const Event& event, std::string_view why) {
+  std::string_view hint;
+  if (supports(Renyi{}, event)) {
+    hint = "; try renyi";
+  } else if (supports(Composition::Optimal{}, event)) {
+    hint = "; try optimal";
+  }
+  no_pair_for(event, fmt::format("{}{}", why, hint));
+}
+
+/// An (epsilon, 0)-differentially private release at its worst: truth with probability e^epsilon / (1 + e^epsilon).
+AtomsBase two_atoms(double epsilon) {
+  const double miss = std::exp(-epsilon) / (1 + std::exp(-epsilon));
+  return {{{-epsilon, miss}, {epsilon, 1 / (1 + std::exp(-epsilon))}}, 0, unit_roundoff * (8 + 2 * epsilon)};
+}
+
+/// Two outcomes of losses t and t - epsilon, 0 < t < epsilon: what a choice of loss range epsilon can do.
+AtomsBase two_point(double epsilon, double t) {
+  const double hit = std::expm1(t - epsilon) / std::expm1(-epsilon);
+  const double miss = std::exp(t - epsilon) * std::expm1(-t) / std::expm1(-epsilon);
+  return {{{t - epsilon, miss}, {t, hit}}, 2 * unit_roundoff * epsilon, unit_roundoff * (24 + 4 * epsilon)};
+}
+
+/// The same at a t that makes the moment E[e^(s loss)] under the law's mixing large: at tilt s that lower bound is the best one, roughly.
+AtomsBase best_two_point(double epsilon, const LossLaw& law, double s) {
+  const auto log_moment = [&](double t) {
+    const auto atoms = two_point(epsilon, t).atoms;
+    double terms[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double u = atoms[i].loss;
+      // What is revealed adds the same to the moment at every t.
+      const double rate = law.mixing == Mixing::revealed ? 1 : law.rate;
+      const double mixed = u < 0 ? std::log1p(rate * std::expm1(u)) : u + std::log(rate + (1 - rate) * std::exp(-u));
+      const double q_mass = std::log(atoms[i].mass) - u;
+      terms[i] = law.mixing == Mixing::add ? q_mass - s * mixed : q_mass + (s + 1) * mixed;
+    }
+    return std::max(terms[0], terms[1]) + std::log1p(std::exp(-std::abs(terms[0] - terms[1])));
+  };
+  constexpr int points = 64;
+  int best = 1;
+  for (int i = 2; i < points; ++i) {
+    if (log_moment(epsilon * i / points) > log_moment(epsilon * best / points)) best = i;
+  }
+  double low = epsilon * (best - 1 + 1e-6) / points;
+  double high = epsilon * (best + 1 - 1e-6) / points;
+  for (int i = 0; i < 60; ++i) {
+    const double a = low + (high - low) / 3;
+    const double b = high - (high - low) / 3;
+    (log_moment(a) < log_moment(b) ? low : high) = log_moment(a) < log_moment(b) ? a : b;
+  }
+  return two_point(epsilon, 0.5 * (low + high));
+}
+
+AtomsBase randomized_response(double truth, double categories) {
+  const double other = (1 - truth) / (categories - 1);
+  const double loss = std::abs(std::log(truth / other));
+  const double more = std::max(truth, other);
+  const double less = std::min(truth, other);
+  const double error = unit_roundoff * (16 + 4 * loss);
+  if (categories == 2) return {{{-loss, less}, {loss, more}}, error, 8 * unit_roundoff};
+  return {{{-loss, less}, {0, other * (categories - 2)}, {loss, more}}, error, 16 * unit_roundoff};
+}
+
+class PartsOf {
+ public:
+  /// \param tilt s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
+  explicit PartsOf(BothDirections& out, double tilt = 1) : out_{out}, tilt_{tilt} {}
+
+  void visit(const Event& event, std::uint64_t times) {
+    for (const auto& [leaf, count] : Releases::of(event).entries()) {
+      if (times > Releases::max_count / count.value()) no_pair_for(event, "has more than 2^53 releases");
+      leaf_ = &leaf;
+      count_ = times * count.value();
+      std::visit(*this, leaf.node());
+    }
+  }
+
+  void operator()(const Event::Gaussian& e) { gaussian(e.multiplier.value(), e.multiplier.value(), 1); }
+  void operator()(const Event::RecordSum&) { (*this)(Event::Gaussian{*pairwise_multiplier(*leaf_)}); }
+  void operator()(const Event::Laplace& e) { both(LossLaw{LaplaceBase{e.scale.value()}}); }
+  void operator()(const Event::RandomizedResponse& e) {
+    both(LossLaw{randomized_response(e.truth.value(), static_cast<double>(e.categories.value()))});
+  }
+  void operator()(const Event::Pure& e) { both(LossLaw{two_atoms(e.epsilon.value())}); }
+  void operator()(const Event::Approximate& e) {
+    LossLaw law{two_atoms(e.epsilon.value())};
+    law.infinite_mass = e.delta.value();
+    both(law);
+  }
+  void operator()(const Event::DiscreteGaussian& e) {
+    both(LossLaw{DiscreteGaussianBase{e.sigma.value(), static_cast<double>(e.sensitivity.value())}});
+  }
+  void operator()(const Event::DiscreteLaplace& e) {
+    both(LossLaw{DiscreteLaplaceBase{e.scale.value(), static_cast<double>(e.sensitivity.value())}});
+  }
+  /// The envelope of all two-point pairs bounds every choice; each of those pairs is attained.
+  void operator()(const Event::Exponential& e) {
+    const double range = e.epsilon.value();
+    if (range == 0) return both(LossLaw{two_atoms(0)});
+    const LossLaw upper{BoundedRangeBase{range}};
+    const LossLaw lower{two_point(range, range / 2)};
+    out_.has_choice = true;
+    add({upper, lower, false, count_}, {upper, lower, false, count_});
+  }
+  void operator()(const Event::KNorm& e) {
+    if (e.dimension.value() == 1) return both(LossLaw{LaplaceBase{e.scale.value()}});
+    AtomsBase atoms = two_atoms(1 / e.scale.value());
+    atoms.loss_error = 2 * unit_roundoff / e.scale.value();
+    atoms.mass_error += 4 * unit_roundoff / e.scale.value();
+    add({LossLaw{atoms}, std::nullopt, false, count_}, {LossLaw{atoms}, std::nullopt, false, count_});
+  }
+  void operator()(const Event::PoissonSampled& e) { sampled(e.event, e.rate.value(), false); }
+  void operator()(const Event::SampledWithoutReplacement& e) {
+    sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
+  }
+  /// One epoch of public batches: a record takes part in one of them, known in advance. That neighbours share their batches is why
+  /// event.cpp refuses add-or-remove-one.
+  void operator()(const Event::Deterministic& e) { PartsOf{out_, tilt_}.visit(e.event, count_); }
+  /// Whoever knows the permutation sees public batches: no amplification is counted. Adjacencies as above.
+  void operator()(const Event::Shuffled& e) {
+    const std::uint64_t records = e.batches.records().value();
+    const std::uint64_t size = e.batches.size().value();
+    if (records == size) return PartsOf{out_, tilt_}.visit(e.event, count_);
+    out_.symmetric = false;
+    if (const auto multiplier = gaussian_multiplier(e.event)) {
+      const std::uint64_t batches = (records + size - 1) / size;
+      const LossLaw upper{GaussianBase{multiplier->lower}};
+      // Two statistics of the epoch: the largest of all batches, and their sum, one Gaussian release of sqrt(batches) times the noise.
+      const AtomsBase seen = largest_coordinate(multiplier->upper, batches);
+      const LossLaw sum{GaussianBase{multiplier->upper * std::sqrt(static_cast<double>(batches)) * (1 + 4 * unit_roundoff)}};
+      LossLaw removed{seen};
+      LossLaw added{seen, Mixing::add};
+      out_.has_choice = true;
+      if (tilted_mean({{sum, sum, true, 1}}) > tilted_mean({{removed, removed, true, 1}})) removed = added = sum;
+      return add({upper, removed, false, count_}, {upper, added, false, count_});
+    }
+    // Who looks at the first batch only has a record in it with probability size / records.
+    const double rate = std::nextafter(static_cast<double>(size) / static_cast<double>(records), 0.0);
+    const BothDirections inner = directions_of(e.event);
+    const bool single = inner.remove.size() == 1 && inner.remove.front().count == 1;
+    const auto of = [&](const Part& part, Mixing mixing) {
+      Part found{part.upper, nothing(), false, product(part.count, count_)};
+      if (single && part.lower && part.lower->rate == 1 && part.lower->infinite_mass == 0 && is_symmetric(*part.lower)) {
+        found.lower = part.lower;
+        found.lower->rate = rate;
+        found.lower->mixing = mixing;
+      }
+      return found;
+    };
+    for (std::size_t i = 0; i < inner.remove.size(); ++i) add(of(inner.remove[i], Mixing::remove), of(inner.add[i], Mixing::add));
+  }
+  /// A record takes part in one of the parts: release by release the pair whose curve is the largest of theirs, and from below the part
+  /// that is worst at the tilt.
+  void operator()(const Event::Parallel& e) {
+    const auto parts = undominated(e);
+    if (parts.size() == 1) return PartsOf{out_, tilt_}.visit(parts.front(), count_);
+    std::vector<BothDirections> all;
+    std::size_t chosen = 0;
+    for (const auto& part : parts) {
+      all.push_back(directions_of(part));
+      out_.symmetric = out_.symmetric && all.back().symmetric;
+      if (tilted_mean(all.back().remove) > tilted_mean(all[chosen].remove)) chosen = all.size() - 1;
+    }
+    out_.has_choice = true;
+    // The k-th releases of all parts side by side, as often as the one that occurs least often; parts may run out of releases.
+    std::vector<std::size_t> place(all.size(), 0);
+    std::vector<std::uint64_t> used(all.size(), 0);
+    for (;;) {
+      std::uint64_t count = 0;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (place[i] == all[i].remove.size()) continue;
+        const std::uint64_t left = all[i].remove[place[i]].count - used[i];
+        count = count == 0 ? left : std::min(count, left);
+      }
+      if (count == 0) return;
+      std::vector<LossLaw> removed;
+      std::vector<LossLaw> added;
+      std::optional<LossLaw> removed_lower = nothing();
+      std::optional<LossLaw> added_lower = nothing();
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (place[i] == all[i].remove.size()) continue;
+        const Part& one = all[i].remove[place[i]];
+        const Part& other = all[i].add[place[i]];
+        removed.push_back(one.upper);
+        added.push_back(other.upper);
+        if (i == chosen && one.lower && other.lower) {
+          removed_lower = one.lower;
+          added_lower = other.lower;
+        }
+        used[i] += count;
+        if (used[i] == one.count) {
+          ++place[i];
+          used[i] = 0;
+        }
+      }
+      add({largest_of_curves(std::move(removed)), removed_lower, false, product(count, count_)},
+          {largest_of_curves(std::move(added)), added_lower, false, product(count, count_)});
+    }
+  }
+  template <class Other>
+  void operator()(const Other&) {
+    no_pair_but_perhaps_others(*leaf_, "has no dominating pair here");
+  }
+
+ private:
+  [[nodiscard]] BothDirections directions_of(const Event& event) {
+    BothDirections found;
+    PartsOf{found, tilt_}.visit(event, 1);
+    out_.has_choice = out_.has_choice || found.has_choice;
+    return found;
+  }
+  [[nodiscard]] std::uint64_t product(std::uint64_t inner, std::uint64_t outer) const {
+    if (inner > Releases::max_count / outer) no_pair_for(*leaf_, "has more than 2^53 releases");
+    return inner * outer;
+  }
+  static LossLaw largest_of_curves(std::vector<LossLaw> laws) {
+    if (laws.size() == 1) return laws.front();
+    return LossLaw{MaximumBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws))}};
+  }
+  /// log of the mean of e^(tilt loss), roughly; it only chooses among lower bounds.
+  [[nodiscard]] double tilted_mean(const Parts& parts) const {
+    double total = 0;
+    for (const auto& part : parts) {
+      const LossLaw law = part.lower.value_or(nothing());
+      const Cut cut{-60 - 40 * tilt_, -60};
+      const auto bounds = range(law, cut);
+      const double step = std::max((bounds.largest - bounds.least) / 1000, 1e-12);
+      const auto found = cells(law, step, cut);
+      std::vector<double> exponents;
+      for (const auto& cell : found.cells) {
+        const double loss = found.anchor + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999));
+        exponents.push_back(std::log(cell.mass) + cell.log_scale + tilt_ * loss);
+      }
+      if (law.infinite_mass > 0) exponents.push_back(std::log(law.infinite_mass) + tilt_ * bounds.largest + 20);
+      if (exponents.empty()) continue;
+      const double top = *std::max_element(exponents.begin(), exponents.end());
+      double sum = 0;
+      for (const double exponent : exponents) sum += std::exp(exponent - top);
+      total += static_cast<double>(part.count) * (top + std::log(sum));
+    }
+    return total;
+  }
+
+  void add(Part removed, Part added) {
+    for (const auto* part : {&removed, &added}) {
+      // Cells of a grid are no smaller than 1e-12 of anything; a loss so small has no digits there.
+      const auto bounds = range(part->upper, {-60, -60});
+      const double width = bounds.largest - bounds.least;
+      if (!(width > 1e-14) && !(width == 0 && std::holds_alternative<AtomsBase>(part->upper.base))) {
+        no_pair_but_perhaps_others(*leaf_, "has losses too small for a grid");
+      }
+    }
+    out_.remove.push_back(std::move(removed));
+    out_.add.push_back(std::move(added));
+  }
+  void both(const LossLaw& law) { add({law, law, true, count_}, {law, law, true, count_}); }
+
+  /// Gaussian releases whose multiplier lies between the two, on batches of rate `rate`.
+  void gaussian(double least, double most, double rate) {
+    const bool same = least == most;
+    const LossLaw removed_upper{GaussianBase{least}, Mixing::remove, rate};
+    const LossLaw removed_lower{GaussianBase{most}, Mixing::remove, rate};
+    if (rate == 1) return add({removed_upper, removed_lower, same, count_}, {removed_upper, removed_lower, same, count_});
+    out_.symmetric = false;
+    const LossLaw added_upper{GaussianBase{least}, Mixing::add, rate};
+    const LossLaw added_lower{GaussianBase{most}, Mixing::add, rate};
+    add({removed_upper, removed_lower, same, count_}, {added_upper, added_lower, same, count_});
+  }
+
+  /// Fixed size is a theorem under replace-one (event.cpp) for any release, since the record, the one in its place, and the one that
+  /// takes its place in the batch are three neighbours; which pair a Poisson batch has is for poisson_pair to say.
+  void sampled(const Event& inner, double rate, bool fixed_size) {
+    const auto entries = Releases::of(inner).entries();
+    // One batch, shared by everything inside. A Gaussian composition is one Gaussian release.
+    if (fixed_size && rate < 1 && splits_its_batch(inner)) {
+      no_pair_for(*leaf_, "shares one batch of fixed size among parallel parts, for which no theorem is known");
+    }
+    if (const auto multiplier = gaussian_multiplier(inner)) {
+      const double least = multiplier->lower;
+      const double most = multiplier->upper;
+      if (!fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite) {
+        // Two bounded records may be opposite; each of the two data sets has one of them in the batch or not. The bound on one record is
+        // half of the sensitivity.
+        const Part part{{GaussianBase{2 * least}, Mixing::opposite, rate},
+                        LossLaw{GaussianBase{2 * most}, Mixing::opposite, rate},
+                        least == most,
+                        count_};
+        return add(part, part);
+      }
+      if (!fixed_size || rate == 1) return gaussian(least, most, rate);
+      // rate = m / n is rounded: the law is that of a rate within a relative u, which `widened` covers.
+      const double more = std::nextafter(rate, 1.0);
+      const double less = std::nextafter(rate, 0.0);
+      out_.symmetric = false;
+      const LossLaw upper{GaussianBase{least}, Mixing::symmetric, more};
+      add({upper, LossLaw{GaussianBase{most}, Mixing::remove, less}, false, count_},
+          {upper, LossLaw{GaussianBase{most}, Mixing::add, less}, false, count_});
+      return;
+    }
+    if (rate == 1) return PartsOf{out_, tilt_}.visit(inner, count_);
+    const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
+    if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
+      // A record takes part in one of them, and joins the batch whatever the others do.
+      std::vector<Event> parts;
+      for (const auto& part : parallel->events) parts.push_back(poisson(SamplingRate{rate}, part));
+      return PartsOf{out_, tilt_}.visit(surety::parallel(std::move(parts)), count_);
+    }
+    if (entries.size() != 1 || entries.front().count.value() != 1) {
+      no_pair_but_perhaps_others(*leaf_, "shares one batch among releases that are not all gaussian, whose pair is not known here");
+    }
+    BothDirections one;
+    PartsOf{one}.visit(inner, 1);
+    if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");
+    if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
+    Part removed = one.remove.front();
+    if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper) ||
+        std::holds_alternative<MaximumBase>(removed.upper.base)) {
+      no_pair_but_perhaps_others(*leaf_, "has no dominating pair here");
+    }
+    out_.symmetric = out_.symmetric && rate == 1;
+    removed.count = count_;
+    if (fixed_size && rate != 1) {
+      // As for gaussian releases.
+      removed.upper.mixing = Mixing::symmetric;
+      removed.upper.rate = std::nextafter(rate, 1.0);
+      if (removed.lower) removed.lower->rate = std::nextafter(rate, 0.0);
+      removed.same = false;
+      Part added = removed;
+      if (added.lower) added.lower->mixing = Mixing::add;
+      return add(std::move(removed), std::move(added));
+    }
+    removed.upper.rate = rate;
+    if (removed.lower) removed.lower->rate = rate;
+    Part added = removed;
+    added.upper.mixing = Mixing::add;
+    if (added.lower) added.lower->mixing = Mixing::add;
+    add(std::move(removed), std::move(added));
+  }
+
+  /// With probability `rate` the pair of the release, else nothing that differs. \pre `one` is a single release.
+  void revealed(const BothDirections& one, double rate) {
+    out_.symmetric = out_.symmetric && one.symmetric;
+    out_.has_choice = out_.has_choice || one.has_choice;
+    const auto of = [&](Part part) {
+      if (std::holds_alternative<MaximumBase>(part.upper.base)) no_pair_but_perhaps_others(*leaf_, "has no dominating pair here");
+      part.upper = reveal(part.upper, rate, +1);
+      if (part.lower) part.lower = reveal(*part.lower, rate, -1);
+      part.same = part.same && part.upper.infinite_mass == 0;
+      part.count = count_;
+      return part;
+    };
+    add(of(one.remove.front()), of(one.add.front()));
+  }
+  /// A larger rate and a larger share at infinite loss dominate, so both are rounded to `side`, where they round at all.
+  [[nodiscard]] static LossLaw reveal(LossLaw law, double rate, int side) {
+    law.mixing = Mixing::revealed;
+    law.rate = rate;
+    if (law.infinite_mass == 0) return law;
+    const double outward = side > 0 ? infinity : 0.0;
+    const double share = law.infinite_mass;
+    law.infinite_mass = std::nextafter(rate * share, outward);
+    law.rate = rate * (1 - share) / (1 - law.infinite_mass) * (1 + side * 8 * unit_roundoff);
+    law.rate = std::min(law.rate, 1.0);
+    return law;
+  }
+
+  BothDirections& out_;
+  double tilt_;
+  const Event* leaf_ = nullptr;
+  std::uint64_t count_ = 1;
+};
+
+}  // namespace
+
+BothDirections both_directions(const Event& event, double tilt) {
+  BothDirections directions;
+  PartsOf{directions, tilt}.visit(event, 1);
+  return directions;
+}
+
+void choose_two_points(Parts& parts, double s) {
+  if (s == 0) return;
+  for (auto& part : parts) {
+    const auto* bounded = std::get_if<BoundedRangeBase>(&part.upper.base);
+    if (bounded == nullptr || !part.lower) continue;
+    // One outcome shows nothing, and has to stay so.
+    const auto* atoms = std::get_if<AtomsBase>(&part.lower->base);
+    if (atoms != nullptr && atoms->atoms.size() == 2) part.lower->base = best_two_point(bounded->epsilon, *part.lower, s);
+  }
+}
+
+LossLaw nothing() { return LossLaw{AtomsBase{{{0, 1}}, 0, 0}}; }
+
+Enclosure largest_of(const Parts& parts) {
+  double lower = 0;
+  double upper = 0;
+  bool is_unbounded = false;
+  const double rounding = 4 * unit_roundoff * static_cast<double>(parts.size() + 2);
+  for (const auto& part : parts) {
+    const double count = static_cast<double>(part.count);
+    const auto most = largest_loss(part.upper);
+    upper += most ? count * most->upper * (1 + rounding) : infinity;
+    if (!part.lower) continue;
+    const auto least = largest_loss(*part.lower);
+    is_unbounded = is_unbounded || !least;
+    lower += least ? count * least->lower * (1 - rounding) : 0;
+  }
+  // A finite sum beyond the range of double is at least its largest number.
+  lower = is_unbounded ? infinity : std::min(lower, std::numeric_limits<double>::max());
+  return {std::min(lower, upper), upper};
+}
+
+double count_of(const Parts& parts) {
+  double total = 0;
+  for (const auto& part : parts) total += static_cast<double>(part.count);
+  return total;
+}
+
+}  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,15 @@
+// An answer of the wanted width: the compositions that it takes, each computed at finer and finer steps until it is as narrow as wanted or no
+// longer counts.
+#pragma once
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/numbers/enclosure.h>
+#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/accountants/privacy_loss/task.h>
+
+namespace surety::accounting::privacy_loss {
+
+/// Encloses what is asked of an event by both directions. \throws Error{unsupported} as both_directions; Error{memory}.
+[[nodiscard]] Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question);
+
+}  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,102 @@
+// Which accountant has a theorem for which event under which adjacency, as a table: for docs/reference/accountants.md, and for the test
+// that compares it with what the accountants do when they are asked.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include <surety/accounting/accountants/best.h>
+
+namespace surety::accounting::matrix {
+
+inline constexpr std::array adjacencies{Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
+
+/// One kind of event: as the table writes it, and an example with ordinary numbers.
+struct Row {
+  const char* written;
+  const char* example;
+
+  /// Nothing where the event has no meaning under the adjacency.
+  [[nodiscard]] std::optional<Event> event(Adjacency adjacency) const {
+    try {
+      return parse_event(example, adjacency);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+};
+
+inline constexpr std::array rows{
+    Row{"gaussian(z)", "gaussian(2)"},
+    Row{"record_sum(z)", "record_sum(2)"},
+    Row{"laplace(b)", "laplace(2)"},
+    Row{"discrete_gaussian(s, d)", "discrete_gaussian(3, 1)"},
+    Row{"discrete_laplace(b, 1)", "discrete_laplace(3, 1)"},
+    Row{"discrete_laplace(b, d)", "discrete_laplace(3, 2)"},
+    Row{"randomized_response(p, k)", "randomized_response(0.7, 4)"},
+    Row{"exponential(e)", "exponential(0.5)"},
+    Row{"pure(e)", "pure(0.5)"},
+    Row{"approx(e, d)", "approx(0.5, 1e-6)"},
+    Row{"zcdp(r)", "zcdp(0.1)"},
+    Row{"generalized_gaussian(2, n, z)", "generalized_gaussian(2, 5, 2)"},
+    Row{"generalized_gaussian(r, n, z)", "generalized_gaussian(3, 5, 2)"},
+    Row{"k_norm(l1, n, b)", "k_norm(l1, 5, 2)"},
+    Row{"k_norm(l2, n, b)", "k_norm(l2, 5, 2)"},
+    Row{"repeat(n, gaussian(z))", "repeat(10, gaussian(6))"},
+    Row{"repeat(n, laplace(b))", "repeat(10, laplace(12))"},
+    Row{"compose(gaussian(z), laplace(b))", "compose(gaussian(4), laplace(4))"},
+    Row{"compose(pure(e), approx(e, d))", "compose(pure(0.3), approx(0.2, 1e-6))"},
+    Row{"parallel(gaussian(z), gaussian(z'))", "parallel(gaussian(2), gaussian(3))"},
+    Row{"parallel(gaussian(z), laplace(b))", "parallel(gaussian(2), laplace(2))"},
+    Row{"poisson(q, gaussian(z))", "poisson(0.1, gaussian(2))"},
+    Row{"poisson(q, gaussian(z)), z up to 0.2", "repeat(2, poisson(0.01, gaussian(0.1)))"},
+    Row{"poisson(q, record_sum(z))", "poisson(0.1, record_sum(2))"},
+    Row{"poisson(q, laplace(b))", "poisson(0.1, laplace(2))"},
+    Row{"poisson(q, randomized_response(p, k))", "poisson(0.1, randomized_response(0.7, 4))"},
+    Row{"poisson(q, compose(gaussian(z), laplace(b)))", "poisson(0.1, compose(gaussian(4), laplace(4)))"},
+    Row{"poisson(q, zcdp(r))", "poisson(0.1, zcdp(0.1))"},
+    Row{"without_replacement(n, m, gaussian(z))", "without_replacement(100, 10, gaussian(2))"},
+    Row{"without_replacement(n, m, gaussian(z)), z up to 0.2", "repeat(2, without_replacement(100, 1, gaussian(0.1)))"},
+    Row{"without_replacement(n, m, laplace(b))", "without_replacement(100, 10, laplace(2))"},
+    Row{"shuffled(n, m, gaussian(z))", "shuffled(100, 10, gaussian(2))"},
+    Row{"shuffled(n, m, laplace(b))", "shuffled(100, 10, laplace(2))"},
+    Row{"deterministic(n, m, gaussian(z))", "deterministic(100, 10, gaussian(2))"},
+    Row{"deterministic(n, m, laplace(b))", "deterministic(100, 10, laplace(2))"},
+};
+
+/// One line for each kind of event; a cell names the adjacencies under which the accountant has a theorem, or says "all" or nothing.
+[[nodiscard]] inline std::string markdown() {
+  std::string table = "| event |";
+  std::string rule = "\n| --- |";
+  for (const auto accountant : accountant_names()) {
+    table += " " + std::string{accountant} + " |";
+    rule += " --- |";
+  }
+  table += rule + "\n";
+  for (const auto& row : rows) {
+    table += "| `" + std::string{row.written} + "` |";
+    for (const auto accountant : accountant_names()) {
+      std::string cell;
+      std::size_t meant = 0;
+      std::size_t known = 0;
+      for (const auto adjacency : adjacencies) {
+        const auto event = row.event(adjacency);
+        if (!event) continue;
+        ++meant;
+        const auto names = supporting_accountants(*event);
+        bool supports = false;
+        for (const auto name : names) supports = supports || name == accountant;
+        if (!supports) continue;
+        ++known;
+        cell += (cell.empty() ? "" : ", ") + std::string{name(adjacency)};
+      }
+      table += " " + (known == meant ? std::string{meant == adjacencies.size() ? "all" : cell} : cell) + " |";
+    }
+    table += "\n";
+  }
+  return table;
+}
+
+}  // namespace surety::accounting::matrix
