@@ -481,6 +481,7 @@ Command simulate_command(const Arguments& words) {
       .add("--algorithm", options.algorithm, "hdb (online Frank-Wolfe), ucb or random play for arms; projection-free for losses", one_of(names))
       .required()
       .essential();
+  table.group("Privacy");  // before the others, where an algorithm draws noise
   table.group("Output").add("--json", options.json, "Print one JSON object").essential();
   const auto said = value_in(words, "--algorithm");
   add_algorithm_options(command, tables, said.value_or(""), said.has_value(), state->lists_algorithms, words);
