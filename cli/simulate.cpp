@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/simulations/loss_simulation.h>

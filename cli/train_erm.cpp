@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/calibrate.h>
