@@ -14,8 +14,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/format.h>
+#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/simulations/loss_simulation.h>
