@@ -33,7 +33,8 @@ using namespace data;
 
 namespace {
 
-using namespace mechanisms;
+using mechanisms::FixedSizeBatches;
+using mechanisms::PoissonBatches;
 
 constexpr double clip = 0.8;
 constexpr std::uint64_t steps = 3;
