@@ -19,7 +19,8 @@
 namespace surety::optimizers {
 namespace {
 
-using namespace mechanisms;
+using mechanisms::FixedSizeBatches;
+using mechanisms::PoissonBatches;
 
 constexpr double clip = 0.5;
 constexpr std::uint64_t steps = 6;

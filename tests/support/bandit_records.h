@@ -9,7 +9,7 @@
 
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/record_sum.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 
 #include <support/drawn_records.h>
 #include <support/stream_taint.h>

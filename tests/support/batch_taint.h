@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/doors/batch_releaser.h>
 #include <surety/optimizers/problem/loss.h>

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 
 namespace surety::optimizers {
 

@@ -6,7 +6,7 @@
 
 #include <surety/statistics/statistics.h>
 
-namespace surety::optimizers {
+namespace surety::statistics {
 
 /// Counts, and sums, means and histograms of x, with and without `condition`, under each adjacency, as far as it is allowed.
 inline std::vector<Statistic> every_statistic(const LabelRule& condition, const std::vector<Bounds>& bounds,
@@ -26,4 +26,4 @@ inline std::vector<Statistic> every_statistic(const LabelRule& condition, const 
   return result;
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::statistics

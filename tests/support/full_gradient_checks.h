@@ -22,7 +22,7 @@
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/bits/random_bits.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/run.h>
 
 #include <support/drawn_cases.h>

@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/sampled_releaser.h>
 
 #include <support/taint.h>

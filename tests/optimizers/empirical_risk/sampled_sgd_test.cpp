@@ -33,7 +33,8 @@ using namespace data;
 
 namespace {
 
-using namespace mechanisms;
+using mechanisms::FixedSizeBatches;
+using mechanisms::PoissonBatches;
 
 constexpr double clip = 0.8;
 constexpr std::uint64_t steps = 3;
@@ -236,8 +237,8 @@ TEST(SampledSgd, PlansWhatItReleases) {
   const FixedSizeBatches fixed{Batches{Count{20}, Count{5}}};
   const Event sum = release(Event::RecordSum{NoiseMultiplier{3}}, Adjacency::replace_one);
   EXPECT_EQ(plan(options(poisson, Adjacency::add_or_remove_one)),
-            repeat(Count{3}, poisson(SamplingRate{0.25}, gaussian(NoiseMultiplier{3}, Adjacency::add_or_remove_one))));
-  EXPECT_EQ(plan(options(poisson, Adjacency::replace_one)), repeat(Count{3}, poisson(SamplingRate{0.25}, sum)));
+            repeat(Count{3}, surety::poisson(SamplingRate{0.25}, gaussian(NoiseMultiplier{3}, Adjacency::add_or_remove_one))));
+  EXPECT_EQ(plan(options(poisson, Adjacency::replace_one)), repeat(Count{3}, surety::poisson(SamplingRate{0.25}, sum)));
   EXPECT_EQ(plan(options(fixed, Adjacency::replace_one)), repeat(Count{3}, without_replacement(fixed.batches(), sum)));
 
   const TemporaryFolder folder;
