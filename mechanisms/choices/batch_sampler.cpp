@@ -93,12 +93,24 @@ std::vector<std::size_t> FixedSizeBatches::draw(std::size_t records, BitsRef bit
   const std::size_t wanted = is_complement ? records - size : size;
   if (size < records / 1024) return distinct_by_sorting(records, size, next_word);
 
+  // Every record that is missing takes a word at least: so many are drawn together, and none that would not have been drawn.
+  std::array<std::uint64_t, 64> words;
+  std::size_t missing = wanted;
+  std::size_t left = 0;
+  std::size_t drawn_together = 0;
+  const auto word_of_block = [&] {
+    if (left == 0) {
+      drawn_together = left = std::clamp<std::size_t>(missing, 1, words.size());
+      draw_words(bits, std::span{words}.first(left));
+    }
+    return words[drawn_together - left--];
+  };
   const UniformBelow uniform{records};
   std::vector<std::uint64_t> drawn((records + 63) / 64);
-  for (std::size_t found = 0; found < wanted;) {
-    const std::uint64_t place = uniform(next_word);
+  while (missing > 0) {
+    const std::uint64_t place = uniform(word_of_block);
     const std::uint64_t bit = std::uint64_t{1} << place % 64;
-    if ((drawn[place / 64] & bit) == 0) ++found;
+    if ((drawn[place / 64] & bit) == 0) --missing;
     drawn[place / 64] |= bit;
   }
   std::vector<std::size_t> batch;
