@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 
 #include "command.h"
 #include "event_options.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 
 namespace surety::cli {
@@ -14,6 +15,14 @@ constexpr std::string_view list_option = "--list-algorithms";
 const AlgorithmOptions* find(const std::vector<AlgorithmOptions>& all, std::string_view name) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.algorithm == name; });
   return found == all.end() ? nullptr : &*found;
+}
+
+/// The option of another algorithm: refused whatever its value is, so that is neither checked nor kept.
+Option unread(const Option& option) {
+  static bool flag = false;
+  static std::string text;
+  if (option.is_flag()) return {option.name(), &flag, "", {}};
+  return {option.name(), &text, "", {}};
 }
 
 }  // namespace
@@ -31,7 +40,7 @@ void add_algorithm_options(Command& command, const std::vector<AlgorithmOptions>
   for (const auto& other : all) {
     for (const auto& group : other.options.groups()) {
       for (const auto& option : group.options) {
-        if (command.options.find(option.name()) == nullptr && command.hidden.find(option.name()) == nullptr) command.hidden.add(option);
+        if (command.options.find(option.name()) == nullptr && command.hidden.find(option.name()) == nullptr) command.hidden.add(unread(option));
       }
     }
   }

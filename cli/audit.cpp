@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit.h>
 
 #include "command.h"

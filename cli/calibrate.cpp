@@ -7,6 +7,8 @@
 
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 
 #include "command.h"
 #include "event_options.h"

@@ -14,6 +14,7 @@
 
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/tradeoff.h>
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 
 #include "command.h"

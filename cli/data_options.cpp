@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/format.h>
 #include <surety/data/text_reader.h>
 
 #include "private_run.h"

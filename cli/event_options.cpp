@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/format.h>
+
 namespace surety::cli {
 
 Adjacency adjacency_of(const std::string& text) {

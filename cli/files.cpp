@@ -6,6 +6,7 @@
 
 #include <climits>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/system/place.h>
 #include <surety/data/text_reader.h>

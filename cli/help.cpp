@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <surety/accounting/events/format.h>
+
 namespace surety::cli {
 namespace {
 

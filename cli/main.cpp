@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/system/new_file.h>
 

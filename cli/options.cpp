@@ -8,6 +8,7 @@
 #include <charconv>
 #include <type_traits>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 
 namespace surety::cli {

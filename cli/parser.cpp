@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 
 namespace surety::cli {

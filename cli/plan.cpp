@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/data/text_reader.h>
@@ -81,7 +82,9 @@ nlohmann::json to_json(const PlannedRun& plan) {
   for (const auto& group : plan.options.groups()) {
     for (const auto& option : group.options) {
       const auto is_named = [&](const char* name) { return option.name() == name; };
-      if (!option.is_given() || std::any_of(target_options.begin(), target_options.end(), is_named) ||
+      // What is run stands in a plan, also where nobody said it.
+      const bool is_shown = option.is_given() || is_named("--algorithm") || is_named("--loss");
+      if (!is_shown || std::any_of(target_options.begin(), target_options.end(), is_named) ||
           std::any_of(asking_options.begin(), asking_options.end(), is_named)) {
         continue;
       }
@@ -90,7 +93,7 @@ nlohmann::json to_json(const PlannedRun& plan) {
       } else if (option.is_repeatable()) {
         options[field_of(option)] = option.given();
       } else {
-        options[field_of(option)] = value_of(option, option.given().front());
+        options[field_of(option)] = value_of(option, option.is_given() ? option.given().front() : option.standard());
       }
     }
   }

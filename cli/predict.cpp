@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>
 #include <surety/optimizers/models/model.h>

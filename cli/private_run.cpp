@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 #include <surety/accounting/events/releases.h>
 
 #include "command.h"
@@ -31,7 +33,7 @@ double parse_double(std::string_view text, std::string_view option) {
 void PrivateRunOptions::add_promise_to(OptionTable& table, bool delta_is_required) {
   table.add("--epsilon", epsilon, "The promise's epsilon", number()).required().essential();
   table.add("--delta", delta, "The promise's delta", number()).required(delta_is_required).essential();
-  table.add("--adjacency", adjacency, "Between which data sets nobody can tell: add-or-remove-one, replace-one or zero-out").essential();
+  table.add("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out").essential();
 }
 
 void PrivateRunOptions::add_ledger_to(OptionTable& table) {
@@ -42,7 +44,7 @@ void PrivateRunOptions::add_ledger_to(OptionTable& table) {
 }
 
 void PrivateRunOptions::add_plan_to(OptionTable& table) {
-  table.add("--plan", plan_file, "A plan that --print-plan wrote: its options stand for those of the command line").essential();
+  table.add("--plan", plan_file, "Run the plan in this file, which --print-plan wrote").essential();
   table.add("--print-plan", print_plan, "Calibrate and print the plan as JSON; reads no records and charges nothing").essential();
 }
 

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <thread>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 
 #include "command.h"

@@ -17,6 +17,7 @@
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/data/text_reader.h>
 #include <surety/statistics/statistics.h>

@@ -14,7 +14,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/simulations/loss_simulation.h>
 #include <surety/simulations/simulation.h>
@@ -30,6 +32,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 using namespace simulations;
 using mechanisms::Factorization;
 
@@ -478,6 +481,7 @@ Command simulate_command(const Arguments& words) {
       .add("--algorithm", options.algorithm, "hdb (online Frank-Wolfe), ucb or random play for arms; projection-free for losses", one_of(names))
       .required()
       .essential();
+  table.group("Privacy");  // before the others, where an algorithm draws noise
   table.group("Output").add("--json", options.json, "Print one JSON object").essential();
   const auto said = value_in(words, "--algorithm");
   add_algorithm_options(command, tables, said.value_or(""), said.has_value(), state->lists_algorithms, words);

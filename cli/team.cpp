@@ -8,6 +8,7 @@
 #include <exception>
 #include <utility>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 
 #include "private_run.h"

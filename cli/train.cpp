@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/accounting/events/format.h>
 #include <surety/optimizers/models/model.h>
 
 #include "algorithm_options.h"

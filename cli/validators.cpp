@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 
 #include "options.h"

@@ -8,6 +8,7 @@
 namespace surety::cli {
 
 using namespace optimizers;
+using namespace data;
 
 void require_options_of_loss(const TrainOptions& options) {
   const bool is_squared = options.loss == SquaredLoss::name;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/optimizers/problem/loss.h>
 
@@ -91,6 +92,7 @@ void require_options_of_loss(const TrainOptions& options);
 template <class Prepare>
 std::unique_ptr<TrainingRun> with_objective(const TrainOptions& options, Prepare prepare) {
   using namespace optimizers;
+  using namespace data;
   require_options_of_loss(options);
   if (options.loss == LogisticLoss::name) return prepare(LogisticLoss{});
   if (options.loss != SquaredLoss::name) {
@@ -104,6 +106,7 @@ std::unique_ptr<TrainingRun> with_objective(const TrainOptions& options, Prepare
 template <class Prepare>
 std::unique_ptr<TrainingRun> with_any_objective(const TrainOptions& options, Prepare prepare) {
   using namespace optimizers;
+  using namespace data;
   if (options.loss != SmoothedHingeLoss::name && options.loss != HingeLoss::name) return with_objective(options, prepare);
   require_options_of_loss(options);
   if (options.loss == HingeLoss::name) return prepare(HingeLoss{});

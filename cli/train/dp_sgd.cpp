@@ -18,6 +18,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 /// How narrow batches are accounted for. The laws of those of fixed size fill a grid soon.
 accounting::Effort effort_for(const SampledSgdOptions& settings, const Target& target) {

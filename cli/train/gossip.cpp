@@ -19,6 +19,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 /// In a path of data: the number of a learner, whose own file it is.
 constexpr std::string_view learner_word = "{learner}";

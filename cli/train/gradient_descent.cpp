@@ -13,6 +13,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 /// The least noise on summed gradients at which `plan` keeps the promise.
 template <class Options>

@@ -10,6 +10,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 nlohmann::json number_or_null(double value) { return std::isnan(value) ? nlohmann::json{} : nlohmann::json(value); }
 

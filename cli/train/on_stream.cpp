@@ -1,9 +1,10 @@
 #include "on_stream.h"
 
-#include <surety/optimizers/doors/stream.h>
-
 #include <cstdio>
 
+#include <surety/optimizers/doors/stream.h>
+
+#include "../output.h"
 #include "../validators.h"
 #include "report.h"
 
@@ -11,6 +12,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 /// What is said of a pass: how many records it read.
 void add_pass(Report& report, std::uint64_t records, std::uint64_t damaged) {
@@ -73,7 +75,7 @@ class BatchRun final : public TrainingRun {
 }  // namespace
 
 void print_weights(std::uint64_t step, std::span<const double> weights) {
-  fmt::print("{}\n", nlohmann::json{{"step", step}, {"weights", std::vector<double>(weights.begin(), weights.end())}}.dump());
+  print_line({{"step", step}, {"weights", std::vector<double>(weights.begin(), weights.end())}});
   std::fflush(stdout);
 }
 

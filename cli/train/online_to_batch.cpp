@@ -10,6 +10,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 class OnlineToBatchAlgorithm final : public PrefixSumAlgorithm {
  public:

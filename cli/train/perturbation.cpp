@@ -13,6 +13,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 /// What both share.
 class Perturbation : public FileAlgorithm {

@@ -9,6 +9,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 class PrivateFtrlAlgorithm final : public PrefixSumAlgorithm {
  public:

@@ -16,6 +16,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 template <class Options>
 std::function<CalibratedNoise()> calibrated(const Options& settings, const Target& target) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/format.h>
+
 #include "../output.h"
 
 namespace surety::cli {

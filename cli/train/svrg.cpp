@@ -15,6 +15,7 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 
 class Svrg final : public FileAlgorithm {
  public:

@@ -6,11 +6,14 @@
 #include <cstdio>
 #include <utility>
 
+#include <surety/accounting/events/format.h>
+
 #include "../validators.h"
 
 namespace surety::cli {
 
 using namespace optimizers;
+using namespace data;
 
 namespace {
 
@@ -46,7 +49,7 @@ CsvOptions csv_options(const TrainOptions& options) {
 
 void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms) {
   table.group("Data");
-  table.add("data", options.data, "A CSV file with a header, or a LIBSVM file; plain or gzip; - for standard input").required().essential();
+  table.add("data", options.data, "A CSV file with a header, or a LIBSVM file; may be gzip; - for standard input").required().essential();
   table.add("--label", options.label, "CSV: the label's column, or a comparison with a number such as 'visits>0'").essential();
   table.add("--format", options.format, "csv or libsvm", one_of({"csv", "libsvm"})).essential();
   table.add("--features", options.features, "LIBSVM: the number of features", whole_number(1, max_features)).essential();
@@ -66,6 +69,7 @@ void add_shared_options(OptionTable& table, TrainOptions& options, const std::ve
   table.add("--smoothing", options.smoothing, "Smoothed hinge: the half width of its parabola", number()).standard("0.5");
   table.add("--algorithm", options.algorithm, fmt::format("{}", fmt::join(algorithms, ", ")), one_of(algorithms)).essential();
 
+  table.group("Secret batches");  // here, before the others, where an algorithm has them
   table.group("Privacy");
   options.run.add_promise_to(table, true);
   options.run.add_ledger_to(table);

@@ -32,8 +32,10 @@ TEST_F(Plan, OfATrainingIsTheSameRunWhenItIsReadBack) {
                                               {"--algorithm", "noisy-sgd", "--records", "300", "--radius", "2", "--form-is-public"},
                                               {"--algorithm", "gossip", "--records", "300", "--radius", "2", "--learners", "4"},
                                               {"--bounds", "x=-3,3", "--adjacency", "zero-out", "--iterate", "average", "--clip", "0.3"}}) {
+    std::filesystem::remove(path("run.db"));  // a ledger is of one adjacency
     const auto plan = planned(base + more);
     EXPECT_EQ(plan["version"], 1);
+    EXPECT_EQ(plan["options"]["algorithm"], more.empty() || more[0] != "--algorithm" ? "gradient-descent" : more[1]);
     const auto first = surety(base + more + Words{"--json"});
     ASSERT_EQ(first.code, 0) << first.err;
     const auto model = contents(path("model.json"));
