@@ -32,6 +32,7 @@ using mechanisms::KNorm;
 using mechanisms::ReplayBits;
 
 using Vector = std::vector<double>;
+using testing::norm;
 using Gamma = boost::math::gamma_distribution<double>;
 using Beta = boost::math::beta_distribution<double>;
 
@@ -168,7 +169,7 @@ Report judge(const Case& law, const Draw& draw, std::int64_t n) {
   std::int64_t signs_repeated = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const Vector x = draw();
-    const double length = testing::norm(x, law.r);
+    const double length = norm(x, law.r);
     const double ratio = std::abs(x[0]) / length;
     const std::size_t share = shares.add(std::isinf(law.r) ? ratio : std::pow(ratio, law.r));
     const std::size_t radius = law.of_radius ? radii.add(law.of_radius(length)) : 0;
@@ -288,7 +289,7 @@ INSTANTIATE_TEST_SUITE_P(Laws, VectorSamples, ::testing::ValuesIn(cases()), [](c
 
 TEST(UniformOnSphere, LiesOnTheSphere) {
   const auto draw = points(false, 8).make("length");
-  for (int i = 0; i < 10000; ++i) ASSERT_NEAR(testing::norm(draw(), 2), 2, std::sqrt(8.0) / 2 * fine.step() * (1 + 1e-6));
+  for (int i = 0; i < 10000; ++i) ASSERT_NEAR(norm(draw(), 2), 2, std::sqrt(8.0) / 2 * fine.step() * (1 + 1e-6));
 }
 
 // ---- Mutants --------------------------------------------------------------------------------------------------------------------------
@@ -311,7 +312,7 @@ std::function<Draw(const Draw&)> with_radius(double r, const std::function<doubl
     auto words = std::make_shared<std::mt19937_64>(seed);
     return [=] {
       const Vector x = right();
-      return times(x, radius(*words) / testing::norm(x, r));
+      return times(x, radius(*words) / norm(x, r));
     };
   };
 }
