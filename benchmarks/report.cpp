@@ -1,22 +1,14 @@
 // surety_benchmark_report RESULTS.json: the accounting jobs of a run of surety_benchmarks as a Markdown table on standard output.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <exception>
-#include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "results.h"
 
 namespace {
 
 /// A benchmark with the least time of its repetitions.
 struct Row {
   nlohmann::json run;
-  double milliseconds;
+  double milliseconds = 0;
 };
 
 std::string target(const nlohmann::json& run, const char* name, std::string_view format, double reached, bool at_least = false) {
@@ -38,47 +30,31 @@ std::string line(const std::string& name, const Row& row, double reference) {
                      target(row.run, "target_ms", "{:g}", row.milliseconds), row.milliseconds / reference);
 }
 
-int report(const char* file) {
-  std::ifstream stream{file};
-  const nlohmann::json results = nlohmann::json::parse(stream);
+void report(const char* file) {
   const std::string prefix = "account/";
-  std::vector<std::string> order;
-  std::map<std::string, Row> rows;
+  results::Rows<Row> rows;
   double reference = 0;
   double small = 0;
   double peak = 0;
-  for (const nlohmann::json& run : results.at("benchmarks")) {
-    if (run.value("run_type", "iteration") != "iteration") continue;
-    const std::string name = run.at("run_name");
+  results::for_each_run(file, [&](const std::string& name, const nlohmann::json& run) {
     const double time = run.value("cpu_time", 0.0);
     if (name == "reference/exp") reference = reference > 0 ? std::min(reference, time) : time;
-    if (!name.starts_with(prefix)) continue;
+    if (!name.starts_with(prefix)) return;
     const std::string job = name.substr(prefix.size());
-    if (const auto [found, fresh] = rows.try_emplace(job, Row{run, time}); fresh) {
-      order.push_back(job);
-    } else {
-      found->second.milliseconds = std::min(found->second.milliseconds, time);
-    }
+    const auto [row, is_new] = rows.of(job);
+    row = {is_new ? run : row.run, is_new ? time : std::min(row.milliseconds, time)};
     const double memory = run.value("peak_mb", 0.0);
     peak = std::max(peak, memory);
     if (std::string_view{"ace"}.find(job[0]) != std::string_view::npos) small = std::max(small, memory);
-  }
+  });
 
   fmt::print("| job | accountant | enclosure | width | ms | ratio |\n|---|---|---|---|---|---|\n");
-  for (const std::string& job : order) fmt::print("{}", line(job, rows.at(job), reference));
+  for (const std::string& job : rows.names()) fmt::print("{}", line(job, rows.at(job), reference));
   fmt::print("\nThe reference workload, 10 million exponentials, took {:.3g} ms; ratio is time over that. ", reference);
   fmt::print("Peak memory of the process: {:.0f} MB after (a), (c), (e) (at most 64{}), {:.0f} MB at the end (at most 256{}).\n", small,
              small <= 64 ? "" : ": **missed**", peak, peak <= 256 ? "" : ": **missed**");
-  return 0;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  if (argc == 2) return report(argv[1]);
-  fmt::print(stderr, "usage: surety_benchmark_report RESULTS.json\n");
-  return 2;
-} catch (const std::exception& error) {
-  fmt::print(stderr, "surety_benchmark_report: {}\n", error.what());
-  return 1;
-}
+int main(int count, char** arguments) { return results::main_of_report(count, arguments, "surety_benchmark_report", report); }

@@ -1,53 +1,27 @@
 // surety_sampler_report RESULTS.json: the samplers of a run of surety_benchmarks as a Markdown table on standard output.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <exception>
-#include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "results.h"
 
 namespace {
 
-struct Row {
-  std::vector<double> speeds;  ///< million items per second, of each repetition
-  double asked_for = 0;
-
-  [[nodiscard]] double median() {
-    std::sort(speeds.begin(), speeds.end());
-    return speeds[speeds.size() / 2];
-  }
-};
-
-int report(const char* file) {
-  std::ifstream stream{file};
-  const nlohmann::json results = nlohmann::json::parse(stream);
-  std::vector<std::string> order;
-  std::map<std::string, Row> rows;
-  for (const nlohmann::json& run : results.at("benchmarks")) {
-    const std::string name = run.at("run_name");
+void report(const char* file) {
+  results::Rows<results::Repetitions> rows;  // million items per second
+  results::for_each_run(file, [&](const std::string& name, const nlohmann::json& run) {
     const std::string_view kind = std::string_view{name}.substr(0, name.find('/'));
-    if (run.value("run_type", "iteration") != "iteration" ||
-        (kind != "sampler" && kind != "release" && kind != "scalar" && kind != "insecure")) {
-      continue;
-    }
-    const auto [row, is_new] = rows.try_emplace(name);
-    if (is_new) order.push_back(name);
-    row->second.speeds.push_back(run.at("items_per_second").get<double>() * 1e-6);
-    row->second.asked_for = run.value("asked_for", 0.0) * 1e-6;
-  }
+    if (kind != "sampler" && kind != "release" && kind != "scalar" && kind != "insecure") return;
+    auto& row = rows.of(name).first;
+    row.values.push_back(run.at("items_per_second").get<double>() * 1e-6);
+    row.asked_for = run.value("asked_for", 0.0) * 1e-6;
+  });
 
   fmt::print("| case | median | slowest | fastest | asked for |\n|---|---|---|---|---|\n");
-  for (const std::string& name : order) {
-    Row& row = rows.at(name);
+  for (const std::string& name : rows.names()) {
+    auto& row = rows.at(name);
     const double median = row.median();
     const std::string asked =
         row.asked_for == 0 ? "" : fmt::format("{:.0f}{}", row.asked_for, median < row.asked_for ? ": **missed**" : "");
-    fmt::print("| {} | {:.0f} | {:.0f} | {:.0f} | {} |\n", name, median, row.speeds.front(), row.speeds.back(), asked);
+    fmt::print("| {} | {:.0f} | {:.0f} | {:.0f} | {} |\n", name, median, row.values.front(), row.values.back(), asked);
   }
 
   const auto speed = [&](const char* name) { return rows.at(name).median(); };
@@ -57,16 +31,8 @@ int report(const char* file) {
   fmt::print(
       "Two threads against one, by the wall clock (at least 1.8 times its samples): {:.2f}.\n",
       speed("sampler/two_threads/gaussian/1024/real_time/threads:2") / speed("sampler/one_thread/gaussian/1024/real_time/threads:1"));
-  return 0;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  if (argc == 2) return report(argv[1]);
-  fmt::print(stderr, "usage: surety_sampler_report RESULTS.json\n");
-  return 2;
-} catch (const std::exception& error) {
-  fmt::print(stderr, "surety_sampler_report: {}\n", error.what());
-  return 1;
-}
+int main(int count, char** arguments) { return results::main_of_report(count, arguments, "surety_sampler_report", report); }

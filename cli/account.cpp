@@ -4,7 +4,11 @@
 #include <memory>
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 
 #include "command.h"
 #include "event_options.h"
@@ -68,25 +72,26 @@ int account(const AccountOptions& options) {
 
 }  // namespace
 
-void add_account(CLI::App& app, Action& chosen) {
-  auto& command = *app.add_subcommand("account", "Print what an event costs, as an interval that contains the truth");
+Command account_command() {
+  Command command{.name = "account", .summary = "Print what an event costs, as an interval that contains the truth"};
+  auto& table = command.options;
   const auto options = std::make_shared<AccountOptions>();
-  options->event.add_to(command);
-  auto* question = command.add_option_group("question", "Exactly one of");
-  question->add_option("--delta", options->delta, "Ask for epsilon at this delta")->check(number());
-  question->add_option("--epsilon", options->epsilon, "Ask for delta at this epsilon")->check(number());
-  question->require_option(1);
-  command.add_option("--width", options->width, "The width in epsilon that accountants on a grid aim at")
-      ->check(number())
-      ->capture_default_str();
-  command.add_flag("--explain", options->explain, "Say which theorem gave the answer, what it assumes, and what each accountant says");
-  command.add_flag("--json", options->json, "Print one JSON object");
-  command.footer(
+  options->event.add_to(table);
+  table.group("Exactly one of");
+  command.exactly_one_of = {"--delta", "--epsilon"};
+  table.add("--delta", options->delta, "Ask for epsilon at this delta", number());
+  table.add("--epsilon", options->epsilon, "Ask for delta at this epsilon", number());
+  table.group("");
+  table.add("--width", options->width, "The width in epsilon that accountants on a grid aim at", number());
+  table.add("--explain", options->explain, "Say which theorem gave the answer, what it assumes, and what each accountant says");
+  table.add("--json", options->json, "Print one JSON object");
+  command.footer =
       "Examples:\n"
       "  surety account --event 'repeat(100, gaussian(40))' --adjacency replace-one --delta 1e-5\n"
       "  surety account --event 'repeat(10000, poisson(0.01, gaussian(1)))' --adjacency add-or-remove-one --delta 1e-5 --explain\n"
-      "  surety account --event 'compose(gaussian(3), repeat(5, gaussian(8)))' --adjacency add-or-remove-one --epsilon 2 --json");
-  command.callback([options, &chosen] { chosen = [options] { return account(*options); }; });
+      "  surety account --event 'compose(gaussian(3), repeat(5, gaussian(8)))' --adjacency add-or-remove-one --epsilon 2 --json";
+  command.run = [options](const Command&) { return account(*options); };
+  return command;
 }
 
 }  // namespace surety::cli

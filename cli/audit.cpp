@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit.h>
-#include <surety/accounting/accountants/best.h>
 
 #include "command.h"
 #include "event_options.h"
@@ -90,16 +92,15 @@ void print_report(const AuditOptions& options, const accounting::Audit& report, 
   }
   if (options.epsilon)
     fmt::print("{:<12} epsilon <= {}: {}\n", "asked", *options.epsilon, report.epsilon.upper <= *options.epsilon ? "kept" : "BROKEN");
-  fmt::print("{:<12} {}\n", "verdict",
-             kept ? kept_verdict(report)
-                  : (report.not_private ? "NOT PRIVATE: noise was replayed from a known seed" : "a promise is BROKEN"));
+  fmt::print(
+      "{:<12} {}\n", "verdict",
+      kept ? kept_verdict(report) : (report.not_private ? "NOT PRIVATE: noise was replayed from a known seed" : "a promise is BROKEN"));
 }
 
 /// A claim about an event, as a paper or a program makes it: what it really costs at both numbers of the claim.
 int audit_claim(const AuditOptions& options) {
-  if (!options.epsilon)
-    throw Error{ErrorCode::invalid_argument, "--event needs --epsilon: the claim to be audited is at --epsilon and --delta"};
-  if (options.event.adjacency.empty()) throw Error{ErrorCode::invalid_argument, "--event needs --adjacency"};
+  if (!options.epsilon) invalid("--event needs --epsilon: the claim to be audited is at --epsilon and --delta");
+  if (options.event.adjacency.empty()) invalid("--event needs --adjacency");
   const Event event = options.event.parse();
   const Target claim{.epsilon = Epsilon{*options.epsilon}, .delta = Delta{options.delta}, .adjacency = event.adjacency()};
   const auto by_delta = accounting::best_epsilon(event, claim.delta);
@@ -132,8 +133,8 @@ int audit_claim(const AuditOptions& options) {
 
 int audit(const AuditOptions& options) {
   if (!options.event.event.empty()) return audit_claim(options);
-  if (options.ledger.empty()) throw Error{ErrorCode::invalid_argument, "what is audited is missing: a ledger's file, or --event"};
-  if (!options.event.adjacency.empty()) throw Error{ErrorCode::invalid_argument, "--adjacency goes with --event: a ledger has its own"};
+  if (options.ledger.empty()) invalid("what is audited is missing: a ledger's file, or --event");
+  if (!options.event.adjacency.empty()) invalid("--adjacency goes with --event: a ledger has its own");
   require_separate({.ledger = NamedFile{"the ledger", options.ledger}});
   const Delta delta{options.delta};
   const auto report = accounting::audit(accounting::Ledger::open(options.ledger), delta);
@@ -170,26 +171,27 @@ int audit(const AuditOptions& options) {
 
 }  // namespace
 
-void add_audit(CLI::App& app, Action& chosen) {
-  auto& command = *app.add_subcommand(
-      "audit", "Report what a ledger proves and whether its runs kept their promises, or whether a claim about an event holds");
+Command audit_command() {
+  Command command{
+      .name = "audit",
+      .summary = "Report what a ledger proves and whether its runs kept their promises, or whether a claim about an event holds"};
+  auto& table = command.options;
   const auto options = std::make_shared<AuditOptions>();
-  auto* ledger = command.add_option("ledger", options->ledger, "The ledger's file");
-  options->event.add_optional_to(command)->excludes(ledger);
-  command.add_option("--delta", options->delta, "Report epsilon at this delta")->check(number())->required();
-  command
-      .add_option("--epsilon", options->epsilon,
-                  "Also require that everything together costs at most this epsilon; with --event, what is claimed")
-      ->check(number());
-  command.add_flag("--json", options->json, "Print one JSON object");
-  command.footer(
+  table.add("ledger", options->ledger, "The ledger's file");
+  options->event.add_optional_to(table).excludes("ledger");
+  table.add("--delta", options->delta, "Report epsilon at this delta", number()).required();
+  table.add("--epsilon", options->epsilon,
+            "Also require that everything together costs at most this epsilon; with --event, what is claimed", number());
+  table.add("--json", options->json, "Print one JSON object");
+  command.footer =
       "The ledger is all that is read. Exit code 1 when a promise is broken, and when a claim is not kept.\n"
       "Examples:\n"
       "  surety audit run.db --delta 1e-5\n"
       "  surety audit run.db --delta 1e-5 --epsilon 2 --json\n"
       "  surety audit --event 'repeat(75000, without_replacement(200000, 1, gaussian(0.0045)))' --adjacency replace-one --epsilon 0.2 "
-      "--delta 1e-3");
-  command.callback([options, &chosen] { chosen = [options] { return audit(*options); }; });
+      "--delta 1e-3";
+  command.run = [options](const Command&) { return audit(*options); };
+  return command;
 }
 
 }  // namespace surety::cli

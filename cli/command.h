@@ -1,18 +1,15 @@
-// The seam between the command line and the commands: each command adds its subcommand to the parser and, when it is the one
-// chosen, leaves what to run. Commands run after parsing, so an error of theirs is never taken for one of usage.
+// The commands, and how they end.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <exception>
-#include <functional>
 #include <string>
 
 #include <surety/accounting/events/units.h>
 
-namespace surety::cli {
+#include "options.h"
+#include "plan.h"
 
-/// What to run; returns the exit code.
-using Action = std::function<int()>;
+namespace surety::cli {
 
 /// Exit codes, as documented in the README.
 namespace exit_code {
@@ -37,14 +34,14 @@ struct Failure {
 /// Prints one line on standard error, whatever `message` holds, and returns `code`; silent where standard error cannot be written.
 int fail(int code, const std::string& message);
 
-void add_account(CLI::App& app, Action& chosen);
-void add_calibrate(CLI::App& app, Action& chosen);
-void add_curve(CLI::App& app, Action& chosen);
-void add_train(CLI::App& app, Action& chosen);
-void add_predict(CLI::App& app, Action& chosen);
-void add_release(CLI::App& app, Action& chosen);
-void add_simulate(CLI::App& app, Action& chosen);
-void add_audit(CLI::App& app, Action& chosen);
-void add_ledger(CLI::App& app, Action& chosen);
+[[nodiscard]] Command account_command();
+[[nodiscard]] Command calibrate_command();
+[[nodiscard]] Command curve_command();
+[[nodiscard]] Command train_command(const PlannedArguments& given);
+[[nodiscard]] Command predict_command();
+[[nodiscard]] Command release_command(const PlannedArguments& given);
+[[nodiscard]] Command simulate_command(const Arguments& words);
+[[nodiscard]] Command audit_command();
+[[nodiscard]] Command ledger_command();
 
 }  // namespace surety::cli

@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/accountants/best.h>
-#include <surety/accounting/events/json.h>
 #include <surety/accounting/accountants/tradeoff.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 
 #include "command.h"
 #include "event_options.h"
@@ -26,8 +30,9 @@ struct CurveOptions {
   std::string kind = "delta";
   std::optional<double> from;
   std::optional<double> to;
-  unsigned points = 41;
+  std::uint64_t points = 41;
   std::string format = "csv";
+  bool json = false;
   double width = 1e-3;
 };
 
@@ -141,48 +146,45 @@ int curve(const CurveOptions& options) {
   const auto kind = kind_of(options, event);
   const double from = options.from.value_or(kind.from);
   const double to = options.to.value_or(kind.to);
-  if (!(from < to)) throw Error{ErrorCode::invalid_argument, fmt::format("--to is {}, must be greater than --from, {}", to, from)};
-  if (!std::isfinite(to - from)) throw Error{ErrorCode::invalid_argument, "--from and --to must be finite"};
-  if (kind.log_across && !(from > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("--from is {}, must be greater than 0", from)};
+  if (!(from < to)) invalid(fmt::format("--to is {}, must be greater than --from, {}", to, from));
+  if (!std::isfinite(to - from)) invalid("--from and --to must be finite");
+  if (kind.log_across && !(from > 0)) invalid(fmt::format("--from is {}, must be greater than 0", from));
   if (options.points < 2 || options.points > 10'000) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("--points is {}, must be from 2 to 10000", options.points)};
+    invalid(fmt::format("--points is {}, must be from 2 to 10000", options.points));
   }
   std::vector<Point> points;
-  for (unsigned i = 0; i < options.points; ++i) {
-    const double share = i / (options.points - 1.0);
+  for (std::uint64_t i = 0; i < options.points; ++i) {
+    const double share = static_cast<double>(i) / (static_cast<double>(options.points) - 1.0);
     const double x = i + 1 == options.points ? to : kind.log_across ? from * std::pow(to / from, share) : from + (to - from) * share;
     points.push_back({x, kind.answer(x)});
   }
-  if (options.format == "csv") print_csv(kind, points);
-  if (options.format == "json") print_json(kind, event, points);
-  if (options.format == "svg") print_svg(kind, event, points);
+  const std::string format = options.json ? "json" : options.format;
+  if (format == "csv") print_csv(kind, points);
+  if (format == "json") print_json(kind, event, points);
+  if (format == "svg") print_svg(kind, event, points);
   return exit_code::fine;
 }
 
 }  // namespace
 
-void add_curve(CLI::App& app, Action& chosen) {
-  auto& command =
-      *app.add_subcommand("curve", "Print a whole curve of an event: delta(epsilon), epsilon(delta), or the trade-off function");
+Command curve_command() {
+  Command command{.name = "curve", .summary = "Print a whole curve of an event: delta(epsilon), epsilon(delta), or the trade-off function"};
+  auto& table = command.options;
   const auto options = std::make_shared<CurveOptions>();
-  options->event.add_to(command);
-  command.add_option("--kind", options->kind, "delta, epsilon or tradeoff")
-      ->check(CLI::IsMember({"delta", "epsilon", "tradeoff"}))
-      ->capture_default_str();
-  command.add_option("--from", options->from, "First epsilon, delta or false positive rate; default 0, 1e-12, 0.001")->check(number());
-  command.add_option("--to", options->to, "Last one; default 10, 0.1, 0.999")->check(number());
-  command.add_option("--points", options->points, "How many points, from 2 to 10000")->check(whole_number())->capture_default_str();
-  command.add_option("--format", options->format, "csv, json or svg")->check(CLI::IsMember({"csv", "json", "svg"}))->capture_default_str();
-  command.add_flag_callback(
-      "--json", [options] { options->format = "json"; }, "The same as --format json");
-  command.add_option("--width", options->width, "The width in epsilon that accountants on a grid aim at")
-      ->check(number())
-      ->capture_default_str();
-  command.footer(
+  options->event.add_to(table);
+  table.add("--kind", options->kind, "delta, epsilon or tradeoff", one_of({"delta", "epsilon", "tradeoff"}));
+  table.add("--from", options->from, "First epsilon, delta or false positive rate; default 0, 1e-12, 0.001", number());
+  table.add("--to", options->to, "Last one; default 10, 0.1, 0.999", number());
+  table.add("--points", options->points, "How many points, from 2 to 10000", whole_number());
+  table.add("--format", options->format, "csv, json or svg", one_of({"csv", "json", "svg"}));
+  table.add("--json", options->json, "The same as --format json");
+  table.add("--width", options->width, "The width in epsilon that accountants on a grid aim at", number());
+  command.footer =
       "Examples:\n"
       "  surety curve --event 'repeat(1000, poisson(0.01, gaussian(1)))' --adjacency add-or-remove-one --from 0.5 --to 6\n"
-      "  surety curve --event 'gaussian(2)' --adjacency replace-one --kind tradeoff --format svg > tradeoff.svg");
-  command.callback([options, &chosen] { chosen = [options] { return curve(*options); }; });
+      "  surety curve --event 'gaussian(2)' --adjacency replace-one --kind tradeoff --format svg > tradeoff.svg";
+  command.run = [options](const Command&) { return curve(*options); };
+  return command;
 }
 
 }  // namespace surety::cli

@@ -1,36 +1,32 @@
 #include "data_options.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
+#include <surety/accounting/events/format.h>
 #include <surety/data/text_reader.h>
 
 #include "private_run.h"
 
 namespace surety::cli {
 
-void DataOptions::add_form_to(CLI::App& group) {
-  group.add_flag("--form-is-public", form_is_public,
-                 "Say that the form of every record is public: a damaged one is then an error that names its row and shows its cell. "
-                 "Without it, nothing that a record holds is shown or stops a run");
+void DataOptions::add_form_to(OptionTable& table) {
+  table.add("--form-is-public", form_is_public,
+            "Say that the form of every record is public: a damaged one is then an error that names its row and shows its cell. "
+            "Without it, nothing that a record holds is shown or stops a run");
 }
 
-void DataOptions::add_limits_to(CLI::App& group) {
-  group.add_flag("--no-limits", no_limits,
-                 "Lift the limits on headers, columns, features, records, models and what gzip makes of them");
+void DataOptions::add_limits_to(OptionTable& table) {
+  table.add("--no-limits", no_limits, "Lift the limits on headers, columns, features, records, models and what gzip makes of them");
 }
 
-optimizers::DataLimits DataOptions::limits() const { return no_limits ? optimizers::DataLimits::none() : optimizers::DataLimits{}; }
+data::DataLimits DataOptions::limits() const { return no_limits ? data::DataLimits::none() : data::DataLimits{}; }
 
-optimizers::DataPolicy DataOptions::policy() const {
-  return {.form = form_is_public ? optimizers::RecordForm::is_public : optimizers::RecordForm::is_private, .limits = limits()};
+data::DataPolicy DataOptions::policy() const {
+  return {.form = form_is_public ? data::RecordForm::is_public : data::RecordForm::is_private, .limits = limits()};
 }
 
 std::vector<std::string> parse_values(std::string_view text, std::string_view option) {
-  const auto refuse = [&](std::string_view fault) {
-    throw usage(fmt::format("{} is '{}', {}", option, one_line(text), fault));
-  };
+  const auto invalid_for = [&](std::string_view fault) { invalid(fmt::format("{} is '{}', {}", option, one_line(text), fault)); };
   std::vector<std::string> values;
   for (bool is_more = true; is_more;) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -39,14 +35,14 @@ std::vector<std::string> parse_values(std::string_view text, std::string_view op
     if (text.starts_with('"')) {
       std::size_t k = 1;
       for (; k < text.size() && (text[k] != '"' || text.substr(k + 1).starts_with('"')); k += text[k] == '"' ? 2 : 1) value += text[k];
-      if (k >= text.size()) refuse("must close each quote");
+      if (k >= text.size()) invalid_for("must close each quote");
       rest = text.substr(k + 1);
       rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-      if (!rest.empty() && !rest.starts_with(',')) refuse("must have a comma behind a closing quote");
+      if (!rest.empty() && !rest.starts_with(',')) invalid_for("must have a comma behind a closing quote");
     } else {
       const auto length = std::min(text.find(','), text.size());
-      value = optimizers::trimmed(text.substr(0, length));
-      if (value.find('"') != std::string::npos) refuse("must have quotes around a value with a quote in it, and that quote twice");
+      value = data::trimmed(text.substr(0, length));
+      if (value.find('"') != std::string::npos) invalid_for("must have quotes around a value with a quote in it, and that quote twice");
       rest = text.substr(length);
     }
     values.push_back(std::move(value));
@@ -58,7 +54,7 @@ std::vector<std::string> parse_values(std::string_view text, std::string_view op
 
 Ends parse_ends(std::string_view text, std::string_view option) {
   const auto ends = parse_values(text, option);
-  if (ends.size() != 2) throw usage(fmt::format("{} is '{}', must be lower,upper", option, one_line(text)));
+  if (ends.size() != 2) invalid(fmt::format("{} is '{}', must be lower,upper", option, one_line(text)));
   return {parse_double(ends[0], option), parse_double(ends[1], option)};
 }
 

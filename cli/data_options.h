@@ -1,12 +1,13 @@
 // What the commands share that read records: how much may be known of them and how large a file may be, and lists of values in an option.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <surety/data/data_policy.h>
+
+#include "options.h"
 
 namespace surety::cli {
 
@@ -16,10 +17,10 @@ struct DataOptions {
   bool no_limits = false;
 
   /// For commands that keep records private.
-  void add_form_to(CLI::App& group);
-  void add_limits_to(CLI::App& group);
-  [[nodiscard]] optimizers::DataLimits limits() const;
-  [[nodiscard]] optimizers::DataPolicy policy() const;
+  void add_form_to(OptionTable& table);
+  void add_limits_to(OptionTable& table);
+  [[nodiscard]] data::DataLimits limits() const;
+  [[nodiscard]] data::DataPolicy policy() const;
 };
 
 /// The values of "Rome,\"New York, NY\", 3": between commas, without blanks around them. A value with a comma or a quote in it, or with

@@ -1,21 +1,25 @@
 // The options by which a user says an event: shared by the commands that account for one.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 
 #include <surety/accounting/events/event.h>
 
+#include "options.h"
+
 namespace surety::cli {
+
+/// \throws Error{invalid_argument}, which says what was meant where it is nearly one.
+[[nodiscard]] Adjacency adjacency_of(const std::string& text);
 
 struct EventOptions {
   std::string event;  ///< the event language, or its JSON form
   std::string adjacency;
 
-  void add_to(CLI::App& command);
+  void add_to(OptionTable& table);
   /// The same where an event is one of several things to ask about. \return the option --event.
-  CLI::Option* add_optional_to(CLI::App& command);
+  Option& add_optional_to(OptionTable& table);
   /// The event, with `values` for its names. \throws Error{invalid_argument}, also when a JSON event says another adjacency.
   [[nodiscard]] Event parse(const std::map<std::string, double>& values = {}) const;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <variant>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/events/hypotheses.h>
 
 namespace surety::cli {

@@ -6,6 +6,7 @@
 
 #include <climits>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/system/place.h>
 #include <surety/data/text_reader.h>
@@ -20,10 +21,8 @@ struct Checked {
   Place place;
 };
 
-[[noreturn]] void refuse(const std::string& message) { throw Error{ErrorCode::invalid_argument, message}; }
-
 Checked checked(const NamedFile& file) {
-  if (file.path.empty()) refuse(fmt::format("{} is '', must name a file", file.name));
+  if (file.path.empty()) invalid(fmt::format("{} is '', must name a file", file.name));
   return {fmt::format("{} is '{}'", file.name, one_line(file.path)), Place{file.path}};
 }
 
@@ -34,11 +33,11 @@ void require_ordinary(const Checked& file) {
     throw Error{ErrorCode::environment, fmt::format("{}, which cannot be used: {}", file.said, place.reason())};
   }
   if (place.holds() == Place::Holds::folder || place.holds() == Place::Holds::other) {
-    refuse(fmt::format("{}, which is {}, must be a regular file or a new name", file.said, place.reason()));
+    invalid(fmt::format("{}, which is {}, must be a regular file or a new name", file.said, place.reason()));
   }
   for (const auto suffix : accounting::database_side_files) {
     if (place.name().ends_with(suffix)) {
-      refuse(fmt::format("{}, must not end in {}: SQLite deletes what has such a name beside a ledger", file.said, suffix));
+      invalid(fmt::format("{}, must not end in {}: SQLite deletes what has such a name beside a ledger", file.said, suffix));
     }
   }
 }
@@ -51,7 +50,7 @@ struct Taken {
 
 void require_free(const Checked& file, const std::vector<Taken>& taken) {
   for (const auto& other : taken) {
-    if (is_same(file.place, other.place)) refuse(fmt::format("{}, must be another file than {}", file.said, other.words));
+    if (is_same(file.place, other.place)) invalid(fmt::format("{}, must be another file than {}", file.said, other.words));
   }
 }
 
@@ -65,9 +64,9 @@ void require_no_stream(const std::vector<Taken>& taken) {
       // The line that says so must not go there either.
       const int elsewhere = is_output ? open("/dev/null", O_WRONLY | O_CLOEXEC) : STDOUT_FILENO;
       if (elsewhere >= 0) dup2(elsewhere, STDERR_FILENO);
-      refuse(fmt::format("standard error is a file, must be another than {}", file.words));
+      invalid(fmt::format("standard error is a file, must be another than {}", file.words));
     }
-    if (is_output) refuse(fmt::format("standard output is a file, must be another than {}", file.words));
+    if (is_output) invalid(fmt::format("standard output is a file, must be another than {}", file.words));
   }
 }
 
@@ -85,7 +84,7 @@ void require_separate(const Files& files) {
   }
   std::vector<Taken> read;
   for (const auto& input : files.inputs) {
-    if (input.path == optimizers::TextReader::standard_input) {
+    if (input.path == data::TextReader::standard_input) {
       const auto place = Place::of_open_file(STDIN_FILENO);
       if (!place) continue;
       require_free({fmt::format("{} is standard input", input.name), *place}, taken);

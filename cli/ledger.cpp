@@ -8,12 +8,15 @@
 #include <optional>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/ledger/ledger.h>
 
 #include "command.h"
+#include "event_options.h"
 #include "files.h"
 #include "output.h"
 #include "validators.h"
@@ -63,14 +66,9 @@ class Costs {
 };
 
 nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
-  nlohmann::json object{{"run", run.id.value},
-                        {"unit", to_json(run.plan.unit)},
-                        {"created", run.created},
-                        {"state", state_of(run)},
-                        {"planned", to_json(run.plan.event)},
-                        {"charged", event_json(run.charged())},
-                        {"note", run.plan.note},
-                        {"not_private", run.plan.not_private}};
+  nlohmann::json object{{"run", run.id.value},    {"unit", to_json(run.plan.unit)},     {"created", run.created},
+                        {"state", state_of(run)}, {"planned", to_json(run.plan.event)}, {"charged", event_json(run.charged())},
+                        {"note", run.plan.note},  {"not_private", run.plan.not_private}};
   if (run.plan.promise) object["promise"] = {{"epsilon", run.plan.promise->epsilon.value()}, {"delta", run.plan.promise->delta.value()}};
   if (run.settlement) {
     object["settled"] = {{"time", run.settlement->time},
@@ -82,9 +80,9 @@ nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
 }
 
 int create(const LedgerOptions& options) {
-  const auto adjacency = parse_adjacency(options.adjacency);
+  const auto adjacency = adjacency_of(options.adjacency);
   if (options.epsilon.has_value() != options.delta.has_value()) {
-    throw Error{ErrorCode::invalid_argument, "a budget needs both --epsilon and --delta"};
+    invalid("a budget needs both --epsilon and --delta");
   }
   std::optional<accounting::Budget> budget;
   if (options.epsilon) {
@@ -112,7 +110,8 @@ int list(const LedgerOptions& options) {
   if (options.json) {
     auto array = nlohmann::json::array();
     for (const auto& run : runs) array.push_back(run_json(run, costs));
-    print({{"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", to_json(ledger.unit())}, {"runs", std::move(array)}});
+    print(
+        {{"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", to_json(ledger.unit())}, {"runs", std::move(array)}});
     return exit_code::fine;
   }
   for (const auto& run : runs) {
@@ -153,44 +152,41 @@ int show(const LedgerOptions& options) {
     line("noise", run.plan.not_private ? "NOT PRIVATE: replayed from a known seed" : "fresh");
     return exit_code::fine;
   }
-  throw Error{ErrorCode::invalid_argument,
-              fmt::format("run is {}, must be one that 'surety ledger list {}' shows", options.run, one_line(options.path))};
+  invalid(fmt::format("run is {}, must be one that 'surety ledger list {}' shows", options.run, one_line(options.path)));
 }
 
 }  // namespace
 
-void add_ledger(CLI::App& app, Action& chosen) {
-  auto& command = *app.add_subcommand("ledger", "Make a ledger, list its runs, show one");
-  command.require_subcommand(1);
+Command ledger_command() {
+  Command command{.name = "ledger", .summary = "Make a ledger, list its runs, show one"};
   const auto options = std::make_shared<LedgerOptions>();
-  const auto add = [&](const char* word, const char* help, int (*action)(const LedgerOptions&)) -> CLI::App& {
-    auto& subcommand = *command.add_subcommand(word, help);
-    subcommand.add_option("ledger", options->path, "The ledger's file")->required();
-    subcommand.add_flag("--json", options->json, "Print one JSON object");
-    subcommand.callback([options, action, &chosen] {
-      chosen = [options, action] {
-        require_separate({.ledger = NamedFile{"the ledger", options->path}});
-        return action(*options);
-      };
-    });
+  const auto add = [&](const char* word, const char* help, int (*action)(const LedgerOptions&)) -> Command& {
+    auto& subcommand = command.commands.emplace_back(Command{.name = word, .summary = help});
+    subcommand.options.add("ledger", options->path, "The ledger's file").required();
+    subcommand.options.add("--json", options->json, "Print one JSON object");
+    subcommand.run = [options, action](const Command&) {
+      require_separate({.ledger = NamedFile{"the ledger", options->path}});
+      return action(*options);
+    };
     return subcommand;
   };
+  // Each stays in place until the next is added.
   auto& create_command = add("create", "Make a ledger, with a budget if --epsilon and --delta say one", create);
-  create_command.add_option("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out")->required();
-  create_command.add_option("--epsilon", options->epsilon, "The budget's epsilon")->check(number());
-  create_command.add_option("--delta", options->delta, "The budget's delta")->check(number());
-  create_command
-      .add_option("--filter", options->filter,
-                  "The rule that every later run must pass: zcdp (for Gaussian and pure releases), gaussian (costs least, for Gaussian "
-                  "noise alone) or basic (for pure and approximate releases, also at delta = 0)")
-      ->check(one_of({"gaussian", "zcdp", "basic"}))
-      ->capture_default_str();
-  create_command.footer("Example:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5");
-  add("list", "List the runs, what each is charged, and what that costs at its promise's delta", list)
-      .footer("Example:\n  surety ledger list run.db");
+  create_command.options.add("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out").required();
+  create_command.options.add("--epsilon", options->epsilon, "The budget's epsilon", number());
+  create_command.options.add("--delta", options->delta, "The budget's delta", number());
+  create_command.options.add(
+      "--filter", options->filter,
+      "The rule that every later run must pass: zcdp (for Gaussian and pure releases), gaussian (costs least, for Gaussian "
+      "noise alone) or basic (for pure and approximate releases, also at delta = 0)",
+      one_of({"gaussian", "zcdp", "basic"}));
+  create_command.footer = "Example:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5";
+  add("list", "List the runs, what each is charged, and what that costs at its promise's delta", list).footer =
+      "Example:\n  surety ledger list run.db";
   auto& show_command = add("show", "Show one run", show);
-  show_command.add_option("run", options->run, "The run's number")->check(whole_number())->required();
-  show_command.footer("Example:\n  surety ledger show run.db 1 --json");
+  show_command.options.add("run", options->run, "The run's number", whole_number()).required();
+  show_command.footer = "Example:\n  surety ledger show run.db 1 --json";
+  return command;
 }
 
 }  // namespace surety::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -10,11 +11,14 @@
 #include <string>
 #include <system_error>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/system/new_file.h>
 
 #include "command.h"
+#include "help.h"
 #include "output.h"
+#include "parser.h"
 #include "ranks.h"
 
 namespace surety::cli {
@@ -59,24 +63,6 @@ Failure failure_of(const std::exception_ptr& error) {
 
 namespace {
 
-/// The parser's refusals in the words of the others: name, value, constraint.
-std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
-  // A word too many explains best why another one seems to be missing.
-  if (const auto unexpected = app.remaining(true); !unexpected.empty()) {
-    std::string command = app.get_name();
-    for (const auto* chosen = &app; !chosen->get_subcommands().empty();) {
-      chosen = chosen->get_subcommands().front();
-      command += " " + chosen->get_name();
-    }
-    return fmt::format("'{}' is not expected, must be what '{} --help' shows", one_line(unexpected.front()), command);
-  }
-  std::string message = error.what();
-  if (error.get_name() == "ValidationError") {
-    if (const auto colon = message.find(": "); colon != std::string::npos) message.erase(colon, 1);
-  }
-  return message;
-}
-
 /// Makes descriptors 0 to 2 exist. A file opened later would otherwise become, say, standard error, and receive its text. What is
 /// put in their place refuses to be used, so that lost output is noticed.
 void claim_standard_descriptors() {
@@ -85,40 +71,55 @@ void claim_standard_descriptors() {
   }
 }
 
-int run(int argc, char** argv) {
-  CLI::App app{
-      "Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, release private statistics, train "
-      "private models.",
-      "surety"};
-  app.set_version_flag("--version", "surety " SURETY_VERSION);
-  app.require_subcommand(1);
-  app.footer(
-      "Exit codes: 0 fine, 1 budget exceeded or promise broken, 2 usage, 3 bad data, 4 damaged ledger,\n"
-      "5 environment (full disk, no entropy), 6 unreachable target, 70 internal.\n"
-      "Each command has --help with examples.");
-  Action chosen;
-  add_calibrate(app, chosen);
-  add_account(app, chosen);
-  add_curve(app, chosen);
-  add_release(app, chosen);
-  add_train(app, chosen);
-  add_predict(app, chosen);
-  add_simulate(app, chosen);
-  add_audit(app, chosen);
-  add_ledger(app, chosen);
+Command surety_command(const PlannedArguments& given) {
+  Command surety{.name = "surety",
+                 .summary =
+                     "Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, release private "
+                     "statistics, train private models.",
+                 .footer =
+                     "Exit codes: 0 fine, 1 budget exceeded or promise broken, 2 usage, 3 bad data, 4 damaged ledger,\n"
+                     "5 environment (full disk, no entropy), 6 unreachable target, 70 internal.\n"
+                     "Each command has --help with examples; --version says which surety this is."};
+  surety.commands.push_back(calibrate_command());
+  surety.commands.push_back(account_command());
+  surety.commands.push_back(curve_command());
+  surety.commands.push_back(release_command(given));
+  surety.commands.push_back(train_command(given));
+  surety.commands.push_back(predict_command());
+  surety.commands.push_back(simulate_command(given.words));
+  surety.commands.push_back(audit_command());
+  surety.commands.push_back(ledger_command());
+  return surety;
+}
+
+/// `surety`, `surety help` and `surety help train` ask for what --help shows.
+Arguments with_help_as_option(Arguments words) {
+  if (!words.empty() && words.front() != "help") return words;
+  if (!words.empty()) words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
+}
+
+int run(const Arguments& words) {
+  Command surety;
+  Request request;
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) {
-      let_the_first_speak();
-      return fail(exit_code::usage, usage_message(app, error));
-    }
-    app.exit(error);  // prints --help or --version
-    finish_output();
-    return exit_code::fine;
+    const auto given = with_plan_as_options(with_help_as_option(words));
+    surety = surety_command(given);
+    request = parse(surety, given.words);
+  } catch (const Error&) {
+    let_the_first_speak();
+    throw;
   }
-  if (!app.got_subcommand("train")) require_one_process();
-  const int code = chosen();
+  int code = exit_code::fine;
+  switch (request.kind) {
+    // What cannot be written is noticed at the end.
+    case Request::Kind::help: std::fputs(help_of(*request.command, request.path).c_str(), stdout); break;
+    case Request::Kind::version: std::fputs("surety " SURETY_VERSION "\n", stdout); break;
+    case Request::Kind::run:
+      if (request.command->name != "train") require_one_process();
+      code = request.command->run(*request.command);
+  }
   finish_output();
   return code;
 }
@@ -133,7 +134,7 @@ int main(int argc, char** argv) {
   cli::claim_standard_descriptors();
   accounting::remove_new_files_on_signals();
   try {
-    return cli::run(argc, argv);
+    return cli::run({argv + std::min(argc, 1), argv + argc});
   } catch (...) {
     const auto failure = cli::failure_of(std::current_exception());
     return cli::fail(failure.code, failure.message);

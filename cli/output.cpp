@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/events/json.h>
 
 namespace surety::cli {
@@ -23,6 +25,13 @@ std::string rounded(double value, int digits, const char* pattern) {
   return buffer.data();
 }
 
+void print(nlohmann::json object, int indent) {
+  constexpr int output_version = 1;
+  object.emplace("version", output_version);
+  // A path need not be UTF-8; JSON must.
+  fmt::print("{}\n", object.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 }  // namespace
 
 std::string rounded_down(double value, int digits) { return rounded(value, digits, "%.*RDg"); }
@@ -34,14 +43,9 @@ nlohmann::json json(const Enclosure& enclosure) {
   return {{"lower", accounting::json_number(enclosure.lower)}, {"upper", accounting::json_number(enclosure.upper)}};
 }
 
-void print(const nlohmann::json& object) {
-  // A path need not be UTF-8; JSON must.
-  fmt::print("{}\n", object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-}
+void print(const nlohmann::json& object) { print(object, 2); }
 
-void print_line(const nlohmann::json& object) {
-  fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
+void print_line(const nlohmann::json& object) { print(object, -1); }
 
 void finish_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

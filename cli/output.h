@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <surety/accounting/numbers/enclosure.h>
 
@@ -17,7 +17,8 @@ namespace surety::cli {
 /// {"lower": ..., "upper": ...}; infinity is the string "infinity".
 [[nodiscard]] nlohmann::json json(const Enclosure& enclosure);
 
-/// Writes one JSON object and a newline to standard output.
+/// Writes one JSON object and a newline to standard output. Every one says "version": 1; it grows with a change that old readers take wrongly,
+/// not with new fields.
 void print(const nlohmann::json& object);
 /// The same on one line, for JSON Lines.
 void print_line(const nlohmann::json& object);

@@ -6,6 +6,10 @@
 #include <variant>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>
 #include <surety/optimizers/models/model.h>
@@ -29,10 +33,9 @@ int predict(const PredictOptions& options) {
   require_separate({.inputs = {{"the model", options.model}, {"the data file", options.data}}});
   const auto limits = options.reading.limits();
   const auto model = optimizers::read_model(options.model, limits.model_bytes);
-  const bool is_csv = std::holds_alternative<optimizers::NamedColumns>(model.features.inputs);
-  const auto data =
-      is_csv ? optimizers::read_csv(options.data, model.features, std::nullopt, limits)
-             : optimizers::read_libsvm(options.data, model.features, limits);
+  const bool is_csv = std::holds_alternative<data::NamedColumns>(model.features.inputs);
+  const auto data = is_csv ? data::read_csv(options.data, model.features, std::nullopt, limits)
+                           : data::read_libsvm(options.data, model.features, limits);
   const auto predictions = optimizers::predict(model, data);
   if (options.json) {
     print({{"model", options.model},
@@ -48,20 +51,22 @@ int predict(const PredictOptions& options) {
 
 }  // namespace
 
-void add_predict(CLI::App& app, Action& chosen) {
-  auto& command = *app.add_subcommand("predict", "Print what a model says about each record: a probability, or a value");
+Command predict_command() {
+  Command command{.name = "predict", .summary = "Print what a model says about each record: a probability, or a value"};
+  auto& table = command.options;
   const auto options = std::make_shared<PredictOptions>();
-  command.add_option("model", options->model, "A model that 'surety train' wrote")->required();
-  command.add_option("data", options->data, "A file with the same columns as the training data; the label may be missing")->required();
-  options->reading.add_limits_to(command);
-  command.add_flag("--json", options->json, "Print one JSON object");
-  command.footer(
+  table.add("model", options->model, "A model that 'surety train' wrote").required();
+  table.add("data", options->data, "A file with the same columns as the training data; the label may be missing").required();
+  options->reading.add_limits_to(table);
+  table.add("--json", options->json, "Print one JSON object");
+  command.footer =
       "What is said of a record is said of that record alone, so nothing of the file is kept private: errors show the row and the cell.\n"
       "One number per line: the probability of the label +1 for logistic loss, the value for squared loss, and for hinge losses a score "
       "whose sign is the class.\n"
       "Example:\n"
-      "  surety predict model.json examples/data/randhie.csv | head");
-  command.callback([options, &chosen] { chosen = [options] { return predict(*options); }; });
+      "  surety predict model.json examples/data/randhie.csv | head";
+  command.run = [options](const Command&) { return predict(*options); };
+  return command;
 }
 
 }  // namespace surety::cli

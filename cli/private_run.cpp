@@ -5,11 +5,15 @@
 #include <charconv>
 #include <filesystem>
 
-#include <surety/accounting/events/json.h>
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 #include <surety/accounting/events/releases.h>
 
 #include "command.h"
+#include "event_options.h"
 #include "files.h"
 #include "output.h"
 #include "validators.h"
@@ -18,33 +22,40 @@ namespace surety::cli {
 
 using accounting::Ledger;
 
-Error usage(const std::string& message) { return {ErrorCode::invalid_argument, message}; }
-
 double parse_double(std::string_view text, std::string_view option) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw usage(fmt::format("{} has '{}', must be a number there", option, one_line(text)));
+    invalid(fmt::format("{} has '{}', must be a number there", option, one_line(text)));
   return value;
 }
 
-void PrivateRunOptions::add_promise_to(CLI::App& group, bool delta_is_required) {
-  group.add_option("--epsilon", epsilon, "The promise's epsilon")->required()->check(number());
-  group.add_option("--delta", delta, delta_is_required ? "The promise's delta" : "The promise's delta; default: 0")
-      ->required(delta_is_required)
-      ->check(number());
-  group.add_option("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out")->capture_default_str();
+void PrivateRunOptions::add_promise_to(OptionTable& table, bool delta_is_required) {
+  table.add("--epsilon", epsilon, "The promise's epsilon", number()).required().essential();
+  table.add("--delta", delta, "The promise's delta", number()).required(delta_is_required).essential();
+  table.add("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out").essential();
 }
 
-void PrivateRunOptions::add_ledger_to(CLI::App& group) {
-  group.add_option("--ledger", ledger, "The ledger's file, made when missing")->required();
-  group.add_flag("--ledger-must-exist", ledger_must_exist, "Refuse to make a new ledger, as a mistyped path would");
-  group.add_option("--note", note, "A word about this run for the ledger");
-  group.add_option("--replay-seed", replay_seed, "Replay noise from this seed: NOT PRIVATE, for experiments")->check(whole_number());
+void PrivateRunOptions::add_ledger_to(OptionTable& table) {
+  table.add("--ledger", ledger, "The ledger's file, made when missing").required().essential();
+  table.add("--ledger-must-exist", ledger_must_exist, "Refuse to make a new ledger, as a mistyped path would");
+  table.add("--note", note, "A word about this run for the ledger");
+  table.add("--replay-seed", replay_seed, "Replay noise from this seed: NOT PRIVATE, for experiments", whole_number());
+}
+
+void PrivateRunOptions::add_plan_to(OptionTable& table) {
+  table.add("--plan", plan_file, "Run the plan in this file, which --print-plan wrote").essential();
+  table.add("--print-plan", print_plan, "Calibrate and print the plan as JSON; reads no records and charges nothing").essential();
+}
+
+bool PrivateRunOptions::is_only_planned(const PlannedRun& plan) const {
+  if (expected) require_as_expected(*expected, plan);
+  if (print_plan) print(to_json(plan));
+  return print_plan;
 }
 
 Target PrivateRunOptions::target() const {
-  return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)};
+  return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency_of(adjacency)};
 }
 
 accounting::Plan PrivateRunOptions::plan(const Event& event, const std::string& said) const {
@@ -82,9 +93,10 @@ int report_and_settle(accounting::Reservation& reservation, const std::string& l
   try {
     reservation.settle(accounting::Stopping::data_independent);
   } catch (const Error& error) {
-    return fail(exit_code_of(error.code()), fmt::format("run {} of '{}' could not be settled, so all that it planned stays charged; what was "
-                                                        "{} is released: {}",
-                                                        reservation.id().value, ledger, lost ? "computed" : "printed", error.what()));
+    return fail(exit_code_of(error.code()),
+                fmt::format("run {} of '{}' could not be settled, so all that it planned stays charged; what was "
+                            "{} is released: {}",
+                            reservation.id().value, ledger, lost ? "computed" : "printed", error.what()));
   }
   if (lost) std::rethrow_exception(lost);
   return exit_code::fine;

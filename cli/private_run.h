@@ -1,7 +1,6 @@
 // What the commands share that charge a ledger: their promise, where it is written, and their random bits.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -12,14 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
-namespace surety::cli {
+#include "options.h"
+#include "plan.h"
 
-[[nodiscard]] Error usage(const std::string& message);
+namespace surety::cli {
 
 /// The number that is all of `text`. \throws Error{invalid_argument} naming the option.
 [[nodiscard]] double parse_double(std::string_view text, std::string_view option);
@@ -34,12 +34,19 @@ struct PrivateRunOptions {
   std::string note;
   std::optional<std::uint64_t> replay_seed;
   UnitOfPrivacy unit = {};
+  std::string plan_file;                   ///< whose options are among the words already
+  std::optional<ExpectedRun> expected = {};  ///< by that plan
+  bool print_plan = false;
 
-  void add_promise_to(CLI::App& group, bool delta_is_required);
-  void add_ledger_to(CLI::App& group);
+  void add_promise_to(OptionTable& table, bool delta_is_required);
+  void add_ledger_to(OptionTable& table);
+  void add_plan_to(OptionTable& table);
   [[nodiscard]] Target target() const;
   /// \param note what the run is, where the user does not say it.
   [[nodiscard]] accounting::Plan plan(const Event& event, const std::string& note) const;
+  /// Holds a run to the plan that was read, if one was. Prints its plan where that is all that is asked for, and says so.
+  /// \throws Error{invalid_argument} when the plan says what does not follow from it.
+  [[nodiscard]] bool is_only_planned(const PlannedRun& plan) const;
   /// Refuses what the ledger would refuse at this moment, where there is one already. Writes nothing.
   void check(const accounting::Plan& plan) const;
   /// Makes the charge durable.

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <thread>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 
 #include "command.h"
@@ -34,7 +35,7 @@ std::optional<std::size_t> number_in_environment(const char* name) {
   return value;
 }
 
-[[noreturn]] void refuse(const std::string& reason) {
+[[noreturn]] void fail_to_start(const std::string& reason) {
   let_the_first_speak();
   throw Error{ErrorCode::environment, reason};
 }
@@ -60,8 +61,7 @@ void require_one_process() {
   const auto launch = launched_by_mpirun();
   if (!launch || launch->size == 1) return;
   let_the_first_speak();
-  throw Error{ErrorCode::invalid_argument,
-              fmt::format("{} processes were started by mpirun, must be one: only train --algorithm gossip runs on several", launch->size)};
+  invalid(fmt::format("{} processes were started by mpirun, must be one: only train --algorithm gossip runs on several", launch->size));
 }
 
 #ifdef SURETY_RANKS_MODULE
@@ -71,12 +71,12 @@ namespace {
 void* load_module() {
   std::error_code failure;
   const auto command = std::filesystem::read_symlink("/proc/self/exe", failure);
-  if (failure) refuse(fmt::format("the MPI module cannot be found: /proc/self/exe cannot be read ({})", failure.message()));
+  if (failure) fail_to_start(fmt::format("the MPI module cannot be found: /proc/self/exe cannot be read ({})", failure.message()));
   const auto folder = command.parent_path();
   const auto beside = folder / SURETY_RANKS_MODULE;
   const auto installed = (folder / SURETY_RANKS_MODULE_WHEN_INSTALLED).lexically_normal();
   void* const module = dlopen((exists(beside, failure) ? beside : installed).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (module == nullptr) refuse(fmt::format("the MPI module cannot be loaded: {}", dlerror()));
+  if (module == nullptr) fail_to_start(fmt::format("the MPI module cannot be loaded: {}", dlerror()));
   return module;
 }
 
@@ -120,21 +120,21 @@ std::unique_ptr<Ranks> start_ranks([[maybe_unused]] const Launch& launch, [[mayb
 #ifdef SURETY_RANKS_MODULE
   void* const module = load_module();
   const auto start = reinterpret_cast<RanksModuleFunction>(dlsym(module, ranks_module_function));
-  if (start == nullptr) refuse(fmt::format("the MPI module has no function {}", ranks_module_function));
+  if (start == nullptr) fail_to_start(fmt::format("the MPI module has no function {}", ranks_module_function));
   std::unique_ptr<Ranks> ranks;
   try {
     const Watchdog watchdog{timeout, launch.rank};
     ranks.reset(start());
   } catch (const std::exception& error) {
-    refuse(fmt::format("MPI does not start: {}", error.what()));
+    fail_to_start(fmt::format("MPI does not start: {}", error.what()));
   }
   if (ranks->size() != launch.size || ranks->rank() != launch.rank) {
-    refuse(fmt::format("MPI says that this is process {} of {}, must be {} of {} as in the environment: was it another MPI's mpirun?",
+    fail_to_start(fmt::format("MPI says that this is process {} of {}, must be {} of {} as in the environment: was it another MPI's mpirun?",
                        ranks->rank(), ranks->size(), launch.rank, launch.size));
   }
   return ranks;
 #else
-  refuse("mpirun started this process, must not: surety was built without MPI");
+  fail_to_start("mpirun started this process, must not: surety was built without MPI");
 #endif
 }
 

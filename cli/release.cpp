@@ -12,15 +12,19 @@
 #include <variant>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/best_cost.h>
-#include <surety/accounting/events/json.h>
 #include <surety/accounting/calibration/solve.h>
-#include <surety/statistics/statistics.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
 #include <surety/data/text_reader.h>
+#include <surety/statistics/statistics.h>
 
 #include "command.h"
 #include "data_options.h"
+#include "event_options.h"
 #include "files.h"
 #include "output.h"
 #include "private_run.h"
@@ -29,7 +33,8 @@
 namespace surety::cli {
 namespace {
 
-using namespace optimizers;
+using namespace data;
+using namespace statistics;
 
 struct ReleaseOptions {
   std::string data;
@@ -51,7 +56,7 @@ std::pair<std::string, std::string> parse_query(const std::string& text) {
   const auto open = text.find('(');
   const auto query = trimmed(text);
   if (open == std::string::npos || !query.ends_with(')')) {
-    throw usage(fmt::format("--query is '{}', must be count(), sum(column), mean(column) or histogram(column)", one_line(text)));
+    invalid(fmt::format("--query is '{}', must be count(), sum(column), mean(column) or histogram(column)", one_line(text)));
   }
   const auto column = std::string_view{text}.substr(open + 1, text.rfind(')') - open - 1);
   return {std::string{trimmed(std::string_view{text}.substr(0, open))}, std::string{trimmed(column)}};
@@ -67,34 +72,35 @@ LabelRule parse_condition(const std::string& text) {
     if (auto rule = parse_label_rule(text); rule.test) return rule;
   } catch (const Error&) {  // which speaks of a label
   }
-  throw usage(fmt::format("--where is '{}', must be a comparison with a number such as 'visits>0'", one_line(text)));
+  invalid(fmt::format("--where is '{}', must be a comparison with a number such as 'visits>0'", one_line(text)));
 }
 
 /// What is asked, as far as options say it. \throws Error{invalid_argument} for an option that is missing or out of place.
 Statistic parse_statistic(const ReleaseOptions& options) {
   const auto [function, column] = parse_query(options.query);
   const auto refuse_option = [&function = function](bool is_given, std::string_view option) {
-    if (is_given) throw usage(fmt::format("{} is not for {}(), must be left out", option, function));
+    if (is_given) invalid(fmt::format("{} is not for {}(), must be left out", option, function));
   };
   const auto bounds = [&, &function = function] {
-    if (!options.bounds) throw usage(fmt::format("--bounds is missing: {}() needs public bounds lower,upper", function));
+    if (!options.bounds) invalid(fmt::format("--bounds is missing: {}() needs public bounds lower,upper", function));
     return parse_bounds(*options.bounds);
   };
   if (function != "count" && function != "sum" && function != "mean" && function != "histogram") {
-    throw usage(fmt::format("--query has '{}', must be count, sum, mean or histogram there", one_line(function)));
+    invalid(fmt::format("--query has '{}', must be count, sum, mean or histogram there{}", one_line(function),
+                        did_you_mean(function, {"count", "sum", "mean", "histogram"})));
   }
   const bool is_histogram = function == "histogram";
   if (function == "count") {
-    if (!column.empty()) throw usage(fmt::format("--query is '{}', must be count(): a condition goes to --where", one_line(options.query)));
+    if (!column.empty()) invalid(fmt::format("--query is '{}', must be count(): a condition goes to --where", one_line(options.query)));
     refuse_option(options.bounds.has_value(), "--bounds");
   } else if (column.empty()) {
-    throw usage(fmt::format("--query is '{}', must name a column", one_line(options.query)));
+    invalid(fmt::format("--query is '{}', must name a column", one_line(options.query)));
   }
   if (!is_histogram) {
     refuse_option(options.bins.has_value(), "--bins");
     refuse_option(options.categories.has_value(), "--categories");
   }
-  Statistic statistic{.of = CountOf{}, .adjacency = parse_adjacency(options.run.adjacency)};
+  Statistic statistic{.of = CountOf{}, .adjacency = adjacency_of(options.run.adjacency)};
   if (options.where) statistic.where = parse_condition(*options.where);
   if (function == "sum") {
     statistic.of = SumOf{column, bounds()};
@@ -105,7 +111,7 @@ Statistic parse_statistic(const ReleaseOptions& options) {
     refuse_option(options.bins.has_value(), "--bins beside --categories");
     statistic.of = HistogramOf{column, Categories{parse_values(*options.categories, "--categories")}};
   } else if (is_histogram) {
-    if (!options.bins) throw usage("--bins or --categories is missing: the cells of a histogram are public");
+    if (!options.bins) invalid("--bins or --categories is missing: the cells of a histogram are public");
     statistic.of = HistogramOf{column, Bins{bounds(), *options.bins}};
   }
   statistic.validate();
@@ -116,7 +122,7 @@ Statistic parse_statistic(const ReleaseOptions& options) {
 struct Candidate {
   Solution cost;
   StatisticSum sum;
-  Noise noise;
+  StatisticNoise noise;
 };
 
 using EventOf = std::function<Event(double)>;
@@ -154,7 +160,7 @@ Candidate calibrated(const Statistic& statistic, const Target& target, bool is_g
   auto found = is_gaussian ? solve(event, target, {.name = "noise multiplier", .lowest = 0x1p-600, .highest = 0x1p600}, cost)
                            : solve_laplace(event, target, cost);
   StatisticSum sum{statistic, grid_for(statistic, NoiseMultiplier{found.value})};
-  Noise noise = noise_for(sum, found.event);
+  StatisticNoise noise = noise_for(sum, found.event);
   return {std::move(found), std::move(sum), std::move(noise)};
 }
 
@@ -247,16 +253,24 @@ void print_json(const ReleaseOptions& options, const Report& report) {
   print(object);
 }
 
-int release(const ReleaseOptions& options) {
+int release(const ReleaseOptions& options, const OptionTable& given) {
   // Parameters, budget and entropy fail here, before private data is read.
   if (!(options.confidence > 0 && options.confidence < 1)) {
-    throw usage(fmt::format("--confidence is {}, must be greater than 0 and less than 1", options.confidence));
+    invalid(fmt::format("--confidence is {}, must be greater than 0 and less than 1", options.confidence));
   }
   const Target target = options.run.target();
   const auto statistic = parse_statistic(options);
   require_separate({.ledger = NamedFile{"--ledger", options.run.ledger}, .inputs = {{"the data file", options.data}}});
   auto chosen = choose(statistic, target, options.noise);
   const auto planned = options.run.plan(chosen.cost.event, describe(statistic));
+  if (options.run.is_only_planned({.command = "release",
+                                   .options = given,
+                                   .target = target,
+                                   .unit = options.run.unit,
+                                   .event = chosen.cost.event,
+                                   .noise = chosen.cost.value})) {
+    return exit_code::fine;
+  }
   options.run.check(planned);
   RunBits bits{options.run.replay_seed};
   const double reach = chosen.sum.reach(chosen.noise, options.confidence);
@@ -265,7 +279,7 @@ int release(const ReleaseOptions& options) {
   auto reservation = options.run.reserve(planned);
 
   // From here on nothing depends on data but the values.
-  const auto released = bits.with([&](auto& source) { return optimizers::release(chosen.sum, chosen.noise, reservation, source); });
+  const auto released = bits.with([&](auto& source) { return statistics::release(chosen.sum, chosen.noise, reservation, source); });
 
   auto estimates = chosen.sum.estimates(released, reach, records);
   const Report report{.chosen = std::move(chosen), .run = reservation.id(), .records = records, .estimates = std::move(estimates)};
@@ -275,35 +289,35 @@ int release(const ReleaseOptions& options) {
 
 }  // namespace
 
-void add_release(CLI::App& app, Action& chosen) {
-  auto& command = *app.add_subcommand("release", "Release one private statistic and write what it spent into a ledger");
+Command release_command(const PlannedArguments& given) {
+  Command command{.name = "release", .summary = "Release one private statistic and write what it spent into a ledger"};
+  auto& table = command.options;
   const auto options = std::make_shared<ReleaseOptions>();
-  command.add_option("data", options->data, "A CSV file with a header, plain or gzip")->required();
+  table.add("data", options->data, "A CSV file with a header, plain or gzip").required();
 
-  const auto query = command.add_option_group("Query");
-  query->add_option("--query", options->query, "count(), sum(column), mean(column) or histogram(column)")->required();
-  query->add_option("--where", options->where, "Only records that meet a comparison with a number, such as 'visits>0'");
-  query->add_option("--bounds", options->bounds, "lower,upper, known without looking at the data: numbers are clamped to them");
-  query->add_option("--bins", options->bins, "Histogram: this many cells of equal width between the bounds")
-      ->check(whole_number(2, Statistic::most_bins));
-  query->add_option("--categories", options->categories,
-                    "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks "
-                    "around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'");
-  query->add_option("--confidence", options->confidence, "Of the interval that holds the statistic of the clamped records")
-      ->check(number())
-      ->capture_default_str();
-  options->reading.add_form_to(*query);
-  options->reading.add_limits_to(*query);
+  table.group("Query");
+  table.add("--query", options->query, "count(), sum(column), mean(column) or histogram(column)").required();
+  table.add("--where", options->where, "Only records that meet a comparison with a number, such as 'visits>0'");
+  table.add("--bounds", options->bounds, "lower,upper, known without looking at the data: numbers are clamped to them");
+  table.add("--bins", options->bins, "Histogram: this many cells of equal width between the bounds", whole_number(2, Statistic::most_bins));
+  table.add("--categories", options->categories,
+            "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks "
+            "around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'");
+  table.add("--confidence", options->confidence, "Of the interval that holds the statistic of the clamped records", number());
+  options->reading.add_form_to(table);
+  options->reading.add_limits_to(table);
 
-  const auto privacy = command.add_option_group("Privacy");
-  options->run.add_promise_to(*privacy, false);
-  privacy->add_option("--noise", options->noise, "laplace, gaussian, or best: the one of smaller standard deviation (laplace at delta = 0)")
-      ->check(one_of({"best", "laplace", "gaussian"}))
-      ->capture_default_str();
-  options->run.add_ledger_to(*privacy);
+  table.group("Privacy");
+  options->run.add_promise_to(table, false);
+  table.add("--noise", options->noise, "laplace, gaussian, or best: the one of smaller standard deviation (laplace at delta = 0)",
+            one_of({"best", "laplace", "gaussian"}));
+  options->run.add_ledger_to(table);
 
-  command.add_flag("--json", options->json, "Print one JSON object");
-  command.footer(
+  table.group("Output");
+  table.add("--json", options->json, "Print one JSON object");
+  options->run.add_plan_to(table);
+  options->run.expected = given.expected;
+  command.footer =
       "The number of records is public under replace-one and zero-out, unless --where selects some: a mean is then the noisy sum over\n"
       "that number. Elsewhere a mean is the ratio of a sum and a count that share one release, half of the noise's reach each.\n"
       "Under replace-one a record moves a sum by upper - lower, and where it may cease to meet --where by the larger magnitude of the\n"
@@ -315,8 +329,9 @@ void add_release(CLI::App& app, Action& chosen) {
       "  surety release examples/data/randhie.csv --query 'mean(mdvis)' --bounds 0,20 --epsilon 0.5 --ledger run.db\n"
       "  surety release examples/data/randhie.csv --query 'count()' --where 'mdvis>0' --epsilon 0.5 --ledger run.db\n"
       "  surety release examples/data/randhie.csv --query 'histogram(hlthg)' --categories 0,1 --epsilon 1 --delta 1e-6 \\\n"
-      "                 --ledger run.db");
-  command.callback([options, &chosen] { chosen = [options] { return release(*options); }; });
+      "                 --ledger run.db";
+  command.run = [options](const Command& said) { return release(*options, said.options); };
+  return command;
 }
 
 }  // namespace surety::cli

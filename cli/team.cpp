@@ -8,6 +8,7 @@
 #include <exception>
 #include <utility>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 
 #include "private_run.h"
@@ -87,7 +88,7 @@ void Team::await_ready(const std::string& run) {
   for (std::size_t other = 1; other < size(); ++other) {
     const auto message = await(Kind::ready);
     if (text_of(std::span{message.words}.subspan(1)) != run) {
-      throw usage(fmt::format("rank {} is about to run something else than rank 0, must have the same options and columns", message.from));
+      invalid(fmt::format("rank {} is about to run something else than rank 0, must have the same options and columns", message.from));
     }
   }
 }

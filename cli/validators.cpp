@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
+
+#include "options.h"
 
 namespace surety::cli {
 namespace {
@@ -22,32 +25,29 @@ std::errc read_all(const std::string& text, T& value) {
 
 }  // namespace
 
-CLI::Validator number() {
-  return {[](const std::string& text) -> std::string {
-            double value = 0;
-            const auto error = read_all(text, value);
-            if (error == std::errc{}) return {};
-            return fmt::format("is '{}', must be a number{}", one_line(text),
-                               error == std::errc::result_out_of_range ? " within the range of double" : "");
-          },
-          "", "number"};
+Check number() {
+  return [](const std::string& text) -> std::string {
+    double value = 0;
+    const auto error = read_all(text, value);
+    if (error == std::errc{}) return {};
+    return fmt::format("is '{}', must be a number{}", one_line(text),
+                       error == std::errc::result_out_of_range ? " within the range of double" : "");
+  };
 }
 
-CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
-  return {[least, most](const std::string& text) -> std::string {
-            std::uint64_t value = 0;
-            if (read_all(text, value) == std::errc{} && value >= least && value <= most) return {};
-            return fmt::format("is '{}', must be a whole number from {} to {}", one_line(text), least, most);
-          },
-          "", "whole number"};
+Check whole_number(std::uint64_t least, std::uint64_t most) {
+  return [least, most](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    if (read_all(text, value) == std::errc{} && value >= least && value <= most) return {};
+    return fmt::format("is '{}', must be a whole number from {} to {}", one_line(text), least, most);
+  };
 }
 
-CLI::Validator one_of(std::vector<std::string> words) {
-  return {[words = std::move(words)](const std::string& text) -> std::string {
-            if (std::find(words.begin(), words.end(), text) != words.end()) return {};
-            return fmt::format("is '{}', must be {}", one_line(text), fmt::join(words, " or "));
-          },
-          "", "one of"};
+Check one_of(std::vector<std::string> words) {
+  return [words = std::move(words)](const std::string& text) -> std::string {
+    if (std::find(words.begin(), words.end(), text) != words.end()) return {};
+    return fmt::format("is '{}', must be {}{}", one_line(text), fmt::join(words, " or "), did_you_mean(text, words));
+  };
 }
 
 }  // namespace surety::cli

@@ -11,7 +11,7 @@
 
 #include <surety/accounting/numbers/error.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 CsvReader::CsvReader(const std::filesystem::path& path, const DataPolicy& policy)
     : policy_{policy}, records_{path, RecordEnd::line_outside_quotes, policy.limits.header_bytes, policy} {
@@ -193,4 +193,4 @@ CsvData read_csv(const std::filesystem::path& path, const LabelRule& label, cons
   return {std::move(data), std::move(features)};
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

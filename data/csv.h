@@ -21,7 +21,7 @@
 #include <surety/data/features.h>
 #include <surety/data/record_splitter.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 /// The rows of a CSV file, one at a time, each as long as the header.
 class CsvReader {
@@ -126,4 +126,4 @@ class CsvRecords {
 /// `csv_features`, then `read_csv`.
 [[nodiscard]] CsvData read_csv(const std::filesystem::path& path, const LabelRule& label, const CsvOptions& options);
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

@@ -26,7 +26,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 /// Whether it may be known that a record is damaged.
 enum class RecordForm {
@@ -67,4 +67,4 @@ struct DataPolicy {
 /// For data whose form everybody may know: the strict reading.
 inline constexpr DataPolicy public_form{.form = RecordForm::is_public};
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

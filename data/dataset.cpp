@@ -12,15 +12,15 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/queries/record_sum.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& reason) { throw Error{ErrorCode::invalid_argument, fmt::format("data set: {}", reason)}; }
+[[noreturn]] void invalid_set(const std::string& reason) { invalid(fmt::format("data set: {}", reason)); }
 
 void require_finite(std::span<const double> numbers, std::string_view what) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (!std::isfinite(numbers[i])) refuse(fmt::format("{} {} is {}, must be finite", what, i, numbers[i]));
+    if (!std::isfinite(numbers[i])) invalid_set(fmt::format("{} {} is {}, must be finite", what, i, numbers[i]));
   }
 }
 
@@ -60,7 +60,7 @@ std::vector<bool> sides_by_content(const Dataset& data, double fraction, std::ui
 }
 
 void require_fraction(double fraction) {
-  if (!(fraction >= 0 && fraction < 1)) refuse(fmt::format("held-out fraction is {}, must be at least 0 and less than 1", fraction));
+  if (!(fraction >= 0 && fraction < 1)) invalid_set(fmt::format("held-out fraction is {}, must be at least 0 and less than 1", fraction));
 }
 
 std::vector<bool> sides_by_index(std::size_t size, double fraction, std::uint64_t seed) {
@@ -91,10 +91,10 @@ Dataset::Dataset(std::size_t features, std::vector<std::size_t> row_ends, std::v
 }
 
 Dataset Dataset::dense(std::size_t features, std::vector<double> values, std::vector<double> labels) {
-  if (features == 0) refuse("features is 0, must be at least 1");
-  if (values.size() % features != 0) refuse(fmt::format("{} values do not make rows of {}", values.size(), features));
+  if (features == 0) invalid_set("features is 0, must be at least 1");
+  if (values.size() % features != 0) invalid_set(fmt::format("{} values do not make rows of {}", values.size(), features));
   const std::size_t size = values.size() / features;
-  if (!labels.empty() && labels.size() != size) refuse(fmt::format("{} labels for {} records", labels.size(), size));
+  if (!labels.empty() && labels.size() != size) invalid_set(fmt::format("{} labels for {} records", labels.size(), size));
   require_finite(values, "value");
   require_finite(labels, "label");
   return Dataset{features, {}, {}, std::move(values), std::move(labels), size};
@@ -103,21 +103,21 @@ Dataset Dataset::dense(std::size_t features, std::vector<double> values, std::ve
 Dataset Dataset::sparse(std::size_t features, std::vector<std::size_t> row_ends, std::vector<std::uint32_t> indices,
                         std::vector<double> values, std::vector<double> labels) {
   if (features == 0 || features > std::numeric_limits<std::uint32_t>::max()) {
-    refuse(fmt::format("features is {}, must be from 1 to 2^32 - 1", features));
+    invalid_set(fmt::format("features is {}, must be from 1 to 2^32 - 1", features));
   }
   const std::size_t size = row_ends.size();
-  if (indices.size() != values.size()) refuse(fmt::format("{} indices for {} values", indices.size(), values.size()));
-  if (!labels.empty() && labels.size() != size) refuse(fmt::format("{} labels for {} records", labels.size(), size));
+  if (indices.size() != values.size()) invalid_set(fmt::format("{} indices for {} values", indices.size(), values.size()));
+  if (!labels.empty() && labels.size() != size) invalid_set(fmt::format("{} labels for {} records", labels.size(), size));
   std::size_t begin = 0;
   for (std::size_t i = 0; i < size; ++i) {
-    if (row_ends[i] < begin || row_ends[i] > values.size()) refuse(fmt::format("row {} ends at {}, outside the values", i, row_ends[i]));
+    if (row_ends[i] < begin || row_ends[i] > values.size()) invalid_set(fmt::format("row {} ends at {}, outside the values", i, row_ends[i]));
     for (std::size_t k = begin; k < row_ends[i]; ++k) {
-      if (indices[k] >= features) refuse(fmt::format("row {} has index {}, must be below {}", i, indices[k], features));
-      if (k > begin && indices[k] <= indices[k - 1]) refuse(fmt::format("row {} has index {} after {}", i, indices[k], indices[k - 1]));
+      if (indices[k] >= features) invalid_set(fmt::format("row {} has index {}, must be below {}", i, indices[k], features));
+      if (k > begin && indices[k] <= indices[k - 1]) invalid_set(fmt::format("row {} has index {} after {}", i, indices[k], indices[k - 1]));
     }
     begin = row_ends[i];
   }
-  if (begin != values.size()) refuse(fmt::format("the rows end at {}, but there are {} values", begin, values.size()));
+  if (begin != values.size()) invalid_set(fmt::format("the rows end at {}, but there are {} values", begin, values.size()));
   require_finite(values, "value");
   require_finite(labels, "label");
   return Dataset{features, std::move(row_ends), std::move(indices), std::move(values), std::move(labels), size};
@@ -146,7 +146,7 @@ Dataset Dataset::subset(std::span<const std::size_t> chosen) const {
 }
 
 Dataset Dataset::with_labels(std::vector<double> labels) const {
-  if (labels.size() != size()) refuse(fmt::format("{} labels for {} records", labels.size(), size()));
+  if (labels.size() != size()) invalid_set(fmt::format("{} labels for {} records", labels.size(), size()));
   require_finite(labels, "label");
   Dataset other = *this;
   other.labels_ = std::move(labels);
@@ -156,7 +156,7 @@ Dataset Dataset::with_labels(std::vector<double> labels) const {
 std::size_t training_records(std::size_t records, const SplitOptions& options) {
   require_fraction(options.held_out_fraction);
   if (options.adjacency == Adjacency::add_or_remove_one) {
-    refuse("adjacency is add-or-remove-one, must be replace-one or zero-out for a public number of training records");
+    invalid_set("adjacency is add-or-remove-one, must be replace-one or zero-out for a public number of training records");
   }
   const auto sides = sides_by_index(records, options.held_out_fraction, options.seed);
   return static_cast<std::size_t>(std::count(sides.begin(), sides.end(), false));
@@ -173,4 +173,4 @@ Split split(const Dataset& data, const SplitOptions& options) {
   return {data.subset(training), data.subset(held_out)};
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

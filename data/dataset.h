@@ -11,7 +11,7 @@
 
 #include <surety/accounting/events/units.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 /// The features of one record, without a copy. Dense: `indices` is empty and `values` holds every feature. Sparse: feature
 /// indices[k] is values[k], indices ascend, all other features are zero.
@@ -108,11 +108,11 @@ struct SplitOptions {
 ///
 /// \throws Error{invalid_argument} unless 0 <= held_out_fraction < 1.
 /// \complexity O(stored values).
-/// \source docs/guarantees.md#split.
+/// \source docs/proofs/data.md#split.
 [[nodiscard]] Split split(const Dataset& data, const SplitOptions& options);
 
 /// How many of `records` records such a split trains on, where that is as public as their number. O(records).
 /// \throws Error{invalid_argument} as `split`, and under add-or-remove-one.
 [[nodiscard]] std::size_t training_records(std::size_t records, const SplitOptions& options);
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

@@ -16,7 +16,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/data/text_reader.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 namespace {
 
@@ -215,4 +215,4 @@ FeatureMap feature_map_from_json(const nlohmann::json& json) {
   return map;
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

@@ -16,7 +16,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 /// The number as it is.
 struct Unchanged {
@@ -101,4 +101,4 @@ struct LabelRule {
 /// The inverse of `to_json`. \throws Error{invalid_argument} for an unknown or missing field, or a map that is not valid.
 [[nodiscard]] FeatureMap feature_map_from_json(const nlohmann::json& json);
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

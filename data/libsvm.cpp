@@ -12,7 +12,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/data/text_reader.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 namespace {
 
@@ -139,4 +139,4 @@ Dataset read_libsvm(const std::filesystem::path& path, const FeatureMap& feature
   return Dataset::sparse(features.features(), std::move(row_ends), std::move(indices), std::move(values), std::move(labels));
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

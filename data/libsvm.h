@@ -15,7 +15,7 @@
 #include <surety/data/features.h>
 #include <surety/data/record_splitter.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 /// The records of a LIBSVM file, one at a time, as `features` makes them.
 class LibsvmRecords {
@@ -55,4 +55,4 @@ class LibsvmRecords {
 /// \complexity one pass; memory for the non-zero features.
 [[nodiscard]] Dataset read_libsvm(const std::filesystem::path& path, const FeatureMap& features, const DataLimits& limits = {});
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

@@ -4,7 +4,7 @@
 
 #include <surety/accounting/numbers/error.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 namespace {
 
@@ -145,4 +145,4 @@ CsvCells split_cells(std::string_view record, std::size_t most, std::vector<std:
   return {count, CsvFault::none};
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

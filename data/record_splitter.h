@@ -10,7 +10,7 @@
 #include <surety/data/data_policy.h>
 #include <surety/data/text_reader.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 /// Where records end.
 enum class RecordEnd {
@@ -60,4 +60,4 @@ struct CsvCells {
 /// The cells of the CSV record `record`, at most `most` of them, in `cells`. Cells may be quoted, "" inside quotes is one quote.
 CsvCells split_cells(std::string_view record, std::size_t most, std::vector<std::string>& cells);
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

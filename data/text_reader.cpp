@@ -16,7 +16,7 @@
 
 #include <surety/accounting/numbers/error.h>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 namespace {
 
@@ -179,4 +179,4 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(space) - first + 1);
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace surety::optimizers {
+namespace surety::data {
 
 /// The most that a compressed file may grow to. Such a limit is decided by all bytes, so it is for files that nobody keeps private.
 struct ExpansionLimit {
@@ -100,4 +100,4 @@ struct ParsedNumber {
 /// `text` without leading and trailing spaces and tabs.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
-}  // namespace surety::optimizers
+}  // namespace surety::data

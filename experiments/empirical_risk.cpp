@@ -50,6 +50,7 @@ namespace surety::experiments {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 using mechanisms::PoissonBatches;
 using mechanisms::ReplayBits;
 
@@ -60,16 +61,6 @@ const LogisticLoss logistic;
 Target target(double epsilon) { return {.epsilon = Epsilon{epsilon}, .delta = Delta{1e-3}, .adjacency = adjacency}; }
 
 // ---- Data ----
-
-std::vector<std::string> lines_of(const std::string& command) {
-  std::vector<std::string> lines;
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return lines;
-  std::array<char, 4096> buffer{};
-  while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) lines.emplace_back(buffer.data());
-  pclose(pipe);
-  return lines;
-}
 
 /// Divides by the norm, rounded so that no norm is above 1.
 void scale(std::vector<double>& row) {
@@ -320,6 +311,15 @@ std::optional<Method> sgd_of(const Problem& problem, double epsilon) {
                 }};
 }
 
+/// run(loss), and how often it asked for a gradient.
+template <class Run>
+auto counted(double& evaluations, const Run& run) {
+  std::uint64_t count = 0;
+  auto weights = run(CountedLoss{{}, &count});
+  evaluations = static_cast<double>(count);
+  return weights;
+}
+
 /// Both perturbations need regularization. Where the problem has none they get one that balances what it costs and what it saves, from
 /// public numbers alone.
 std::optional<Method> output_perturbation_of(const Problem& problem, double epsilon) {
@@ -332,10 +332,7 @@ std::optional<Method> output_perturbation_of(const Problem& problem, double epsi
   return Method{"output perturbation", true, plan(options, Count{problem.data.features()}),
                 [&problem, options](auto& reservation, auto& bits, double& evaluations) {
                   NoisyVectorReleaser releaser{reservation, bits};
-                  std::uint64_t count = 0;
-                  auto weights = output_perturbation(problem.data, CountedLoss{{}, &count}, options, releaser);
-                  evaluations = static_cast<double>(count);
-                  return weights;
+                  return counted(evaluations, [&](const CountedLoss& loss) { return output_perturbation(problem.data, loss, options, releaser); });
                 }};
 }
 
@@ -353,10 +350,7 @@ std::optional<Method> objective_perturbation_of(const Problem& problem, double e
   return Method{"objective perturbation", true, plan(options, logistic),
                 [&problem, options](auto& reservation, auto& bits, double& evaluations) {
                   NoisyPerturbingReleaser releaser{reservation, bits};
-                  std::uint64_t count = 0;
-                  auto weights = objective_perturbation(problem.data, CountedLoss{{}, &count}, options, releaser);
-                  evaluations = static_cast<double>(count);
-                  return weights;
+                  return counted(evaluations, [&](const CountedLoss& loss) { return objective_perturbation(problem.data, loss, options, releaser); });
                 }};
 }
 
@@ -528,8 +522,8 @@ int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::st
       "run, one thread, by the wall clock of a machine that had other work; DP-AccMD is on the ball of radius 12; *audited epsilon* is the upper\n"
       "bound that an audit of the run's ledger gives at delta = 1e-3, for the three columns.\n\n"
       "One set of options serves all data, chosen with some of them in view, which a private run on these would have to pay for: DP-SVRG's step\n"
-      "and share of noise on covtype.20k, then looked at on a9a (`docs/guarantees-svrg.md`), DP-SGD's steps and iterate on a9a\n"
-      "(`docs/decisions.md`), numbers of steps and batches on both. The ten measured features of Covertype are mapped to [-1, 1] from ranges\n"
+      "and share of noise on covtype.20k, then looked at on a9a (`docs/proofs/svrg.md`), DP-SGD's steps and iterate on a9a\n"
+      "(`docs/decisions`), numbers of steps and batches on both. The ten measured features of Covertype are mapped to [-1, 1] from ranges\n"
       "that we wrote down, round numbers that hold all records or nearly all: for angles and hillshade they are the units' own, for elevation,\n"
       "slope and distances there is no source but such data, so that the promise for covtype holds only if one grants that they are public.\n"
       "The rows that take long have {} seeds, the others {}.\n\n"
@@ -588,8 +582,8 @@ void make_fixed_part(FixedPart& part) {
 }
 
 int page(std::span<char* const> arguments) {
-  const std::uint64_t seeds = arguments.size() > 1 ? std::strtoull(arguments[1], nullptr, 10) : 10;
-  const std::uint64_t slow_seeds = arguments.size() > 2 ? std::strtoull(arguments[2], nullptr, 10) : 3;
+  const std::uint64_t seeds = number_at(arguments, 1, 10);
+  const std::uint64_t slow_seeds = number_at(arguments, 2, 3);
   std::vector<std::string> names;
   for (std::size_t i = 3; i < arguments.size(); ++i) names.emplace_back(arguments[i]);
   if (names.empty()) names = {"covtype.20k", "covtype_sample", "a9a", "ijcnn1", "randhie"};

@@ -30,6 +30,7 @@
 
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/models/metrics.h>
@@ -475,8 +476,8 @@ void make_fixed_part(FixedPart& part) {
 }
 
 int page(std::span<char* const> arguments) {
-  const std::uint64_t seeds = arguments.size() > 1 ? std::strtoull(arguments[1], nullptr, 10) : 10;
-  const std::uint64_t raw_seeds = arguments.size() > 2 ? std::strtoull(arguments[2], nullptr, 10) : 2;
+  const std::uint64_t seeds = number_at(arguments, 1, 10);
+  const std::uint64_t raw_seeds = number_at(arguments, 2, 2);
   return run(seeds, raw_seeds);
 }
 

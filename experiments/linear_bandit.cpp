@@ -27,6 +27,7 @@ namespace surety::experiments {
 namespace {
 
 using namespace optimizers;
+using namespace simulations;
 
 const Target target{.epsilon = Epsilon{1}, .delta = Delta{1e-4}, .adjacency = Adjacency::replace_one};
 
@@ -111,7 +112,7 @@ Outcome run(const Row& row, std::uint64_t seeds) {
       auto [regret, spent] = charged(plan(options), target, seed, [&](accounting::Reservation& reservation, mechanisms::ReplayBits& bits) {
         SharedSelector selector{reservation, bits, plan(options)};
         const SquaredLoss loss{.label_bound = LabelBound{row.simulation.reward_bound.value()}, .weight_radius = Radius{1}};
-        return optimizers::detail::regret(PolyhedralBandit{loss, options, row.simulation.features}, selector, row.simulation, seed);
+        return simulations::detail::regret(PolyhedralBandit{loss, options, row.simulation.features}, selector, row.simulation, seed);
       });
       runs.push_back(std::move(regret));
       outcome.epsilon = std::max(outcome.epsilon, spent);
@@ -205,7 +206,7 @@ int page(std::span<char* const> arguments) {
       "coordinate. *DP-UCB* is that of Shariff and Sheffet, the paper's baseline, with the same factorization, sensitivity sqrt(2) C, and their\n"
       "confidence width; *greedy* means width 0.\n\n"
       "What was chosen by looking: the options of DP-HDB are defaults of the command, chosen on these two instances with other seeds (1000 to\n"
-      "1005) among p = 1, 1.1, 1.3, 1.5, 2, step scales from 0.1 to 1 and clips from 0.05 to 0.4 of the contexts' norm; `docs/decisions.md`. DP-UCB\n"
+      "1005) among p = 1, 1.1, 1.3, 1.5, 2, step scales from 0.1 to 1 and clips from 0.05 to 0.4 of the contexts' norm; `docs/decisions`. DP-UCB\n"
       "has no such options; its rows with width 0 and with rewards within 0.5 or 0.2 know of the instance what a user would not. The slope is\n"
       "that of log regret over log users in the second half.\n\n",
       users.value(), seeds);

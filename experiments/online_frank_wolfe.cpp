@@ -41,6 +41,7 @@
 #include <surety/optimizers/streams/polyhedral_frank_wolfe.h>
 #include <surety/optimizers/printed/printed_frank_wolfe_noise.h>
 
+#include "continual.h"
 #include "page_check.h"
 #include "report.h"
 
@@ -187,14 +188,7 @@ Method online_frank_wolfe(const Cell& cell, Factorization factorization) {
     auto [weights, epsilon] = charged(calibration.event, target, seed, [&](auto& reservation, auto& bits) {
       std::vector<double> found;
       outcome.seconds = seconds_of([&] {
-        mechanisms::GaussianContinualSum sum{{.factorization = factorization,
-                                              .steps = asked.steps,
-                                              .dimension = asked.dimension,
-                                              .sensitivity = asked.sensitivity,
-                                              .multiplier = calibration.value,
-                                              .grid = continual_grid(factorization, asked.steps, asked.sensitivity, calibration.value),
-                                              .adjacency = asked.adjacency}};
-        NoisyStream stream{reservation, bits, std::move(sum), asked.sensitivity};
+        NoisyStream stream{reservation, bits, sum_for(factorization, asked, calibration.value), asked.sensitivity};
         found = run_online(cell, options, instance.training, stream);
       });
       return found;
@@ -239,6 +233,17 @@ Method offline(const Cell& cell, Template event, Door door, Algorithm algorithm)
   };
 }
 
+/// The same of disjoint batches: `algorithm(data, options(z), releaser)`.
+template <class Options, class Algorithm>
+Method of_batches(const Cell& cell, Options options, Algorithm algorithm) {
+  return offline(
+      cell, [=](NoiseMultiplier z) { return plan(options(z)); },
+      [=](auto& reservation, auto& bits, NoiseMultiplier z) {
+        return NoisyBatchReleaser{reservation, bits, pass(options(z))};
+      },
+      [=](const Dataset& data, NoiseMultiplier z, auto& releaser) { return algorithm(data, options(z), releaser); });
+}
+
 // Public parameters of the baselines, functions of T, d and p like the rule above: scores are of the size d^(-1/2) and rows of the l2 norm
 // d^(1/p - 1/2), hence gradients and curvature. The constants are the best of some that were tried by hand on the table's own instances, four
 // seeds at T = 1000 and 10000.
@@ -251,14 +256,9 @@ Method noisy_frank_wolfe_method(const Cell& cell) {
     return NoisyFrankWolfeOptions{
         .noise_multiplier = z, .iterations = Count{root}, .clip = offline_clip(cell), .step_scale = StepScaleFactor{0.15}};
   };
-  return offline(
-      cell, [=](NoiseMultiplier z) { return plan(options(z)); },
-      [=](auto& reservation, auto& bits, NoiseMultiplier z) {
-        return NoisyBatchReleaser{reservation, bits, pass(options(z))};
-      },
-      [=](const Dataset& data, NoiseMultiplier z, auto& releaser) {
-        return noisy_frank_wolfe(data, squared_loss(), domain_of(cell), options(z), releaser);
-      });
+  return of_batches(cell, options, [=](const Dataset& data, const auto& settings, auto& releaser) {
+    return noisy_frank_wolfe(data, squared_loss(), domain_of(cell), settings, releaser);
+  });
 }
 
 Method noisy_sgd_method(const Cell& cell) {
@@ -269,14 +269,9 @@ Method noisy_sgd_method(const Cell& cell) {
                            .step_size = offline_step(cell),
                            .clip = offline_clip(cell)};
   };
-  return offline(
-      cell, [=](NoiseMultiplier z) { return plan(options(z)); },
-      [=](auto& reservation, auto& bits, NoiseMultiplier z) {
-        return NoisyBatchReleaser{reservation, bits, pass(options(z))};
-      },
-      [=](const Dataset& data, NoiseMultiplier z, auto& releaser) {
-        return noisy_sgd(data, squared_loss(), domain_of(cell), options(z), releaser);
-      });
+  return of_batches(cell, options, [=](const Dataset& data, const auto& settings, auto& releaser) {
+    return noisy_sgd(data, squared_loss(), domain_of(cell), settings, releaser);
+  });
 }
 
 Method gradient_descent_method(const Cell& cell) {
@@ -343,8 +338,7 @@ Method with_generalized_noise(const Cell& cell) {
                                                   .dimension = asked.dimension,
                                                   .adjacency = asked.adjacency}};
       const mechanisms::TreeSum sum{node, asked.steps, asked.dimension};
-      NoisyStream<std::remove_const_t<decltype(sum)>, std::remove_reference_t<decltype(bits)>, LrSensitivity> stream{reservation, bits, sum,
-                                                                                                                     asked.sensitivity};
+      NoisyStream<std::remove_const_t<decltype(sum)>, LrSensitivity> stream{reservation, bits, sum, asked.sensitivity};
       std::vector<double> found;
       outcome.seconds = seconds_of([&] { found = run_online(cell, options, instance.training, stream); });
       return found;
@@ -598,7 +592,7 @@ void make_fixed_part(FixedPart& part) {
 }
 
 int page(std::span<char* const> arguments) {
-  const std::uint64_t seeds = arguments.size() > 1 ? std::strtoull(arguments[1], nullptr, 10) : 10;
+  const std::uint64_t seeds = number_at(arguments, 1, 10);
   std::vector<std::uint64_t> horizons;
   for (std::size_t i = 2; i < arguments.size(); ++i) horizons.push_back(std::strtoull(arguments[i], nullptr, 10));
   return run(seeds, horizons.empty() ? std::vector<std::uint64_t>{1000, 2000, 5000, 10000} : horizons);

@@ -39,6 +39,7 @@
 #include <surety/optimizers/streams/online_to_batch.h>
 #include <surety/optimizers/streams/private_ftrl.h>
 
+#include "continual.h"
 #include "page_check.h"
 #include "report.h"
 
@@ -46,6 +47,7 @@ namespace surety::experiments {
 namespace {
 
 using namespace optimizers;
+using namespace data;
 using mechanisms::Factorization;
 
 const Target target{.epsilon = Epsilon{1}, .delta = Delta{1e-6}, .adjacency = Adjacency::replace_one};
@@ -203,14 +205,7 @@ Method buffered(std::string name, const StreamShape<>& asked, MakeAlgorithm make
   const auto calibration =
       calibrate([&](NoiseMultiplier z) { return continual_event(factorization, asked.steps, z, asked.adjacency); }, target);
   return streaming(std::move(name), asked, calibration.event, target, make, [=](auto& reservation, auto& bits) {
-    mechanisms::GaussianContinualSum sum{{.factorization = factorization,
-                                          .steps = asked.steps,
-                                          .dimension = asked.dimension,
-                                          .sensitivity = asked.sensitivity,
-                                          .multiplier = calibration.value,
-                                          .grid = continual_grid(factorization, asked.steps, asked.sensitivity, calibration.value),
-                                          .adjacency = asked.adjacency}};
-    return NoisyStream{reservation, bits, std::move(sum), asked.sensitivity};
+    return NoisyStream{reservation, bits, sum_for(factorization, asked, calibration.value), asked.sensitivity};
   });
 }
 
@@ -381,17 +376,6 @@ void report(const Cell& cell, const Setting<O>& setting, std::uint64_t seeds) {
 
 // ---- Real data ----
 
-/// The lines of a compressed file, by the program that reads it.
-std::vector<std::string> lines_of(const std::string& command) {
-  std::vector<std::string> lines;
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return lines;
-  std::array<char, 4096> buffer{};
-  while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) lines.emplace_back(buffer.data());
-  pclose(pipe);
-  return lines;
-}
-
 struct Rows {
   std::size_t dimension;
   std::vector<double> values = {};
@@ -561,7 +545,7 @@ void make_fixed_part(FixedPart& part) {
 }
 
 int page(std::span<char* const> arguments) {
-  const std::uint64_t seeds = arguments.size() > 1 ? std::strtoull(arguments[1], nullptr, 10) : 10;
+  const std::uint64_t seeds = number_at(arguments, 1, 10);
   std::vector<std::size_t> chosen;
   for (std::size_t i = 2; i < arguments.size(); ++i) chosen.push_back(std::strtoull(arguments[i], nullptr, 10));
   if (chosen.empty()) {

@@ -37,6 +37,7 @@ namespace surety::experiments {
 namespace {
 
 using namespace optimizers;
+using namespace simulations;
 using mechanisms::Factorization;
 using mechanisms::TreeSum;
 

@@ -69,4 +69,18 @@ std::string heading(std::string_view title, std::string_view command) {
   return fmt::format("# {}\n\nMade by\n\n    {}\n\nwith Surety {}, {}.\n\n", title, command, SURETY_VERSION, compiler);
 }
 
+std::vector<std::string> lines_of(const std::string& command) {
+  std::vector<std::string> lines;
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return lines;
+  std::array<char, 4096> buffer{};
+  while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) lines.emplace_back(buffer.data());
+  pclose(pipe);
+  return lines;
+}
+
+std::uint64_t number_at(std::span<char* const> arguments, std::size_t place, std::uint64_t otherwise) {
+  return arguments.size() > place ? std::strtoull(arguments[place], nullptr, 10) : otherwise;
+}
+
 }  // namespace surety::experiments

@@ -71,4 +71,10 @@ class Table {
 /// The first lines of a page: its title, the command that made it, the version, the compiler.
 [[nodiscard]] std::string heading(std::string_view title, std::string_view command);
 
+/// What a command prints, as of a compressed file by the program that reads it; nothing when it does not start.
+[[nodiscard]] std::vector<std::string> lines_of(const std::string& command);
+
+/// The number at a place of a program's arguments, or `otherwise`.
+[[nodiscard]] std::uint64_t number_at(std::span<char* const> arguments, std::size_t place, std::uint64_t otherwise);
+
 }  // namespace surety::experiments

@@ -9,8 +9,9 @@
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/continual.h>
+#include <surety/accounting/events/format.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
 
 using mechanisms::Factorization;
 
@@ -162,9 +163,51 @@ CalibratedLossNoise calibrated_noise(const LossSimulation& simulation, const Tar
   return gaussian(simulation, simulation.factorization, calibrate(event, target).value, target.delta);
 }
 
-std::vector<double> exact_regret(const LossSimulation& simulation, std::uint64_t seed) {
-  ExactStream stream{Grid{.log2_step = -30}};
-  return detail::regret<L2Sensitivity>(simulation, seed, stream);
+namespace {
+
+/// What is charged must be what is drawn, also for noise that was made for another simulation.
+void require_charged(const Event& charged, const Event& drawn) {
+  if (!(charged == drawn)) {
+    throw Error{ErrorCode::internal, fmt::format("the noise is {}, must be {} as charged", describe(drawn), describe(charged))};
+  }
 }
 
-}  // namespace surety::optimizers
+/// The sum of the losses up to each step.
+template <class Sensitivity>
+std::vector<double> regret(const LossSimulation& simulation, std::uint64_t seed, StreamReleaserRef<Sensitivity> stream) {
+  mechanisms::ReplayBits directions{3000 + seed};
+  ProjectionFreeBandit<detail::LossDomain, Sensitivity> bandit{detail::domain_of(simulation), detail::bandit_options(simulation),
+                                                               simulation.dimension, normal_directions(directions)};
+  SimulatedLosses losses = detail::losses_of(simulation, seed);
+  std::vector<double> sums;
+  double sum = 0;
+  for (std::uint64_t t = 0; t < simulation.steps.value(); ++t) {
+    const double loss = losses.next(bandit.point());
+    sums.push_back(sum += loss);
+    bandit.observe(loss, stream);
+  }
+  return sums;
+}
+
+}  // namespace
+
+std::vector<double> private_regret(const LossSimulation& simulation, const CalibratedLossNoise& noise, std::uint64_t seed,
+                                   mechanisms::BitsRef bits) {
+  if (const auto* scale = std::get_if<NoiseScale>(&noise.amount)) {
+    auto sum = detail::laplace_sum(simulation, *scale);
+    require_charged(noise.event, sum.event());
+    ChargedStream stream{sum, bits, sum.mechanism().options().sensitivity};
+    return regret<L1Sensitivity>(simulation, seed, stream);
+  }
+  auto sum = detail::gaussian_sum(simulation, noise.factorization, std::get<NoiseMultiplier>(noise.amount));
+  require_charged(noise.event, sum.event());
+  ChargedStream stream{sum, bits, sum.options().sensitivity};
+  return regret<L2Sensitivity>(simulation, seed, stream);
+}
+
+std::vector<double> exact_regret(const LossSimulation& simulation, std::uint64_t seed) {
+  ExactStream stream{Grid{.log2_step = -30}};
+  return regret<L2Sensitivity>(simulation, seed, stream);
+}
+
+}  // namespace surety::simulations

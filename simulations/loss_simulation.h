@@ -25,7 +25,9 @@
 #include <surety/optimizers/bandits/projection_free_bandit.h>
 #include <surety/simulations/simulation.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
+
+using namespace optimizers;
 
 /// The losses of one run, drawn as they are played. The same on every machine with the same standard library.
 class SimulatedLosses {
@@ -112,51 +114,15 @@ using LossDomain = BasePolytope<UniformMatroid>;  // that of rank 1 is the simpl
 [[nodiscard]] mechanisms::GaussianContinualSum gaussian_sum(const LossSimulation& simulation, mechanisms::Factorization factorization,
                                                             NoiseMultiplier multiplier);
 [[nodiscard]] mechanisms::TreeSum<mechanisms::Laplace> laplace_sum(const LossSimulation& simulation, NoiseScale scale);
-
-/// What is charged must be what is drawn, also for noise that was made for another simulation.
-inline void require_charged(const Event& charged, const Event& drawn) {
-  if (!(charged == drawn)) {
-    throw Error{ErrorCode::internal, fmt::format("the noise is {}, must be {} as charged", describe(drawn), describe(charged))};
-  }
-}
-
-/// The sum of the losses up to each step.
-template <class Sensitivity, class Stream>
-std::vector<double> regret(const LossSimulation& simulation, std::uint64_t seed, Stream& stream) {
-  mechanisms::ReplayBits directions{3000 + seed};
-  ProjectionFreeBandit<LossDomain, Sensitivity> bandit{domain_of(simulation), bandit_options(simulation), simulation.dimension,
-                                                       normal_directions(directions)};
-  SimulatedLosses losses = losses_of(simulation, seed);
-  std::vector<double> sums;
-  double sum = 0;
-  for (std::uint64_t t = 0; t < simulation.steps.value(); ++t) {
-    const double loss = losses.next(bandit.point());
-    sums.push_back(sum += loss);
-    bandit.observe(loss, stream);
-  }
-  return sums;
-}
 }  // namespace detail
 
 /// The cumulative regret after each step of the instance of that seed, with noise: `noise.event` must be charged before.
 /// `noise` is from `calibrated_noise` of this simulation. O(steps dimension), and up to 100 calls of the oracle per batch.
 /// \throws as `require_possible`; Error{internal} when the noise is another than `noise.event`; Error{environment} when the bits fail.
-template <mechanisms::ReleaseBits Bits>
 [[nodiscard]] std::vector<double> private_regret(const LossSimulation& simulation, const CalibratedLossNoise& noise, std::uint64_t seed,
-                                                 Bits& bits) {
-  if (const auto* scale = std::get_if<NoiseScale>(&noise.amount)) {
-    auto sum = detail::laplace_sum(simulation, *scale);
-    detail::require_charged(noise.event, sum.event());
-    ChargedStream stream{sum, bits, sum.mechanism().options().sensitivity};
-    return detail::regret<L1Sensitivity>(simulation, seed, stream);
-  }
-  auto sum = detail::gaussian_sum(simulation, noise.factorization, std::get<NoiseMultiplier>(noise.amount));
-  detail::require_charged(noise.event, sum.event());
-  ChargedStream stream{sum, bits, sum.options().sensitivity};
-  return detail::regret<L2Sensitivity>(simulation, seed, stream);
-}
+                                                 mechanisms::BitsRef bits);
 
 /// The same without noise: NOT private. \throws as `require_possible`.
 [[nodiscard]] std::vector<double> exact_regret(const LossSimulation& simulation, std::uint64_t seed);
 
-}  // namespace surety::optimizers
+}  // namespace surety::simulations

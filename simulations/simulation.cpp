@@ -8,7 +8,7 @@
 
 #include <surety/accounting/events/continual.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
 
 std::string_view name(BanditInstance instance) { return instance == BanditInstance::sparse ? "sparse" : "dense"; }
 
@@ -157,10 +157,32 @@ void require_possible(const Simulation& simulation, NoiseMultiplier multiplier) 
   }
 }
 
+namespace {
+
+std::vector<double> regret(const Simulation& simulation, double deviation, std::uint64_t seed, StreamReleaserRef<> stream) {
+  if (simulation.algorithm == BanditAlgorithm::ucb) {
+    return detail::regret(LinearUcb{detail::ucb_options(simulation, deviation), simulation.features}, stream, simulation, seed);
+  }
+  const SquaredLoss loss{.label_bound = LabelBound{simulation.reward_bound.value()}, .weight_radius = Radius{1}};
+  return detail::regret(
+      LinearBandit{loss, LpBall{.p = detail::ball_exponent(simulation), .radius = Radius{1}}, detail::bandit_options(simulation), simulation.features},
+      stream, simulation, seed);
+}
+
+}  // namespace
+
+std::vector<double> private_regret(const Simulation& simulation, NoiseMultiplier multiplier, std::uint64_t seed, mechanisms::BitsRef bits) {
+  if (simulation.algorithm == BanditAlgorithm::random) return detail::regret_of_random_play(simulation, seed);
+  const auto options = detail::sum_options(simulation, multiplier);
+  mechanisms::GaussianContinualSum sum{options};
+  ChargedStream stream{sum, bits, options.sensitivity};
+  return regret(simulation, detail::largest_deviation(options), seed, stream);
+}
+
 std::vector<double> exact_regret(const Simulation& simulation, std::uint64_t seed) {
   if (simulation.algorithm == BanditAlgorithm::random) return detail::regret_of_random_play(simulation, seed);
   ExactStream stream{Grid{.log2_step = -30}};
-  return detail::regret(simulation, 0, seed, stream);
+  return regret(simulation, 0, seed, stream);
 }
 
 std::vector<RegretBand> bands(std::span<const std::vector<double>> runs) {
@@ -183,4 +205,4 @@ std::vector<RegretBand> bands(std::span<const std::vector<double>> runs) {
   return result;
 }
 
-}  // namespace surety::optimizers
+}  // namespace surety::simulations

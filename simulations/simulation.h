@@ -23,7 +23,9 @@
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/doors/stream.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
+
+using namespace optimizers;
 
 enum class BanditInstance {
   sparse,  ///< contexts uniform on {-1, 1}^d; arms 2m and 2m + 1 have +0.2 and -0.2 on coordinates 5m .. 5m + 4, and 0 elsewhere
@@ -98,11 +100,11 @@ struct Simulation {
 void require_possible(const Simulation& simulation, NoiseMultiplier multiplier);
 
 /// Draws from a continual sum whose event is charged already.
-template <class Sum, mechanisms::ReleaseBits Bits, class Sensitivity = L2Sensitivity>
+template <class Sum, class Sensitivity = L2Sensitivity>
 class ChargedStream {
  public:
   /// `sum` is calibrated for pushes of sensitivity at most `sensitivity`.
-  ChargedStream(Sum& sum, Bits& bits, Sensitivity sensitivity) : sum_{sum}, bits_{bits}, sensitivity_{sensitivity} {}
+  ChargedStream(Sum& sum, mechanisms::BitsRef bits, Sensitivity sensitivity) : sum_{sum}, bits_{bits}, sensitivity_{sensitivity} {}
 
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
     if (!(sensitivity <= sensitivity_)) {
@@ -114,7 +116,7 @@ class ChargedStream {
 
  private:
   Sum& sum_;
-  Bits& bits_;
+  mechanisms::BitsRef bits_;
   Sensitivity sensitivity_;
 };
 
@@ -144,30 +146,13 @@ std::vector<double> regret(Bandit bandit, Stream& stream, const Simulation& simu
   }
   return sums;
 }
-
-template <class Stream>
-std::vector<double> regret(const Simulation& simulation, double deviation, std::uint64_t seed, Stream& stream) {
-  if (simulation.algorithm == BanditAlgorithm::ucb) {
-    return regret(LinearUcb{ucb_options(simulation, deviation), simulation.features}, stream, simulation, seed);
-  }
-  const SquaredLoss loss{.label_bound = LabelBound{simulation.reward_bound.value()}, .weight_radius = Radius{1}};
-  return regret(
-      LinearBandit{loss, LpBall{.p = ball_exponent(simulation), .radius = Radius{1}}, bandit_options(simulation), simulation.features},
-      stream, simulation, seed);
-}
 }  // namespace detail
 
 /// The cumulative regret after each user of the instance of that seed, with noise: `event(simulation, multiplier)` must be charged before.
 /// A second or so at the default sizes. \throws as `event`; Error{invalid_argument} when there is no grid for the noise, or the instance
 /// has too few features; Error{environment} when the bits fail.
-template <mechanisms::ReleaseBits Bits>
-[[nodiscard]] std::vector<double> private_regret(const Simulation& simulation, NoiseMultiplier multiplier, std::uint64_t seed, Bits& bits) {
-  if (simulation.algorithm == BanditAlgorithm::random) return detail::regret_of_random_play(simulation, seed);
-  const auto options = detail::sum_options(simulation, multiplier);
-  mechanisms::GaussianContinualSum sum{options};
-  ChargedStream stream{sum, bits, options.sensitivity};
-  return detail::regret(simulation, detail::largest_deviation(options), seed, stream);
-}
+[[nodiscard]] std::vector<double> private_regret(const Simulation& simulation, NoiseMultiplier multiplier, std::uint64_t seed,
+                                                 mechanisms::BitsRef bits);
 
 /// The same without noise: NOT private.
 [[nodiscard]] std::vector<double> exact_regret(const Simulation& simulation, std::uint64_t seed);
@@ -184,4 +169,4 @@ struct RegretBand {
 /// Bands after each tenth of the users (rounded up), equal times once. \pre runs are not empty, of one length, which is not 0.
 [[nodiscard]] std::vector<RegretBand> bands(std::span<const std::vector<double>> runs);
 
-}  // namespace surety::optimizers
+}  // namespace surety::simulations

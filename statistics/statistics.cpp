@@ -13,7 +13,9 @@
 #include <surety/accounting/numbers/interval.h>
 #include <surety/data/csv.h>
 
-namespace surety::optimizers {
+namespace surety::statistics {
+
+using namespace data;
 namespace {
 
 using accounting::Interval;
@@ -130,19 +132,19 @@ Grid grid_for(const Statistic& statistic, NoiseMultiplier noise) {
   return mechanisms::grid_for(L2Sensitivity{extent}, noise);
 }
 
-Event event_of(const Noise& noise) {
+Event event_of(const StatisticNoise& noise) {
   return std::visit([](const auto& mechanism) { return mechanism.event(); }, noise);
 }
 
-std::string_view name(const Noise& noise) { return std::holds_alternative<mechanisms::Gaussian>(noise) ? "gaussian" : "laplace"; }
+std::string_view name(const StatisticNoise& noise) { return std::holds_alternative<mechanisms::Gaussian>(noise) ? "gaussian" : "laplace"; }
 
-double standard_deviation(const Noise& noise) {
+double standard_deviation(const StatisticNoise& noise) {
   return std::visit(Overload{[](const mechanisms::Gaussian& gaussian) { return gaussian.sigma(); },
                              [](const mechanisms::Laplace& laplace) { return std::sqrt(2.0) * laplace.scale(); }},
                     noise);
 }
 
-double quantile(const Noise& noise, double exceeded) {
+double quantile(const StatisticNoise& noise, double exceeded) {
   const Grid grid = std::visit([](const auto& mechanism) { return mechanism.options().grid; }, noise);
   // A power of two scales exactly.
   const Tail tail = std::visit(Overload{[&](const mechanisms::Gaussian& gaussian) {
@@ -245,7 +247,7 @@ double StatisticSum::norm(bool squared) const {
 L1Sensitivity StatisticSum::l1_sensitivity() const { return L1Sensitivity{norm(false)}; }
 L2Sensitivity StatisticSum::l2_sensitivity() const { return L2Sensitivity{norm(true)}; }
 
-double StatisticSum::reach(const Noise& noise, double confidence) const {
+double StatisticSum::reach(const StatisticNoise& noise, double confidence) const {
   const double parts = weight_ != 0 ? 2 : 1;
   return quantile(noise, ((point(1.0) - point(confidence)) / point(parts)).enclosure().lower);
 }
@@ -363,7 +365,7 @@ std::uint64_t read_statistic(const std::filesystem::path& path, StatisticSum& su
   return records;
 }
 
-Noise noise_for(const StatisticSum& sum, const Event& event) {
+StatisticNoise noise_for(const StatisticSum& sum, const Event& event) {
   const auto adjacency = event.adjacency();
   if (const auto* const laplace = std::get_if<Event::Laplace>(&event.node())) {
     return mechanisms::Laplace{{.scale = laplace->scale, .sensitivity = sum.l1_sensitivity(), .grid = sum.grid(), .adjacency = adjacency}};
@@ -375,4 +377,11 @@ Noise noise_for(const StatisticSum& sum, const Event& event) {
   throw Error{ErrorCode::unsupported, fmt::format("no noise of a statistic is the event '{}'", describe(event))};
 }
 
-}  // namespace surety::optimizers
+std::vector<double> release(const StatisticSum& sum, const StatisticNoise& noise, accounting::Reservation& reservation,
+                            mechanisms::BitsRef bits) {
+  const auto exact = sum.sum();
+  reservation.spend(event_of(noise));
+  return std::visit([&](const auto& mechanism) { return mechanism.release(exact, bits); }, noise);
+}
+
+}  // namespace surety::statistics

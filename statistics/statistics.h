@@ -31,32 +31,32 @@
 #include <surety/data/data_policy.h>
 #include <surety/data/features.h>
 
-namespace surety::optimizers {
+namespace surety::statistics {
 
 struct CountOf {};
 struct SumOf {
   std::string column;
-  Bounds bounds;
+  data::Bounds bounds;
 };
 struct MeanOf {
   std::string column;
-  Bounds bounds;
+  data::Bounds bounds;
 };
 /// `count` cells of equal width: [e_0, e_1), [e_1, e_2), ..., the last one closed. Numbers beyond the bounds fall into the outer cells.
 struct Bins {
-  Bounds bounds;
+  data::Bounds bounds;
   std::size_t count;
 };
 /// One cell per category, whose text must be the whole cell of the file; records with other texts are in no cell.
 struct HistogramOf {
   std::string column;
-  std::variant<Categories, Bins> cells;
+  std::variant<data::Categories, Bins> cells;
 };
 
 /// What is asked of the data. Public in every part.
 struct Statistic {
   std::variant<CountOf, SumOf, MeanOf, HistogramOf> of;
-  std::optional<LabelRule> where = std::nullopt;  ///< the condition, with its comparison: only records that meet it are counted
+  std::optional<data::LabelRule> where = std::nullopt;  ///< the condition, with its comparison: only records that meet it are counted
   Adjacency adjacency;
 
   static constexpr double largest_bound = 0x1p900;
@@ -89,16 +89,16 @@ struct Estimate {
 };
 
 /// Noise that fits a statistic.
-using Noise = std::variant<mechanisms::Laplace, mechanisms::Gaussian>;
+using StatisticNoise = std::variant<mechanisms::Laplace, mechanisms::Gaussian>;
 
-[[nodiscard]] Event event_of(const Noise& noise);
-[[nodiscard]] std::string_view name(const Noise& noise);
+[[nodiscard]] Event event_of(const StatisticNoise& noise);
+[[nodiscard]] std::string_view name(const StatisticNoise& noise);
 /// Standard deviation of the ideal noise on each coordinate, before it is rounded to the grid.
-[[nodiscard]] double standard_deviation(const Noise& noise);
+[[nodiscard]] double standard_deviation(const StatisticNoise& noise);
 
 /// The smallest multiple t of the grid step with P(|noise| > t) <= `exceeded`, by interval arithmetic from the law of the rounded noise:
 /// erfc((t + g/2) / (sigma sqrt 2)) for the Gaussian, exp(-(t + g/2) / b) for Laplace. \pre 2^-60 <= exceeded < 1.
-[[nodiscard]] double quantile(const Noise& noise, double exceeded);
+[[nodiscard]] double quantile(const StatisticNoise& noise, double exceeded);
 
 /// The exact integer vector of a statistic.
 class StatisticSum {
@@ -119,13 +119,13 @@ class StatisticSum {
   /// Each coordinate of the sum, saturating at 2^62 grid steps.
   [[nodiscard]] GridVector sum() const;
 
-  /// Of `sum()`, in data units and exact up to one rounding up (docs/guarantees.md#statistics).
+  /// Of `sum()`, in data units and exact up to one rounding up (docs/proofs/statistics.md#statistics).
   [[nodiscard]] L1Sensitivity l1_sensitivity() const;
   [[nodiscard]] L2Sensitivity l2_sensitivity() const;
 
   /// How far the noise on each coordinate reaches with the probability that `confidence` leaves to it: a share of 1 - confidence for each
   /// coordinate that a number needs. \pre 0 < confidence < 1.
-  [[nodiscard]] double reach(const Noise& noise, double confidence) const;
+  [[nodiscard]] double reach(const StatisticNoise& noise, double confidence) const;
 
   /// What the released vector says about each number asked for: one, or one per cell. Each interval alone holds the exact statistic of the
   /// clamped and rounded records with at least the probability `confidence`, for `reach` of that. `records` is the number of records where
@@ -154,7 +154,7 @@ class StatisticSum {
 
   Statistic statistic_;
   Grid grid_;
-  Bounds bounds_{0, 0};   ///< of sums and means
+  data::Bounds bounds_{0, 0};   ///< of sums and means
   double origin_ = 0;     ///< what counts as zero in a sum
   std::int64_t low_ = 1;  ///< the least and the largest contribution of a record to the first coordinate, in steps
   std::int64_t high_ = 1;
@@ -168,19 +168,15 @@ class StatisticSum {
 /// \return the number of records.
 /// \throws Error{bad_data} for a column that is missing; where the number of records is public, for a file without records; where the
 ///         form of the file is public, for a damaged record or cell, whether or not it meets the condition.
-[[nodiscard]] std::uint64_t read_statistic(const std::filesystem::path& path, StatisticSum& sum, const DataPolicy& policy = {});
+[[nodiscard]] std::uint64_t read_statistic(const std::filesystem::path& path, StatisticSum& sum, const data::DataPolicy& policy = {});
 
 /// Noise for `sum` that is `event`: laplace(b) or gaussian(z). \throws Error{unsupported} for another event; Error{invalid_argument} where
 /// the noise does not fit the grid.
-[[nodiscard]] Noise noise_for(const StatisticSum& sum, const Event& event);
+[[nodiscard]] StatisticNoise noise_for(const StatisticSum& sum, const Event& event);
 
 /// Spends from `reservation`, then draws the noise: the one way by which a statistic leaves. \throws Error{internal} when the reservation
 /// does not hold the event; Error{environment} when the bits fail.
-template <mechanisms::ReleaseBits Bits>
-[[nodiscard]] std::vector<double> release(const StatisticSum& sum, const Noise& noise, accounting::Reservation& reservation, Bits& bits) {
-  const auto exact = sum.sum();
-  reservation.spend(event_of(noise));
-  return std::visit([&](const auto& mechanism) { return mechanism.release(exact, bits); }, noise);
-}
+[[nodiscard]] std::vector<double> release(const StatisticSum& sum, const StatisticNoise& noise, accounting::Reservation& reservation,
+                                          mechanisms::BitsRef bits);
 
-}  // namespace surety::optimizers
+}  // namespace surety::statistics

@@ -323,7 +323,7 @@ class LaplaceReleases {
     return [*this](double epsilon, mpfr_prec_t precision) { return at(epsilon, precision); };
   }
 
-  /// docs/guarantees.md#laplace-curve: (e^(-1/b) / 4)^(T/2) e^(epsilon/2) sum over knots t_j = (T - 2j) / b above epsilon of
+  /// docs/proofs/closed-form.md#laplace-curve: (e^(-1/b) / 4)^(T/2) e^(epsilon/2) sum over knots t_j = (T - 2j) / b above epsilon of
   /// C(T, j) sum over n of c_n 2^-n J_n(t_j - epsilon), c_n the coefficient of w^n in (1 + w)^(T - j) (1 - w)^j.
   [[nodiscard]] Interval at(double epsilon, mpfr_prec_t precision) const {
     Interval sum = number(0, precision);

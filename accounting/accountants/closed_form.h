@@ -32,7 +32,7 @@ struct ClosedForm {
 ///         the largest loss exceeds 10^8.
 /// \complexity Gaussian: some 50 microseconds for ordinary values, milliseconds where the two terms cancel deeply (mu below 1e-100);
 ///             others: O(T), some 5 microseconds a release; Laplace: O(T^3) simple operations, a millisecond at T = 30.
-/// \source [BW18] Theorem 8, docs/guarantees.md#gaussian-curve, #three-losses, #laplace-curve.
+/// \source [BW18] Theorem 8, docs/proofs/closed-form.md#gaussian-curve, #three-losses, #laplace-curve.
 [[nodiscard]] Enclosure delta(const ClosedForm& accountant, const Event& event, Epsilon epsilon);
 
 /// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}, of relative width at most 1e-13 unless delta is so close to

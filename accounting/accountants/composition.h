@@ -57,7 +57,7 @@ struct Composition {
 /// [0, sum of epsilons] where that sum exceeds 10^9.
 /// \throws Error{unsupported} for more than 10^7 releases, or when points x releases exceeds 2 x 10^9 where epsilons differ.
 /// \complexity one epsilon: O(sqrt(k)) terms of some microseconds; several: O(points x releases).
-/// \source docs/guarantees-composition.md#optimal.
+/// \source docs/proofs/composition.md#optimal.
 [[nodiscard]] Enclosure epsilon(const Composition::Optimal& accountant, std::span<const Promise> promises, Delta delta);
 [[nodiscard]] Enclosure delta(const Composition::Optimal& accountant, std::span<const Promise> promises, Epsilon epsilon);
 

@@ -48,7 +48,7 @@ bool is_concentrated(const Event& event) {
   return false;
 }
 
-/// One visit per kind of event; docs/guarantees-composition.md#group proves each line.
+/// One visit per kind of event; docs/proofs/composition.md#group proves each line.
 struct GroupOf {
   const Event& event;
   Count records;

@@ -22,11 +22,11 @@ namespace surety::accounting {
 /// response, also repeated and composed: a sum of records attains it. A bound for pure, exponential, zcdp and approx.
 /// \throws Error{unsupported} naming a batch (a group falls into several batches), a parallel of anything but Gaussian or zcdp
 ///         releases (a group falls into several parts), or a release of which k records keep no promise (delta reaches 1).
-/// \complexity O(size of the event). \source docs/guarantees-composition.md#group.
+/// \complexity O(size of the event). \source docs/proofs/composition.md#group.
 [[nodiscard]] Event group(const Event& event, Count records);
 
 /// The promise that an (epsilon, delta)-private release of any kind makes to a group: [0, upper], upper at most 1, of the delta
-/// at k epsilon. \source [Vadhan 2017: The complexity of differential privacy], Lemma 2.2, docs/guarantees-composition.md#group.
+/// at k epsilon. \source [Vadhan 2017: The complexity of differential privacy], Lemma 2.2, docs/proofs/composition.md#group.
 [[nodiscard]] Enclosure group_delta(Epsilon epsilon, double delta_of_one, Count records);
 
 /// [0, upper] for delta(epsilon) of a group, from what `accountant` proves of one record at epsilon / records. Holds for every

@@ -166,7 +166,7 @@ class Curve {
     const Interval mu = sqrt(event_.inside);
     log_rate_ = (-log(event_.rate)).enclosure();
     log_rest_ = (-log1p(-event_.rate)).enclosure();
-    // docs/guarantees-participation.md#hidden: a batch without the record that seems to hold it.
+    // docs/proofs/participation.md#hidden: a batch without the record that seems to hold it.
     const Interval seems = normal_cdf(-mu / number(2.0));
     seeming_ = event_.rate.enclosure().upper <= 0.5 ? (number(event_.count) * seems).enclosure().upper : 1;
     for (const double margin : {30.0, 4.0, 0.0}) {

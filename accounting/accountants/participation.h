@@ -6,7 +6,7 @@
 //     sum over k of P(K = k) delta_G(mu_k; epsilon + k log(1/q) + (N - k) log(1/(1-q)))  <=  delta(epsilon)
 //     delta(epsilon)  <=  sum over k of P(K = k) delta_G(mu_k; epsilon)                  who is told K knows no less
 //
-// and the upper bound comes as near to the lower one as the noise is small: docs/guarantees-participation.md. Where the noise hides the
+// and the upper bound comes as near to the lower one as the noise is small: docs/proofs/participation.md. Where the noise hides the
 // record, privacy_loss is the accountant to ask; where it does not, losses of 10^5 fit no grid, and these sums have some ten terms.
 #pragma once
 
@@ -32,7 +32,7 @@ struct Participation {
 /// and zero-out.
 /// \throws Error{unsupported} naming the event for any other, and beyond the limits above.
 /// \complexity one Gaussian curve in MPFR for each number of participations that counts, some 50 microseconds each.
-/// \source docs/guarantees-participation.md.
+/// \source docs/proofs/participation.md.
 [[nodiscard]] Enclosure delta(const Participation& accountant, const Event& event, Epsilon epsilon);
 
 /// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}: each end is where its bound on delta crosses, within a relative 1e-8.

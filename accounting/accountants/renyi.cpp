@@ -137,7 +137,7 @@ double extreme_term(double order, double mu, double q, double x, bool two_sided,
 }
 
 /// log E[r^a] by the trapezoid rule, which converges geometrically since the integrand is analytic for |Im x| < pi / mu; nothing
-/// when it would need too many nodes. docs/guarantees-renyi.md#poisson derives each term of the error.
+/// when it would need too many nodes. docs/proofs/renyi.md#poisson derives each term of the error.
 std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   const double a = at.order;
   const double b = a - 1;

@@ -51,7 +51,7 @@ struct RenyiDivergence {
 /// [0, upper] with upper >= D_order(event).
 /// \throws Error{unsupported} naming a part for which no curve is known.
 /// \complexity one part costs about a microsecond; a sampled part some 60 nodes of a quadrature or, where it is not Gaussian, a
-///             sum of `order` terms. \source docs/guarantees-renyi.md, one entry per kind of event.
+///             sum of `order` terms. \source docs/proofs/renyi.md, one entry per kind of event.
 [[nodiscard]] RenyiDivergence renyi_divergence(const Event& event, RenyiOrder order);
 
 /// An answer with the order that proves it.

@@ -17,7 +17,7 @@ constexpr mpfr_prec_t precision = 128;
 /// log(t / (1 + t)), which is negative.
 Interval log_odds(const Interval& t) { return log(t) - log1p(t); }
 
-/// rho of an event; every branch is a bound from above, see docs/guarantees.md#zcdp-events.
+/// rho of an event; every branch is a bound from above, see docs/proofs/zcdp.md#zcdp-events.
 struct RhoOf {
   const Event& event;
   mpfr_prec_t bits;

@@ -25,7 +25,7 @@ struct Zcdp {
 
 /// [0, upper] with upper a bound on delta(epsilon), at most 1.
 /// \throws Error{unsupported} naming a part for which no rho is known. \complexity microseconds.
-/// \source [CKS20] Corollary 13, docs/guarantees.md#zcdp.
+/// \source [CKS20] Corollary 13, docs/proofs/zcdp.md#zcdp.
 [[nodiscard]] Enclosure delta(const Zcdp& accountant, const Event& event, Epsilon epsilon);
 
 /// [0, upper] with upper a bound on epsilon(delta); infinity for delta = 0.

@@ -31,7 +31,7 @@ namespace surety::accounting {
 /// Laplace losses for Laplace nodes, epsilon = levels / scale at delta = 0 alone. Other K-norm nodes are pure, composed optimally by
 /// the accountants; generalized Gaussian ones have rho = levels (r - 1) / (2 multiplier^2). The sensitivity in `node` is that of one step's
 /// contribution, not of the whole interval. Under add-or-remove-one the number of steps is public: a record joins one step and moves no
-/// other record. \throws Error{unsupported} naming a node with sampling. \source docs/guarantees-composition.md#continual.
+/// other record. \throws Error{unsupported} naming a node with sampling. \source docs/proofs/composition.md#continual.
 [[nodiscard]] Event tree(Count steps, const Event& node);
 
 /// The same with a node event of its own for each level, the leaves' first: composed of them. A budget is split over the levels by

@@ -1,5 +1,5 @@
 // Hypotheses: what the theorems behind the accountants ask of an event, as code. A rule that holds for some events only asks here,
-// where it is applied, so that no accountant reads the meaning of an adjacency on its own; docs/guarantees-hypotheses.md lists
+// where it is applied, so that no accountant reads the meaning of an adjacency on its own; docs/proofs/hypotheses.md lists
 // every rule of every accountant with its hypothesis and where it is checked.
 #pragma once
 
@@ -21,7 +21,7 @@ enum class PoissonPair {
   with_or_without,
   /// With probability q the record is in the batch as one or the other, and else both batches are the same one, which may show that it
   /// lacks the record: with probability q the pair (P, Q), else one outcome. Under zero-out of everything else.
-  /// \source joint convexity of the curve in the pair, docs/guarantees-privacy-loss.md#revealed.
+  /// \source joint convexity of the curve in the pair, docs/proofs/privacy-loss.md#revealed.
   revealed,
   /// Two bounded vectors, either in the batch or not: under replace-one, where event.cpp lets in sums of such vectors alone.
   opposite,

@@ -13,7 +13,7 @@
 namespace surety::accounting {
 
 /// The same releases under the names whose curves are known exactly: k_norm(l1, d, b), and any k_norm in one dimension, is laplace(b);
-/// generalized_gaussian(2, d, z) is gaussian(z). Every other event is itself. \source docs/guarantees-composition.md#continual.
+/// generalized_gaussian(2, d, z) is gaussian(z). Every other event is itself. \source docs/proofs/composition.md#continual.
 [[nodiscard]] Event plainest(const Event& event);
 
 /// mu^2 of the one Gaussian release that `event` costs, at `precision` bits; nothing when it is not that. Gaussian releases compose to
@@ -32,7 +32,7 @@ namespace surety::accounting {
 /// parameters of at least the noise, a batch of such, a part of its releases, Gaussian releases beside noisier ones. Parallel parts
 /// within parts are taken apart. Never empty.
 /// \throws Error{unsupported} when more than 256 different parts remain.
-/// \source docs/guarantees-privacy-loss.md#parallel.
+/// \source docs/proofs/privacy-loss.md#parallel.
 [[nodiscard]] std::vector<Event> undominated(const Event::Parallel& parallel);
 
 }  // namespace surety::accounting

@@ -52,7 +52,7 @@ class Filter {
   ///         [KTH23] Koskela, Tobaben and Honkela, "Individual privacy accounting with Gaussian differential privacy", 2023.
   ///         zcdp: [FZ21] Feldman and Zrnic, "Individual privacy accounting via a Renyi filter", 2021, for every order at once;
   ///         [WRRW23] Whitehouse, Ramdas, Rogers and Wu, "Fully-adaptive composition in differential privacy", 2023.
-  ///         basic: [RRUV16] Rogers, Roth, Ullman and Vadhan, "Privacy odometers and filters", 2016; docs/guarantees.md#filters.
+  ///         basic: [RRUV16] Rogers, Roth, Ullman and Vadhan, "Privacy odometers and filters", 2016; docs/proofs/ledger.md#filters.
   [[nodiscard]] bool admits(const Releases& total) const;
 
   /// What is compared, for people to read: "mu^2", "rho" or "epsilon".

@@ -15,7 +15,7 @@
 //
 // "Adaptive" means that earlier releases had a say in when to stop. The transcript is then one of a plan whose length was
 // not fixed, and the smaller cost of a short transcript proves nothing by itself; only a filter, which bounds every transcript
-// at once, may count it (docs/guarantees.md#ledger-settle). Private data itself may never decide when to stop: that would be
+// at once, may count it (docs/proofs/ledger.md#ledger-settle). Private data itself may never decide when to stop: that would be
 // a release of its own, without noise.
 //
 // Who may do what to a run, by what its Reservation does; everything else is refused:
@@ -28,7 +28,7 @@
 //     in a copy of its process (fork)      no      no             no, while the reservation that was copied is alive
 //
 // So a settlement is written either by the one who spends, after the last spend, or when nobody can spend any more: what is charged is never
-// less than what was spent. A reservation is alive by a lock that the kernel drops with its process (docs/guarantees.md#ledger-charge).
+// less than what was spent. A reservation is alive by a lock that the kernel drops with its process (docs/proofs/ledger.md#ledger-charge).
 //
 // One ledger is one file with one adjacency and one unit of privacy. It is an append-only table in an SQLite database, or in another store
 // that store.h describes: entries are added, never changed, and each carries a checksum over itself and all entries before it, against accidents, not against forgery.

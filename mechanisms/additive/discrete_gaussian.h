@@ -9,7 +9,7 @@
 // sigma is in steps of the integers, not in units of the sensitivity. A sum of discrete Gaussians is not a discrete Gaussian, and no
 // theorem says that a move along several coordinates costs at most what one along a single coordinate does; hence the bound of the second
 // line. \source Canonne, Kamath, Steinke: The discrete Gaussian for differential privacy, 2020, Theorems 4 and 14;
-// docs/guarantees-samplers.md#discrete-mechanisms.
+// docs/proofs/samplers.md#discrete-mechanisms.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/samplers/integer_noise.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety::mechanisms {
@@ -75,16 +75,12 @@ class DiscreteGaussian {
   }
 
   /// One release of a vector: each coordinate as above, with independent noise drawn in bulk. O(size).
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<std::int64_t> release(std::span<const std::int64_t> query, Bits& bits) const {
+  [[nodiscard]] std::vector<std::int64_t> release(std::span<const std::int64_t> query, BitsRef bits) const {
     return with_noise(noise_, query, bits);
   }
 
   /// The same result, in the place of the query. When the bits fail, coordinates without noise are left: the vector is then no release.
-  template <ReleaseBits Bits>
-  void release_in_place(std::span<std::int64_t> query, Bits& bits) const {
-    add_noise(noise_, query, bits);
-  }
+  void release_in_place(std::span<std::int64_t> query, BitsRef bits) const { add_noise(noise_, query, bits); }
 
  private:
   Options options_;

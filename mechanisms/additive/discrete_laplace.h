@@ -2,7 +2,7 @@
 // exp(-|k| / b), exactly.
 //
 // On a vector of integers that one record moves by at most s in l1 norm, a release is discrete_laplace(b, s): to move one coordinate by all
-// of s costs at least as much as to share it among several (docs/guarantees-samplers.md#discrete-laplace-vectors). b is in steps of the
+// of s costs at least as much as to share it among several (docs/proofs/samplers.md#discrete-laplace-vectors). b is in steps of the
 // integers, not in units of the sensitivity: b = s / epsilon gives a pure epsilon. For results in a public range see truncated_geometric.h.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/samplers/integer_noise.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety::mechanisms {
@@ -51,16 +51,12 @@ class DiscreteLaplace {
   }
 
   /// One release of a vector: each coordinate as above, with independent noise drawn in bulk. O(size).
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<std::int64_t> release(std::span<const std::int64_t> query, Bits& bits) const {
+  [[nodiscard]] std::vector<std::int64_t> release(std::span<const std::int64_t> query, BitsRef bits) const {
     return with_noise(noise_, query, bits);
   }
 
   /// The same result, in the place of the query. When the bits fail, coordinates without noise are left: the vector is then no release.
-  template <ReleaseBits Bits>
-  void release_in_place(std::span<std::int64_t> query, Bits& bits) const {
-    add_noise(noise_, query, bits);
-  }
+  void release_in_place(std::span<std::int64_t> query, BitsRef bits) const { add_noise(noise_, query, bits); }
 
  private:
   Options options_;

@@ -148,7 +148,7 @@ class LazyVector {
   /// Rounds what doubles decide. \return the coordinates that they do not.
   [[nodiscard]] std::vector<std::size_t> round_by_doubles(std::vector<std::int64_t>& result) const {
     const auto [low, high] = factor_bounds();
-    // Four times what all operations can err (docs/guarantees-vector-noise.md#lp-noise); a ball's radius has an exponential more.
+    // Four times what all operations can err (docs/proofs/vector-noise.md#lp-noise); a ball's radius has an exponential more.
     const double margin = (law_.radial == Radial::ball ? 2048 : 256) * unit;
     std::vector<std::size_t> in_doubt;
     for (std::size_t i = 0; i < law_.dimension; ++i) {
@@ -321,6 +321,27 @@ Law law_of(const GeneralizedGaussian::Options& options) {
           .dimension = options.dimension.value()};
 }
 
+/// The law of a point of an l2 sphere or ball.
+Law law_of_point(Radial radial, Count dimension, Radius radius, Grid grid) {
+  // On a sphere of dimension 1 nothing but the sign is random, and a radius between two grid points would never be decided.
+  if (radial == Radial::sphere && dimension.value() == 1) {
+    throw Error{ErrorCode::invalid_argument, "dimension is 1, must be at least 2 for a sphere"};
+  }
+  return {.shape = Shape::cone,
+          .r = 2,
+          .radial = radial,
+          .gamma_shape = 0,
+          .scale = {radius.value(), 1, grid.steps_per_unit()},
+          .dimension = dimension.value()};
+}
+
+/// query + noise in data units, saturating as `saturating_add`.
+std::vector<double> sum(const GridVector& query, const std::vector<std::int64_t>& noise) {
+  GridVector noisy{.grid = query.grid, .steps = std::vector<std::int64_t>(query.steps.size())};
+  for (std::size_t i = 0; i < noise.size(); ++i) noisy.steps[i] = saturating_add(query.steps[i], noise[i]);
+  return to_reals(noisy);
+}
+
 }  // namespace
 
 RoundedVector::RoundedVector(const Law& law) : law_{law} {
@@ -331,19 +352,10 @@ RoundedVector::RoundedVector(const Law& law) : law_{law} {
     throw Error{ErrorCode::invalid_argument, fmt::format("noise scale is {} grid steps, must be at most 2^56", scale())};
 }
 
-std::vector<std::int64_t> RoundedVector::draw(const NextWord& next_word) const {
+std::vector<std::int64_t> RoundedVector::operator()(BitsRef bits) const {
   const accounting::StandardFloatingPoint environment;
+  const NextWord next_word = words_of(bits);
   return LazyVector{law_, next_word}.rounded();
-}
-
-KNorm::KNorm(Options options) : options_{options}, noise_{law_of(options_)} {}
-
-Event KNorm::event() const { return surety::release(Event::KNorm{norm(), options_.dimension, options_.scale}, options_.adjacency); }
-
-GeneralizedGaussian::GeneralizedGaussian(Options options) : options_{options}, noise_{law_of(options_)} {}
-
-Event GeneralizedGaussian::event() const {
-  return surety::release(Event::GeneralizedGaussian{options_.r, options_.dimension, options_.multiplier}, options_.adjacency);
 }
 
 namespace detail {
@@ -358,24 +370,34 @@ void require_grid_and_dimension(const GridVector& query, const Grid& grid, std::
   }
 }
 
-std::vector<double> sum(const GridVector& query, const std::vector<std::int64_t>& noise) {
-  GridVector noisy{.grid = query.grid, .steps = std::vector<std::int64_t>(query.steps.size())};
-  for (std::size_t i = 0; i < noise.size(); ++i) noisy.steps[i] = saturating_add(query.steps[i], noise[i]);
-  return to_reals(noisy);
-}
-
-Law law_of_point(Radial radial, Count dimension, Radius radius, Grid grid) {
-  // On a sphere of dimension 1 nothing but the sign is random, and a radius between two grid points would never be decided.
-  if (radial == Radial::sphere && dimension.value() == 1) {
-    throw Error{ErrorCode::invalid_argument, "dimension is 1, must be at least 2 for a sphere"};
-  }
-  return {.shape = Shape::cone,
-          .r = 2,
-          .radial = radial,
-          .gamma_shape = 0,
-          .scale = {radius.value(), 1, grid.steps_per_unit()},
-          .dimension = dimension.value()};
-}
-
 }  // namespace detail
+
+KNorm::KNorm(Options options) : options_{options}, noise_{law_of(options_)} {}
+
+Event KNorm::event() const { return surety::release(Event::KNorm{norm(), options_.dimension, options_.scale}, options_.adjacency); }
+
+std::vector<double> KNorm::release(const GridVector& query, BitsRef bits) const {
+  detail::require_grid_and_dimension(query, options_.grid, noise_.law().dimension);
+  return sum(query, noise_(bits));
+}
+
+GeneralizedGaussian::GeneralizedGaussian(Options options) : options_{options}, noise_{law_of(options_)} {}
+
+Event GeneralizedGaussian::event() const {
+  return surety::release(Event::GeneralizedGaussian{options_.r, options_.dimension, options_.multiplier}, options_.adjacency);
+}
+
+std::vector<double> GeneralizedGaussian::release(const GridVector& query, BitsRef bits) const {
+  detail::require_grid_and_dimension(query, options_.grid, noise_.law().dimension);
+  return sum(query, noise_(bits));
+}
+
+GridVector uniform_on_sphere(Count dimension, Radius radius, Grid grid, BitsRef bits) {
+  return {.grid = grid, .steps = RoundedVector{law_of_point(Radial::sphere, dimension, radius, grid)}(bits)};
+}
+
+GridVector uniform_in_ball(Count dimension, Radius radius, Grid grid, BitsRef bits) {
+  return {.grid = grid, .steps = RoundedVector{law_of_point(Radial::ball, dimension, radius, grid)}(bits)};
+}
+
 }  // namespace surety::mechanisms

@@ -11,7 +11,7 @@
 // and the direction is g / ||g||_r with independent g_j of density proportional to exp(-|g|^r). Coordinates of l1 noise are simply
 // independent Laplace, and l-infinity noise is a uniform point of a cube of random size b Gamma(d + 1, 1). All of these are functions of
 // uniforms known as far as their bits are drawn (lazy_real.h); each coordinate is rounded when its nearest integer is certain.
-// Derivations: docs/guarantees-vector-noise.md#lp-noise.
+// Derivations: docs/proofs/vector-noise.md#lp-noise.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/bits/lazy_real.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety {
@@ -59,28 +59,19 @@ class RoundedVector {
 
   explicit RoundedVector(const Law& law);
 
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<std::int64_t> operator()(Bits& bits) const {
-    return draw([&bits] { return draw_word(bits); });
-  }
+  [[nodiscard]] std::vector<std::int64_t> operator()(BitsRef bits) const;
 
   /// b, sigma or the radius in grid steps, to nearest.
   [[nodiscard]] double scale() const noexcept { return law_.scale[0] * law_.scale[1] * law_.scale[2]; }
   [[nodiscard]] const Law& law() const noexcept { return law_; }
 
  private:
-  [[nodiscard]] std::vector<std::int64_t> draw(const NextWord& next_word) const;
-
   Law law_;
 };
 
 namespace detail {
 /// \throws Error{invalid_argument} when the query is not on `grid` or has not `dimension` coordinates.
 void require_grid_and_dimension(const GridVector& query, const Grid& grid, std::size_t dimension);
-/// query + noise in data units, saturating as `saturating_add`.
-[[nodiscard]] std::vector<double> sum(const GridVector& query, const std::vector<std::int64_t>& noise);
-/// The law of a point of an l2 sphere or ball.
-[[nodiscard]] RoundedVector::Law law_of_point(RoundedVector::Radial radial, Count dimension, Radius radius, Grid grid);
 }  // namespace detail
 
 /// A vector on a grid plus noise of density proportional to exp(-||x|| / b), b = scale x sensitivity, rounded to the grid.
@@ -105,11 +96,7 @@ class KNorm {
   /// One release of `query`: every coordinate plus the nearest integer to its noise in steps, saturating as `Gaussian::release`. Never
   /// throws on a value. \throws Error{invalid_argument} when the query has another grid or dimension; Error{environment} when the bits
   /// fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
-    detail::require_grid_and_dimension(query, options_.grid, noise_.law().dimension);
-    return detail::sum(query, noise_(bits));
-  }
+  [[nodiscard]] std::vector<double> release(const GridVector& query, BitsRef bits) const;
 
  private:
   Options options_;
@@ -139,11 +126,7 @@ class GeneralizedGaussian {
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
   /// As `KNorm::release`.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
-    detail::require_grid_and_dimension(query, options_.grid, noise_.law().dimension);
-    return detail::sum(query, noise_(bits));
-  }
+  [[nodiscard]] std::vector<double> release(const GridVector& query, BitsRef bits) const;
 
  private:
   Options options_;
@@ -152,15 +135,8 @@ class GeneralizedGaussian {
 
 /// The grid points nearest to uniform points of the l2 sphere or ball of this radius around 0. For algorithms that need random directions
 /// (these are not noise and hide nothing). \throws Error{invalid_argument} as `KNorm`, and for a sphere of dimension 1.
-template <ReleaseBits Bits>
-[[nodiscard]] GridVector uniform_on_sphere(Count dimension, Radius radius, Grid grid, Bits& bits) {
-  return {.grid = grid, .steps = RoundedVector{detail::law_of_point(RoundedVector::Radial::sphere, dimension, radius, grid)}(bits)};
-}
-
-template <ReleaseBits Bits>
-[[nodiscard]] GridVector uniform_in_ball(Count dimension, Radius radius, Grid grid, Bits& bits) {
-  return {.grid = grid, .steps = RoundedVector{detail::law_of_point(RoundedVector::Radial::ball, dimension, radius, grid)}(bits)};
-}
+[[nodiscard]] GridVector uniform_on_sphere(Count dimension, Radius radius, Grid grid, BitsRef bits);
+[[nodiscard]] GridVector uniform_in_ball(Count dimension, Radius radius, Grid grid, BitsRef bits);
 
 }  // namespace mechanisms
 }  // namespace surety

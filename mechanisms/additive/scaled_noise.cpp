@@ -112,4 +112,26 @@ std::array<double, 3> ScaledGaussian::scale_of(L2Sensitivity sensitivity) const 
   return {options_.multiplier.value(), sensitivity.value(), options_.grid.steps_per_unit()};
 }
 
+std::vector<double> ScaledGaussian::release(const GridVector& query, L2Sensitivity sensitivity, BitsRef bits) const {
+  detail::require_grid_and_dimension(query, options_.grid, query.steps.size());
+  const auto scale = scale_of(sensitivity);
+  std::vector<double> noisy(query.steps.size());
+  normal_.for_each_block(noisy.size(), scale, bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
+    for (std::size_t i = 0; i < noise.size(); ++i) {
+      noisy[first + i] = static_cast<double>(saturating_add(query.steps[first + i], noise[i])) * options_.grid.step();
+    }
+  });
+  return noisy;
+}
+
+std::vector<double> ScaledGeneralizedGaussian::release(const GridVector& query, LrSensitivity sensitivity, BitsRef bits) const {
+  const GeneralizedGaussian noise{{.r = options_.r,
+                                   .multiplier = options_.multiplier,
+                                   .sensitivity = sensitivity,
+                                   .grid = options_.grid,
+                                   .dimension = options_.dimension,
+                                   .adjacency = options_.adjacency}};
+  return noise.release(query, bits);
+}
+
 }  // namespace surety::mechanisms

@@ -8,7 +8,7 @@
 //
 // Gaussian: one table, whatever the scale. It gives K, the nearest integer to 2^50 N for an ideal normal N, which leaves open a cell of
 // length 2^-50 for N. The nearest integer to sigma N is nearly always the same for the whole cell; where it is not, N is drawn within its
-// cell, by rejection from uniform, as far as needed (docs/guarantees-samplers.md#scaled).
+// cell, by rejection from uniform, as far as needed (docs/proofs/samplers.md#scaled).
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/bits/lazy_real.h>
 #include <surety/mechanisms/additive/lp_noise.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety::mechanisms {
@@ -34,9 +34,9 @@ class ScaledNormal {
  public:
   /// Draws `count` samples for sigma = the exact product of `scale`, at most 2^56, saturating at the ends of int64, in blocks, and hands
   /// each block and its place to `use(std::size_t first, std::span<const std::int64_t>)`.
-  template <ReleaseBits Bits, class Use>
-  void for_each_block(std::size_t count, const std::array<double, 3>& scale, Bits& bits, Use use) const {
-    const NextWord next_word = [&bits] { return draw_word(bits); };
+  template <class Use>
+  void for_each_block(std::size_t count, const std::array<double, 3>& scale, BitsRef bits, Use use) const {
+    const NextWord next_word = words_of(bits);
     std::array<std::int64_t, LatticeSampler::block> samples;
     finest().for_each_block(count, bits, [&](std::size_t first, std::span<const std::int64_t> cells) {
       const auto drawn = std::span{samples}.first(cells.size());
@@ -76,18 +76,7 @@ class ScaledGaussian {
   /// As `Gaussian::release` for sigma = multiplier x sensitivity, the exact product of the two doubles. O(dimension).
   /// \throws Error{invalid_argument} when the query lives on another grid or sigma is more than 2^56 grid steps;
   ///         Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, Bits& bits) const {
-    detail::require_grid_and_dimension(query, options_.grid, query.steps.size());
-    const auto scale = scale_of(sensitivity);
-    std::vector<double> noisy(query.steps.size());
-    normal_.for_each_block(noisy.size(), scale, bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
-      for (std::size_t i = 0; i < noise.size(); ++i) {
-        noisy[first + i] = static_cast<double>(saturating_add(query.steps[first + i], noise[i])) * options_.grid.step();
-      }
-    });
-    return noisy;
-  }
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, BitsRef bits) const;
 
  private:
   [[nodiscard]] std::array<double, 3> scale_of(L2Sensitivity sensitivity) const;
@@ -120,8 +109,7 @@ class ScaledKNorm {
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
   /// As `KNorm::release`. \throws as `KNorm`, its constructor included.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(const GridVector& query, S sensitivity, Bits& bits) const {
+  [[nodiscard]] std::vector<double> release(const GridVector& query, S sensitivity, BitsRef bits) const {
     const KNorm noise{{.scale = options_.scale,
                        .sensitivity = sensitivity,
                        .grid = options_.grid,
@@ -155,16 +143,7 @@ class ScaledGeneralizedGaussian {
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
   /// As `GeneralizedGaussian::release`. \throws as `GeneralizedGaussian`, its constructor included.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(const GridVector& query, LrSensitivity sensitivity, Bits& bits) const {
-    const GeneralizedGaussian noise{{.r = options_.r,
-                                     .multiplier = options_.multiplier,
-                                     .sensitivity = sensitivity,
-                                     .grid = options_.grid,
-                                     .dimension = options_.dimension,
-                                     .adjacency = options_.adjacency}};
-    return noise.release(query, bits);
-  }
+  [[nodiscard]] std::vector<double> release(const GridVector& query, LrSensitivity sensitivity, BitsRef bits) const;
 
  private:
   Options options_;

@@ -32,4 +32,21 @@ TruncatedGeometricNoise::TruncatedGeometricNoise(Rational scale, std::int64_t la
       largest_{checked_largest(largest)},
       whole_periods_{LatticeNoise::saturation - LatticeNoise::saturation % (largest_ + 1)} {}
 
+std::vector<std::int64_t> TruncatedGeometric::release(std::span<const std::int64_t> query, BitsRef bits) const {
+  std::vector<std::int64_t> noisy(query.begin(), query.end());
+  release_in_place(noisy, bits);
+  return noisy;
+}
+
+void TruncatedGeometric::release_in_place(std::span<std::int64_t> query, BitsRef bits) const {
+  for (auto& value : query) value = options_.range.nearest(value);
+  untruncated_.release_in_place(query, bits);
+  for (auto& value : query) value = options_.range.nearest(value);
+}
+
+void TruncatedGeometricNoise::fill(std::span<std::int64_t> noise, BitsRef bits) const {
+  geometric_.fill(noise, bits);
+  for (auto& sample : noise) sample = remainder(sample, bits);
+}
+
 }  // namespace surety::mechanisms

@@ -19,7 +19,7 @@
 #include <surety/mechanisms/additive/discrete_laplace.h>
 #include <surety/mechanisms/samplers/integer_noise.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety::mechanisms {
@@ -66,20 +66,10 @@ class TruncatedGeometric {
   }
 
   /// One release of a vector, each coordinate as above. O(size).
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<std::int64_t> release(std::span<const std::int64_t> query, Bits& bits) const {
-    std::vector<std::int64_t> noisy(query.begin(), query.end());
-    release_in_place(noisy, bits);
-    return noisy;
-  }
+  [[nodiscard]] std::vector<std::int64_t> release(std::span<const std::int64_t> query, BitsRef bits) const;
 
   /// The same result, in the place of the query. When the bits fail, coordinates without noise are left: the vector is then no release.
-  template <ReleaseBits Bits>
-  void release_in_place(std::span<std::int64_t> query, Bits& bits) const {
-    for (auto& value : query) value = options_.range.nearest(value);
-    untruncated_.release_in_place(query, bits);
-    for (auto& value : query) value = options_.range.nearest(value);
-  }
+  void release_in_place(std::span<std::int64_t> query, BitsRef bits) const;
 
  private:
   Options options_;
@@ -105,11 +95,7 @@ class TruncatedGeometricNoise {
 
   /// Fills `noise` with independent samples: geometric ones in bulk, and then, in their order, those to be drawn again.
   /// \throws what the bits throw.
-  template <ReleaseBits Bits>
-  void fill(std::span<std::int64_t> noise, Bits& bits) const {
-    geometric_.fill(noise, bits);
-    for (auto& sample : noise) sample = remainder(sample, bits);
-  }
+  void fill(std::span<std::int64_t> noise, BitsRef bits) const;
 
  private:
   /// Whole periods of n + 1 only, so that what saturates is never used.

@@ -7,7 +7,7 @@
 //
 // Which words are drawn: doubt is decided by `Interval` at the precision `precision_for(words)`, and MPFR rounds correctly, so it is the
 // same on every machine. Doubles only skip work: they settle a comparison where their proved margin is exceeded by far, and there the
-// intervals would settle it the same way without another word (docs/guarantees-selection.md#lazy).
+// intervals would settle it the same way without another word (docs/proofs/selection.md#lazy).
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,9 @@
 #include <vector>
 
 #include <surety/accounting/numbers/interval.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::mechanisms {
-
-/// The next 64 random bits.
-using NextWord = std::function<std::uint64_t()>;
 
 /// A uniform real in (0, 1), at least whose first 64 binary digits are drawn.
 class LazyUniform {
@@ -54,7 +52,7 @@ struct DoubleBounds {
   double high;
 };
 
-/// Relative to 1 + |values involved|, more than double arithmetic here can err (docs/guarantees-selection.md#lazy).
+/// Relative to 1 + |values involved|, more than double arithmetic here can err (docs/proofs/selection.md#lazy).
 inline constexpr double double_margin = 0x1p-40;
 
 /// An enclosure of -log of all points of [k, k + 1] / 2^bits, before any margin. \pre bits is 63 or 64, k < 2^bits.

@@ -21,7 +21,7 @@ namespace {
 unsigned char* octets(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
 const unsigned char* octets(const std::byte* bytes) { return reinterpret_cast<const unsigned char*>(bytes); }
 
-[[noreturn]] void refuse(const char* what) { throw Error{ErrorCode::environment, fmt::format("random bits: OpenSSL cannot {}", what)}; }
+[[noreturn]] void openssl_cannot(const char* what) { throw Error{ErrorCode::environment, fmt::format("random bits: OpenSSL cannot {}", what)}; }
 
 /// Entropy from the kernel's pool, which exists from early boot on: a call waits for it rather than returning less.
 void ask_operating_system(std::span<std::byte> bytes) {
@@ -43,7 +43,7 @@ AesStream::Key digest(std::initializer_list<std::span<const std::byte>> parts) {
   bool good = context != nullptr && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1;
   for (const auto part : parts) good = good && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
   good = good && EVP_DigestFinal_ex(context.get(), octets(key.data()), nullptr) == 1;
-  if (!good) refuse("compute SHA-256");
+  if (!good) openssl_cannot("compute SHA-256");
   return key;
 }
 
@@ -64,13 +64,13 @@ void AesStream::Free::operator()(evp_cipher_ctx_st* context) const noexcept { EV
 
 AesStream::AesStream() : context_{EVP_CIPHER_CTX_new()} {
   if (context_ == nullptr || EVP_EncryptInit_ex(context_.get(), EVP_aes_256_ctr(), nullptr, nullptr, nullptr) != 1) {
-    refuse("start AES-256-CTR");
+    openssl_cannot("start AES-256-CTR");
   }
 }
 
 void AesStream::restart(std::span<const std::byte, key_size> key) {
   static constexpr std::array<unsigned char, 16> counter{};
-  if (EVP_EncryptInit_ex(context_.get(), nullptr, nullptr, octets(key.data()), counter.data()) != 1) refuse("set an AES-256 key");
+  if (EVP_EncryptInit_ex(context_.get(), nullptr, nullptr, octets(key.data()), counter.data()) != 1) openssl_cannot("set an AES-256 key");
 }
 
 void AesStream::generate(std::span<std::byte> bytes) {
@@ -82,7 +82,7 @@ void AesStream::generate(std::span<std::byte> bytes) {
     int written = 0;
     const int length = static_cast<int>(part.size());
     if (EVP_EncryptUpdate(context_.get(), octets(part.data()), &written, octets(part.data()), length) != 1 || written != length) {
-      refuse("generate AES-256-CTR");
+      openssl_cannot("generate AES-256-CTR");
     }
     bytes = bytes.subspan(part.size());
   }

@@ -40,11 +40,13 @@ concept BitSource = requires(Bits& bits, std::span<std::byte> bytes) {
 template <class Bits>
 concept CryptographicBits = BitSource<Bits> && is_cryptographic<Bits>;
 
+class BitsRef;
 class ReplayBits;
 
-/// What a mechanism draws noise from: cryptographic bits, or the one source that says by its name that it is not.
+/// What a mechanism draws noise from: cryptographic bits, the one source that says by its name that it is not, or a reference to either
+/// (bits_ref.h).
 template <class Bits>
-concept ReleaseBits = CryptographicBits<Bits> || std::same_as<Bits, ReplayBits>;
+concept ReleaseBits = CryptographicBits<Bits> || std::same_as<Bits, ReplayBits> || std::same_as<Bits, BitsRef>;
 
 /// The keystream of AES-256 in counter mode, from counter 0.
 class AesStream {

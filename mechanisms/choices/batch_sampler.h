@@ -4,37 +4,30 @@
 //   FixedSizeBatches  m of n records, each set of m with the same probability                         without_replacement(n, m, release)
 //
 // Batches of one sampler are independent of each other. A batch is secret: its indices, and under Poisson sampling its size, may reach
-// nothing but the query of one release (docs/guarantees-sampling.md#batches). The time that drawing takes depends on the batch.
+// nothing but the query of one release (docs/proofs/sampling.md#batches). The time that drawing takes depends on the batch.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/bits/lazy_real.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::mechanisms {
 
 /// draw(records, bits): the places of the batch's records among 0 .. records - 1, ascending. event(release): what `release` of one such
 /// batch is.
 template <class S>
-concept BatchSampler = requires(const S& sampler, std::size_t records, ReplayBits& bits, const Event& release) {
+concept BatchSampler = requires(const S& sampler, std::size_t records, BitsRef bits, const Event& release) {
   { sampler.draw(records, bits) } -> std::same_as<std::vector<std::size_t>>;
   { sampler.event(release) } -> std::same_as<Event>;
 };
 
 /// Appends the places that a word of 64 says, of the records from `first` on. For use by the samplers.
-inline void append_places(std::uint64_t joined, std::size_t first, std::size_t records, std::vector<std::size_t>& batch) {
-  if (records - first < 64) joined &= (std::uint64_t{1} << (records - first)) - 1;
-  for (; joined != 0; joined &= joined - 1) batch.push_back(first + static_cast<std::size_t>(std::countr_zero(joined)));
-}
+void append_places(std::uint64_t joined, std::size_t first, std::size_t records, std::vector<std::size_t>& batch);
 
 /// The binary digits of a probability, and the gaps between records of that probability. For use by `PoissonBatches`.
 class ExactRate {
@@ -94,29 +87,7 @@ class PoissonBatches {
   explicit PoissonBatches(SamplingRate rate) : rate_{rate}, exact_{rate} {}
 
   /// \throws Error{environment} when the bits fail. O(q records) below `least_rate_of_digits`, O(records / 64 + q records) otherwise.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<std::size_t> draw(std::size_t records, Bits& bits) const {
-    std::vector<std::size_t> batch;
-    if (rate_.value() < least_rate_of_digits) {
-      const auto next_word = [&bits] { return draw_word(bits); };
-      for (std::size_t i = exact_.gap(records, next_word); i < records;) {
-        batch.push_back(i++);
-        i += exact_.gap(records - i, next_word);
-      }
-      return batch;
-    }
-    std::array<std::uint64_t, 64> words;
-    std::size_t used = words.size();
-    const auto next_word = [&] {
-      if (used == words.size()) {
-        draw_words(bits, std::span{words});
-        used = 0;
-      }
-      return words[used++];
-    };
-    for (std::size_t first = 0; first < records; first += 64) append_places(exact_.join_64(next_word), first, records, batch);
-    return batch;
-  }
+  [[nodiscard]] std::vector<std::size_t> draw(std::size_t records, BitsRef bits) const;
 
   /// poisson(q, release). \throws as `poisson`.
   [[nodiscard]] Event event(const Event& release) const { return poisson(rate_, release); }
@@ -156,31 +127,7 @@ class FixedSizeBatches {
   /// \throws Error{invalid_argument} when `records` is not the number of records that the batches are of;
   ///         Error{environment} when the bits fail.
   /// \complexity O(m log m) for m records of n when m < n / 1024, else O(n / 64 + m); memory alike.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<std::size_t> draw(std::size_t records, Bits& bits) const {
-    require_records(records);
-    const auto size = static_cast<std::size_t>(batches_.size().value());
-    const auto next_word = [&bits] { return draw_word(bits); };
-    // The records left out of a uniform set are a uniform set.
-    const bool is_complement = size > records / 2;
-    const std::size_t wanted = is_complement ? records - size : size;
-    if (size < records / 1024) return distinct_by_sorting(records, size, next_word);
-
-    const UniformBelow uniform{records};
-    std::vector<std::uint64_t> drawn((records + 63) / 64);
-    for (std::size_t found = 0; found < wanted;) {
-      const std::uint64_t place = uniform(next_word);
-      const std::uint64_t bit = std::uint64_t{1} << place % 64;
-      if ((drawn[place / 64] & bit) == 0) ++found;
-      drawn[place / 64] |= bit;
-    }
-    std::vector<std::size_t> batch;
-    batch.reserve(size);
-    for (std::size_t first = 0; first < records; first += 64) {
-      append_places(is_complement ? ~drawn[first / 64] : drawn[first / 64], first, records, batch);
-    }
-    return batch;
-  }
+  [[nodiscard]] std::vector<std::size_t> draw(std::size_t records, BitsRef bits) const;
 
   /// without_replacement(n, m, release). \throws as `without_replacement`.
   [[nodiscard]] Event event(const Event& release) const { return without_replacement(batches_, release); }
@@ -188,20 +135,6 @@ class FixedSizeBatches {
 
  private:
   void require_records(std::size_t records) const;
-
-  /// The first `wanted` different ones of independent uniform places: as many are drawn as are missing, until none is.
-  template <class Next>
-  [[nodiscard]] static std::vector<std::size_t> distinct_by_sorting(std::size_t records, std::size_t wanted, Next&& next_word) {
-    const UniformBelow uniform{records};
-    std::vector<std::size_t> places;
-    places.reserve(wanted);
-    while (places.size() < wanted) {
-      while (places.size() < wanted) places.push_back(static_cast<std::size_t>(uniform(next_word)));
-      std::sort(places.begin(), places.end());
-      places.erase(std::unique(places.begin(), places.end()), places.end());
-    }
-    return places;
-  }
 
   Batches batches_;
 };

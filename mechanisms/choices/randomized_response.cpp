@@ -65,12 +65,20 @@ bool RandomizedResponse::tells_truth(const NextWord& next_word) const {
   return denominator_ == 0 ? happens_with(truth_, next_word) : happens_with_ratio(numerator_, denominator_, next_word);
 }
 
-std::uint64_t RandomizedResponse::answer(std::uint64_t own, const NextWord& next_word) const {
+std::uint64_t RandomizedResponse::release(std::uint64_t own, BitsRef bits) const {
+  const NextWord next_word = words_of(bits);
   own = std::min(own, categories_ - 1);
   const bool truth = tells_truth(next_word);
   const std::uint64_t place = uniform_below(categories_ - 1, next_word);
   const std::uint64_t other = place + (place >= own ? 1 : 0);
   return truth ? own : other;
+}
+
+std::vector<std::uint64_t> RandomizedResponse::release(std::span<const std::uint64_t> records, BitsRef bits) const {
+  std::vector<std::uint64_t> answers;
+  answers.reserve(records.size());
+  for (const auto own : records) answers.push_back(release(own, bits));
+  return answers;
 }
 
 std::vector<Frequency> RandomizedResponse::frequencies(std::span<const std::uint64_t> counts) const {

@@ -12,7 +12,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/bits/lazy_real.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::mechanisms {
 
@@ -54,19 +54,10 @@ class RandomizedResponse {
   /// Draws a word for the coin and one for the other answer, whether it is needed or not, and further ones with probability at most k
   /// 2^-63, whatever the record is: time depends on whether the answer is the truth by a branch or two, nanoseconds.
   /// \throws Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::uint64_t release(std::uint64_t own, Bits& bits) const {
-    return answer(own, [&bits] { return draw_word(bits); });
-  }
+  [[nodiscard]] std::uint64_t release(std::uint64_t own, BitsRef bits) const;
 
   /// One answer per record, in order.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<std::uint64_t> release(std::span<const std::uint64_t> records, Bits& bits) const {
-    std::vector<std::uint64_t> answers;
-    answers.reserve(records.size());
-    for (const auto own : records) answers.push_back(release(own, bits));
-    return answers;
-  }
+  [[nodiscard]] std::vector<std::uint64_t> release(std::span<const std::uint64_t> records, BitsRef bits) const;
 
   /// Estimates of the fraction of records in each category from how often each was answered.
   ///
@@ -76,7 +67,6 @@ class RandomizedResponse {
   [[nodiscard]] std::vector<Frequency> frequencies(std::span<const std::uint64_t> counts) const;
 
  private:
-  [[nodiscard]] std::uint64_t answer(std::uint64_t own, const NextWord& next_word) const;
   [[nodiscard]] bool tells_truth(const NextWord& next_word) const;
 
   std::uint64_t numerator_ = 0;  ///< of a rational truth

@@ -103,7 +103,8 @@ Event ReportNoisyMax::event() const {
   return surety::release(Event::Pure{options_.epsilon}, options_.adjacency);
 }
 
-std::size_t ReportNoisyMax::choose(std::span<const double> scores, const NextWord& next_word) const {
+std::size_t ReportNoisyMax::release(std::span<const double> scores, BitsRef bits) const {
+  const NextWord next_word = words_of(bits);
   const accounting::StandardFloatingPoint environment;
   require_candidates(scores.size(), options_.candidates);
   const RelativeScores relative{scores, options_};
@@ -123,7 +124,8 @@ std::size_t ReportNoisyMax::choose(std::span<const double> scores, const NextWor
   return largest_of(std::move(contenders), relative, noise_, next_word);
 }
 
-std::size_t PermuteAndFlip::choose(std::span<const double> scores, const NextWord& next_word) const {
+std::size_t PermuteAndFlip::release(std::span<const double> scores, BitsRef bits) const {
+  const NextWord next_word = words_of(bits);
   const accounting::StandardFloatingPoint environment;
   require_candidates(scores.size(), options_.candidates);
   const RelativeScores relative{scores, options_};

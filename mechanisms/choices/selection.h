@@ -17,7 +17,7 @@
 //   PermuteAndFlip                         pure(eps)           the law of exponential noise, by another way
 //
 // exponential(eps) promises a loss of *range* eps, which composes better than pure(eps). The noise is of ideal real numbers and b is exact,
-// so are the laws: no rounding breaks a tie (docs/guarantees-selection.md#selection).
+// so are the laws: no rounding breaks a tie (docs/proofs/selection.md#selection).
 //
 // Scores: NaN counts as the lowest double, infinities as the largest and the lowest; the sensitivity must hold for scores so completed,
 // as the machine computes them.
@@ -29,7 +29,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/bits/lazy_real.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety {
 
@@ -69,14 +69,9 @@ class ReportNoisyMax {
 
   /// Never throws on a score. \throws Error{invalid_argument} when there are not as many scores as candidates; Error{environment} when the
   /// bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::size_t release(std::span<const double> scores, Bits& bits) const {
-    return choose(scores, [&bits] { return draw_word(bits); });
-  }
+  [[nodiscard]] std::size_t release(std::span<const double> scores, BitsRef bits) const;
 
  private:
-  [[nodiscard]] std::size_t choose(std::span<const double> scores, const NextWord& next_word) const;
-
   SelectionOptions options_;
   NoiseShape noise_;
 };
@@ -99,14 +94,9 @@ class PermuteAndFlip {
   [[nodiscard]] const SelectionOptions& options() const noexcept { return options_; }
 
   /// As of `ReportNoisyMax`. O(candidates).
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::size_t release(std::span<const double> scores, Bits& bits) const {
-    return choose(scores, [&bits] { return draw_word(bits); });
-  }
+  [[nodiscard]] std::size_t release(std::span<const double> scores, BitsRef bits) const;
 
  private:
-  [[nodiscard]] std::size_t choose(std::span<const double> scores, const NextWord& next_word) const;
-
   SelectionOptions options_;
 };
 

@@ -18,13 +18,13 @@ AboveThreshold::AboveThreshold(Options options) : options_{options}, answers_lef
   }
 }
 
-bool AboveThreshold::answer(double query, double threshold, const NextWord& next_word) {
+bool AboveThreshold::release(double query, double threshold, BitsRef bits) {
   home_.require_here("this AboveThreshold");
   if (answers_left_ == 0) {
     throw Error{ErrorCode::budget_exceeded, fmt::format("all {} answers of the run are given", options_.answers.value())};
   }
   if (!std::isfinite(threshold)) throw Error{ErrorCode::invalid_argument, fmt::format("threshold is {}, must be finite", threshold)};
-  const bool above = is_above(completed_score(query), threshold, next_word);
+  const bool above = is_above(completed_score(query), threshold, words_of(bits));
   if (above) {
     --answers_left_;
     threshold_noise_.reset();

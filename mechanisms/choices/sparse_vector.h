@@ -7,7 +7,7 @@
 //
 // The whole run, however long, is epsilon-differentially private. \source Dwork, Roth: The algorithmic foundations of differential
 // privacy, 2014, Algorithms 1 and 2; Lyu, Su, Li: Understanding the sparse vector technique, 2017, which also lists five versions that
-// are not private. Proof: docs/guarantees-selection.md#sparse-vector.
+// are not private. Proof: docs/proofs/selection.md#sparse-vector.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/system/home_process.h>
 #include <surety/mechanisms/bits/lazy_real.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/choices/selection.h>
 
 namespace surety::mechanisms {
@@ -52,13 +52,9 @@ class AboveThreshold {
   /// through that and the branches of log and log1p.
   /// \throws Error{budget_exceeded} when no answer is left; Error{invalid_argument} when the threshold, which is public, is not finite, and
   ///         in a process made by fork; Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] bool release(double query, double threshold, Bits& bits) {
-    return answer(query, threshold, [&bits] { return draw_word(bits); });
-  }
+  [[nodiscard]] bool release(double query, double threshold, BitsRef bits);
 
  private:
-  [[nodiscard]] bool answer(double query, double threshold, const NextWord& next_word);
   [[nodiscard]] bool is_above(double query, double threshold, const NextWord& next_word);
 
   HomeProcess home_;

@@ -33,7 +33,7 @@ struct BufferTerm {
 /// Encodes and decodes a stream by buffers. See `FactorizedSum`.
 ///
 /// In integers, with R rounding to the nearest, the step of a coordinate is y = x + R(sum_j weight_j s_j), s_j = R(theta_j s_j) + x. The
-/// roundings are not linear; what they add to the sensitivity is `rounding_charge` (docs/guarantees-continual.md#buffered).
+/// roundings are not linear; what they add to the sensitivity is `rounding_charge` (docs/proofs/continual.md#buffered).
 /// The unit is the finest in which neither buffers nor sigma can overflow, at most a grid step.
 /// The decoder runs the recurrence of 1 / ((1 - x) c(x)) in double, on the same buffers.
 ///

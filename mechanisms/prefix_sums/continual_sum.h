@@ -13,7 +13,7 @@
 // At step t the tree completes the nodes (t - 2^l, t] for all l up to the number of trailing zero bits of t. The plain estimate needs the
 // largest of them alone: the prefix sum is that of the nodes named by the one bits of t. The streaming estimate of Honaker (2015) releases
 // the smaller ones as well and averages each node with its two halves, the most accurate combination of what is known by time t. Either
-// way a record is in at most floor(log2 n) + 1 nodes (docs/guarantees-composition.md#continual).
+// way a record is in at most floor(log2 n) + 1 nodes (docs/proofs/composition.md#continual).
 //
 // A sum is charged once and keeps exact data and noise, so it takes pushes in the process that made it alone: in a copy made by fork the
 // same nodes would be released again, with other noise. One thread at a time may use it.
@@ -36,7 +36,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/system/home_process.h>
 #include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety::mechanisms {
@@ -44,7 +44,7 @@ namespace surety::mechanisms {
 /// push(contribution, bits): adds one step's vector and returns a noisy sum of all vectors pushed so far, in data units.
 /// event(): what all pushes up to the horizon release together. steps(): the horizon, the largest number of pushes. grid(): that of the
 /// contributions.
-template <class S, class Bits>
+template <class S, class Bits = BitsRef>
 concept ContinualSum = ReleaseBits<Bits> && requires(S& sum, const S& constant, const GridVector& contribution, Bits& bits) {
   { sum.push(contribution, bits) } -> std::same_as<std::vector<double>>;
   { constant.event() } -> std::same_as<Event>;
@@ -54,7 +54,7 @@ concept ContinualSum = ReleaseBits<Bits> && requires(S& sum, const S& constant, 
 
 /// The same for sums whose noise follows the stream: push(contribution, sensitivity, bits), where `sensitivity`, whose type names its norm,
 /// bounds how far one record moves this contribution, and is public or a function of what was released before.
-template <class S, class Sensitivity, class Bits>
+template <class S, class Sensitivity, class Bits = BitsRef>
 concept AdaptiveContinualSum = ReleaseBits<Bits> &&
     requires(S& sum, const S& constant, const GridVector& contribution, Sensitivity sensitivity, Bits& bits) {
   { sum.push(contribution, sensitivity, bits) } -> std::same_as<std::vector<double>>;
@@ -166,8 +166,7 @@ class TreeSum {
   [[nodiscard]] const M& mechanism() const noexcept { return mechanisms_.front(); }
 
   /// \throws Error{invalid_argument} as `BinaryTree::push`; Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Bits& bits) {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, BitsRef bits) {
     // The streaming estimate releases the nodes of all levels up to the top, the plain one the top alone.
     std::size_t level = tree_.estimate() == TreeEstimate::streaming ? 0 : static_cast<std::size_t>(std::countr_zero(tree_.pushed() + 1));
     return tree_.push(contribution, [&](const GridVector& node) {
@@ -215,7 +214,7 @@ class TreeSum {
 /// its own steps, so a record that can do little is not buried under the noise of others.
 ///
 /// A record of step q is in nodes that all have at least the noise that its own sensitivity asks for, hence the event is that of a tree of
-/// fixed sensitivities, on every transcript: tree(steps, nodes.event()) (docs/guarantees-composition.md#adaptive-tree).
+/// fixed sensitivities, on every transcript: tree(steps, nodes.event()) (docs/proofs/composition.md#adaptive-tree).
 template <class N>
 class AdaptiveTreeSum {
  public:
@@ -236,8 +235,7 @@ class AdaptiveTreeSum {
   /// `sensitivity` bounds how far one record moves this contribution, and is public or a function of released values: never of the data.
   /// \throws Error{invalid_argument} as `BinaryTree::push`, and when the noise is more than 2^56 grid steps, after which the sum refuses
   ///         every further push; Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity, Bits& bits) {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity, BitsRef bits) {
     const auto top = static_cast<std::size_t>(std::countr_zero(tree_.pushed() + 1));
     double largest = sensitivity.value();
     // The streaming estimate releases the nodes of all levels up to the top, the plain one the top alone.
@@ -254,8 +252,7 @@ class AdaptiveTreeSum {
   }
 
  private:
-  template <ReleaseBits Bits>
-  BinaryTree::Node release(const GridVector& node, double sensitivity, Bits& bits) const {
+  BinaryTree::Node release(const GridVector& node, double sensitivity, BitsRef bits) const {
     // Within these bounds every ratio of variances is that of finite positive numbers; beyond, weights only lose accuracy.
     const double scale = std::clamp(sensitivity * nodes_.options().grid.steps_per_unit(), 0x1p-400, 0x1p400);
     return {.sum = nodes_.release(node, Sensitivity{sensitivity}, bits), .variance = scale * scale};
@@ -288,14 +285,14 @@ class RestartedSum {
   [[nodiscard]] Grid grid() const noexcept { return epochs_.front().grid(); }
 
   /// \throws as the push of the epochs' sums; Error{invalid_argument} when `steps` were pushed.
-  template <ReleaseBits Bits>
-  requires ContinualSum<Sum, Bits>
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Bits& bits) {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, BitsRef bits)
+  requires ContinualSum<Sum>
+  {
     return push_to([&](Sum& epoch) { return epoch.push(contribution, bits); });
   }
-  template <class Sensitivity, ReleaseBits Bits>
-  requires AdaptiveContinualSum<Sum, Sensitivity, Bits>
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity, Bits& bits) {
+  template <class Sensitivity>
+  requires AdaptiveContinualSum<Sum, Sensitivity>
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity, BitsRef bits) {
     return push_to([&](Sum& epoch) { return epoch.push(contribution, sensitivity, bits); });
   }
 

@@ -9,7 +9,7 @@
 //   BufferedSum   buffered_sum.h   c = a sum of a few powers theta^k: as good, memory independent of the horizon
 //
 // The coefficients are fixed-point numbers, the stream is encoded in integers, and the noise is exact on the grid of the encoded stream.
-// What is charged is the l2 norm of those coefficients. Decoding is post-processing, in floating point (docs/guarantees-continual.md).
+// What is charged is the l2 norm of those coefficients. Decoding is post-processing, in floating point (docs/proofs/continual.md).
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 #include <surety/accounting/system/home_process.h>
 #include <surety/mechanisms/samplers/exact_rounding.h>
 #include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety::mechanisms {
@@ -96,7 +96,7 @@ class FactorizedSum {
         noise_{encoded_sigma(options.multiplier, codec_.encoded_sensitivity())},
         released_(options.dimension.value()) {}
 
-  /// gaussian(multiplier): all pushes together cost no more than one release (docs/guarantees-continual.md#adaptive).
+  /// gaussian(multiplier): all pushes together cost no more than one release (docs/proofs/continual.md#adaptive).
   [[nodiscard]] Event event() const { return surety::gaussian(options_.multiplier, options_.adjacency); }
   [[nodiscard]] Count steps() const noexcept { return options_.steps; }
   [[nodiscard]] Grid grid() const noexcept { return options_.grid; }
@@ -109,8 +109,7 @@ class FactorizedSum {
   /// Adds `contribution` and returns a noisy sum of all so far, in data units. Never throws on a value of the contribution.
   /// \throws Error{invalid_argument} as `PushGate::begin`, before anything is added; Error{environment} when the bits fail, after which
   ///         every further push is refused.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Bits& bits) {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, BitsRef bits) {
     gate_.begin(contribution);
     const std::span<const std::int64_t> encoded = codec_.encode(contribution.steps);
     noise_.for_each_block(encoded.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {

@@ -195,6 +195,10 @@ Event GaussianContinualSum::event() const {
   return std::visit([](const auto& sum) { return sum.event(); }, sum_);
 }
 
+std::vector<double> GaussianContinualSum::push(const GridVector& contribution, BitsRef bits) {
+  return std::visit([&](auto& sum) { return sum.push(contribution, bits); }, sum_);
+}
+
 GaussianContinualSum::Sum GaussianContinualSum::make(const Options& options) {
   const accounting::StandardFloatingPoint environment;
   if (is_tree(options.factorization)) {

@@ -86,10 +86,7 @@ class GaussianContinualSum {
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
   /// As the sum that was chosen.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Bits& bits) {
-    return std::visit([&](auto& sum) { return sum.push(contribution, bits); }, sum_);
-  }
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, BitsRef bits);
 
  private:
   using Sum = std::variant<TreeSum<Gaussian>, ToeplitzSum, BufferedSum>;

@@ -2,7 +2,7 @@
 //
 // How long a sampler takes depends on what it draws. A buffer of samples is filled at once, at calls whose places are known to everybody
 // (the first, and every `size` calls), and handed out one by one, each in the same few instructions. Who watches the clock sees the time of
-// whole buffers: the sum over `size` samples, none of which he can tell from another. docs/guarantees-samplers.md#time.
+// whole buffers: the sum over `size` samples, none of which he can tell from another. docs/proofs/samplers.md#time.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@
 #include <utility>
 
 #include <surety/mechanisms/samplers/lattice_sampler.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::mechanisms {
 
@@ -69,8 +69,8 @@ class SampleBuffer {
 }  // namespace detail
 
 /// What can be drawn ahead: any sampler of integers with a bulk form.
-template <class Sampler, class Bits>
-concept BulkSampler = requires(const Sampler& sampler, std::span<std::int64_t> samples, Bits& bits) {
+template <class Sampler>
+concept BulkSampler = requires(const Sampler& sampler, std::span<std::int64_t> samples, BitsRef bits) {
   sampler.fill(samples, bits);
 };
 
@@ -83,7 +83,7 @@ concept BulkSampler = requires(const Sampler& sampler, std::span<std::int64_t> s
 ///
 /// Time: each call that does not fill the buffer takes the same loads and stores whatever the samples are (some nanoseconds); one that
 /// does takes the time of `Sampler::fill` for the whole buffer. Memory: 8 bytes per sample.
-template <class Sampler>
+template <BulkSampler Sampler>
 class DrawAhead {
  public:
   static constexpr std::size_t default_size = 4 * LatticeSampler::block;
@@ -98,9 +98,7 @@ class DrawAhead {
   /// The next sample. Every `size` calls are one `sampler().fill` of as many samples from the `bits` of the first of them. With a size that
   /// is a multiple of LatticeSampler::block the calls together give what one `fill` gives.
   /// \throws what the bits throw; the buffer is then empty, and the next call tries again.
-  template <ReleaseBits Bits>
-  requires BulkSampler<Sampler, Bits>
-  [[nodiscard]] std::int64_t operator()(Bits& bits) {
+  [[nodiscard]] std::int64_t operator()(BitsRef bits) {
     return buffer_.take([&](std::span<std::int64_t> samples) { sampler_.fill(samples, bits); });
   }
 

@@ -2,7 +2,7 @@
 //
 // A real random variable is defined by random bits that nobody has finished drawing; its nearest integer depends on finitely many of them.
 // So draw some, and more only where the rounding is still in doubt. The result has *exactly* the distribution of the rounded ideal
-// variable: nothing is approximated (lattice_sampler.h says how, docs/guarantees-samplers.md why).
+// variable: nothing is approximated (lattice_sampler.h says how, docs/proofs/samplers.md why).
 // How time depends on what is drawn: lattice_noise.h.
 #pragma once
 
@@ -56,8 +56,7 @@ class RoundedLaplace : public LatticeNoise {
 };
 
 /// The same sample from the same bits as `RoundedGaussian{sigma}(bits)`, by interval arithmetic alone: slow, and an oracle.
-template <ReleaseBits Bits>
-[[nodiscard]] std::int64_t rounded_gaussian_by_definition(Bits& bits, StepSigma sigma) {
+[[nodiscard]] inline std::int64_t rounded_gaussian_by_definition(BitsRef bits, StepSigma sigma) {
   return LatticeSampler::rounded_gaussian(sigma.value()).by_definition(bits);
 }
 

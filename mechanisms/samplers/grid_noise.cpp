@@ -82,4 +82,26 @@ void round_and_add(std::span<double> values, std::span<const std::int64_t> noise
   }
 }
 
+namespace detail {
+
+std::vector<double> release_on_grid(const LatticeNoise& noise, const Grid& grid, const GridVector& query, BitsRef bits) {
+  require_same_grid(query.grid, grid);
+  std::vector<double> noisy(query.steps.size());
+  const double step = grid.step();
+  noise.for_each_block(query.steps.size(), bits, [&](std::size_t first, std::span<const std::int64_t> drawn) {
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      noisy[first + i] = static_cast<double>(saturating_add(query.steps[first + i], drawn[i])) * step;
+    }
+  });
+  return noisy;
+}
+
+void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<double> values, BitsRef bits) {
+  noise.for_each_block(values.size(), bits, [&](std::size_t first, std::span<const std::int64_t> drawn) {
+    round_and_add(values.subspan(first, drawn.size()), drawn, grid);
+  });
+}
+
+}  // namespace detail
+
 }  // namespace surety::mechanisms

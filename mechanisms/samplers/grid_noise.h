@@ -10,7 +10,8 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/samplers/lattice_noise.h>
 
 namespace surety::mechanisms {
 
@@ -29,6 +30,11 @@ void require_dimension(std::size_t query, std::size_t mechanism);
 /// values[i] becomes (nearest_integer(values[i] / g) + noise[i]) g, within +-(2^62 - 1) steps. \pre As long as each other.
 void round_and_add(std::span<double> values, std::span<const std::int64_t> noise, const Grid& grid) noexcept;
 
+namespace detail {
+[[nodiscard]] std::vector<double> release_on_grid(const LatticeNoise& noise, const Grid& grid, const GridVector& query, BitsRef bits);
+void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<double> values, BitsRef bits);
+}  // namespace detail
+
 /// `Noise` (a `LatticeNoise`), added to a query on a grid.
 template <class Noise>
 class GridNoise {
@@ -36,27 +42,15 @@ class GridNoise {
   /// One release of `query`: coordinate i is (query.steps[i] + noise_i) g for independent samples, within +-(2^62 - 1) steps, as a double:
   /// exact up to 2^53 steps and the nearest double beyond. Never throws on a value of the query. O(dimension). \throws
   /// Error{invalid_argument} when the query lives on another grid; Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(const GridVector& query, Bits& bits) const {
-    require_same_grid(query.grid, grid_);
-    std::vector<double> noisy(query.steps.size());
-    const double step = grid_.step();
-    noise_.for_each_block(query.steps.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
-      for (std::size_t i = 0; i < noise.size(); ++i) {
-        noisy[first + i] = static_cast<double>(saturating_add(query.steps[first + i], noise[i])) * step;
-      }
-    });
-    return noisy;
+  [[nodiscard]] std::vector<double> release(const GridVector& query, BitsRef bits) const {
+    return detail::release_on_grid(noise_, grid_, query, bits);
   }
 
   /// The release of `round_to_nearest(values, grid)` from the same bits, over `values`, which the rounding must not bring further apart
   /// than the sensitivity says: `OnReals` below charges for it. Never throws on a value. What the bits have not reached when they fail
   /// stays as it was. O(size), and no memory. \throws Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  void round_and_release_in_place(std::span<double> values, Bits& bits) const {
-    noise_.for_each_block(values.size(), bits, [&](std::size_t first, std::span<const std::int64_t> noise) {
-      round_and_add(values.subspan(first, noise.size()), noise, grid_);
-    });
+  void round_and_release_in_place(std::span<double> values, BitsRef bits) const {
+    detail::round_and_release_on_grid(noise_, grid_, values, bits);
   }
 
  protected:
@@ -80,8 +74,7 @@ class OnReals {
 
   /// One release of `query`, rounded to nearest, as of `Mechanism`. Never throws on a value of the query.
   /// \throws Error{invalid_argument} when the query does not have the mechanism's dimension; Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::vector<double> release(std::span<const double> query, Bits& bits) const {
+  [[nodiscard]] std::vector<double> release(std::span<const double> query, BitsRef bits) const {
     std::vector<double> result{query.begin(), query.end()};
     release_in_place(result, bits);
     return result;
@@ -89,8 +82,7 @@ class OnReals {
 
   /// The same values from the same bits, stored over the query. What the bits have not reached when they fail stays as it was: such a
   /// query must not be published. O(dimension), and no memory. \throws as `release`.
-  template <ReleaseBits Bits>
-  void release_in_place(std::span<double> query, Bits& bits) const {
+  void release_in_place(std::span<double> query, BitsRef bits) const {
     require_dimension(query.size(), dimension_);
     rounded_.round_and_release_in_place(query, bits);
   }

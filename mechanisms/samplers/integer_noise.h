@@ -9,32 +9,22 @@
 
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::mechanisms {
 
 /// Adds a sample of `noise` to each of `values`, as `saturating_add`; the samples are those of `noise.fill`. O(values), time as
 /// `LatticeNoise::fill`: it depends on what is drawn, not on the values. \throws what the bits throw; from there on, values are as they
 /// were, without noise.
-template <ReleaseBits Bits>
-void add_noise(const LatticeNoise& noise, std::span<std::int64_t> values, Bits& bits) {
-  noise.for_each_block(values.size(), bits, [values](std::size_t first, std::span<const std::int64_t> drawn) {
-    for (std::size_t i = 0; i < drawn.size(); ++i) values[first + i] = saturating_add(values[first + i], drawn[i]);
-  });
-}
+void add_noise(const LatticeNoise& noise, std::span<std::int64_t> values, BitsRef bits);
 
-/// The same of one value.
+/// The same of one value, compiled for each source of bits as the samplers' `operator()`.
 template <ReleaseBits Bits>
 [[nodiscard]] std::int64_t with_noise(const LatticeNoise& noise, std::int64_t value, Bits& bits) {
   return saturating_add(value, noise(bits));
 }
 
 /// The same of a copy.
-template <ReleaseBits Bits>
-[[nodiscard]] std::vector<std::int64_t> with_noise(const LatticeNoise& noise, std::span<const std::int64_t> values, Bits& bits) {
-  std::vector<std::int64_t> noisy(values.begin(), values.end());
-  add_noise(noise, noisy, bits);
-  return noisy;
-}
+[[nodiscard]] std::vector<std::int64_t> with_noise(const LatticeNoise& noise, std::span<const std::int64_t> values, BitsRef bits);
 
 }  // namespace surety::mechanisms

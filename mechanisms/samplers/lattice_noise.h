@@ -2,7 +2,7 @@
 //
 // Time depends on what is drawn: 4 to 10 nanoseconds where the first words decide a sample, some 40 where they do not (2 to 4 % of a wide
 // law, 1e-5 of a narrow one), microseconds to milliseconds in the tail beyond e^-17. Of a bulk draw only the time of whole blocks shows;
-// `DrawAhead` (draw_ahead.h) makes single calls say nothing either (docs/guarantees-samplers.md#time).
+// `DrawAhead` (draw_ahead.h) makes single calls say nothing either (docs/proofs/samplers.md#time).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/samplers/lattice_sampler.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::mechanisms {
 
@@ -28,24 +28,14 @@ class LatticeNoise {
 
   /// Fills `noise` with independent samples. Words are drawn by blocks: the samples differ from as many single ones where a sample needs
   /// more words than the first. \throws what the bits throw.
-  template <ReleaseBits Bits>
-  void fill(std::span<std::int64_t> noise, Bits& bits) const {
-    sampler_.fill(noise, bits);
-  }
+  void fill(std::span<std::int64_t> noise, BitsRef bits) const { sampler_.fill(noise, bits); }
 
   /// The same samples in data units of `grid`: exact up to 2^53 steps and the nearest double beyond.
-  template <ReleaseBits Bits>
-  void fill(std::span<double> noise, const Grid& grid, Bits& bits) const {
-    const double step = grid.step();
-    sampler_.for_each_block(noise.size(), bits, [&](std::size_t first, std::span<const std::int64_t> steps) {
-      double* const out = noise.data() + first;
-      for (std::size_t i = 0; i < steps.size(); ++i) out[i] = static_cast<double>(steps[i]) * step;
-    });
-  }
+  void fill(std::span<double> noise, const Grid& grid, BitsRef bits) const;
 
   /// The same samples as `fill`, handed out block by block: `use(std::size_t first, std::span<const std::int64_t>)`.
-  template <ReleaseBits Bits, class Use>
-  void for_each_block(std::size_t count, Bits& bits, Use use) const {
+  template <class Use>
+  void for_each_block(std::size_t count, BitsRef bits, Use use) const {
     sampler_.for_each_block(count, bits, use);
   }
 

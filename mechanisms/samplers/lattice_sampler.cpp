@@ -17,7 +17,6 @@ namespace surety::mechanisms {
 namespace {
 
 using accounting::Interval;
-using NextWord = LatticeSampler::NextWord;
 
 __extension__ using Wide = __int128;
 __extension__ using UnsignedWide = unsigned __int128;
@@ -670,6 +669,25 @@ std::size_t LatticeSampler::decode_narrow(const Tables& tables, const std::uint6
     count += (static_cast<std::uint16_t>(slot) == 0 ? 1U : 0U) | (equal ? 1U : 0U);
   }
   return count;
+}
+
+void LatticeSampler::draw_block(std::span<std::int64_t> samples, BitsRef bits) const {
+  std::array<std::uint64_t, 2 * block> words;
+  const auto drawn = std::span{words}.first(samples.size() * words_per_sample());
+  draw_words(bits, drawn);
+  decode(drawn.data(), samples, words_of(bits));
+}
+
+void LatticeSampler::fill(std::span<std::int64_t> samples, BitsRef bits) const {
+  for (std::size_t first = 0; first < samples.size(); first += block) {
+    draw_block(samples.subspan(first, std::min(block, samples.size() - first)), bits);
+  }
+}
+
+std::int64_t LatticeSampler::by_definition(BitsRef bits) const {
+  std::array<std::uint64_t, 2> words;
+  draw_words(bits, std::span{words}.first(words_per_sample()));
+  return decode_by_definition(words.data(), words_of(bits));
 }
 
 void LatticeSampler::decode(const std::uint64_t* words, std::span<std::int64_t> samples, const NextWord& next) const {

@@ -1,5 +1,5 @@
 // The engine of all exact samplers of integers: a table decides nearly every sample by comparing integers, and what a table cannot decide
-// is decided by interval arithmetic and further bits. Nothing is approximated; docs/guarantees-samplers.md has the proofs.
+// is decided by interval arithmetic and further bits. Nothing is approximated; docs/proofs/samplers.md has the proofs.
 //
 // A law is a symmetric (or one-sided) law of integers k whose magnitude has decreasing weights, exp(-x^2 / (2 sigma^2)) or exp(-x / b),
 // taken at the integers themselves (discrete) or over the reals that round to an integer (rounded).
@@ -24,12 +24,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
 
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::mechanisms {
 
@@ -58,39 +57,32 @@ class LatticeSampler {
   [[nodiscard]] static LatticeSampler discrete_laplace(Rational scale);
   [[nodiscard]] static LatticeSampler geometric(Rational scale);
 
-  /// The next sample: a block of one.
+  /// The next sample: a block of one. Compiled for each source of bits, for those who count nanoseconds.
   template <ReleaseBits Bits>
   [[nodiscard]] std::int64_t operator()(Bits& bits) const {
+    std::array<std::uint64_t, 2> words;
     std::int64_t sample = 0;
-    fill({&sample, 1}, bits);
+    draw_words(bits, std::span{words}.first(words_per_sample()));
+    decode(words.data(), {&sample, 1}, [&bits] { return draw_word(bits); });
     return sample;
   }
 
   /// Fills `samples`, block by block. \throws what the bits throw.
-  template <ReleaseBits Bits>
-  void fill(std::span<std::int64_t> samples, Bits& bits) const {
-    decode_blocks(
-        samples.size(), bits, [&](std::size_t first, std::size_t size) { return samples.subspan(first, size); },
-        [](std::size_t, std::span<const std::int64_t>) {});
-  }
+  void fill(std::span<std::int64_t> samples, BitsRef bits) const;
 
   /// Draws `count` samples in blocks and hands each block and its place to `use(std::size_t first, std::span<const std::int64_t>)`.
-  template <ReleaseBits Bits, class Use>
-  void for_each_block(std::size_t count, Bits& bits, Use use) const {
+  template <class Use>
+  void for_each_block(std::size_t count, BitsRef bits, Use use) const {
     std::array<std::int64_t, block> samples;
-    decode_blocks(
-        count, bits, [&](std::size_t, std::size_t size) { return std::span{samples}.first(size); }, use);
+    for (std::size_t first = 0; first < count; first += block) {
+      const auto drawn = std::span{samples}.first(std::min(block, count - first));
+      draw_block(drawn, bits);
+      use(first, std::span<const std::int64_t>{drawn});
+    }
   }
 
   /// The same as `operator()` from the same bits, by interval arithmetic alone, without the tables: slow, and an oracle for the fast way.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::int64_t by_definition(Bits& bits) const {
-    std::array<std::uint64_t, 2> words;
-    draw_words(bits, std::span{words}.first(words_per_sample()));
-    return decode_by_definition(words.data(), [&bits] { return draw_word(bits); });
-  }
-
-  using NextWord = std::function<std::uint64_t()>;
+  [[nodiscard]] std::int64_t by_definition(BitsRef bits) const;
 
   /// What tests certify. Thresholds S(1) > S(2) > ...: T < S(j) chooses an index of at least j. Index j is the magnitude j (narrow) or
   /// block j (wide); the last index is the tail.
@@ -113,20 +105,8 @@ class LatticeSampler {
 
   explicit LatticeSampler(Law law);
 
-  /// Decodes each block into `place(first, size)` and hands it to `use`.
-  template <ReleaseBits Bits, class Place, class Use>
-  void decode_blocks(std::size_t count, Bits& bits, Place place, Use use) const {
-    std::array<std::uint64_t, 2 * block> words;
-    const NextWord next = [&bits] { return draw_word(bits); };
-    for (std::size_t first = 0; first < count; first += block) {
-      const std::size_t size = std::min(block, count - first);
-      const auto drawn = std::span{words}.first(size * words_per_sample());
-      const std::span<std::int64_t> samples = place(first, size);
-      draw_words(bits, drawn);
-      decode(drawn.data(), samples, next);
-      use(first, samples);
-    }
-  }
+  /// Draws at most `block` samples together.
+  void draw_block(std::span<std::int64_t> samples, BitsRef bits) const;
 
   template <bool has_second_word>
   [[nodiscard]] static std::size_t decode_wide(const Tables& tables, const std::uint64_t* words, std::span<std::int64_t> samples,

@@ -23,7 +23,7 @@
 //   first step   as in online_frank_wolfe.h
 // Weights i never count how often an arm was chosen: that would be a function of the a_t, which no noise covers.
 //
-// [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022. docs/guarantees-bandits.md#hdb
+// [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022. docs/proofs/bandits.md#hdb
 #pragma once
 
 #include <algorithm>
@@ -41,9 +41,10 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/bandits/bandit.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/streams/online_frank_wolfe.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/doors/stream.h>
 
@@ -119,8 +120,7 @@ class LinearBandit {
   /// Learns from the reward that this user gave to the arm of `choose(row)`, and moves on to the next user. A reward that is no label of
   /// the objective counts as no answer at all. O(arms x features) and one push. \throws what the stream throws; Error{invalid_argument}
   /// when a dense row does not have `features` coordinates.
-  template <StreamReleaser S>
-  void learn(const RowView& row, double reward, S& stream) {
+  void learn(const RowView& row, double reward, StreamReleaserRef<> stream) {
     const std::size_t chosen = choose(row);
     const auto turn = warm_up_arm();
     GridVector contribution{.grid = stream.grid(), .steps = std::vector<std::int64_t>(arms_.size() * features_)};

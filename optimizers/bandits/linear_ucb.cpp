@@ -10,6 +10,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/bandits/bandit.h>
 #include <surety/optimizers/problem/domain.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 
 namespace surety::optimizers {
 namespace {
@@ -133,7 +134,7 @@ GridVector LinearUcb::contribution(const RowView& row, double reward, Grid grid)
   for (std::size_t i = 0; i <= features_; ++i) {
     for (std::size_t j = i; j <= features_; ++j) products[place(i, j, features_ + 1)] = v[i] * v[j];
   }
-  // Rounding may turn the angle of two blocks beyond a right one, by as much as this leaves room for (docs/guarantees-bandits.md#ucb).
+  // Rounding may turn the angle of two blocks beyond a right one, by as much as this leaves room for (docs/proofs/bandits.md#ucb).
   const ClippingNorm clip{options_.clip.value() * (1 - 0x1p-10)};
   const GridVector mine =
       clipped_contribution(1, {.indices = {}, .values = products, .norm = mechanisms::l2_norm(products)}, clip, grid, block);

@@ -17,7 +17,7 @@
 // stream by the accountant, where the paper splits (epsilon, delta) over the levels of a tree, and may come from any continual sum; one
 // regression per arm, where the paper has one for all.
 //
-// [SS18] Shariff, Sheffet: Differentially Private Contextual Linear Bandits, 2018. docs/guarantees-bandits.md#ucb
+// [SS18] Shariff, Sheffet: Differentially Private Contextual Linear Bandits, 2018. docs/proofs/bandits.md#ucb
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@
 
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/stream.h>
 
 namespace surety::optimizers {
@@ -107,8 +107,7 @@ class LinearUcb {
   /// Learns from the reward that this user gave to the arm of `choose(row)`, and moves on to the next user. A reward that is not finite
   /// counts as no answer at all. O(arms x features^3) and one push.
   /// \throws what the stream throws; Error{invalid_argument} as `choose`, and as `require_fine_grid` for the stream's.
-  template <StreamReleaser S>
-  void learn(const RowView& row, double reward, S& stream) {
+  void learn(const RowView& row, double reward, StreamReleaserRef<> stream) {
     const std::vector<double> sums = stream.push(contribution(row, reward, stream.grid()), sensitivity_);
     estimate(sums);
     ++users_;

@@ -10,7 +10,7 @@
 // losses of two arms add up, and their ranges to that of one: step i costs choice(options, i) once for all arms, and the run costs
 // plan(...) of one arm. (In the warm-up the arms' records are disjoint.) For Laplace noise the same with losses in place of their ranges.
 //
-// [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022. docs/guarantees-bandits.md#choices
+// [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022. docs/proofs/bandits.md#choices
 #pragma once
 
 #include <cmath>
@@ -25,10 +25,9 @@
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/optimizers/bandits/bandit.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/streams/polyhedral_frank_wolfe.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/doors/selector.h>
@@ -73,34 +72,6 @@ namespace detail {
   return NoiseMultiplier{2 * std::sqrt(std::log(static_cast<double>(steps.value())) * -std::log(delta.value())) / epsilon.value()};
 }
 
-/// Chooses for all arms under one charge, `plan(options)`, which is spent before the first draw. Hence in the process alone that made it.
-template <mechanisms::ReleaseBits Bits>
-class SharedSelector {
- public:
-  /// Reservation and bits must outlive the selector.
-  SharedSelector(accounting::Reservation& reservation, Bits& bits, Event plan)
-      : reservation_{reservation}, bits_{bits}, plan_{std::move(plan)} {}
-
-  /// \throws Error{unsupported} when no mechanism selects with the event; Error{internal} when the reservation does not hold the plan;
-  /// Error{invalid_argument} in a process made by fork; Error{environment} when the bits fail.
-  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
-    home_.require_here("this selector");
-    const auto mechanism = mechanism_of(event, sensitivity, change, Count{scores.size()});
-    if (!spent_) {
-      reservation_.spend(plan_);
-      spent_ = true;
-    }
-    return mechanism.release(scores, bits_);
-  }
-
- private:
-  HomeProcess home_;
-  accounting::Reservation& reservation_;
-  Bits& bits_;
-  Event plan_;
-  bool spent_ = false;
-};
-
 /// The state between two users: released values, public ones, and each arm's exact sum, which leaves it through choices alone.
 template <Objective O>
 class PolyhedralBandit {
@@ -122,8 +93,7 @@ class PolyhedralBandit {
 
   /// Learns from the reward that this user gave to the arm of `choose(row)`, and moves on. A reward that is no label of the objective
   /// counts as no answer at all. O(arms x features). \throws as PolyhedralFrankWolfe::observe, and what the selector throws.
-  template <Selector S>
-  void learn(const RowView& row, double reward, S& selector) {
+  void learn(const RowView& row, double reward, SelectorRef selector) {
     const std::size_t chosen = choose(row);
     const std::optional<double> label = objective_.encode_label(reward);
     const RowView nobody{.indices = {}, .values = {}, .norm = 0};

@@ -41,7 +41,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/problem/domain.h>
@@ -158,9 +158,8 @@ template <class Sensitivity = L2Sensitivity>
 using Directions = std::function<void(std::span<double>)>;
 
 /// From a source of bits, which must outlive the result. Two words for two coordinates (Box and Muller 1958).
-template <mechanisms::ReleaseBits Bits>
-[[nodiscard]] Directions normal_directions(Bits& bits) {
-  return [&bits](std::span<double> direction) {
+[[nodiscard]] inline Directions normal_directions(mechanisms::BitsRef bits) {
+  return [bits](std::span<double> direction) {
     for (std::size_t j = 0; j < direction.size(); j += 2) {
       const auto unit = [&] { return (static_cast<double>(mechanisms::draw_word(bits) >> 12) + 0.5) * 0x1p-52; };  // in (0, 1)
       const double length = std::sqrt(-2 * std::log(unit()));
@@ -210,8 +209,7 @@ class ProjectionFreeBandit {
 
   /// Takes in f_t(x_t), any double. O(n); at the end of a batch one push and at most `oracle_calls` calls of the oracle.
   /// \throws Error{invalid_argument} beyond the horizon; what the stream throws.
-  template <StreamReleaser<Sensitivity> S>
-  void observe(double loss, S& stream) {
+  void observe(double loss, StreamReleaserRef<Sensitivity> stream) {
     const RowView row{.indices = {}, .values = direction_, .norm = mechanisms::l2_norm(direction_)};
     oco_.observe(options_.losses.place(loss), row, stream);
     choose_point();
@@ -295,9 +293,8 @@ class DoublingBandit {
 
   /// As `ProjectionFreeBandit::observe`. \throws also what the next epoch's construction throws, and Error{invalid_argument} when the rule
   /// has other steps, batches or adjacency than the epoch.
-  template <StreamReleaser<Sensitivity> S>
-  void observe(double loss, S& stream) {
-    SinceRestart<S> since{stream, ended_, latest_};
+  void observe(double loss, StreamReleaserRef<Sensitivity> stream) {
+    SinceRestart since{stream, ended_, latest_};
     bandit_->observe(loss, since);
     if (bandit_->steps() < (std::uint64_t{1} << (2 * epoch_))) return;
     ended_steps_ += bandit_->steps();
@@ -308,9 +305,8 @@ class DoublingBandit {
 
  private:
   /// The sums of the current epoch alone: released ones less a released one.
-  template <class S>
   struct SinceRestart {
-    S& stream;
+    StreamReleaserRef<Sensitivity> stream;
     const std::vector<double>& ended;
     std::vector<double>& latest;
 

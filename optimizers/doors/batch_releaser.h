@@ -2,23 +2,19 @@
 //
 // A pass splits the records into batches by their public places and makes one release of each. A record is in one batch, and given
 // everything released before, no other release of the pass depends on it: the pass costs what its dearest release costs
-// (docs/guarantees-frank-wolfe.md#batches).
+// (docs/proofs/frank-wolfe.md#batches).
 #pragma once
 
 #include <cstdint>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/additive/scaled_noise.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/optimizers/doors/run.h>
+#include <surety/accounting/system/home_process.h>
 
 namespace surety::optimizers {
 
@@ -29,36 +25,24 @@ struct BatchPass {
   Event pass;     ///< what they are together, for the ledger
 };
 
-/// Spends `pass` before the first of every `batches` releases, then draws the noise of each. What production uses; private when `Bits` is
+/// Spends `pass` before the first of every `batches` releases, then draws the noise of each. What production uses; private when the bits are
 /// cryptographic and no record is in two batches of a pass. In a process made by fork it refuses: a pass is spent for one process.
-template <mechanisms::ReleaseBits Bits>
 class NoisyBatchReleaser {
  public:
   /// Reservation and bits must outlive the releaser.
-  NoisyBatchReleaser(accounting::Reservation& reservation, Bits& bits, BatchPass pass)
+  NoisyBatchReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits, BatchPass pass)
       : reservation_{reservation}, bits_{bits}, pass_{std::move(pass)} {}
 
   /// The query plus N(0, (z sensitivity)^2) per coordinate, rounded exactly to the query's grid, for the event gaussian(z).
   /// \throws Error{internal} when `event` is not the release of this pass, or the reservation does not hold the pass;
   ///         Error{unsupported} for an event that is not Gaussian; Error{invalid_argument} when the noise does not fit the grid, and in a
   ///         process made by fork.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-    home_.require_here("this releaser");
-    if (!(event == pass_.release)) {
-      throw Error{ErrorCode::internal, fmt::format("release is '{}', must be '{}' in this pass", describe(event), describe(pass_.release))};
-    }
-    const auto* const leaf = std::get_if<Event::Gaussian>(&event.node());
-    if (leaf == nullptr) throw Error{ErrorCode::unsupported, fmt::format("no mechanism releases the event '{}'", describe(event))};
-    const mechanisms::ScaledGaussian noise{{.multiplier = leaf->multiplier, .grid = query.grid, .adjacency = event.adjacency()}};
-    if (done_ % pass_.batches.value() == 0) reservation_.spend(pass_.pass);
-    ++done_;
-    return noise.release(query, sensitivity, bits_);
-  }
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
 
  private:
   HomeProcess home_;
   accounting::Reservation& reservation_;
-  Bits& bits_;
+  mechanisms::BitsRef bits_;
   BatchPass pass_;
   std::uint64_t done_ = 0;  ///< releases so far
 };

@@ -3,25 +3,22 @@
 // An algorithm asks for a batch, computes a query from its records, and releases that. The batch comes from the sampler of the releaser,
 // and what is charged is that sampler's event: the two cannot differ. A batch serves one release, since two releases from one batch cost
 // more than two batches. The indices of a batch are secret: nothing but the query may depend on them, nor, under Poisson sampling, on how
-// many they are (docs/guarantees-sampling.md#door).
+// many they are (docs/proofs/sampling.md#door).
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/choices/batch_sampler.h>
 #include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/bits/random_bits.h>
-#include <surety/mechanisms/additive/scaled_noise.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/run.h>
 
@@ -40,6 +37,40 @@ concept SamplingReleaser = Releaser<R> &&
   { releaser.release_sampled(query, sensitivity, event) } -> std::same_as<std::vector<double>>;
 };
 
+/// Any `SamplingReleaser`, which must outlive the reference.
+class SamplingReleaserRef {
+ public:
+  template <class R>
+  requires(!std::same_as<std::remove_const_t<R>, SamplingReleaserRef>) && SamplingReleaser<R>
+  SamplingReleaserRef(R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
+      : releaser_{&releaser}, calls_{&calls_of<R>} {}
+
+  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) const { return calls_->draw_batch(releaser_, records); }
+  [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) const {
+    return calls_->release_sampled(releaser_, query, sensitivity, event);
+  }
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) const {
+    return calls_->release(releaser_, query, sensitivity, event);
+  }
+
+ private:
+  struct Calls {
+    std::span<const std::size_t> (*draw_batch)(void*, std::size_t);
+    std::vector<double> (*release_sampled)(void*, const GridVector&, L2Sensitivity, const Event&);
+    std::vector<double> (*release)(void*, const GridVector&, L2Sensitivity, const Event&);
+  };
+  template <class R>
+  static constexpr Calls calls_of{
+      .draw_batch = [](void* r, std::size_t records) { return static_cast<R*>(r)->draw_batch(records); },
+      .release_sampled = [](void* r, const GridVector& query, L2Sensitivity sensitivity,
+                            const Event& event) { return static_cast<R*>(r)->release_sampled(query, sensitivity, event); },
+      .release = [](void* r, const GridVector& query, L2Sensitivity sensitivity,
+                    const Event& event) { return static_cast<R*>(r)->release(query, sensitivity, event); }};
+
+  void* releaser_;
+  const Calls* calls_;
+};
+
 /// The batch in hand, and whether it has served.
 class SecretBatch {
  public:
@@ -49,9 +80,7 @@ class SecretBatch {
     return places_;
   }
   /// \throws Error{internal} when no batch was drawn since the last release.
-  void require_fresh() const {
-    if (!is_fresh_) throw Error{ErrorCode::internal, "a batch is released that was not drawn, or was released before"};
-  }
+  void require_fresh() const;
   void use() noexcept { is_fresh_ = false; }
 
  private:
@@ -59,13 +88,20 @@ class SecretBatch {
   bool is_fresh_ = false;
 };
 
+namespace detail {
+/// Spends `charged`, then releases for `event`; `batch`, if any, is used up by then.
+[[nodiscard]] std::vector<double> spend_and_release(accounting::Reservation& reservation, mechanisms::BitsRef bits, const GridVector& query,
+                                                    L2Sensitivity sensitivity, const Event& event, const Event& charged,
+                                                    SecretBatch* batch);
+}  // namespace detail
+
 /// Draws batches with `sampler`, spends sampler.event(event) from a reservation, then draws the noise. What production uses; private when
-/// `Bits` is cryptographic.
-template <mechanisms::ReleaseBits Bits, mechanisms::BatchSampler Sampler>
+/// the bits are cryptographic.
+template <mechanisms::BatchSampler Sampler>
 class NoisySamplingReleaser {
  public:
   /// Reservation and bits must outlive the releaser.
-  NoisySamplingReleaser(accounting::Reservation& reservation, Bits& bits, Sampler sampler)
+  NoisySamplingReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits, Sampler sampler)
       : reservation_{reservation}, bits_{bits}, sampler_{std::move(sampler)} {}
 
   /// \throws as Sampler::draw.
@@ -77,38 +113,27 @@ class NoisySamplingReleaser {
   ///         sampled event; Error{invalid_argument} when the noise does not fit the grid, or the sampler has no theorem for the event.
   [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
     batch_.require_fresh();
-    return released(query, sensitivity, event, sampler_.event(event), [this] { batch_.use(); });
+    return detail::spend_and_release(reservation_, bits_, query, sensitivity, event, sampler_.event(event), &batch_);
   }
 
   /// The same for a query of all records, charged as `event` itself.
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-    return released(query, sensitivity, event, event, [] {});
+    return detail::spend_and_release(reservation_, bits_, query, sensitivity, event, event, nullptr);
   }
 
  private:
-  template <class Use>
-  std::vector<double> released(const GridVector& query, L2Sensitivity sensitivity, const Event& event, const Event& charged, Use use) {
-    const std::optional<NoiseMultiplier> multiplier = pairwise_multiplier(event);
-    if (!multiplier) throw Error{ErrorCode::unsupported, fmt::format("no mechanism releases the event '{}'", describe(event))};
-    const mechanisms::ScaledGaussian noise{{.multiplier = *multiplier, .grid = query.grid, .adjacency = event.adjacency()}};
-    // A batch is used up before the charge: whatever fails from here on, it serves no second release.
-    use();
-    reservation_.spend(charged);
-    return noise.release(query, sensitivity, bits_);
-  }
-
   accounting::Reservation& reservation_;
-  Bits& bits_;
+  mechanisms::BitsRef bits_;
   Sampler sampler_;
   SecretBatch batch_;
 };
 
 /// Draws batches and returns the query itself: NOT private. The same algorithm without its noise, for tests and as a baseline.
-template <mechanisms::ReleaseBits Bits, mechanisms::BatchSampler Sampler>
+template <mechanisms::BatchSampler Sampler>
 class ExactSamplingReleaser {
  public:
   /// The bits must outlive the releaser.
-  ExactSamplingReleaser(Bits& bits, Sampler sampler) : bits_{bits}, sampler_{std::move(sampler)} {}
+  ExactSamplingReleaser(mechanisms::BitsRef bits, Sampler sampler) : bits_{bits}, sampler_{std::move(sampler)} {}
 
   [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) { return batch_.hold(sampler_.draw(records, bits_)); }
   [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity /*sensitivity*/, const Event& /*event*/) {
@@ -121,7 +146,7 @@ class ExactSamplingReleaser {
   }
 
  private:
-  Bits& bits_;
+  mechanisms::BitsRef bits_;
   Sampler sampler_;
   SecretBatch batch_;
 };
@@ -142,16 +167,7 @@ class ScriptedSamplingReleaser {
       : batches_{std::move(batches)}, released_{std::move(released)} {}
 
   /// \throws Error{invalid_argument} when the script has no further batch, or the batch has a place beyond the records.
-  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) {
-    if (drawn_ == batches_.size()) throw Error{ErrorCode::invalid_argument, fmt::format("the script ends after {} batches", drawn_)};
-    for (const std::size_t place : batches_[drawn_]) {
-      if (place >= records) {
-        throw Error{ErrorCode::invalid_argument,
-                    fmt::format("batch {} of the script has place {}, must be below {}", drawn_, place, records)};
-      }
-    }
-    return batch_.hold(batches_[drawn_++]);
-  }
+  [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records);
   /// \throws Error{internal} when no fresh batch was drawn; Error{invalid_argument} when the script is over, or its next vector is not as
   ///         long as the query.
   [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
@@ -166,16 +182,7 @@ class ScriptedSamplingReleaser {
   [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }
 
  private:
-  std::vector<double> answer(Request request) {
-    const std::size_t step = log_.size();
-    if (step == released_.size()) throw Error{ErrorCode::invalid_argument, fmt::format("the script ends after {} releases", step)};
-    if (released_[step].size() != request.query.steps.size()) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("release {} of the script has {} coordinates, the query has {}", step,
-                                                           released_[step].size(), request.query.steps.size())};
-    }
-    log_.push_back(std::move(request));
-    return released_[step];
-  }
+  std::vector<double> answer(Request request);
 
   std::vector<std::vector<std::size_t>> batches_;
   std::vector<std::vector<double>> released_;
@@ -184,9 +191,9 @@ class ScriptedSamplingReleaser {
   std::vector<Request> log_;
 };
 
-static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::SystemBits, mechanisms::PoissonBatches>>);
-static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::SystemBits, mechanisms::FixedSizeBatches>>);
-static_assert(SamplingReleaser<ExactSamplingReleaser<mechanisms::ReplayBits, mechanisms::PoissonBatches>>);
-static_assert(SamplingReleaser<ScriptedSamplingReleaser>);
+static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::PoissonBatches>>);
+static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::FixedSizeBatches>>);
+static_assert(SamplingReleaser<ExactSamplingReleaser<mechanisms::PoissonBatches>>);
+static_assert(SamplingReleaser<ScriptedSamplingReleaser> && SamplingReleaser<SamplingReleaserRef>);
 
 }  // namespace surety::optimizers

@@ -8,15 +8,14 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/system/home_process.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/choices/selection.h>
 
 namespace surety::optimizers {
@@ -29,42 +28,65 @@ concept Selector = requires(S& selector, std::span<const double> scores, ScoreSe
   { selector.select(scores, sensitivity, change, event) } -> std::same_as<std::size_t>;
 };
 
-/// The exponential mechanism for the event exponential(epsilon), report-noisy-max with Laplace noise for pure(epsilon).
-/// \throws Error{unsupported} for another event.
-[[nodiscard]] inline mechanisms::ReportNoisyMax mechanism_of(const Event& event, ScoreSensitivity sensitivity, ScoreChange change,
-                                                             Count candidates) {
-  const auto* const exponential = std::get_if<Event::Exponential>(&event.node());
-  const auto* const pure = std::get_if<Event::Pure>(&event.node());
-  if (exponential == nullptr && pure == nullptr) {
-    throw Error{ErrorCode::unsupported, fmt::format("no mechanism selects with the event '{}'", describe(event))};
-  }
-  return mechanisms::ReportNoisyMax{{.epsilon = exponential != nullptr ? exponential->epsilon : pure->epsilon,
-                                     .sensitivity = sensitivity,
-                                     .change = change,
-                                     .candidates = candidates,
-                                     .adjacency = event.adjacency()},
-                                    exponential != nullptr ? mechanisms::NoiseShape::gumbel : mechanisms::NoiseShape::laplace};
-}
-
-/// Spends from a reservation, then chooses: by the exponential mechanism for the event exponential(epsilon), and by report-noisy-max with
-/// Laplace noise for pure(epsilon). What production uses; private when `Bits` is cryptographic.
-template <mechanisms::ReleaseBits Bits>
-class NoisySelector {
+/// Any `Selector`, which must outlive the reference.
+class SelectorRef {
  public:
-  /// Both must outlive the selector.
-  NoisySelector(accounting::Reservation& reservation, Bits& bits) : reservation_{reservation}, bits_{bits} {}
+  template <class S>
+  requires(!std::same_as<std::remove_const_t<S>, SelectorRef>) && Selector<S>
+  SelectorRef(S& selector) noexcept  // NOLINT(google-explicit-constructor): callers pass the selector itself
+      : selector_{&selector},
+        select_{[](const void* s, std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
+          return static_cast<S*>(const_cast<void*>(s))->select(scores, sensitivity, change, event);
+        }} {}
 
-  /// \throws Error{unsupported} for another event; Error{internal} when the reservation does not hold it; Error{environment} when the bits
-  /// fail.
-  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
-    const auto mechanism = mechanism_of(event, sensitivity, change, Count{scores.size()});
-    reservation_.spend(event);
-    return mechanism.release(scores, bits_);
+  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
+                                   const Event& event) const {
+    return select_(selector_, scores, sensitivity, change, event);
   }
 
  private:
+  const void* selector_;
+  std::size_t (*select_)(const void*, std::span<const double>, ScoreSensitivity, ScoreChange, const Event&);
+};
+
+/// The exponential mechanism for the event exponential(epsilon), report-noisy-max with Laplace noise for pure(epsilon).
+/// \throws Error{unsupported} for another event.
+[[nodiscard]] mechanisms::ReportNoisyMax mechanism_of(const Event& event, ScoreSensitivity sensitivity, ScoreChange change,
+                                                      Count candidates);
+
+/// Spends from a reservation, then chooses: by the exponential mechanism for the event exponential(epsilon), and by report-noisy-max with
+/// Laplace noise for pure(epsilon). What production uses; private when the bits are cryptographic.
+class NoisySelector {
+ public:
+  /// Both must outlive the selector.
+  NoisySelector(accounting::Reservation& reservation, mechanisms::BitsRef bits) : reservation_{reservation}, bits_{bits} {}
+
+  /// \throws Error{unsupported} for another event; Error{internal} when the reservation does not hold it; Error{environment} when the bits
+  /// fail.
+  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event);
+
+ private:
   accounting::Reservation& reservation_;
-  Bits& bits_;
+  mechanisms::BitsRef bits_;
+};
+
+/// Chooses for many asks under one charge, `plan`, which is spent before the first draw. Hence in the process alone that made it.
+class SharedSelector {
+ public:
+  /// Reservation and bits must outlive the selector.
+  SharedSelector(accounting::Reservation& reservation, mechanisms::BitsRef bits, Event plan)
+      : reservation_{reservation}, bits_{bits}, plan_{std::move(plan)} {}
+
+  /// \throws Error{unsupported} when no mechanism selects with the event; Error{internal} when the reservation does not hold the plan;
+  /// Error{invalid_argument} in a process made by fork; Error{environment} when the bits fail.
+  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event);
+
+ private:
+  HomeProcess home_;
+  accounting::Reservation& reservation_;
+  mechanisms::BitsRef bits_;
+  Event plan_;
+  bool spent_ = false;
 };
 
 /// Chooses a largest score, the first of equals: NOT private. For tests and as a baseline.
@@ -89,13 +111,7 @@ class ScriptedSelector {
   explicit ScriptedSelector(std::vector<std::size_t> chosen) : chosen_{std::move(chosen)} {}
 
   /// \throws Error{invalid_argument} when the script is over.
-  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
-    if (log_.size() == chosen_.size()) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("the script ends after {} choices", chosen_.size())};
-    }
-    log_.push_back({{scores.begin(), scores.end()}, sensitivity, change, event});
-    return chosen_[log_.size() - 1] % scores.size();
-  }
+  [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event);
 
   [[nodiscard]] const std::vector<Request>& log() const noexcept { return log_; }
 
@@ -104,6 +120,6 @@ class ScriptedSelector {
   std::vector<Request> log_;
 };
 
-static_assert(Selector<ExactSelector> && Selector<ScriptedSelector>);
+static_assert(Selector<NoisySelector> && Selector<SharedSelector> && Selector<ExactSelector> && Selector<ScriptedSelector> && Selector<SelectorRef>);
 
 }  // namespace surety::optimizers

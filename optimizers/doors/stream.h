@@ -10,19 +10,16 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/prefix_sums/continual_sum.h>
 #include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
 
 namespace surety::optimizers {
 
@@ -33,6 +30,30 @@ template <class S, class Sensitivity = L2Sensitivity>
 concept StreamReleaser = requires(S& stream, const S& constant, const GridVector& contribution, Sensitivity sensitivity) {
   { stream.push(contribution, sensitivity) } -> std::same_as<std::vector<double>>;
   { constant.grid() } -> std::same_as<Grid>;
+};
+
+/// Any `StreamReleaser`, which must outlive the reference: called once for each push.
+template <class Sensitivity = L2Sensitivity>
+class StreamReleaserRef {
+ public:
+  template <class S>
+  requires(!std::same_as<std::remove_const_t<S>, StreamReleaserRef>) && StreamReleaser<S, Sensitivity>
+  StreamReleaserRef(S& stream) noexcept  // NOLINT(google-explicit-constructor): callers pass the stream itself
+      : stream_{&stream},
+        push_{[](void* s, const GridVector& contribution, Sensitivity sensitivity) {
+          return static_cast<S*>(s)->push(contribution, sensitivity);
+        }},
+        grid_{[](const void* s) { return static_cast<const S*>(s)->grid(); }} {}
+
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) const {
+    return push_(stream_, contribution, sensitivity);
+  }
+  [[nodiscard]] Grid grid() const { return grid_(stream_); }
+
+ private:
+  void* stream_;
+  std::vector<double> (*push_)(void*, const GridVector&, Sensitivity);
+  Grid (*grid_)(const void*);
 };
 
 /// What a streaming algorithm needs of a stream, all public: the caller makes a continual sum of this shape, calibrated for its target.
@@ -46,49 +67,35 @@ struct StreamShape {
 
 /// Which record comes at which step of a stream is public, so adding or removing one is not what neighbouring streams differ by.
 /// \throws Error{unsupported} under add-or-remove-one.
-inline void require_fixed_places(Adjacency adjacency) {
-  if (adjacency == Adjacency::add_or_remove_one) {
-    throw Error{ErrorCode::unsupported,
-                "adjacency is add-or-remove-one, must be replace-one or zero-out for a stream: records have public places in it"};
-  }
-}
+void require_fixed_places(Adjacency adjacency);
 
-/// One record's vector factor x row on a grid, clipped to l2 norm `clip` exactly (mechanisms/queries/record_sum.h). O(dimension).
-/// \throws Error{invalid_argument} when a dense row has not `dimension` coordinates, or the grid does not suit the clipping norm.
-[[nodiscard]] inline GridVector clipped_contribution(double factor, const RowView& row, ClippingNorm clip, Grid grid,
-                                                     std::size_t dimension) {
-  mechanisms::RecordSum sum{{.clip = clip, .grid = grid, .dimension = dimension}};
-  if (row.is_sparse()) {
-    sum.add_scaled(factor, row.indices, row.values, row.norm);
-  } else if (!row.values.empty()) {
-    sum.add_scaled(factor, row.values, row.norm);
-  }
-  return sum.sum();
-}
+namespace detail {
+/// \throws Error{internal}: a push of more than the noise is for.
+[[noreturn]] void push_too_sensitive(double sensitivity, double calibrated);
+/// \throws Error{invalid_argument} unless the script has an answer of this size for this push.
+void require_scripted_answer(const std::vector<std::vector<double>>& script, std::size_t push, std::size_t size);
+}  // namespace detail
 
-/// A continual sum that spends its event from a reservation before its first draw. What production uses; private when `Bits` is
+/// A continual sum that spends its event from a reservation before its first draw. What production uses; private when the bits are
 /// cryptographic. A sum whose noise follows the sensitivities of the pushes is told them.
-template <class Sum, class Bits, class Sensitivity = L2Sensitivity>
-requires mechanisms::ContinualSum<Sum, Bits> || mechanisms::AdaptiveContinualSum<Sum, Sensitivity, Bits>
+template <class Sum, class Sensitivity = L2Sensitivity>
+requires mechanisms::ContinualSum<Sum> || mechanisms::AdaptiveContinualSum<Sum, Sensitivity>
 class NoisyStream {
  public:
   /// `sum` is calibrated for pushes of sensitivity at most `sensitivity`; for an adaptive sum that is the largest one it will be told.
   /// Reservation and bits must outlive the stream.
-  NoisyStream(accounting::Reservation& reservation, Bits& bits, Sum sum, Sensitivity sensitivity)
+  NoisyStream(accounting::Reservation& reservation, mechanisms::BitsRef bits, Sum sum, Sensitivity sensitivity)
       : reservation_{reservation}, bits_{bits}, sum_{std::move(sum)}, sensitivity_{sensitivity} {}
 
   /// \throws Error{internal} when the contribution is more sensitive than the noise is for, or the reservation does not hold the event;
   ///         and as the sum's push.
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
-    if (!(sensitivity <= sensitivity_)) {
-      throw Error{ErrorCode::internal, fmt::format("sensitivity of a push is {}, must be at most {}, for which the noise was calibrated",
-                                                   sensitivity.value(), sensitivity_.value())};
-    }
+    if (!(sensitivity <= sensitivity_)) detail::push_too_sensitive(sensitivity.value(), sensitivity_.value());
     if (!spent_) {
       reservation_.spend(sum_.event());
       spent_ = true;
     }
-    if constexpr (mechanisms::AdaptiveContinualSum<Sum, Sensitivity, Bits>) {
+    if constexpr (mechanisms::AdaptiveContinualSum<Sum, Sensitivity>) {
       return sum_.push(contribution, sensitivity, bits_);
     } else {
       return sum_.push(contribution, bits_);
@@ -98,7 +105,7 @@ class NoisyStream {
 
  private:
   accounting::Reservation& reservation_;
-  Bits& bits_;
+  mechanisms::BitsRef bits_;
   Sum sum_;
   Sensitivity sensitivity_;
   bool spent_ = false;
@@ -137,14 +144,9 @@ class ScriptedStream {
 
   /// \throws Error{invalid_argument} when the script is over, or its next vector is not as long as the contribution.
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) {
-    const std::size_t step = log_.size();
-    if (step == released_.size()) throw Error{ErrorCode::invalid_argument, fmt::format("the script ends after {} pushes", step)};
-    if (released_[step].size() != contribution.steps.size()) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("answer {} of the script has {} coordinates, the contribution has {}", step,
-                                                           released_[step].size(), contribution.steps.size())};
-    }
+    detail::require_scripted_answer(released_, log_.size(), contribution.steps.size());
     log_.push_back({contribution, sensitivity});
-    return released_[step];
+    return released_[log_.size() - 1];
   }
 
   [[nodiscard]] Grid grid() const { return grid_; }
@@ -156,6 +158,6 @@ class ScriptedStream {
   std::vector<Request> log_;
 };
 
-static_assert(StreamReleaser<ExactStream> && StreamReleaser<ScriptedStream<>>);
+static_assert(StreamReleaser<ExactStream> && StreamReleaser<ScriptedStream<>> && StreamReleaser<StreamReleaserRef<>>);
 
 }  // namespace surety::optimizers

@@ -17,26 +17,21 @@
 // [CP16] Chambolle, Pock: An introduction to continuous optimization for imaging, Acta Numerica 2016.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
-#include <surety/optimizers/empirical_risk/full_gradient.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/regularizer.h>
 #include <surety/optimizers/problem/returned_iterate.h>
+#include <surety/optimizers/problem/units.h>
 #include <surety/optimizers/doors/run.h>
 
 namespace surety::optimizers {
@@ -47,23 +42,10 @@ enum class Momentum { growing, constant };
 class MomentumSchedule {
  public:
   /// lambda and m above. \throws Error{invalid_argument} unless eta lambda < 1, and for constant momentum unless lambda + m > 0.
-  MomentumSchedule(Momentum momentum, StepSize step, Regularization lambda, double strong_convexity)
-      : smooth_{step.value() * lambda.value()},
-        proximal_{step.value() * strong_convexity},
-        q_{(smooth_ + proximal_) / (1 + proximal_)},
-        k_{momentum == Momentum::growing ? 1 : 1 / std::sqrt(q_)} {
-    if (!(smooth_ < 1)) invalid(fmt::format("step size x regularization is {}, must be less than 1 for momentum", smooth_));
-    if (!std::isfinite(k_)) invalid("strong convexity is 0, must be greater than 0 for constant momentum");
-  }
+  MomentumSchedule(Momentum momentum, StepSize step, Regularization lambda, double strong_convexity);
 
   /// The next beta.
-  [[nodiscard]] double next() noexcept {
-    const double shrunk = 1 - q_ * k_ * k_;
-    const double k = (shrunk + std::hypot(shrunk, 2 * k_)) / 2;
-    const double beta = (k_ - 1) / k * (1 + proximal_ - k * (smooth_ + proximal_)) / (1 - smooth_);
-    k_ = k;
-    return beta;
-  }
+  [[nodiscard]] double next() noexcept;
 
  private:
   double smooth_;    ///< eta lambda
@@ -92,10 +74,8 @@ struct AcceleratedGradientDescentResult {
 };
 
 /// What a run releases: repeat(T, gaussian(z)).
-/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/guarantees-empirical-risk.md#full-gradient.
-[[nodiscard]] inline Event plan(const AcceleratedGradientDescentOptions& options) {
-  return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency));
-}
+/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/proofs/empirical-risk.md#full-gradient.
+[[nodiscard]] Event plan(const AcceleratedGradientDescentOptions& options);
 
 /// Minimises F(w) + h(w), F with lambda of the options, by the algorithm above. `plan(options)` is what `releaser` will be asked for, in T
 /// equal parts. v_t may lie outside the domain of h; every w_t lies in it.
@@ -106,32 +86,10 @@ struct AcceleratedGradientDescentResult {
 /// \throws Error{invalid_argument}, before the first release, as `gradient_descent` and `MomentumSchedule`; Error{unsupported} when eta is
 ///         not given and the loss is not smooth; and what the releaser throws.
 /// \complexity O(T (stored values + features)) time, O(features) memory.
-/// \source [CP16] Algorithm 5; docs/guarantees-empirical-risk.md#accelerated.
-template <Objective O, Regularizer H, Releaser R>
-[[nodiscard]] AcceleratedGradientDescentResult accelerated_gradient_descent(const Dataset& data, const O& objective, const H& regularizer,
-                                                                            const AcceleratedGradientDescentOptions& options, R& releaser) {
-  NoisyFullGradient gradient_at{data, objective, full_gradient_options(options), releaser};
-  const double lambda = options.regularization.value();
-  const StepSize step =
-      options.step_size ? *options.step_size : StepSize{1 / (require_smoothness(objective, 1, "the default step size") + lambda)};
-  MomentumSchedule momentum{options.momentum, step, options.regularization, regularizer.strong_convexity()};
-  IterateKeeper keeper{options.returned, options.steps};
-  std::vector<double> weights(data.features(), 0.0);
-  std::vector<double> ahead = weights;  // v
-  keeper.see(weights);
-  for (std::uint64_t done = 1; done <= options.steps.value(); ++done) {
-    const std::vector<double> gradient = gradient_at(ahead);
-    for (std::size_t j = 0; j < ahead.size(); ++j) ahead[j] -= step.value() * (gradient[j] + lambda * ahead[j]);
-    regularizer.proximal(step.value(), ahead);
-    const double beta = momentum.next();
-    for (std::size_t j = 0; j < ahead.size(); ++j) {
-      const double previous = std::exchange(weights[j], ahead[j]);
-      ahead[j] += beta * (weights[j] - previous);
-    }
-    keeper.see(weights);
-    if (options.progress) options.progress(done);
-  }
-  return {.weights = std::move(keeper).result()};
-}
+/// \source [CP16] Algorithm 5; docs/proofs/empirical-risk.md#accelerated.
+[[nodiscard]] AcceleratedGradientDescentResult accelerated_gradient_descent(const Dataset& data, ObjectiveRef objective,
+                                                                            RegularizerRef regularizer,
+                                                                            const AcceleratedGradientDescentOptions& options,
+                                                                            ReleaserRef releaser);
 
 }  // namespace surety::optimizers

@@ -10,14 +10,11 @@
 #include <span>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
-#include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
-#include <surety/optimizers/problem/gradient_sum.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/doors/run.h>
 
@@ -42,57 +39,26 @@ template <class Options>
           .threads = options.threads};
 }
 
-/// \source docs/guarantees-empirical-risk.md#full-gradient
-template <Objective O, Releaser R>
+/// \source docs/proofs/empirical-risk.md#full-gradient
 class NoisyFullGradient {
  public:
-  /// Data and releaser must outlive it.
+  /// Data, objective and releaser must outlive it.
   /// \pre   labels are as the objective wants them (`encode_labels`).
   /// \throws Error{invalid_argument} when the data have no labels, when there is no record and n is not given, or when n is not given
   ///         under add-or-remove-one.
-  NoisyFullGradient(const Dataset& data, const O& objective, const FullGradientOptions& options, R& releaser)
-      : data_{data},
-        objective_{objective},
-        releaser_{releaser},
-        count_{divisor(data, options)},
-        threads_{options.threads},
-        multiplier_{options.noise_multiplier},
-        event_{gaussian(options.noise_multiplier, options.adjacency)},
-        sum_{sum_options(data, objective, options)},
-        sensitivity_{sum_.sensitivity(options.adjacency)} {}
+  NoisyFullGradient(const Dataset& data, ObjectiveRef objective, const FullGradientOptions& options, ReleaserRef releaser);
 
   /// g(weights): released, may be shown. O(stored values + features). \pre weights.size() == data.features().
   /// \throws what the releaser throws.
-  [[nodiscard]] std::vector<double> operator()(std::span<const double> weights) {
-    sum_.clear();
-    add_gradients(data_, objective_, weights, sum_, threads_);
-    std::vector<double> gradient = releaser_.release(sum_.sum(), sensitivity_, event_);
-    for (double& g : gradient) g /= count_;
-    return gradient;
-  }
+  [[nodiscard]] std::vector<double> operator()(std::span<const double> weights);
 
   /// z s / n, the standard deviation of the noise in each coordinate of g: public.
   [[nodiscard]] double noise() const { return multiplier_.value() * sensitivity_.value() / count_; }
 
  private:
-  static double divisor(const Dataset& data, const FullGradientOptions& options) {
-    if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "a gradient needs labels, the data set has none"};
-    if (!options.public_count && options.adjacency == Adjacency::add_or_remove_one) {
-      throw Error{ErrorCode::invalid_argument,
-                  "under add-or-remove-one the number of records is private: give a public count to divide by"};
-    }
-    const Count count = options.public_count ? *options.public_count : Count{data.size()};
-    return static_cast<double>(count.value());
-  }
-  static mechanisms::RecordSum::Options sum_options(const Dataset& data, const O& objective, const FullGradientOptions& options) {
-    const ClippingNorm clip = options.clip ? *options.clip : ClippingNorm{objective.gradient_bound(1)};
-    const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
-    return {.clip = clip, .grid = mechanisms::grid_for(sensitivity, options.noise_multiplier), .dimension = data.features()};
-  }
-
   const Dataset& data_;
-  O objective_;
-  R& releaser_;
+  ObjectiveRef objective_;
+  ReleaserRef releaser_;
   double count_;
   std::size_t threads_;
   NoiseMultiplier multiplier_;

@@ -15,20 +15,17 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
-#include <surety/optimizers/empirical_risk/full_gradient.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/regularizer.h>
 #include <surety/optimizers/problem/returned_iterate.h>
+#include <surety/optimizers/problem/units.h>
 #include <surety/optimizers/doors/run.h>
 
 namespace surety::optimizers {
@@ -53,33 +50,15 @@ struct GradientDescentResult {
 };
 
 /// What a run releases: repeat(T, gaussian(z)).
-/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/guarantees.md#gradient-descent.
-[[nodiscard]] inline Event plan(const GradientDescentOptions& options) {
-  return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency));
-}
+/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/proofs/gradient-descent.md#gradient-descent.
+[[nodiscard]] Event plan(const GradientDescentOptions& options);
 
 namespace detail {
 
 /// `map(eta, weights)` is the proximal map or the projection.
-template <Objective O, class Map, Releaser R>
-[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, const O& objective, const Map& map,
-                                                     const GradientDescentOptions& options, R& releaser) {
-  NoisyFullGradient gradient_at{data, objective, full_gradient_options(options), releaser};
-  const double lambda = options.regularization.value();
-  const StepSize step =
-      options.step_size ? *options.step_size : StepSize{1 / (require_smoothness(objective, 1, "the default step size") + lambda)};
-  IterateKeeper keeper{options.returned, options.steps};
-  std::vector<double> weights(data.features(), 0.0);
-  keeper.see(weights);
-  for (std::uint64_t done = 1; done <= options.steps.value(); ++done) {
-    const std::vector<double> gradient = gradient_at(weights);
-    for (std::size_t j = 0; j < weights.size(); ++j) weights[j] -= step.value() * (gradient[j] + lambda * weights[j]);
-    map(step.value(), std::span{weights});
-    keeper.see(weights);
-    if (options.progress) options.progress(done);
-  }
-  return {.weights = std::move(keeper).result()};
-}
+[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective,
+                                                     const std::function<void(double step, std::span<double> weights)>& map,
+                                                     const GradientDescentOptions& options, ReleaserRef releaser);
 
 }  // namespace detail
 
@@ -94,20 +73,12 @@ template <Objective O, class Map, Releaser R>
 ///         given, when n is not given under add-or-remove-one, or when T steps do not make the iterate to return; Error{unsupported} when
 ///         eta is not given and the loss is not smooth; and what the releaser throws.
 /// \complexity O(T (stored values + features)) time, O(features) memory.
-/// \source [WYX17] Algorithm 4, Theorems 6.1 to 6.3; docs/guarantees.md#gradient-descent.
-template <Objective O, Regularizer H, Releaser R>
-[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, const O& objective, const H& regularizer,
-                                                     const GradientDescentOptions& options, R& releaser) {
-  return detail::gradient_descent(
-      data, objective, [&](double step, std::span<double> weights) { regularizer.proximal(step, weights); }, options, releaser);
-}
+/// \source [WYX17] Algorithm 4, Theorems 6.1 to 6.3; docs/proofs/gradient-descent.md#gradient-descent.
+[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, RegularizerRef regularizer,
+                                                     const GradientDescentOptions& options, ReleaserRef releaser);
 
 /// The same on a domain: h is its indicator.
-template <Objective O, Projectable D, Releaser R>
-[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, const O& objective, const D& domain,
-                                                     const GradientDescentOptions& options, R& releaser) {
-  return detail::gradient_descent(
-      data, objective, [&](double /*step*/, std::span<double> weights) { domain.project(weights); }, options, releaser);
-}
+[[nodiscard]] GradientDescentResult gradient_descent(const Dataset& data, ObjectiveRef objective, ProjectableRef domain,
+                                                     const GradientDescentOptions& options, ReleaserRef releaser);
 
 }  // namespace surety::optimizers

@@ -8,6 +8,9 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
+#include <surety/optimizers/problem/problem.h>
 
 namespace surety::optimizers {
 
@@ -56,6 +59,20 @@ double tolerance(const MinimumShape& shape) { return 4 * all_errors(shape); }
 }  // namespace
 
 double MinimumShape::score_bound() const { return iterate_norm(*this) * row_norm.value() * upward; }
+
+MinimumShape minimum_shape(ConvexObjectiveRef objective, double total_weight, ClippingNorm clip, Radius row_norm, Regularization lambda,
+                           double linear_norm, std::size_t features) {
+  MinimumShape shape{.total_weight = total_weight,
+                     .clip = clip,
+                     .row_norm = row_norm,
+                     .lambda = lambda,
+                     .linear_norm = linear_norm,
+                     .features = features,
+                     .slope = require_smoothness(objective, 1, "the certificate of a minimum"),
+                     .derivative_error = 0};
+  shape.derivative_error = objective.monotone_derivative_error(shape.score_bound());
+  return shape;
+}
 
 Dataset with_clipped_rows(const Dataset& data, Radius radius) {
   if (!(radius.value() >= 0x1p-400 && radius.value() <= 0x1p400)) {
@@ -139,5 +156,21 @@ std::vector<double> minimize(const MinimumShape& shape,
 }
 
 }  // namespace detail
+
+std::vector<double> minimize(const Dataset& data, ConvexObjectiveRef objective, double weight, std::span<const double> linear,
+                             const MinimumShape& shape, const MinimizeOptions& options) {
+  mechanisms::RecordSum sum{{.clip = shape.clip, .grid = detail::gradient_grid(shape.clip), .dimension = data.features()}};
+  return detail::minimize(
+      shape,
+      [&](std::span<const double> weights, std::span<double> gradient) {
+        sum.clear();
+        add_gradients(data, objective, weights, sum, options.threads);
+        const std::vector<double> total = sum.reals();
+        for (std::size_t j = 0; j < gradient.size(); ++j) {
+          gradient[j] = weight * total[j] + shape.lambda.value() * weights[j] + (linear.empty() ? 0 : linear[j]);
+        }
+      },
+      options.fast_steps);
+}
 
 }  // namespace surety::optimizers

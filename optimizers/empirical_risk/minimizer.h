@@ -6,7 +6,7 @@
 // keeps a convex loss of a score convex. So each record's gradient has norm at most C, whatever the data are.
 //
 // The distance covers what the solver leaves and every rounding error of the machine; nothing about the data can make it fail. Proofs:
-// docs/guarantees-output-perturbation.md#minimizer.
+// docs/proofs/output-perturbation.md#minimizer.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,11 @@
 #include <vector>
 
 #include <surety/accounting/events/units.h>
-#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
-#include <surety/optimizers/problem/domain.h>
-#include <surety/optimizers/problem/gradient_sum.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
+#include <surety/optimizers/problem/units.h>
 
 namespace surety::optimizers {
 
@@ -45,20 +44,8 @@ struct MinimumShape {
 };
 
 /// \throws Error{invalid_argument} when lambda is 0.
-template <ConvexObjective O>
-[[nodiscard]] MinimumShape minimum_shape(const O& objective, double total_weight, ClippingNorm clip, Radius row_norm, Regularization lambda,
-                                         double linear_norm, std::size_t features) {
-  MinimumShape shape{.total_weight = total_weight,
-                     .clip = clip,
-                     .row_norm = row_norm,
-                     .lambda = lambda,
-                     .linear_norm = linear_norm,
-                     .features = features,
-                     .slope = require_smoothness(objective, 1, "the certificate of a minimum"),
-                     .derivative_error = 0};
-  shape.derivative_error = objective.monotone_derivative_error(shape.score_bound());
-  return shape;
-}
+[[nodiscard]] MinimumShape minimum_shape(ConvexObjectiveRef objective, double total_weight, ClippingNorm clip, Radius row_norm,
+                                         Regularization lambda, double linear_norm, std::size_t features);
 
 /// How far `minimize` may end from the exact minimiser, for all data of this shape.
 /// \throws Error{invalid_argument} when lambda is 0, or so small that rounding errors are not far below what one could minimise.
@@ -86,21 +73,7 @@ namespace detail {
 /// \pre rows as `with_clipped_rows(data, shape.row_norm)` has them; labels as the objective wants them; weight x data.size() <=
 ///      shape.total_weight; ||c|| <= shape.linear_norm; the shape is that of `objective`.
 /// \complexity some sqrt(kappa) log(1 / distance) gradients, kappa = 1 + T slope R^2 / lambda; kappa log(1 / distance) at worst.
-template <ConvexObjective O>
-[[nodiscard]] std::vector<double> minimize(const Dataset& data, const O& objective, double weight, std::span<const double> linear,
-                                           const MinimumShape& shape, const MinimizeOptions& options = {}) {
-  mechanisms::RecordSum sum{{.clip = shape.clip, .grid = detail::gradient_grid(shape.clip), .dimension = data.features()}};
-  return detail::minimize(
-      shape,
-      [&](std::span<const double> weights, std::span<double> gradient) {
-        sum.clear();
-        add_gradients(data, objective, weights, sum, options.threads);
-        const std::vector<double> total = sum.reals();
-        for (std::size_t j = 0; j < gradient.size(); ++j) {
-          gradient[j] = weight * total[j] + shape.lambda.value() * weights[j] + (linear.empty() ? 0 : linear[j]);
-        }
-      },
-      options.fast_steps);
-}
+[[nodiscard]] std::vector<double> minimize(const Dataset& data, ConvexObjectiveRef objective, double weight, std::span<const double> linear,
+                                           const MinimumShape& shape, const MinimizeOptions& options = {});
 
 }  // namespace surety::optimizers

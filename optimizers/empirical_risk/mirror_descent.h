@@ -29,16 +29,15 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
-#include <surety/optimizers/empirical_risk/full_gradient.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/geometry.h>
 #include <surety/optimizers/problem/problem.h>
+#include <surety/optimizers/problem/units.h>
 #include <surety/optimizers/doors/run.h>
 
 namespace surety::optimizers {
@@ -67,10 +66,8 @@ struct MirrorDescentResult {
 };
 
 /// What a run releases: repeat(T, gaussian(z)).
-/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/guarantees-empirical-risk.md#mirror-descent.
-[[nodiscard]] inline Event plan(const MirrorDescentOptions& options) {
-  return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency));
-}
+/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/proofs/empirical-risk.md#mirror-descent.
+[[nodiscard]] Event plan(const MirrorDescentOptions& options);
 
 /// What the theorem above knows of a run: public.
 struct MirrorDescentTerms {
@@ -89,14 +86,8 @@ struct MirrorDescentTerms {
 
 /// For noise of standard deviation `noise` in each coordinate of the mean gradient.
 /// \throws Error{unsupported} when the loss is not smooth.
-template <Objective O, Geometry G>
-[[nodiscard]] MirrorDescentTerms mirror_descent_terms(const O& objective, const G& geometry, const MirrorDescentOptions& options,
-                                                      std::size_t features, double noise) {
-  return {.loss_smoothness = require_smoothness(objective, 1, "mirror descent") + options.regularization.value(),
-          .range = geometry.range(features),
-          .noise = noise * std::sqrt(geometry.squared_dual_noise(features)),
-          .steps = static_cast<double>(options.steps.value())};
-}
+[[nodiscard]] MirrorDescentTerms mirror_descent_terms(ObjectiveRef objective, GeometryRef geometry, const MirrorDescentOptions& options,
+                                                      std::size_t features, double noise);
 
 /// Minimises F over the domain of `geometry` by the algorithm above. `plan(options)` is what `releaser` will be asked for, in T equal
 /// parts.
@@ -108,33 +99,8 @@ template <Objective O, Geometry G>
 ///         when n is not given under add-or-remove-one; Error{unsupported} when M is not given and the loss is not smooth; and what the
 ///         releaser throws.
 /// \complexity O(T (stored values + features log features)) time, O(features) memory.
-/// \source [WYX17] Algorithm 3 in part; docs/guarantees-empirical-risk.md#mirror-descent.
-template <Objective O, Geometry G, Releaser R>
-[[nodiscard]] MirrorDescentResult mirror_descent(const Dataset& data, const O& objective, const G& geometry,
-                                                 const MirrorDescentOptions& options, R& releaser) {
-  NoisyFullGradient gradient_at{data, objective, full_gradient_options(options), releaser};
-  const double lambda = options.regularization.value();
-  const double smoothness =
-      options.smoothness ? options.smoothness->value()
-                         : mirror_descent_terms(objective, geometry, options, data.features(), gradient_at.noise()).best_smoothness();
-  std::vector<double> costs(data.features(), 0.0);
-  std::vector<double> z = geometry.mirror(costs);
-  std::vector<double> y = z;
-  for (std::uint64_t done = 1; done <= options.steps.value(); ++done) {
-    const auto k = static_cast<double>(done);
-    const double share = 2 * (k + 1) / (k * (k + 3));
-    // y becomes x_k, and at the end of the step y_k.
-    for (std::size_t j = 0; j < y.size(); ++j) y[j] = (1 - share) * y[j] + share * z[j];
-    std::vector<double> gradient = gradient_at(y);
-    for (std::size_t j = 0; j < y.size(); ++j) {
-      gradient[j] += lambda * y[j];
-      costs[j] += (k + 1) / (2 * smoothness) * gradient[j];
-    }
-    geometry.descend(y, gradient, smoothness);
-    z = geometry.mirror(costs);
-    if (options.progress) options.progress(done);
-  }
-  return {.weights = std::move(y)};
-}
+/// \source [WYX17] Algorithm 3 in part; docs/proofs/empirical-risk.md#mirror-descent.
+[[nodiscard]] MirrorDescentResult mirror_descent(const Dataset& data, ObjectiveRef objective, GeometryRef geometry,
+                                                 const MirrorDescentOptions& options, ReleaserRef releaser);
 
 }  // namespace surety::optimizers

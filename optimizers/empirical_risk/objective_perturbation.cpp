@@ -8,8 +8,13 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/empirical_risk/minimizer.h>
+#include <surety/optimizers/problem/problem.h>
 
 namespace surety::optimizers {
 
@@ -87,6 +92,25 @@ ObjectivePerturbationEvents objective_perturbation_events(const ObjectivePerturb
           .output = gaussian(options.output_multiplier, options.adjacency)};
 }
 
+ObjectivePerturbationLoss perturbed_loss(ConvexObjectiveRef objective) {
+  return {.slope = require_smoothness(objective, 1, "objective perturbation"), .has_one_sign = objective.derivative_has_one_sign()};
+}
+
+Event plan(const ObjectivePerturbationOptions& options, ConvexObjectiveRef objective) {
+  const auto events = objective_perturbation_events(options, perturbed_loss(objective));
+  return compose({events.minimizer, events.output});
+}
+
+double perturbed_minimum_distance(ConvexObjectiveRef objective, const ObjectivePerturbationOptions& options, std::size_t features) {
+  const double sigma = options.noise_multiplier.value() * options.clip.value();
+  const auto n = static_cast<double>(options.records.value());
+  const auto shape = minimum_shape(objective, 1 + 0x1p-40, options.clip, options.row_norm, options.regularization,
+                                   detail::largest_perturbation(sigma, features) / n * (1 + 0x1p-40), features);
+  // Rounding b moves each coordinate by at most half of 2^-28 sigma, and the minimiser by that over n lambda.
+  const double rounded = 0x1p-28 * sigma * std::sqrt(static_cast<double>(features)) / n;
+  return (1 + 0x1p-40) * (minimum_distance(shape) + rounded / options.regularization.value());
+}
+
 namespace detail {
 
 double largest_perturbation(double sigma, std::size_t dimension) { return sigma * (std::sqrt(static_cast<double>(dimension)) + 10.25); }
@@ -97,6 +121,37 @@ void shorten(std::span<double> vector, double norm) {
   for (double& coordinate : vector) coordinate *= norm / length;
 }
 
+std::vector<double> perturb_and_minimize(const Dataset& data, ConvexObjectiveRef objective, const ObjectivePerturbationOptions& options,
+                                         const ObjectivePerturbationEvents& events, PerturbingReleaserRef releaser) {
+  const std::size_t features = data.features();
+  const auto n = static_cast<double>(options.records.value());
+  const double sigma = options.noise_multiplier.value() * options.clip.value();
+  const double largest = largest_perturbation(sigma, features);
+  const auto shape =
+      minimum_shape(objective, 1 + 0x1p-40, options.clip, options.row_norm, options.regularization, largest / n * (1 + 0x1p-40), features);
+  const L2Sensitivity exact{2 * perturbed_minimum_distance(objective, options, features)};
+  const Grid grid = mechanisms::grid_for(exact, options.output_multiplier);
+  const L2Sensitivity sensitivity = mechanisms::after_rounding(exact, grid, features);
+  const Dataset clipped = with_clipped_rows(data, options.row_norm);
+
+  std::vector<double> linear = releaser.perturb(features, L2Sensitivity{sigma}, events.minimizer);
+  shorten(linear, largest);
+  for (double& coordinate : linear) coordinate /= n;
+  const std::vector<double> minimum = minimize(clipped, objective, 1 / n, linear, shape, {.threads = options.threads});
+  return releaser.release(mechanisms::round_to_nearest(minimum, grid), sensitivity, events.output);
+}
+
 }  // namespace detail
+
+std::vector<double> objective_perturbation(const Dataset& data, ConvexObjectiveRef objective, const ObjectivePerturbationOptions& options,
+                                           PerturbingReleaserRef releaser) {
+  if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "objective perturbation needs labels, the data set has none"};
+  if (data.size() != options.records.value()) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("the data set has {} records, must have {}, for which the noise was made",
+                                                         data.size(), options.records.value())};
+  }
+  return detail::perturb_and_minimize(data, objective, options, objective_perturbation_events(options, perturbed_loss(objective)),
+                                      releaser);
+}
 
 }  // namespace surety::optimizers

@@ -17,25 +17,16 @@
 // [RKW23] Redberg, Koskela, Wang: Improving the Privacy and Practicality of Objective Perturbation, NeurIPS 2023.
 #pragma once
 
-#include <cmath>
-#include <concepts>
 #include <cstddef>
-#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/ledger/ledger.h>
-#include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
-#include <surety/optimizers/empirical_risk/minimizer.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
-#include <surety/optimizers/doors/run.h>
+#include <surety/optimizers/problem/units.h>
+#include <surety/optimizers/doors/perturbing_releaser.h>
 
 namespace surety::optimizers {
 
@@ -65,7 +56,7 @@ struct ObjectivePerturbationLoss {
 ///
 /// with t = epsilon - log(1 + slope R^2 / (n lambda)) and delta_G(t, mu) the curve of N(0, 1) against N(mu, 1). Infinity where t < 0.
 /// \throws Error{unsupported} under add-or-remove-one; Error{invalid_argument} when lambda is 0.
-/// \source docs/guarantees-objective-perturbation.md#exact
+/// \source docs/proofs/objective-perturbation.md#exact
 [[nodiscard]] double objective_perturbation_delta(const ObjectivePerturbationOptions& options, const ObjectivePerturbationLoss& loss);
 
 /// The least noise multiplier, within a relative 1e-6, for which that delta is at most `delta`; the options' own is not looked at.
@@ -73,10 +64,7 @@ struct ObjectivePerturbationLoss {
 [[nodiscard]] NoiseMultiplier objective_perturbation_multiplier(const ObjectivePerturbationOptions& options,
                                                                 const ObjectivePerturbationLoss& loss, Delta delta);
 
-template <ConvexObjective O>
-[[nodiscard]] ObjectivePerturbationLoss perturbed_loss(const O& objective) {
-  return {.slope = require_smoothness(objective, 1, "objective perturbation"), .has_one_sign = O::derivative_has_one_sign};
-}
+[[nodiscard]] ObjectivePerturbationLoss perturbed_loss(ConvexObjectiveRef objective);
 
 /// The two parts of a run: the secret noise, and the release. \throws as above; Error{invalid_argument} when delta(epsilon) is 1 or more.
 struct ObjectivePerturbationEvents {
@@ -87,48 +75,7 @@ struct ObjectivePerturbationEvents {
                                                                         const ObjectivePerturbationLoss& loss);
 
 /// What a run releases: compose(approx(epsilon, delta), gaussian(z')).
-template <ConvexObjective O>
-[[nodiscard]] Event plan(const ObjectivePerturbationOptions& options, const O& objective) {
-  const auto events = objective_perturbation_events(options, perturbed_loss(objective));
-  return compose({events.minimizer, events.output});
-}
-
-/// A `Releaser` that also draws the noise inside an objective. perturb(dimension, sigma, event): N(0, sigma^2) per coordinate, rounded to a
-/// grid of step at most 2^-28 sigma, which must never leave the algorithm.
-template <class R>
-concept PerturbingReleaser = Releaser<R> && requires(R& releaser, std::size_t dimension, L2Sensitivity sigma, const Event& event) {
-  { releaser.perturb(dimension, sigma, event) } -> std::same_as<std::vector<double>>;
-};
-
-/// Spends each event, then draws. What production uses; private when `Bits` is cryptographic.
-template <mechanisms::ReleaseBits Bits>
-class NoisyPerturbingReleaser {
- public:
-  /// Both must outlive the releaser.
-  NoisyPerturbingReleaser(accounting::Reservation& reservation, Bits& bits)
-      : reservation_{reservation}, bits_{bits}, output_{reservation, bits} {}
-
-  /// \throws Error{internal} when the reservation does not hold the event.
-  [[nodiscard]] std::vector<double> perturb(std::size_t dimension, L2Sensitivity sigma, const Event& event) {
-    const Grid grid = mechanisms::grid_for(sigma, NoiseMultiplier{1});
-    const mechanisms::Gaussian::Options options{
-        .multiplier = NoiseMultiplier{1}, .sensitivity = sigma, .grid = grid, .adjacency = event.adjacency()};
-    if (!noise_ || noise_->options() != options) noise_.emplace(options);
-    reservation_.spend(event);
-    return noise_->release(GridVector{.grid = grid, .steps = std::vector<std::int64_t>(dimension)}, bits_);
-  }
-
-  /// As `NoisyReleaser`.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-    return output_.release(query, sensitivity, event);
-  }
-
- private:
-  accounting::Reservation& reservation_;
-  Bits& bits_;
-  NoisyReleaser<Bits> output_;
-  std::optional<mechanisms::Gaussian> noise_;  ///< inside the objective; its tables take milliseconds to make
-};
+[[nodiscard]] Event plan(const ObjectivePerturbationOptions& options, ConvexObjectiveRef objective);
 
 namespace detail {
 
@@ -140,41 +87,16 @@ void shorten(std::span<double> vector, double norm);
 }  // namespace detail
 
 /// How far the released point, before its noise, may be from the exact minimiser for the unrounded noise. Rounded up.
-/// \throws as `minimum_distance`. \source docs/guarantees-objective-perturbation.md#approximate
-template <ConvexObjective O>
-[[nodiscard]] double perturbed_minimum_distance(const O& objective, const ObjectivePerturbationOptions& options, std::size_t features) {
-  const double sigma = options.noise_multiplier.value() * options.clip.value();
-  const auto n = static_cast<double>(options.records.value());
-  const auto shape = minimum_shape(objective, 1 + 0x1p-40, options.clip, options.row_norm, options.regularization,
-                                   detail::largest_perturbation(sigma, features) / n * (1 + 0x1p-40), features);
-  // Rounding b moves each coordinate by at most half of 2^-28 sigma, and the minimiser by that over n lambda.
-  const double rounded = 0x1p-28 * sigma * std::sqrt(static_cast<double>(features)) / n;
-  return (1 + 0x1p-40) * (minimum_distance(shape) + rounded / options.regularization.value());
-}
+/// \throws as `minimum_distance`. \source docs/proofs/objective-perturbation.md#approximate
+[[nodiscard]] double perturbed_minimum_distance(ConvexObjectiveRef objective, const ObjectivePerturbationOptions& options,
+                                                std::size_t features);
 
 namespace detail {
 
 /// The run whose events are known. \pre events are those of the options and the objective; data as `objective_perturbation` wants them.
-template <ConvexObjective O, PerturbingReleaser R>
-[[nodiscard]] std::vector<double> perturb_and_minimize(const Dataset& data, const O& objective, const ObjectivePerturbationOptions& options,
-                                                       const ObjectivePerturbationEvents& events, R& releaser) {
-  const std::size_t features = data.features();
-  const auto n = static_cast<double>(options.records.value());
-  const double sigma = options.noise_multiplier.value() * options.clip.value();
-  const double largest = largest_perturbation(sigma, features);
-  const auto shape =
-      minimum_shape(objective, 1 + 0x1p-40, options.clip, options.row_norm, options.regularization, largest / n * (1 + 0x1p-40), features);
-  const L2Sensitivity exact{2 * perturbed_minimum_distance(objective, options, features)};
-  const Grid grid = mechanisms::grid_for(exact, options.output_multiplier);
-  const L2Sensitivity sensitivity = mechanisms::after_rounding(exact, grid, features);
-  const Dataset clipped = with_clipped_rows(data, options.row_norm);
-
-  std::vector<double> linear = releaser.perturb(features, L2Sensitivity{sigma}, events.minimizer);
-  shorten(linear, largest);
-  for (double& coordinate : linear) coordinate /= n;
-  const std::vector<double> minimum = minimize(clipped, objective, 1 / n, linear, shape, {.threads = options.threads});
-  return releaser.release(mechanisms::round_to_nearest(minimum, grid), sensitivity, events.output);
-}
+[[nodiscard]] std::vector<double> perturb_and_minimize(const Dataset& data, ConvexObjectiveRef objective,
+                                                       const ObjectivePerturbationOptions& options,
+                                                       const ObjectivePerturbationEvents& events, PerturbingReleaserRef releaser);
 
 }  // namespace detail
 
@@ -186,17 +108,8 @@ template <ConvexObjective O, PerturbingReleaser R>
 /// are
 ///         not options.records, when delta(epsilon) is 1 or more, and as `minimum_distance`; and what the releaser throws.
 /// \complexity as `minimize`, with the data once more in memory.
-/// \source [INST19] Algorithm 1, [RKW23]; docs/guarantees-objective-perturbation.md.
-template <ConvexObjective O, PerturbingReleaser R>
-[[nodiscard]] std::vector<double> objective_perturbation(const Dataset& data, const O& objective,
-                                                         const ObjectivePerturbationOptions& options, R& releaser) {
-  if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "objective perturbation needs labels, the data set has none"};
-  if (data.size() != options.records.value()) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("the data set has {} records, must have {}, for which the noise was made",
-                                                         data.size(), options.records.value())};
-  }
-  return detail::perturb_and_minimize(data, objective, options, objective_perturbation_events(options, perturbed_loss(objective)),
-                                      releaser);
-}
+/// \source [INST19] Algorithm 1, [RKW23]; docs/proofs/objective-perturbation.md.
+[[nodiscard]] std::vector<double> objective_perturbation(const Dataset& data, ConvexObjectiveRef objective,
+                                                         const ObjectivePerturbationOptions& options, PerturbingReleaserRef releaser);
 
 }  // namespace surety::optimizers

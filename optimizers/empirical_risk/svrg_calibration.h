@@ -35,11 +35,11 @@ struct SvrgNoise {
 /// \throws Error{invalid_argument} when the target's adjacency is not that of the options, or its epsilon or delta is 0;
 ///         Error{unreachable} when no z up to 2^60 meets the target; Error{unsupported} when all of these are refused, with the reason.
 /// \complexity some 20 evaluations of delta: milliseconds each with contour, 0.02 to 2 seconds with privacy-loss, the longest at z < 0.5.
-/// \source docs/guarantees-svrg.md#calibration
+/// \source docs/proofs/svrg.md#calibration
 [[nodiscard]] SvrgNoise calibrate_svrg(const SvrgOptions& options, const Target& target, AnchorShare share = AnchorShare{0.5});
 
 /// For whoever is asked for the noise of the paper: in `steps` batches of one record each record is drawn with a probability that no
-/// constant of the formula changes, and one that is drawn is known almost surely (docs/guarantees-svrg.md#printed). \throws
+/// constant of the formula changes, and one that is drawn is known almost surely (docs/proofs/svrg.md#printed). \throws
 /// Error{unsupported}, always, with that probability.
 [[noreturn]] void refuse_printed_svrg_noise(Count records, Count steps);
 

@@ -20,6 +20,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,40 @@ concept Exchange = requires(E& engine, const E& constant, std::uint64_t round, c
   { constant.local() } -> std::same_as<LearnerRange>;
   engine.exchange(round, matrix, parameters, mixed);
   { engine.gather(parameters) } -> std::same_as<std::vector<double>>;
+};
+
+/// Any `Exchange`, which must outlive the reference.
+class ExchangeRef {
+ public:
+  template <class E>
+  requires(!std::same_as<std::remove_const_t<E>, ExchangeRef>) && Exchange<E>
+  ExchangeRef(E& engine) noexcept  // NOLINT(google-explicit-constructor): callers pass the engine itself
+      : engine_{&engine}, calls_{&calls_of<E>} {}
+
+  [[nodiscard]] std::size_t learners() const { return calls_->learners(engine_); }
+  [[nodiscard]] LearnerRange local() const { return calls_->local(engine_); }
+  void exchange(std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed) const {
+    calls_->exchange(engine_, round, matrix, parameters, mixed);
+  }
+  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters) const { return calls_->gather(engine_, parameters); }
+
+ private:
+  struct Calls {
+    std::size_t (*learners)(const void*);
+    LearnerRange (*local)(const void*);
+    void (*exchange)(void*, std::uint64_t, const MixingMatrix&, std::span<const double>, std::span<double>);
+    std::vector<double> (*gather)(void*, std::span<const double>);
+  };
+  template <class E>
+  static constexpr Calls calls_of{
+      .learners = [](const void* e) { return static_cast<const E*>(e)->learners(); },
+      .local = [](const void* e) { return static_cast<const E*>(e)->local(); },
+      .exchange = [](void* e, std::uint64_t round, const MixingMatrix& matrix, std::span<const double> parameters,
+                     std::span<double> mixed) { static_cast<E*>(e)->exchange(round, matrix, parameters, mixed); },
+      .gather = [](void* e, std::span<const double> parameters) { return static_cast<E*>(e)->gather(parameters); }};
+
+  void* engine_;
+  const Calls* calls_;
 };
 
 /// The round that messages of `gather` carry.
@@ -97,7 +132,7 @@ class InProcessExchange {
   std::size_t learners_;
 };
 
-static_assert(Exchange<InProcessExchange>);
+static_assert(Exchange<InProcessExchange> && Exchange<ExchangeRef>);
 
 /// What one node has received of other nodes' learners. For engines that send messages.
 ///

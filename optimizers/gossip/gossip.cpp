@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include <fmt/format.h>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/overload.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/doors/stream.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 
 namespace surety::optimizers {
 namespace {
@@ -21,8 +25,6 @@ Event release_event(const LearnerNoise& noise, Count features, Adjacency adjacen
                              [&](const GaussianNoise& gaussian) { return release(Event::Gaussian{gaussian.multiplier}, adjacency); }},
                     noise);
 }
-
-double above(double value) { return std::nextafter(value, std::numeric_limits<double>::infinity()); }
 
 }  // namespace
 
@@ -69,33 +71,8 @@ GossipPass pass(const GossipOptions& options, Count features) {
 
 Event plan(const GossipOptions& options, Count features) { return repeat(options.passes, pass(options, features).pass); }
 
-L1Sensitivity l1_sensitivity(L2Sensitivity sensitivity, std::size_t dimension) {
-  return L1Sensitivity{above(above(std::sqrt(static_cast<double>(dimension))) * sensitivity.value())};
-}
-
 ReplayedLearnerBits::ReplayedLearnerBits(const mechanisms::ReplayBits& root, LearnerRange local) : first_{local.first} {
   for (std::size_t learner = local.first; learner < local.last; ++learner) sources_.push_back(root.substream(learner));
-}
-
-LearnerMechanism::LearnerMechanism(const Event& release, const Grid& grid, std::size_t dimension, L2Sensitivity sensitivity)
-    : grid_{grid}, dimension_{dimension}, sensitivity_{sensitivity}, noise_{make(release, grid, dimension, sensitivity)} {}
-
-LearnerMechanism::Noise LearnerMechanism::make(const Event& release, const Grid& grid, std::size_t dimension, L2Sensitivity sensitivity) {
-  const Adjacency adjacency = release.adjacency();
-  if (const auto* laplace = std::get_if<Event::Laplace>(&release.node())) {
-    return mechanisms::Laplace{
-        {.scale = laplace->scale, .sensitivity = l1_sensitivity(sensitivity, dimension), .grid = grid, .adjacency = adjacency}};
-  }
-  if (const auto* k_norm = std::get_if<Event::KNorm>(&release.node());
-      k_norm != nullptr && k_norm->norm == NormName::l2 && k_norm->dimension.value() == dimension) {
-    return mechanisms::KNorm{
-        {.scale = k_norm->scale, .sensitivity = sensitivity, .grid = grid, .dimension = k_norm->dimension, .adjacency = adjacency}};
-  }
-  if (const auto* gaussian = std::get_if<Event::Gaussian>(&release.node())) {
-    return mechanisms::Gaussian{{.multiplier = gaussian->multiplier, .sensitivity = sensitivity, .grid = grid, .adjacency = adjacency}};
-  }
-  throw Error{ErrorCode::unsupported,
-              fmt::format("no mechanism releases the event '{}' for {} coordinates of a learner", describe(release), dimension)};
 }
 
 std::vector<double> mean_vector(std::span<const double> vectors, std::size_t dimension) {
@@ -120,8 +97,9 @@ double printed_minibatch_factor(const StepRule& step, Regularization phi, std::u
   return largest;
 }
 
-namespace detail {
+namespace {
 
+/// \throws Error{invalid_argument} unless everything is for the learners of `options`.
 void require_gossip(std::span<const Dataset> parts, const GossipOptions& options, const Mixing& mixing, std::size_t learners,
                     LearnerRange local) {
   const auto require_learners = [&](const char* what, std::size_t count) {
@@ -142,6 +120,7 @@ void require_gossip(std::span<const Dataset> parts, const GossipOptions& options
   }
 }
 
+/// A public grid for the queries of these releases, as mechanisms::grid_for.
 Grid grid_of_learners(const LearnerNoise& noise, L2Sensitivity sensitivity, std::size_t dimension) {
   const double root = std::sqrt(static_cast<double>(dimension));
   return std::visit(
@@ -150,5 +129,58 @@ Grid grid_of_learners(const LearnerNoise& noise, L2Sensitivity sensitivity, std:
       noise);
 }
 
-}  // namespace detail
+}  // namespace
+
+GossipResult gossip(std::span<const Dataset> parts, ObjectiveRef objective, ProjectableRef domain, const GossipOptions& options,
+                    Mixing& mixing, ExchangeRef engine, LearnerReleaserRef releaser, const GossipObserver& observe) {
+  const LearnerRange local = engine.local();
+  require_gossip(parts, options, mixing, engine.learners(), local);
+  const std::size_t dimension = parts.front().features();
+  const GossipPass planned = pass(options, Count{dimension});
+  const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(options.clip, options.adjacency);
+  mechanisms::RecordSum sum{
+      {.clip = options.clip, .grid = grid_of_learners(options.noise, sensitivity, dimension), .dimension = dimension}};
+  const auto size = static_cast<std::size_t>(options.batch_size.value());
+  const std::uint64_t rounds = options.passes.value() * planned.rounds;
+  releaser.begin(planned);
+
+  // Released values alone; the start is the same for all learners.
+  std::vector<double> start(dimension, 0.0);
+  domain.project(start);
+  GossipResult result{.local = local, .last = {}, .mean = std::vector<double>(local.count() * dimension, 0.0)};
+  std::vector<double>& parameters = result.last;
+  for (std::size_t k = 0; k < local.count(); ++k) parameters.insert(parameters.end(), start.begin(), start.end());
+  std::vector<double> mixed(parameters.size());
+  std::uint64_t averaged = 0;
+
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    if (observe) observe(round, parameters);
+    engine.exchange(round, mixing.at(round), parameters, mixed);
+    const double step = step_size(options.step, round + 1);
+    for (std::size_t k = 0; k < local.count(); ++k) {
+      const Dataset& data = parts[k];
+      const auto before = std::span<const double>{mixed}.subspan(k * dimension, dimension);
+      const auto after = std::span{parameters}.subspan(k * dimension, dimension);
+      const double shrink = 1 - step * options.regularization.value();
+      for (std::size_t j = 0; j < dimension; ++j) after[j] = shrink * before[j];
+      const std::size_t first = static_cast<std::size_t>(round % planned.rounds) * size;
+      if (first < data.size()) {
+        const std::size_t end = std::min(first + size, data.size());
+        sum.clear();
+        add_gradients(data, objective, before, RecordRange{first, end}, sum);
+        const std::vector<double> released = releaser.release(local.first + k, round, sum.sum(), sensitivity);
+        const double factor = step / static_cast<double>(end - first);
+        for (std::size_t j = 0; j < dimension; ++j) after[j] -= factor * released[j];
+      }
+      domain.project(after);
+    }
+    if (round >= rounds / 2) {
+      const double share = 1 / static_cast<double>(++averaged);
+      for (std::size_t j = 0; j < parameters.size(); ++j) result.mean[j] += share * (parameters[j] - result.mean[j]);
+    }
+    if (options.progress) options.progress(round + 1);
+  }
+  return result;
+}
+
 }  // namespace surety::optimizers

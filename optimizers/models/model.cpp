@@ -20,21 +20,21 @@ namespace {
 constexpr int model_version = 1;
 constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
-[[noreturn]] void refuse_model(const std::string& reason) { throw Error{ErrorCode::invalid_argument, fmt::format("model: {}", reason)}; }
+[[noreturn]] void invalid_model(const std::string& reason) { invalid(fmt::format("model: {}", reason)); }
 
 std::string text_field(const nlohmann::json& json, const char* field) {
-  if (!json[field].is_string()) refuse_model(fmt::format("{} is not a text", field));
+  if (!json[field].is_string()) invalid_model(fmt::format("{} is not a text", field));
   return json[field].get<std::string>();
 }
 
 double number_field(const nlohmann::json& json, const char* field) {
-  if (!json[field].is_number()) refuse_model(fmt::format("{} is not a number", field));
+  if (!json[field].is_number()) invalid_model(fmt::format("{} is not a number", field));
   return json[field].get<double>();
 }
 
 Guarantee guarantee_from_json(const nlohmann::json& json) {
   accounting::require_fields(json, {"private", "epsilon", "delta", "adjacency", "event"}, "guarantee");
-  if (!json["private"].is_boolean()) refuse_model("private is not true or false");
+  if (!json["private"].is_boolean()) invalid_model("private is not true or false");
   const Adjacency adjacency = parse_adjacency(text_field(json, "adjacency"));
   return {
       .target = {.epsilon = Epsilon{number_field(json, "epsilon")}, .delta = Delta{number_field(json, "delta")}, .adjacency = adjacency},
@@ -43,20 +43,20 @@ Guarantee guarantee_from_json(const nlohmann::json& json) {
 }
 
 Model model_from_json(const nlohmann::json& json) {
-  if (!json.is_object() || !json.contains("surety_model")) refuse_model("not a model of surety");
+  if (!json.is_object() || !json.contains("surety_model")) invalid_model("not a model of surety");
   if (json["surety_model"] != model_version) {
-    refuse_model(fmt::format("version is {}, must be {}", in_quotes(json["surety_model"].dump()), model_version));
+    invalid_model(fmt::format("version is {}, must be {}", data::in_quotes(json["surety_model"].dump()), model_version));
   }
   accounting::require_fields(json, {"surety_model", "loss", "label", "features", "weights", "guarantee"}, "model");
-  if (!json["weights"].is_array()) refuse_model("weights are not a list");
+  if (!json["weights"].is_array()) invalid_model("weights are not a list");
   std::vector<double> weights;
   for (const auto& weight : json["weights"]) {
-    if (!weight.is_number()) refuse_model("a weight is not a number");
+    if (!weight.is_number()) invalid_model("a weight is not a number");
     weights.push_back(weight.get<double>());
   }
   Model model{.loss = text_field(json, "loss"),
-              .label = json["label"].is_null() ? std::nullopt : std::optional{parse_label_rule(text_field(json, "label"))},
-              .features = feature_map_from_json(json["features"]),
+              .label = json["label"].is_null() ? std::nullopt : std::optional{data::parse_label_rule(text_field(json, "label"))},
+              .features = data::feature_map_from_json(json["features"]),
               .weights = std::move(weights),
               .guarantee = guarantee_from_json(json["guarantee"])};
   model.validate();
@@ -64,7 +64,7 @@ Model model_from_json(const nlohmann::json& json) {
 }
 
 std::string read_all(const std::filesystem::path& path, std::size_t most_bytes) {
-  TextReader reader{path};
+  data::TextReader reader{path};
   std::string text;
   for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
     if (bytes.size() > most_bytes - text.size()) {
@@ -78,27 +78,27 @@ std::string read_all(const std::filesystem::path& path, std::size_t most_bytes) 
 
 /// More bytes than a model with these names can take: they may be escaped sixfold, a number has at most 24 characters and a separator, and
 /// the rest (loss, guarantee, event) is generously rounded up.
-std::size_t largest_text(const FeatureMap& features, const std::optional<LabelRule>& label) {
+std::size_t largest_text(const data::FeatureMap& features, const std::optional<data::LabelRule>& label) {
   constexpr std::size_t per_weight = 25;
   constexpr std::size_t escaped = 6;
   constexpr std::size_t rest = std::size_t{1} << 16;
   const std::size_t of_label = label ? escaped * describe(*label).size() : 0;
-  return to_json(features).dump(-1, ' ', true).size() + of_label + per_weight * features.features() + rest;
+  return data::to_json(features).dump(-1, ' ', true).size() + of_label + per_weight * features.features() + rest;
 }
 
 }  // namespace
 
 void Model::validate() const {
   if (std::find(known_losses.begin(), known_losses.end(), loss) == known_losses.end()) {
-    refuse_model(fmt::format("loss is {}, must be {}", in_quotes(loss), fmt::join(known_losses, ", ")));
+    invalid_model(fmt::format("loss is {}, must be {}", data::in_quotes(loss), fmt::join(known_losses, ", ")));
   }
   features.validate();
-  if (weights.size() != features.features()) refuse_model(fmt::format("{} weights for {} features", weights.size(), features.features()));
+  if (weights.size() != features.features()) invalid_model(fmt::format("{} weights for {} features", weights.size(), features.features()));
   if (!std::all_of(weights.begin(), weights.end(), [](double weight) { return std::isfinite(weight); })) {
-    refuse_model("a weight is not finite");
+    invalid_model("a weight is not finite");
   }
   if (guarantee.target.adjacency != guarantee.event.adjacency()) {
-    refuse_model(fmt::format("the guarantee is {} but the event {}", name(guarantee.target.adjacency), name(guarantee.event.adjacency())));
+    invalid_model(fmt::format("the guarantee is {} but the event {}", name(guarantee.target.adjacency), name(guarantee.event.adjacency())));
   }
 }
 
@@ -110,7 +110,7 @@ std::string write_model(const Model& model) {
   json["loss"] = model.loss;
   json["label"] = nullptr;
   if (model.label) json["label"] = describe(*model.label);
-  json["features"] = to_json(model.features);
+  json["features"] = data::to_json(model.features);
   json["weights"] = model.weights;
   json["guarantee"] = {{"private", !guarantee.not_private},
                        {"epsilon", guarantee.target.epsilon.value()},
@@ -120,7 +120,7 @@ std::string write_model(const Model& model) {
   try {
     return json.dump() + '\n';
   } catch (const nlohmann::json::exception&) {
-    refuse_model("a column or category is not UTF-8 text");
+    invalid_model("a column or category is not UTF-8 text");
   }
 }
 
@@ -155,17 +155,17 @@ std::vector<double> predict(const Model& model, const Dataset& data) {
   return result;
 }
 
-void require_writable_names(const FeatureMap& features, const std::optional<LabelRule>& label) {
+void require_writable_names(const data::FeatureMap& features, const std::optional<data::LabelRule>& label) {
   const auto require = [](const std::string& text, std::string_view what, std::string_view advice) {
     if (is_utf8(text)) return;
-    throw Error{ErrorCode::invalid_argument, fmt::format("{} {} is not UTF-8, must be{}", what, in_quotes(text), advice)};
+    throw Error{ErrorCode::invalid_argument, fmt::format("{} {} is not UTF-8, must be{}", what, data::in_quotes(text), advice)};
   };
   if (label) require(label->column, "label", "");
-  const auto* const columns = std::get_if<NamedColumns>(&features.inputs);
+  const auto* const columns = std::get_if<data::NamedColumns>(&features.inputs);
   if (columns == nullptr) return;
   for (const auto& column : *columns) {
     require(column.name, "column", " where a model names it: drop it or convert the file");
-    const auto* const categories = std::get_if<Categories>(&column.map);
+    const auto* const categories = std::get_if<data::Categories>(&column.map);
     if (categories == nullptr) continue;
     for (const auto& category : categories->names) require(category, "category", "");
   }
@@ -173,7 +173,7 @@ void require_writable_names(const FeatureMap& features, const std::optional<Labe
 
 namespace {
 
-accounting::NewFile new_file(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label) {
+accounting::NewFile new_file(const std::filesystem::path& path, const data::FeatureMap& features, const std::optional<data::LabelRule>& label) {
   require_writable_names(features, label);
   accounting::Place place{path};
   require_replaceable(place);
@@ -182,7 +182,7 @@ accounting::NewFile new_file(const std::filesystem::path& path, const FeatureMap
 
 }  // namespace
 
-ModelFile::ModelFile(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label)
+ModelFile::ModelFile(const std::filesystem::path& path, const data::FeatureMap& features, const std::optional<data::LabelRule>& label)
     : file_{new_file(path, features, label)} {}
 
 void ModelFile::commit(const Model& model) {

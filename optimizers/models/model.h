@@ -18,7 +18,7 @@
 #include <surety/accounting/system/new_file.h>
 #include <surety/accounting/events/units.h>
 #include <surety/data/data_policy.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/data/features.h>
 
 namespace surety::optimizers {
@@ -32,8 +32,8 @@ struct Guarantee {
 
 struct Model {
   std::string loss;                ///< O::name of the objective
-  std::optional<LabelRule> label;  ///< nothing where the file format has its own labels (LIBSVM)
-  FeatureMap features;
+  std::optional<data::LabelRule> label;  ///< nothing where the file format has its own labels (LIBSVM)
+  data::FeatureMap features;
   std::vector<double> weights;  ///< features.features() of them
   Guarantee guarantee;
 
@@ -47,7 +47,7 @@ struct Model {
 /// The inverse. \throws Error{bad_data} with `name` for everything that is not a valid model.
 [[nodiscard]] Model parse_model(std::string_view text, std::string_view name);
 /// \throws Error{bad_data} as `parse_model`, when the file cannot be read, or when its text is longer than `most_bytes`.
-[[nodiscard]] Model read_model(const std::filesystem::path& path, std::size_t most_bytes = DataLimits{}.model_bytes);
+[[nodiscard]] Model read_model(const std::filesystem::path& path, std::size_t most_bytes = data::DataLimits{}.model_bytes);
 
 /// The score <w, x> of every record. \throws Error{invalid_argument} when the data have another number of features.
 [[nodiscard]] std::vector<double> scores(const Model& model, const Dataset& data);
@@ -64,7 +64,7 @@ class ModelFile {
   /// Takes space for a model with `features` in the folder of `path`.
   /// \throws Error{environment} when that fails; Error{invalid_argument} when `path` is empty or something other than a regular file, or when
   ///         the names in `features` and `label` cannot be written (`require_writable_names`).
-  ModelFile(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label = std::nullopt);
+  ModelFile(const std::filesystem::path& path, const data::FeatureMap& features, const std::optional<data::LabelRule>& label = std::nullopt);
 
   /// The bytes on the disk that were taken.
   [[nodiscard]] std::uint64_t space() const noexcept { return file_.space(); }
@@ -78,6 +78,6 @@ class ModelFile {
 };
 
 /// \throws Error{invalid_argument} naming a column, category or label that is not UTF-8, the only text that JSON has.
-void require_writable_names(const FeatureMap& features, const std::optional<LabelRule>& label);
+void require_writable_names(const data::FeatureMap& features, const std::optional<data::LabelRule>& label);
 
 }  // namespace surety::optimizers

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,38 @@ concept Projectable = requires(const D& domain, std::span<double> weights) {
 template <class D>
 concept LinearlyMinimizable = requires(const D& domain, std::span<const double> costs) {
   { domain.minimize_linear(costs) } -> std::same_as<std::vector<double>>;
+};
+
+/// Any `Projectable` set, which must outlive the reference: called once a step.
+class ProjectableRef {
+ public:
+  template <class D>
+  requires(!std::same_as<D, ProjectableRef>) && Projectable<D>
+  ProjectableRef(const D& domain) noexcept  // NOLINT(google-explicit-constructor): callers pass the set itself
+      : domain_{std::addressof(domain)},
+        project_{[](const void* o, std::span<double> weights) { static_cast<const D*>(o)->project(weights); }} {}
+
+  void project(std::span<double> weights) const { project_(domain_, weights); }
+
+ private:
+  const void* domain_;
+  void (*project_)(const void*, std::span<double>);
+};
+
+/// Any `LinearlyMinimizable` set, likewise.
+class LinearlyMinimizableRef {
+ public:
+  template <class D>
+  requires(!std::same_as<D, LinearlyMinimizableRef>) && LinearlyMinimizable<D>
+  LinearlyMinimizableRef(const D& domain) noexcept  // NOLINT(google-explicit-constructor): callers pass the set itself
+      : domain_{std::addressof(domain)},
+        minimize_linear_{[](const void* o, std::span<const double> costs) { return static_cast<const D*>(o)->minimize_linear(costs); }} {}
+
+  [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const { return minimize_linear_(domain_, costs); }
+
+ private:
+  const void* domain_;
+  std::vector<double> (*minimize_linear_)(const void*, std::span<const double>);
 };
 
 /// diameter(norm, dimension): sup ||u - v|| over points u, v of the set in R^dimension.
@@ -96,7 +129,7 @@ using surety::Radius;
 /// {w : ||w||_p <= radius}, 1 <= p <= infinity, in any dimension.
 ///
 /// Results v have lp_norm(v, p) <= radius as computed, so projecting twice is projecting once, bit for bit.
-/// \source docs/guarantees-domains.md#lp-ball
+/// \source docs/proofs/domains.md#lp-ball
 struct LpBall {
   LpExponent p;
   Radius radius;
@@ -141,7 +174,7 @@ struct ScaleRule : Positive {
 /// {w : w_i >= 0, sum w_i = scale}, in any dimension from 1.
 ///
 /// Results have no negative coordinate, and their sum is within (size + 16) 2^-53 scale of the scale.
-/// \source docs/guarantees-domains.md#simplex
+/// \source docs/proofs/domains.md#simplex
 struct Simplex {
   Quantity<ScaleRule> scale;
 
@@ -160,7 +193,7 @@ struct Simplex {
 };
 
 /// {w : lower_i <= w_i <= upper_i}. Results lie in it exactly.
-/// \source docs/guarantees-domains.md#box
+/// \source docs/proofs/domains.md#box
 class Box {
  public:
   struct Options {

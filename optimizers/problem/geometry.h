@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,40 @@ concept Geometry = requires(const G& geometry, std::span<const double> numbers, 
   { geometry.squared_dual_noise(dimension) } -> std::same_as<double>;
 };
 
+/// Any `Geometry`, which must outlive the reference: called twice a step.
+class GeometryRef {
+ public:
+  template <class G>
+  requires(!std::same_as<G, GeometryRef>) && Geometry<G>
+  GeometryRef(const G& geometry) noexcept  // NOLINT(google-explicit-constructor): callers pass the geometry itself
+      : geometry_{std::addressof(geometry)}, calls_{&calls_of<G>} {}
+
+  [[nodiscard]] std::vector<double> mirror(std::span<const double> costs) const { return calls_->mirror(geometry_, costs); }
+  void descend(std::span<double> point, std::span<const double> gradient, double smoothness) const {
+    calls_->descend(geometry_, point, gradient, smoothness);
+  }
+  [[nodiscard]] double range(std::size_t dimension) const { return calls_->range(geometry_, dimension); }
+  [[nodiscard]] double squared_dual_noise(std::size_t dimension) const { return calls_->squared_dual_noise(geometry_, dimension); }
+
+ private:
+  struct Calls {
+    std::vector<double> (*mirror)(const void*, std::span<const double>);
+    void (*descend)(const void*, std::span<double>, std::span<const double>, double);
+    double (*range)(const void*, std::size_t);
+    double (*squared_dual_noise)(const void*, std::size_t);
+  };
+  template <class G>
+  static constexpr Calls calls_of{
+      .mirror = [](const void* o, std::span<const double> costs) { return static_cast<const G*>(o)->mirror(costs); },
+      .descend = [](const void* o, std::span<double> point, std::span<const double> gradient,
+                    double smoothness) { static_cast<const G*>(o)->descend(point, gradient, smoothness); },
+      .range = [](const void* o, std::size_t dimension) { return static_cast<const G*>(o)->range(dimension); },
+      .squared_dual_noise = [](const void* o, std::size_t dimension) { return static_cast<const G*>(o)->squared_dual_noise(dimension); }};
+
+  const void* geometry_;
+  const Calls* calls_;
+};
+
 /// An l2 ball around the origin, the l2 norm, omega = ||z||_2^2 / 2. Both steps are projections.
 struct EuclideanGeometry {
   L2Ball domain;
@@ -44,7 +79,7 @@ struct SimplexGeometry {
 
   [[nodiscard]] std::vector<double> mirror(std::span<const double> costs) const;
 
-  /// O(d log d). \source docs/guarantees-empirical-risk.md#descend
+  /// O(d log d). \source docs/proofs/empirical-risk.md#descend
   void descend(std::span<double> point, std::span<const double> gradient, double smoothness) const;
 
   [[nodiscard]] double range(std::size_t dimension) const;
@@ -58,7 +93,7 @@ struct L1Geometry {
 
   [[nodiscard]] std::vector<double> mirror(std::span<const double> costs) const;
 
-  /// O(d log d). \source docs/guarantees-empirical-risk.md#descend
+  /// O(d log d). \source docs/proofs/empirical-risk.md#descend
   void descend(std::span<double> point, std::span<const double> gradient, double smoothness) const;
 
   [[nodiscard]] double range(std::size_t dimension) const;

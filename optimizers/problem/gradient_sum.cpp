@@ -1,14 +1,17 @@
 #include <surety/optimizers/problem/gradient_sum.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <system_error>
 #include <thread>
 #include <vector>
 
-namespace surety::optimizers::detail {
-
+namespace surety::optimizers {
 namespace {
+
+/// Records whose scores are computed together: few enough to be read once from memory and twice from the cache.
+constexpr std::size_t block_of_records = 64;
 
 /// The scores of `together` dense rows of as many features, side by side.
 template <std::size_t together>
@@ -23,7 +26,38 @@ void dense_scores(const RowView* rows, std::span<const double> weights, double* 
   for (std::size_t i = 0; i < together; ++i) scores[i] = sums[i];
 }
 
+/// Asks for a dense row to be read from memory while something else is computed.
+void prefetch(const RowView& row) {
+  constexpr std::size_t values_in_line = 64 / sizeof(double);
+  for (std::size_t k = 0; k < row.values.size(); k += values_in_line) __builtin_prefetch(row.values.data() + k);
+}
+
+/// Adds the gradients of the records place(begin) .. place(end - 1).
+template <class Place>
+void add_gradients_at(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, std::size_t begin, std::size_t end,
+                      const Place& place, mechanisms::RecordSum& sum) {
+  std::array<RowView, block_of_records> rows;
+  std::array<double, block_of_records> scores;
+  std::array<double, block_of_records> labels;
+  for (std::size_t first = begin; first < end; first += block_of_records) {
+    const std::size_t size = std::min(block_of_records, end - first);
+    for (std::size_t i = 0; i < size; ++i) {
+      rows[i] = data.row(place(first + i));
+      labels[i] = data.label(place(first + i));
+    }
+    detail::compute_scores(std::span{rows}.first(size), weights, std::span{scores}.first(size));
+    objective.derivatives(std::span{scores}.first(size), std::span{labels}.first(size));
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t ahead = first + block_of_records + i;
+      if (!data.is_sparse() && ahead < end) prefetch(data.row(place(ahead)));
+      add_clipped(scores[i], rows[i], sum);
+    }
+  }
+}
+
 }  // namespace
+
+namespace detail {
 
 void compute_scores(std::span<const RowView> rows, std::span<const double> weights, std::span<double> scores) {
   constexpr std::size_t together = 8;
@@ -72,4 +106,33 @@ void in_parts(std::size_t count, std::size_t threads, mechanisms::RecordSum& sum
   for (const auto& other : others) sum.merge(other);
 }
 
-}  // namespace surety::optimizers::detail
+}  // namespace detail
+
+GridVector clipped_contribution(double factor, const RowView& row, ClippingNorm clip, Grid grid, std::size_t dimension) {
+  mechanisms::RecordSum sum{{.clip = clip, .grid = grid, .dimension = dimension}};
+  add_clipped(factor, row, sum);
+  return sum.sum();
+}
+
+void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, RecordRange range,
+                   mechanisms::RecordSum& sum, std::size_t threads) {
+  detail::in_parts(range.end - range.first, threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
+    add_gradients_at(
+        data, objective, weights, begin, end, [&](std::size_t i) { return range.first + i; }, part);
+  });
+}
+
+void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, mechanisms::RecordSum& sum,
+                   std::size_t threads) {
+  add_gradients(data, objective, weights, RecordRange{.first = 0, .end = data.size()}, sum, threads);
+}
+
+void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, std::span<const std::size_t> batch,
+                   mechanisms::RecordSum& sum, std::size_t threads) {
+  detail::in_parts(batch.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
+    add_gradients_at(
+        data, objective, weights, begin, end, [&](std::size_t i) { return batch[i]; }, part);
+  });
+}
+
+}  // namespace surety::optimizers

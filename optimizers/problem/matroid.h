@@ -179,7 +179,7 @@ class OracleMatroid {
 /// The convex hull of the indicator vectors of the bases; a `Domain` in R^size.
 ///
 /// Every vertex is a vector of zeros and ones, and `minimize_linear` of any costs is one: so is a first iterate.
-/// \source docs/guarantees-domains.md#base-polytope
+/// \source docs/proofs/domains.md#base-polytope
 template <Matroid M>
 class BasePolytope {
  public:

@@ -9,7 +9,7 @@ namespace surety::optimizers {
 bool RecordStream::read() {
   return std::visit(
       [&]<class Records>(Records& records) {
-        if constexpr (std::is_same_v<Records, CsvRecords>) {
+        if constexpr (std::is_same_v<Records, data::CsvRecords>) {
           if (!records.next(values_, label_)) return false;
         } else {
           if (!records.next(record_)) return false;
@@ -23,11 +23,27 @@ bool RecordStream::read() {
       records_);
 }
 
-void RecordStream::refuse_label(std::string_view constraint, std::string_view loss) const {
+bool RecordStream::next(ObjectiveRef objective) {
+  if (!read()) return false;
+  if (!is_damaged_) {
+    if (const auto label = objective.encode_label(label_)) {
+      label_ = *label;
+      return true;
+    }
+    require_private_form(objective);
+  }
+  ++damaged_;
+  indices_.clear();
+  values_.clear();
+  label_ = 0;
+  return true;
+}
+
+void RecordStream::require_private_form(ObjectiveRef objective) const {
   std::visit(
       [&](const auto& records) {
-        if (records.form() == RecordForm::is_public) {
-          records.refuse(fmt::format(": label is {}, {} for {} loss", label_, constraint, loss));
+        if (records.form() == data::RecordForm::is_public) {
+          records.refuse(fmt::format(": label is {}, {} for {} loss", label_, objective.label_constraint(), objective.name()));
         }
       },
       records_);
@@ -55,6 +71,12 @@ Dataset RecordCollector::finish() && {
     return Dataset::sparse(features_, std::move(row_ends_), std::move(indices_), std::move(values_), std::move(labels_));
   }
   return Dataset::dense(features_, std::move(values_), std::move(labels_));
+}
+
+Dataset read_all(RecordStream& stream, ObjectiveRef objective, std::size_t features, std::uint64_t most_numbers) {
+  RecordCollector collector{features, stream.is_sparse(), most_numbers};
+  while (stream.next(objective)) collector.add(stream.row(), stream.label());
+  return std::move(collector).finish();
 }
 
 }  // namespace surety::optimizers

@@ -16,7 +16,7 @@
 
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/data/csv.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/data/libsvm.h>
 #include <surety/optimizers/problem/problem.h>
 
@@ -25,34 +25,19 @@ namespace surety::optimizers {
 class RecordStream {
  public:
   /// Records with labels, as their feature map makes them.
-  explicit RecordStream(CsvRecords records) : records_{std::move(records)} {}
-  explicit RecordStream(LibsvmRecords records) : records_{std::move(records)} {}
+  explicit RecordStream(data::CsvRecords records) : records_{std::move(records)} {}
+  explicit RecordStream(data::LibsvmRecords records) : records_{std::move(records)} {}
 
   /// Reads the next record, with its label as `objective` wants it; false at the end.
   /// \throws Error{bad_data} when the file itself cannot be read on (a damaged gzip stream, a read error), and for a damaged record where
   ///         the form is public.
-  template <Objective O>
-  [[nodiscard]] bool next(const O& objective) {
-    if (!read()) return false;
-    if (!is_damaged_) {
-      if (const auto label = objective.encode_label(label_)) {
-        label_ = *label;
-        return true;
-      }
-      refuse_label(O::label_constraint, O::name);
-    }
-    ++damaged_;
-    indices_.clear();
-    values_.clear();
-    label_ = 0;
-    return true;
-  }
+  [[nodiscard]] bool next(ObjectiveRef objective);
 
   /// The record that was read last; a record of zeros has no values.
   [[nodiscard]] RowView row() const { return {.indices = indices_, .values = values_, .norm = mechanisms::l2_norm(values_)}; }
   [[nodiscard]] double label() const noexcept { return label_; }
   /// Rows are sparse: this is LIBSVM text.
-  [[nodiscard]] bool is_sparse() const noexcept { return std::holds_alternative<LibsvmRecords>(records_); }
+  [[nodiscard]] bool is_sparse() const noexcept { return std::holds_alternative<data::LibsvmRecords>(records_); }
 
   /// How many records counted as zeros so far: private.
   [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
@@ -61,10 +46,10 @@ class RecordStream {
   /// Reads a record into the members; false at the end.
   bool read();
   /// \throws Error{bad_data} with the place of the record in hand, where the form is public.
-  void refuse_label(std::string_view constraint, std::string_view loss) const;
+  void require_private_form(ObjectiveRef objective) const;
 
-  std::variant<CsvRecords, LibsvmRecords> records_;
-  LibsvmRecords::Record record_;
+  std::variant<data::CsvRecords, data::LibsvmRecords> records_;
+  data::LibsvmRecords::Record record_;
   std::vector<std::uint32_t> indices_;
   std::vector<double> values_;
   double label_ = 0;
@@ -95,11 +80,6 @@ class RecordCollector {
 
 /// All that is left of `stream`, with labels as `objective` wants them; a record of zeros has the label 0, and adds nothing to any
 /// gradient. The data set may be empty. \throws Error{bad_data} as `RecordStream::next` and RecordCollector.
-template <Objective O>
-[[nodiscard]] Dataset read_all(RecordStream& stream, const O& objective, std::size_t features, std::uint64_t most_numbers) {
-  RecordCollector collector{features, stream.is_sparse(), most_numbers};
-  while (stream.next(objective)) collector.add(stream.row(), stream.label());
-  return std::move(collector).finish();
-}
+[[nodiscard]] Dataset read_all(RecordStream& stream, ObjectiveRef objective, std::size_t features, std::uint64_t most_numbers);
 
 }  // namespace surety::optimizers

@@ -13,12 +13,12 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include <surety/accounting/events/units.h>
 #include <surety/optimizers/problem/domain.h>
-#include <surety/optimizers/problem/problem.h>
+#include <surety/optimizers/problem/units.h>
 
 namespace surety::optimizers {
 
@@ -30,6 +30,28 @@ concept Regularizer = requires(const H& h, std::span<const double> weights, std:
   { h.value(weights) } -> std::same_as<double>;
   h.proximal(step, target);
   { h.strong_convexity() } -> std::same_as<double>;
+};
+
+/// Any `Regularizer`, which must outlive the reference: called once a step.
+class RegularizerRef {
+ public:
+  template <class H>
+  requires(!std::same_as<H, RegularizerRef>) && Regularizer<H>
+  RegularizerRef(const H& h) noexcept  // NOLINT(google-explicit-constructor): callers pass the regularizer itself
+      : h_{std::addressof(h)},
+        value_{[](const void* o, std::span<const double> weights) { return static_cast<const H*>(o)->value(weights); }},
+        proximal_{[](const void* o, double step, std::span<double> target) { static_cast<const H*>(o)->proximal(step, target); }},
+        strong_convexity_{[](const void* o) { return static_cast<const H*>(o)->strong_convexity(); }} {}
+
+  [[nodiscard]] double value(std::span<const double> weights) const { return value_(h_, weights); }
+  void proximal(double step, std::span<double> target) const { proximal_(h_, step, target); }
+  [[nodiscard]] double strong_convexity() const { return strong_convexity_(h_); }
+
+ private:
+  const void* h_;
+  double (*value_)(const void*, std::span<const double>);
+  void (*proximal_)(const void*, double, std::span<double>);
+  double (*strong_convexity_)(const void*);
 };
 
 /// h = 0.
@@ -76,7 +98,7 @@ struct L1Regularizer {
 };
 
 /// h(w) = l1 ||w||_1 + (l2 / 2) ||w||_2^2; its map is that of the first, then that of the second.
-/// \source docs/guarantees-empirical-risk.md#regularizers
+/// \source docs/proofs/empirical-risk.md#regularizers
 struct ElasticNet {
   Regularization l1;
   Regularization l2;
@@ -107,7 +129,7 @@ template <Projectable D>
 
 /// h(w) = (lambda / 2) ||w||_2^2 on the closed convex set `domain`, infinity outside of it; its map is project(target / (1 + step lambda)),
 /// for any such set, as completing the square shows. As accurate as the set's projection.
-/// \source docs/guarantees-empirical-risk.md#regularizers
+/// \source docs/proofs/empirical-risk.md#regularizers
 template <Projectable D>
 struct L2RegularizerOn {
   Regularization lambda;

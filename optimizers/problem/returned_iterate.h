@@ -12,10 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <surety/accounting/numbers/overload.h>
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/bits/lazy_real.h>
 #include <surety/mechanisms/bits/random_bits.h>
@@ -45,31 +41,9 @@ template <mechanisms::BitSource Bits>
 class IterateKeeper {
  public:
   /// \throws Error{invalid_argument} when `which` asks for iterates that T steps do not make.
-  IterateKeeper(const ReturnedIterate& which, Count steps) : which_{which}, steps_{steps.value()} {
-    if (const auto* const average = std::get_if<AverageIterate>(&which_); average != nullptr && average->of_last > steps) {
-      invalid(fmt::format("iterates to average are {}, must be at most the {} steps", average->of_last->value(), steps_));
-    }
-    if (const auto* const at = std::get_if<IterateAt>(&which_); at != nullptr && at->index > steps_) {
-      invalid(fmt::format("index of the returned iterate is {}, must be at most the {} steps", at->index, steps_));
-    }
-  }
+  IterateKeeper(const ReturnedIterate& which, Count steps);
 
-  void see(std::span<const double> weights) {
-    std::visit(Overload{[&](LastIterate) { kept_.assign(weights.begin(), weights.end()); },
-                        [&](const AverageIterate& average) {
-                          const std::uint64_t last = average.of_last ? average.of_last->value() : steps_;
-                          if (seen_ <= steps_ - last) return;
-                          // The running mean: no sum that could overflow.
-                          const auto share = 1 / static_cast<double>(seen_ - (steps_ - last));
-                          kept_.resize(weights.size());
-                          for (std::size_t j = 0; j < weights.size(); ++j) kept_[j] += share * (weights[j] - kept_[j]);
-                        },
-                        [&](IterateAt at) {
-                          if (seen_ == at.index) kept_.assign(weights.begin(), weights.end());
-                        }},
-               which_);
-    ++seen_;
-  }
+  void see(std::span<const double> weights);
 
   /// \pre w_0 .. w_T were seen.
   [[nodiscard]] std::vector<double> result() && { return std::move(kept_); }

@@ -14,7 +14,7 @@
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 
 namespace surety::optimizers {
@@ -26,7 +26,7 @@ struct LrClip {
 };
 
 /// One record's vector factor x row, clipped to l_r norm `clip` and rounded toward zero to the grid; zero where its norm is not a normal
-/// double. The l_r norm of the result is at most clip.norm (docs/guarantees-frank-wolfe.md#lr-clip). O(dimension).
+/// double. The l_r norm of the result is at most clip.norm (docs/proofs/frank-wolfe.md#lr-clip). O(dimension).
 /// \throws Error{invalid_argument} when a dense row has not `dimension` coordinates, the dimension is above 2^32, or clip.norm has not from
 ///         1 to 2^52 grid steps.
 [[nodiscard]] inline GridVector clipped_contribution(double factor, const RowView& row, const LrClip& clip, Grid grid,

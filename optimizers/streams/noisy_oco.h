@@ -33,7 +33,7 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/mirror_map.h>
 #include <surety/optimizers/problem/problem.h>
@@ -97,8 +97,7 @@ class NoisyOco {
   /// Adds one record's term, factor x row. O(nonzeros); at the end of a batch one push and one map.
   /// \return whether the decision is new.
   /// \throws Error{invalid_argument} beyond the horizon, or when the row does not have `dimension` coordinates; what the stream throws.
-  template <StreamReleaser<Sensitivity> S>
-  bool observe(double factor, const RowView& row, S& stream) {
+  bool observe(double factor, const RowView& row, StreamReleaserRef<Sensitivity> stream) {
     if (steps_ == options_.steps.value()) {
       throw Error{ErrorCode::invalid_argument, fmt::format("step is {}, must be at most the horizon {}", steps_ + 1, steps_)};
     }
@@ -140,8 +139,7 @@ class FullInformation {
       : objective_{std::move(objective)}, oco_{std::move(map), options, features} {}
 
   /// Reads the next record. \pre the label is as the objective wants it. \throws as `NoisyOco::observe`.
-  template <StreamReleaser<Sensitivity> S>
-  void observe(const RowView& row, double label, S& stream) {
+  void observe(const RowView& row, double label, StreamReleaserRef<Sensitivity> stream) {
     oco_.observe(objective_.derivative(row.dot(oco_.decision()), label), row, stream);
   }
 

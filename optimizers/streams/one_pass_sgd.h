@@ -22,7 +22,7 @@
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/batch_releaser.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/streams/noisy_sgd.h>
@@ -32,7 +32,7 @@
 namespace surety::optimizers {
 
 /// The state between two records: released values, public ones, and the sum of the open batch, which feeds its release and nothing else.
-/// The guarantee needs nothing of the data. \pre labels are as the objective wants them. \source docs/guarantees-frank-wolfe.md#batches.
+/// The guarantee needs nothing of the data. \pre labels are as the objective wants them. \source docs/proofs/frank-wolfe.md#batches.
 template <Objective O, Projectable D>
 class OnePassSgd {
  public:
@@ -57,8 +57,7 @@ class OnePassSgd {
   /// Reads the next record; at the end of its batch releases and moves on. O(nonzeros), and O(features) and one release for a batch.
   /// \throws Error{invalid_argument} when all records that the batches are for were read, or the row has not `features` coordinates; and
   ///         what the releaser throws.
-  template <Releaser R>
-  void observe(const RowView& row, double label, R& releaser) {
+  void observe(const RowView& row, double label, ReleaserRef releaser) {
     const std::uint64_t records = options_.batches.records().value();
     if (steps_ == records) {
       throw Error{ErrorCode::invalid_argument,
@@ -75,8 +74,7 @@ class OnePassSgd {
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  template <Releaser R>
-  void release(R& releaser) {
+  void release(ReleaserRef releaser) {
     const std::vector<double> released = releaser.release(sum_.sum(), sensitivity_, pass_.release);
     sum_.clear();
     for (std::size_t j = 0; j < weights_.size(); ++j) {

@@ -31,21 +31,15 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/streams/lr_clip.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/doors/stream.h>
+#include <surety/optimizers/problem/units.h>
 
 namespace surety::optimizers {
-
-struct StepScaleFactorRule {
-  static constexpr std::string_view name = "step scale";
-  static constexpr std::string_view constraint = "greater than 0 and at most 2";
-  static bool holds(double x) { return x > 0 && x <= 2; }
-};
-/// s of the steps eta_t = s / (t + 1); at most 2, so that eta_1 is at most 1.
-using StepScaleFactor = Quantity<StepScaleFactorRule>;
 
 /// All public. The defaults were fixed once, for rows of unit norm; choosing options by the results of private runs is a release of its
 /// own.
@@ -57,7 +51,7 @@ struct OnlineFrankWolfeOptions {
 };
 
 /// The same for generalized Gaussian noise: gradients are clipped in an l_r norm. Plain Gaussian noise is never worse in the dual norm
-/// (docs/guarantees-frank-wolfe.md#generalized); this is the paper's.
+/// (docs/proofs/frank-wolfe.md#generalized); this is the paper's.
 struct GeneralizedFrankWolfeOptions {
   Count steps;
   Adjacency adjacency = Adjacency::replace_one;
@@ -110,8 +104,7 @@ class OnlineFrankWolfe {
 
   /// Reads the next record and moves on. O(features) and one push. \throws what the stream throws; Error{invalid_argument} when the row
   /// does not have `features` coordinates.
-  template <StreamReleaser<Sensitivity> S>
-  void observe(const RowView& row, double label, S& stream) {
+  void observe(const RowView& row, double label, StreamReleaserRef<Sensitivity> stream) {
     const auto t = static_cast<double>(++steps_);
     const double factor = t * objective_.derivative(row.dot(weights_), label) - (t - 1) * objective_.derivative(row.dot(previous_), label);
     const std::vector<double> sum =

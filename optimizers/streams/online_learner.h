@@ -12,7 +12,7 @@
 // An initial accumulator B, which the first three take, is added to their sums of squares.
 //
 // None of them knows anything of privacy: fed with released gradients, all that they compute is post-processing. The steps of all but the
-// last follow the gradients seen, so there is no step size to choose. Proofs: docs/guarantees-online-to-batch.md#learners.
+// last follow the gradients seen, so there is no step size to choose. Proofs: docs/proofs/online-to-batch.md#learners.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +32,7 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/domain.h>
+#include <surety/optimizers/problem/units.h>
 
 namespace surety::optimizers {
 
@@ -117,7 +118,7 @@ class SubgradientDescent {
 /// eta_{t+1} = D / (2 sqrt(B + sum_{i<=t} ||g_i - h_i||^2)), B the initial accumulator.
 ///
 /// Dual averaging guesses nothing, h = 0; the optimistic learner guesses that the next gradient is like the last, h_{t+1} = g_t.
-/// \source [OP18] (steps), [RS13] (guesses), docs/guarantees-online-to-batch.md#learners (the constants).
+/// \source [OP18] (steps), [RS13] (guesses), docs/proofs/online-to-batch.md#learners (the constants).
 template <BoundedConvexSet D, bool optimistic>
 class RegularizedLeader {
  public:
@@ -194,12 +195,6 @@ class StronglyConvexDescent {
   std::vector<double> weights_;
 };
 
-struct GradientBoundRule : Positive {
-  static constexpr std::string_view name = "gradient bound";
-};
-/// The largest l2 norm of a gradient; public.
-using GradientBound = Quantity<GradientBoundRule>;
-
 struct InitialWealthRule : Positive {
   static constexpr std::string_view name = "initial wealth";
 };
@@ -214,7 +209,7 @@ using InitialWealth = Quantity<InitialWealthRule>;
 /// follows an online Newton step on -log(1 - s_t v) over |v| <= 1/2, the direction subgradient descent on the unit ball. Close to w_1 it is
 /// better than learners that know D alone. Gradients longer than L count as if of length L; the regret bound is for shorter ones, and
 /// depends on L, beside the gradients themselves, by a logarithmic term alone.
-/// \source [CO18] Algorithms 1 and 4 and Theorem 2, [Cut20] Theorem 2 (reduction), docs/guarantees-online-to-batch.md#learners (constants).
+/// \source [CO18] Algorithms 1 and 4 and Theorem 2, [Cut20] Theorem 2 (reduction), docs/proofs/online-to-batch.md#learners (constants).
 template <BoundedConvexSet D>
 class CoinBetting {
  public:

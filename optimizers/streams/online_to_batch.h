@@ -47,23 +47,14 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/streams/online_learner.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/doors/stream.h>
+#include <surety/optimizers/problem/units.h>
 
 namespace surety::optimizers {
-
-struct SmoothnessRule : NonNegative {
-  static constexpr std::string_view name = "smoothness";
-};
-/// A Lipschitz constant of gradients in l2.
-using Smoothness = Quantity<SmoothnessRule>;
-
-struct DiameterRule : Positive {
-  static constexpr std::string_view name = "diameter";
-};
-using Diameter = Quantity<DiameterRule>;
 
 /// C_t = clip (beta_t - beta_{t-1}): constant for k = 1.
 struct FixedScale {
@@ -157,7 +148,7 @@ inline constexpr std::uint64_t largest_power = 8;
 ///
 /// The guarantee needs nothing of the data: rows longer than expected, labels out of range and overflowing scores are clipped or count as
 /// zero. \pre labels are as the objective wants them.
-/// \source [ZTC22] Algorithm 1; docs/guarantees-online-to-batch.md#conversion.
+/// \source [ZTC22] Algorithm 1; docs/proofs/online-to-batch.md#conversion.
 template <Objective O, OnlineLearner L>
 class OnlineToBatch {
  public:
@@ -175,8 +166,7 @@ class OnlineToBatch {
 
   /// Reads the next record and moves on. O(features), one push and one update of the learner. \throws what the stream throws;
   /// Error{invalid_argument} when the row has not one coordinate per weight.
-  template <StreamReleaser S>
-  void observe(const RowView& row, double label, S& stream) {
+  void observe(const RowView& row, double label, StreamReleaserRef<> stream) {
     const std::uint64_t t = ++steps_;
     const double before = detail::weight(t - 1, options_.power);
     const double now = detail::weight(t, options_.power);
@@ -293,7 +283,7 @@ struct PrintedNoise {
 /// \throws Error{unsupported} when this noise costs more than the target (the conversion holds for small delta, delta <= exp(-0.73 rho^2),
 ///         and is printed for large ones, delta >= exp(-rho^2)), or unless neighbours replace one record, as in the paper;
 ///         Error{invalid_argument} when epsilon or delta is 0.
-/// \source [ZTC22] (6) and section 1.1, docs/guarantees-online-to-batch.md#printed.
+/// \source [ZTC22] (6) and section 1.1, docs/proofs/online-to-batch.md#printed.
 [[nodiscard]] inline PrintedNoise<NoiseMultiplier> printed_noise(Count steps, const Target& target) {
   detail::require_replace_one(target.adjacency);
   if (!(target.epsilon.value() > 0 && target.delta.value() > 0)) {
@@ -315,7 +305,7 @@ struct PrintedNoise {
 /// A record is in up to log2(2T) nodes, so it needs log2(2T) / epsilon (`accounting::tree_noise_scale`).
 /// \throws Error{unsupported} unless T = 1, where there is one node, or unless neighbours replace one record;
 ///         Error{invalid_argument} when epsilon is 0.
-/// \source [ZTC22] Appendix C.2, docs/guarantees-online-to-batch.md#printed.
+/// \source [ZTC22] Appendix C.2, docs/proofs/online-to-batch.md#printed.
 [[nodiscard]] inline PrintedNoise<NoiseScale> printed_pure_noise(Count steps, Count features, Epsilon target, Adjacency adjacency) {
   detail::require_replace_one(adjacency);
   if (!(target.value() > 0)) throw Error{ErrorCode::invalid_argument, "epsilon is 0, must be greater than 0 for the printed noise"};

@@ -30,7 +30,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/streams/online_frank_wolfe.h>
 #include <surety/optimizers/problem/problem.h>
@@ -99,8 +99,7 @@ class PolyhedralFrankWolfe {
   /// Reads the next record and moves on. O(features).
   /// \pre a sparse row has as many indices as values; indices that do not increase or are no feature are ignored.
   /// \throws Error{invalid_argument} beyond the horizon or for a row of another length; and what the selector throws.
-  template <Selector S>
-  void observe(const RowView& row, double label, S& selector) {
+  void observe(const RowView& row, double label, SelectorRef selector) {
     if (steps_ == options_.steps.value()) {
       throw Error{ErrorCode::invalid_argument, fmt::format("step is {}, must be at most the horizon {}", steps_ + 1, steps_)};
     }

@@ -22,8 +22,9 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/doors/stream.h>
 
@@ -48,7 +49,7 @@ struct PrivateFtrlOptions {
 }
 
 /// The state between two records: released values and public ones alone. The guarantee needs nothing of the data.
-/// \pre labels are as the objective wants them. \source [KMSTTX21] Algorithm 1; docs/guarantees-online-to-batch.md#ftrl.
+/// \pre labels are as the objective wants them. \source [KMSTTX21] Algorithm 1; docs/proofs/online-to-batch.md#ftrl.
 template <Objective O, Projectable D>
 class PrivateFtrl {
  public:
@@ -63,8 +64,7 @@ class PrivateFtrl {
 
   /// Reads the next record and moves on. O(features), one push and one projection. \throws what the stream throws;
   /// Error{invalid_argument} when the row has not one coordinate per weight.
-  template <StreamReleaser S>
-  void observe(const RowView& row, double label, S& stream) {
+  void observe(const RowView& row, double label, StreamReleaserRef<> stream) {
     const double factor = objective_.derivative(row.dot(weights_), label);
     const std::vector<double> sum =
         stream.push(clipped_contribution(factor, row, options_.clip, stream.grid(), weights_.size()), sensitivity_);

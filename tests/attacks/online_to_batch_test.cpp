@@ -20,6 +20,7 @@
 #include <surety/optimizers/streams/online_to_batch.h>
 #include <surety/optimizers/streams/private_ftrl.h>
 
+#include <support/drawn_cases.h>
 #include <support/empirical_epsilon.h>
 
 namespace surety::optimizers {
@@ -125,9 +126,7 @@ TEST(OnlineToBatchAudit, TheTreeCostsAtLeastHalfOfWhatIsClaimedAndNotMore) {
   const NoiseMultiplier z = calibrated();
   const auto make = [] { return online_to_batch({.steps = Count{steps}, .scale = FixedScale{ClippingNorm{clip}}}); };
   const double found = lower_bound(make, tree_of(z), z.value() * 2 * clip, 1);
-  EXPECT_LE(found, target.epsilon.value());
-  EXPECT_GE(found, target.epsilon.value() / 2);
-  RecordProperty("lower_bound", std::to_string(found));
+  expect_charged(found, target.epsilon.value());
 }
 
 TEST(OnlineToBatchAudit, SoDoesTheTreeThatFollowsTheIterates) {
@@ -138,9 +137,7 @@ TEST(OnlineToBatchAudit, SoDoesTheTreeThatFollowsTheIterates) {
   const mechanisms::AdaptiveTreeSum sum{mechanisms::ScaledGaussian{{.multiplier = z, .grid = grid, .adjacency = target.adjacency}},
                                         Count{steps}, Count{1}};
   const double found = lower_bound(make, sum, z.value() * 2 * clip, 2);
-  EXPECT_LE(found, target.epsilon.value());
-  EXPECT_GE(found, target.epsilon.value() / 2);
-  RecordProperty("lower_bound", std::to_string(found));
+  expect_charged(found, target.epsilon.value());
 }
 
 TEST(OnlineToBatchAudit, SoDoesDpFtrl) {
@@ -151,9 +148,7 @@ TEST(OnlineToBatchAudit, SoDoesDpFtrl) {
                        std::vector<double>{0.0}};
   };
   const double found = lower_bound(make, tree_of(z), z.value() * 2 * clip, 3);
-  EXPECT_LE(found, target.epsilon.value());
-  EXPECT_GE(found, target.epsilon.value() / 2);
-  RecordProperty("lower_bound", std::to_string(found));
+  expect_charged(found, target.epsilon.value());
 }
 
 TEST(OnlineToBatchAudit, PureNodesCostNoMoreThanTheyClaim) {

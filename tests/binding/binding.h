@@ -26,6 +26,9 @@ using reference::Real;
 using reference::shifted;
 using reference::SymmetricLaw;
 
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+inline constexpr auto all_adjacencies = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
+
 /// Enough that differences of distribution functions keep 25 digits where their value is above 1e-40.
 inline constexpr mpfr_prec_t law_bits = 256;
 

@@ -21,17 +21,7 @@
 namespace surety::mechanisms {
 namespace {
 
-using reference::Neighbours;
-using reference::Real;
-using reference::SymmetricLaw;
-using testing::binds;
-using testing::claims_too_little;
-using testing::draws;
-using testing::law_bits;
-using testing::Points;
-using testing::quotients;
-using testing::shifted;
-using testing::usual_points;
+using namespace testing;
 
 constexpr auto adjacency = Adjacency::add_or_remove_one;
 constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();

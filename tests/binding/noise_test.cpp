@@ -22,18 +22,8 @@
 namespace surety::mechanisms {
 namespace {
 
-using testing::binds;
-using testing::claims_too_little;
-using testing::draws;
-using testing::pure_points;
-using testing::quotients;
-using testing::rounded_gaussian_law;
-using testing::rounded_laplace_law;
-using testing::shifted;
-using testing::usual_points;
+using namespace testing;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr auto all_adjacencies = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
 
 /// What users may feed to a number: hard ones of every kind.
 const std::vector<double> hard_values{

@@ -22,14 +22,7 @@
 namespace surety::mechanisms {
 namespace {
 
-using reference::Neighbours;
-using reference::Real;
-using testing::binds;
-using testing::claims_too_little;
-using testing::law_bits;
-using testing::Points;
-using testing::quotients;
-using testing::turning_point;
+using namespace testing;
 
 constexpr auto adjacency = Adjacency::replace_one;
 

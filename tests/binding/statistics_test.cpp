@@ -15,20 +15,17 @@
 #include <surety/statistics/statistics.h>
 
 #include <binding/binding.h>
+#include <support/every_statistic.h>
 #include <support/random.h>
 
-namespace surety::optimizers {
+namespace surety::statistics {
+
+using namespace data;
+
 namespace {
 
-using reference::Neighbours;
-using testing::binds;
-using testing::claims_too_little;
-using testing::Points;
-using testing::quotients;
-using testing::shifted;
+using namespace testing;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr auto all_adjacencies = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
 const LabelRule condition = parse_label_rule("x>0");
 
 /// One record: not counted, or counted with this cell.
@@ -85,7 +82,7 @@ std::set<std::vector<std::int64_t>> moves(const Statistic& statistic, Grid grid)
 }
 
 /// The law of the noise in steps, from the event: scale or multiplier x the sensitivity of the moves themselves.
-reference::SymmetricLaw law_of(const Noise& noise, double steps_per_unit) {
+reference::SymmetricLaw law_of(const StatisticNoise& noise, double steps_per_unit) {
   if (const auto* const laplace = std::get_if<mechanisms::Laplace>(&noise))
     return testing::rounded_laplace_law(laplace->scale() * steps_per_unit);
   auto law = testing::rounded_gaussian_law(std::get<mechanisms::Gaussian>(noise).sigma() * steps_per_unit);
@@ -94,7 +91,7 @@ reference::SymmetricLaw law_of(const Noise& noise, double steps_per_unit) {
 }
 
 /// The dearest neighbours: of the farthest moves, in l1 for Laplace noise and in l2 for Gaussian noise.
-std::vector<Neighbours> dearest(const Statistic& statistic, const StatisticSum& sum, const Noise& noise) {
+std::vector<Neighbours> dearest(const Statistic& statistic, const StatisticSum& sum, const StatisticNoise& noise) {
   const bool is_laplace = std::holds_alternative<mechanisms::Laplace>(noise);
   const auto length = [&](const std::vector<std::int64_t>& move) {
     std::int64_t result = 0;
@@ -116,21 +113,10 @@ std::vector<Neighbours> dearest(const Statistic& statistic, const StatisticSum& 
 }
 
 std::vector<Statistic> statistics() {
-  std::vector<Statistic> result;
-  for (const auto adjacency : all_adjacencies) {
-    for (const auto& where : {std::optional<LabelRule>{}, std::optional{condition}}) {
-      const auto push = [&](const auto& of) { result.push_back({.of = of, .where = where, .adjacency = adjacency}); };
-      if (where || adjacency == Adjacency::add_or_remove_one) push(CountOf{});
-      for (const Bounds bounds : {Bounds{0, 6}, Bounds{-1, 3}, Bounds{4, 6}}) {
-        push(SumOf{"x", bounds});
-        push(MeanOf{"x", bounds});
-      }
-      push(HistogramOf{"x", Bins{{0, 6}, 3}});
-      push(HistogramOf{"x", Categories{{"red"}}});
-      push(HistogramOf{"x", Categories{{"red", "green", "blue"}}});
-    }
-  }
-  return result;
+  return every_statistic(condition, {Bounds{0, 6}, Bounds{-1, 3}, Bounds{4, 6}},
+                         {HistogramOf{"x", Bins{{0, 6}, 3}},
+                          HistogramOf{"x", Categories{{"red"}}},
+                          HistogramOf{"x", Categories{{"red", "green", "blue"}}}});
 }
 
 /// Numbers in steps of 1/4, counts in steps of 1.
@@ -142,7 +128,7 @@ TEST(BindingStatistics, LaplaceNoiseCostsWhatItsEventSays) {
   for (const auto& statistic : statistics()) {
     const StatisticSum sum{statistic, coarse(statistic)};
     const auto event = release(Event::Laplace{NoiseScale{1.5}}, statistic.adjacency);
-    const Noise noise = noise_for(sum, event);
+    const StatisticNoise noise = noise_for(sum, event);
     EXPECT_EQ(event_of(noise), event);
     const auto truth = dearest(statistic, sum, noise);
     const std::string what = describe(statistic) + " " + std::string{name(statistic.adjacency)};
@@ -160,7 +146,7 @@ TEST(BindingStatistics, GaussianNoiseCostsWhatItsEventSays) {
     const StatisticSum sum{statistic, coarse(statistic)};
     const double multiplier = sum.counts() ? 4 : 1;
     const auto event = gaussian(NoiseMultiplier{multiplier}, statistic.adjacency);
-    const Noise noise = noise_for(sum, event);
+    const StatisticNoise noise = noise_for(sum, event);
     EXPECT_EQ(event_of(noise), event);
     const auto truth = dearest(statistic, sum, noise);
     const std::string what = describe(statistic) + " " + std::string{name(statistic.adjacency)};
@@ -177,7 +163,7 @@ TEST(BindingStatistics, PlantedBugsAreSeen) {
     return mechanisms::Laplace{
         {.scale = NoiseScale{1.5}, .sensitivity = L1Sensitivity{sensitivity}, .grid = {0}, .adjacency = Adjacency::replace_one}};
   };
-  const auto cost = [&](const mechanisms::Laplace& noise) { return dearest(histogram, sum, Noise{noise}); };
+  const auto cost = [&](const mechanisms::Laplace& noise) { return dearest(histogram, sum, StatisticNoise{noise}); };
   EXPECT_TRUE(binds(laplace_of(2).event(), cost(laplace_of(2)), {{}, {0}}));
   EXPECT_TRUE(
       claims_too_little(laplace_of(sum.l2_sensitivity().value()).event(), cost(laplace_of(sum.l2_sensitivity().value())), {{}, {0}}));
@@ -193,9 +179,9 @@ RC_GTEST_PROP(BindingStatistics, NeverCostMoreThanTheirEventsSay, ()) {
   if (auto* const mean = std::get_if<MeanOf>(&statistic.of)) mean->bounds = bounds;
   const StatisticSum sum{statistic, coarse(statistic)};
   const auto event = release(Event::Laplace{NoiseScale{reference::draw_log_uniform(0.3, 3)}}, statistic.adjacency);
-  const Noise noise = noise_for(sum, event);
+  const StatisticNoise noise = noise_for(sum, event);
   RC_ASSERT(quotients(event_of(noise), dearest(statistic, sum, noise), {{0.2}, {0, 1e-4}}).least >= 1);
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::statistics

@@ -21,17 +21,7 @@
 namespace surety::mechanisms {
 namespace {
 
-using reference::Neighbours;
-using reference::Real;
-using testing::binds;
-using testing::claims_too_little;
-using testing::draws;
-using testing::law_bits;
-using testing::Points;
-using testing::quotients;
-using testing::rounded_gaussian_law;
-using testing::rounded_laplace_law;
-using testing::shifted;
+using namespace testing;
 
 using Sensitivity = std::variant<L1Sensitivity, L2Sensitivity, LinfSensitivity>;
 

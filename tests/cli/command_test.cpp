@@ -26,8 +26,36 @@ TEST(Command, SaysItsVersion) {
   EXPECT_TRUE(std::regex_match(outcome.out, std::regex{R"(surety \d+\.\d+\.\d+\n)"})) << outcome.out;
 }
 
+TEST(Command, ShowsItsHelpWithoutAWordAndForTheWordHelp) {
+  const auto help = surety({"--help"}).out;
+  EXPECT_EQ(surety({}).out, help);
+  EXPECT_EQ(surety({"help"}).out, help);
+  for (const auto& command : commands) EXPECT_EQ(surety(Words{"help"} + command).out, surety(command + Words{"--help"}).out);
+  expect_refused({"help", "destroy"}, 2, {"'destroy'"});
+}
+
+TEST(Command, KeepsItsHelpToAHundredColumnsButForExamples) {
+  for (const auto& command : commands) {
+    std::istringstream lines{surety(command + Words{"--help"}).out};
+    for (std::string line; std::getline(lines, line) && line.rfind("Example", 0) != 0;) EXPECT_LE(line.size(), 100U) << line;
+  }
+}
+
+TEST(Command, AsksWhatAWordWasMeantToBe) {
+  const Words event{"--event", "gaussian(1)", "--delta", "1e-5"};
+  expect_refused({"clibrate"}, 2, {"'clibrate' is not expected", "; did you mean 'calibrate'?"});
+  expect_refused({"ledger", "craete"}, 2, {"did you mean 'create'?"});
+  expect_refused(Words{"account", "--adjacencyy", "replace-one"} + event, 2, {"did you mean '--adjacency'?"});
+  expect_refused(Words{"account", "--adjacencyy=replace-one"} + event, 2, {"did you mean '--adjacency'?"});
+  expect_refused(Words{"account", "--adjacency", "add-or-remove"} + event, 2, {"did you mean 'add-or-remove-one'?"});
+  expect_refused(Words{"curve", "--adjacency", "zero-out", "--event", "gaussian(1)", "--format", "jsno"}, 2, {"did you mean 'json'?"});
+  for (const char* far : {"frobnicate", "x", ""}) {
+    const auto outcome = surety({far});
+    EXPECT_EQ(outcome.err.find("did you mean"), std::string::npos) << outcome.err;
+  }
+}
+
 TEST(Command, RefusesWhatIsNoCommand) {
-  expect_refused({}, 2, {"subcommand"});
   expect_refused({"ledger"}, 2, {"subcommand"});
   expect_refused({"calibrat"}, 2, {"'calibrat'", "surety --help"});
   expect_refused({""}, 2);

@@ -10,7 +10,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
 namespace {
 
 using mechanisms::Factorization;
@@ -131,4 +131,4 @@ TEST(LossRegret, IsLessWithoutNoiseAndFollowsItsSeed) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::simulations

@@ -10,7 +10,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::simulations {
 namespace {
 
 using mechanisms::Factorization;
@@ -166,4 +166,4 @@ TEST(Bands, SummarizeRunsAtTenths) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::simulations

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/hypergeometric.hpp>
 #include <cmath>
 #include <cstdint>
@@ -271,7 +272,7 @@ TEST(Batches, OfFewRecordsFitTheLawOfWholeBatches) {
 
 // ---- Mutants ----------------------------------------------------------------------------------------------------------------------------
 
-/// `found_from`: batches from which the deviation is found with probability 0.999 (computed: docs/guarantees-sampling.md#power).
+/// `found_from`: batches from which the deviation is found with probability 0.999 (computed: docs/proofs/sampling.md#power).
 void expect_found(const std::string& name, double found_from, const BatchLaw& law, const Draw& draw) {
   const auto n = std::min(batches(law), static_cast<std::int64_t>(8 * found_from));
   const auto report = judge(law, draw, n);

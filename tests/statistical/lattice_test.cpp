@@ -1,6 +1,6 @@
 // Every sampler of integers against its exact law, at scales from a fraction of a step to 2^40 steps: 25 statistics of n = 2e7 samples each
 // (sample_size), a false alarm of any with probability at most 1e-9 in a whole run (suite.h). What deviations are found:
-// docs/guarantees.md#power, and mutants_test.cpp.
+// docs/proofs/statistical-power.md#power, and mutants_test.cpp.
 #include <support/lattice.h>
 
 #include <gtest/gtest.h>

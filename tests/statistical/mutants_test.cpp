@@ -1,6 +1,6 @@
 // Planted mutants: wrong samplers, each of which some statistic has to find.
 //
-// `found_from` is the number of samples from which the deviation is found with probability 0.999 (computed: docs/guarantees.md#power); with
+// `found_from` is the number of samples from which the deviation is found with probability 0.999 (docs/proofs/statistical-power.md); with
 // so many the test demands it, with fewer it only says what was seen. At n = 2e8 (scripts/statistics) every mutant has to be found.
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Noise for vectors against its exact law: radius, direction, their independence, signs, and consecutive vectors, for n = 2.5e5 vectors
 // (an eightieth of sample_size: a vector takes some 2 microseconds). The grids have 2^24 steps per unit, so that rounding moves a
-// distribution function by less than 1e-6, a thousandth of a standard error. Laws: docs/guarantees-vector-noise.md#lp-noise. Mutants are
+// distribution function by less than 1e-6, a thousandth of a standard error. Laws: docs/proofs/vector-noise.md#lp-noise. Mutants are
 // right vectors changed; found_from as in mutants_test.cpp.
 #include <gtest/gtest.h>
 
@@ -21,6 +21,7 @@
 
 #include <surety/mechanisms/additive/lp_noise.h>
 
+#include <support/norms.h>
 #include <support/suite.h>
 
 namespace surety::statistical {
@@ -134,18 +135,6 @@ class Values {
   std::vector<double> category_probability_;
 };
 
-double norm(const Vector& x, double r) {
-  double sum = 0;
-  for (const double value : x) {
-    if (std::isinf(r)) {
-      sum = std::max(sum, std::abs(value));
-    } else {
-      sum += r == 2 ? value * value : std::pow(std::abs(value), r);
-    }
-  }
-  return std::isinf(r) ? sum : r == 2 ? std::sqrt(sum) : std::pow(sum, 1 / r);
-}
-
 using Draw = std::function<Vector()>;
 
 struct Case {
@@ -179,7 +168,7 @@ Report judge(const Case& law, const Draw& draw, std::int64_t n) {
   std::int64_t signs_repeated = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const Vector x = draw();
-    const double length = norm(x, law.r);
+    const double length = testing::norm(x, law.r);
     const double ratio = std::abs(x[0]) / length;
     const std::size_t share = shares.add(std::isinf(law.r) ? ratio : std::pow(ratio, law.r));
     const std::size_t radius = law.of_radius ? radii.add(law.of_radius(length)) : 0;
@@ -299,7 +288,7 @@ INSTANTIATE_TEST_SUITE_P(Laws, VectorSamples, ::testing::ValuesIn(cases()), [](c
 
 TEST(UniformOnSphere, LiesOnTheSphere) {
   const auto draw = points(false, 8).make("length");
-  for (int i = 0; i < 10000; ++i) ASSERT_NEAR(norm(draw(), 2), 2, std::sqrt(8.0) / 2 * fine.step() * (1 + 1e-6));
+  for (int i = 0; i < 10000; ++i) ASSERT_NEAR(testing::norm(draw(), 2), 2, std::sqrt(8.0) / 2 * fine.step() * (1 + 1e-6));
 }
 
 // ---- Mutants --------------------------------------------------------------------------------------------------------------------------
@@ -322,7 +311,7 @@ std::function<Draw(const Draw&)> with_radius(double r, const std::function<doubl
     auto words = std::make_shared<std::mt19937_64>(seed);
     return [=] {
       const Vector x = right();
-      return times(x, radius(*words) / norm(x, r));
+      return times(x, radius(*words) / testing::norm(x, r));
     };
   };
 }

@@ -11,10 +11,14 @@
 #include <string>
 #include <vector>
 
+#include <support/every_statistic.h>
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::statistics {
+
+using namespace data;
+
 namespace {
 
 using mechanisms::ReplayBits;
@@ -54,31 +58,20 @@ std::vector<std::int64_t> exact(const Statistic& statistic, Grid grid, const std
 
 StatisticSum example(const Statistic& statistic, double noise = 1) { return {statistic, grid_for(statistic, NoiseMultiplier{noise})}; }
 
-Noise laplace(const StatisticSum& sum, double scale) {
+StatisticNoise laplace(const StatisticSum& sum, double scale) {
   return noise_for(sum, surety::release(Event::Laplace{NoiseScale{scale}}, sum.statistic().adjacency));
 }
-Noise gaussian(const StatisticSum& sum, double multiplier) {
+StatisticNoise gaussian(const StatisticSum& sum, double multiplier) {
   return noise_for(sum, surety::gaussian(NoiseMultiplier{multiplier}, sum.statistic().adjacency));
 }
 
 /// Every kind of statistic, with and without a condition, under each adjacency, as far as it is allowed.
 std::vector<Statistic> statistics() {
-  std::vector<Statistic> result;
-  for (const auto adjacency : all_adjacencies) {
-    for (const auto& where : {std::optional<LabelRule>{}, std::optional{condition}}) {
-      const auto push = [&](const auto& of) { result.push_back({.of = of, .where = where, .adjacency = adjacency}); };
-      if (where || adjacency == Adjacency::add_or_remove_one) push(CountOf{});
-      for (const Bounds bounds : {Bounds{0, 100}, Bounds{-1.3, 0.7}, Bounds{10, 10.1}, Bounds{-7e200, -1e-3}}) {
-        push(SumOf{"x", bounds});
-        push(MeanOf{"x", bounds});
-      }
-      push(HistogramOf{"x", Bins{{0, 1}, 2}});
-      push(HistogramOf{"x", Bins{{-3, 11}, 7}});
-      push(HistogramOf{"x", Categories{{"red"}}});
-      push(HistogramOf{"x", Categories{{"red", "green", "blue"}}});
-    }
-  }
-  return result;
+  return every_statistic(condition, {Bounds{0, 100}, Bounds{-1.3, 0.7}, Bounds{10, 10.1}, Bounds{-7e200, -1e-3}},
+                         {HistogramOf{"x", Bins{{0, 1}, 2}},
+                          HistogramOf{"x", Bins{{-3, 11}, 7}},
+                          HistogramOf{"x", Categories{{"red"}}},
+                          HistogramOf{"x", Categories{{"red", "green", "blue"}}}});
 }
 
 /// Records that reach every corner of a statistic, and cells that no statistic likes.
@@ -225,7 +218,7 @@ TEST(StatisticSum, DropsTextsThatAreNotListed) {
 }
 
 /// P(|noise| > t) for rounded noise of step g.
-double exceeds(const Noise& noise, double t, double step) {
+double exceeds(const StatisticNoise& noise, double t, double step) {
   const double x = t + step / 2;
   if (name(noise) == "gaussian") return std::erfc(x / (standard_deviation(noise) * std::sqrt(2.0)));
   return std::exp(-x * std::sqrt(2.0) / standard_deviation(noise));
@@ -252,7 +245,7 @@ TEST(Quantile, IsTheSmallestMultipleOfTheStepThatSuffices) {
 }
 
 /// How often the interval of each number holds the exact one, in `runs` replays.
-std::vector<double> coverage(const StatisticSum& sum, const std::vector<double>& truth, const Noise& noise, double confidence,
+std::vector<double> coverage(const StatisticSum& sum, const std::vector<double>& truth, const StatisticNoise& noise, double confidence,
                              std::uint64_t records, int runs) {
   std::vector<double> covered(truth.size());
   const double reach = sum.reach(noise, confidence);
@@ -412,15 +405,20 @@ TEST(Statistic, RefusesWhatHasNoMeaning) {
       ErrorCode::invalid_argument, {"grid steps", "2^40"}));
 }
 
+using Values = std::vector<double>;
+
+/// The sum that a file of so many records gives.
+template <class Of>
+Values values_of(const std::filesystem::path& data, std::uint64_t records, const Of& of, const char* where, Adjacency adjacency) {
+  auto sum = example({.of = of, .where = *where == 0 ? std::nullopt : std::optional{parse_label_rule(where)}, .adjacency = adjacency});
+  EXPECT_EQ(read_statistic(data, sum), records);
+  return mechanisms::to_reals(sum.sum());
+}
+
 TEST(ReadStatistic, CountsWhatMeetsTheCondition) {
   const TemporaryFolder folder;
   const auto data = folder.write("data.csv", "x,y,colour\n1,2,red\n0,5,blue\n3,-4,red\n4,-0,\n");
-  const auto read = [&](const auto& of, const char* where, Adjacency adjacency) {
-    auto sum = example({.of = of, .where = *where == 0 ? std::nullopt : std::optional{parse_label_rule(where)}, .adjacency = adjacency});
-    EXPECT_EQ(read_statistic(data, sum), 4U);
-    return mechanisms::to_reals(sum.sum());
-  };
-  using Values = std::vector<double>;
+  const auto read = [&](const auto& of, const char* where, Adjacency adjacency) { return values_of(data, 4, of, where, adjacency); };
   EXPECT_EQ(read(CountOf{}, "", Adjacency::add_or_remove_one), Values{4});
   EXPECT_EQ(read(CountOf{}, "x>=1", Adjacency::replace_one), Values{3});
   EXPECT_EQ(read(CountOf{}, "x>9", Adjacency::replace_one), Values{0});
@@ -469,12 +467,7 @@ TEST(StatisticSum, OpensTheIntervalOfASumThatMayHaveSaturated) {
 TEST(ReadStatistic, GivesDamagedCellsTheirStatedValues) {
   const TemporaryFolder folder;
   const auto data = folder.write("data.csv", "x,y\n1,2\nred,5\n2,1e400\n3\n\n\"4\n5\",7\n1e-400,8\n2,\"9\"\n\"2,2\n");
-  const auto read = [&](const auto& of, const char* where, Adjacency adjacency) {
-    auto sum = example({.of = of, .where = *where == 0 ? std::nullopt : std::optional{parse_label_rule(where)}, .adjacency = adjacency});
-    EXPECT_EQ(read_statistic(data, sum), 9U);
-    return mechanisms::to_reals(sum.sum());
-  };
-  using Values = std::vector<double>;
+  const auto read = [&](const auto& of, const char* where, Adjacency adjacency) { return values_of(data, 9, of, where, adjacency); };
   EXPECT_EQ(read(CountOf{}, "", Adjacency::add_or_remove_one), Values{9});
   EXPECT_EQ(read(CountOf{}, "x!=1000", Adjacency::replace_one), Values{4});
   EXPECT_EQ(read(SumOf{"x", {-4, 4}}, "", Adjacency::zero_out), Values{1 + 2 + 2});
@@ -506,4 +499,4 @@ TEST(ReadStatistic, ReadsEveryRowStrictlyWhereTheFormIsPublic) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::statistics

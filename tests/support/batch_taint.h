@@ -14,30 +14,27 @@
 
 #include <fmt/format.h>
 
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
+#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/optimizers/doors/batch_releaser.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/doors/run.h>
 
+#include <support/empirical_epsilon.h>
 #include <support/taint.h>
 
 namespace surety::optimizers {
 
-/// What one record did.
-struct BatchDifference {
-  testing::AssertionResult untainted;  ///< no more than one query of each pass differs, and nothing else
-  double ratio;                        ///< the largest change of a query over its sensitivity: at most 1, or the claim is wrong
-};
-
-/// `algorithm(data, releaser)` returns every number of its result; a pass has `batches` releases.
+/// `algorithm(data, releaser)` returns every number of its result; a pass has `batches` releases, of which no more than one may differ.
 template <class Algorithm>
-BatchDifference batch_difference(const Algorithm& algorithm, const Dataset& data, const Dataset& neighbour, std::uint64_t batches,
+Difference batch_difference(const Algorithm& algorithm, const Dataset& data, const Dataset& neighbour, std::uint64_t batches,
                                  const std::vector<std::vector<double>>& released) {
   ScriptedReleaser first{released};
   ScriptedReleaser second{released};
   const std::vector<double> result = algorithm(data, first);
   const std::vector<double> other = algorithm(neighbour, second);
   double ratio = 0;
-  const auto tainted = [&](const std::string& what) { return BatchDifference{testing::AssertionFailure() << what, ratio}; };
+  const auto tainted = [&](const std::string& what) { return Difference{testing::AssertionFailure() << what, ratio}; };
   if (first.log().size() != second.log().size()) return tainted("the number of releases depends on a record");
   std::size_t differing = 0;
   for (std::size_t t = 0; t < first.log().size(); ++t) {
@@ -74,5 +71,19 @@ struct WatchedReleaser {
     return released;
   }
 };
+
+/// In how many of `runs` runs `attack(releaser)` sees its event, with the noise of `seed`.
+template <class Attack>
+reference::Hits hits_of_releases(accounting::Reservation& reservation, const BatchPass& pass, std::uint64_t seed, std::uint64_t runs,
+                                 const Attack& attack) {
+  mechanisms::ReplayBits bits{seed};
+  NoisyBatchReleaser noisy{reservation, bits, pass};
+  std::uint64_t count = 0;
+  for (std::uint64_t k = 0; k < runs; ++k) {
+    WatchedReleaser<decltype(noisy)> releaser{noisy};
+    if (attack(releaser)) ++count;
+  }
+  return {.hits = count, .runs = runs};
+}
 
 }  // namespace surety::optimizers

@@ -3,10 +3,9 @@
 
 #include <cstddef>
 #include <random>
-#include <utility>
 #include <vector>
 
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 
 namespace surety::optimizers {
 
@@ -15,64 +14,37 @@ struct DrawnRecord {
   double label;
 };
 
-inline Dataset assemble(const std::vector<DrawnRecord>& records) {
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (const auto& record : records) {
-    values.insert(values.end(), record.row.begin(), record.row.end());
-    labels.push_back(record.label);
-  }
-  return Dataset::dense(records.front().row.size(), values, labels);
-}
+Dataset assemble(const std::vector<DrawnRecord>& records);
 
 /// Coordinates of ordinary and of extreme size: rows below the clip, far beyond it, zero.
-inline std::vector<double> drawn_vector(std::size_t size, std::mt19937_64& random) {
-  std::vector<double> values(size);
-  for (auto& value : values) {
-    value = std::uniform_real_distribution<double>{-1, 1}(random);
-    switch (random() % 6) {
-      case 0: value = 0; break;
-      case 1: value *= 1e3; break;
-      case 2: value *= 1e300; break;
-      default: break;
-    }
-  }
-  return values;
-}
+std::vector<double> drawn_vector(std::size_t size, std::mt19937_64& random);
 
-inline DrawnRecord drawn_record(std::size_t features, std::mt19937_64& random) {
-  auto row = drawn_vector(features, random);
-  return {.row = std::move(row), .label = random() % 2 == 0 ? 1.0 : -1.0};
-}
+/// Normal coordinates of standard deviation `scale`.
+std::vector<double> normal_vector(std::size_t size, double scale, std::mt19937_64& random);
+
+DrawnRecord drawn_record(std::size_t features, std::mt19937_64& random);
+std::vector<DrawnRecord> drawn_records(std::size_t size, std::size_t features, std::mt19937_64& random);
+
+/// Replace-one or zero-out.
+Adjacency drawn_adjacency(std::mt19937_64& random);
 
 /// `data` and one record more, at the end.
-inline Dataset with(const Dataset& data, const DrawnRecord& record) {
-  std::vector<DrawnRecord> records;
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    const auto values = data.row(i).values;
-    records.push_back({{values.begin(), values.end()}, data.label(i)});
-  }
-  records.push_back(record);
-  return assemble(records);
-}
+Dataset with(const Dataset& data, const DrawnRecord& record);
+
+/// `records`, the one at `place` turned to its opposite.
+std::vector<DrawnRecord> turned(std::vector<DrawnRecord> records, std::size_t place);
+
+/// Records (x, y) of two features and a label, of which x tells the label half of the time, in [-1, 1] mostly: something can be learned.
+Dataset learnable_records(int size, std::mt19937_64& random);
 
 /// Released values for a script: of the size of what is asked, and far beyond it.
-inline std::vector<std::vector<double>> drawn_script(std::size_t releases, std::size_t features, std::mt19937_64& random) {
-  std::vector<std::vector<double>> released;
-  for (std::size_t t = 0; t < releases; ++t) released.push_back(drawn_vector(features, random));
-  return released;
-}
+std::vector<std::vector<double>> drawn_script(std::size_t releases, std::size_t features, std::mt19937_64& random);
+
+/// Choices for a script: any words.
+std::vector<std::size_t> drawn_choices(std::size_t count, std::mt19937_64& random);
 
 /// Batches for a script: each of `size` records joins by a coin.
-inline std::vector<std::vector<std::size_t>> drawn_batches(std::size_t count, std::size_t size, std::mt19937_64& random) {
-  std::vector<std::vector<std::size_t>> drawn(count);
-  for (auto& batch : drawn) {
-    for (std::size_t i = 0; i < size; ++i) {
-      if (random() % 2 == 0) batch.push_back(i);
-    }
-  }
-  return drawn;
-}
+std::vector<std::vector<std::size_t>> drawn_batches(std::size_t count, std::size_t size, std::mt19937_64& random);
 
 struct DrawnNeighbours {
   Dataset data;
@@ -82,19 +54,19 @@ struct DrawnNeighbours {
 
 /// Neighbours under replace-one or zero-out: the record is replaced by another one or by its opposite, or zeroed. Every third time it is
 /// the first one.
-inline DrawnNeighbours drawn_neighbours(std::size_t size, std::size_t features, Adjacency adjacency, std::mt19937_64& random) {
-  std::vector<DrawnRecord> records;
-  for (std::size_t i = 0; i < size; ++i) records.push_back(drawn_record(features, random));
-  const std::size_t place = random() % 3 == 0 ? 0 : random() % size;
-  auto neighbours = records;
-  if (adjacency == Adjacency::zero_out) {
-    neighbours[place].row.assign(features, 0.0);
-  } else if (random() % 2 == 0) {
-    for (auto& value : neighbours[place].row) value = -value;
-  } else {
-    neighbours[place] = drawn_record(features, random);
-  }
-  return {.data = assemble(records), .neighbour = assemble(neighbours), .place = place};
-}
+DrawnNeighbours drawn_neighbours(std::size_t size, std::size_t features, Adjacency adjacency, std::mt19937_64& random);
+
+/// The same under any adjacency: under add-or-remove-one the neighbour has one record more, the last one, which is the place.
+DrawnNeighbours drawn_neighbours_under_any(std::size_t size, std::size_t features, Adjacency adjacency, std::mt19937_64& random);
+
+/// A stream of one to four features, as long as up to `most` records, one of them replaced, and released values for it.
+struct DrawnStream {
+  std::size_t features;
+  std::size_t size;
+  Adjacency adjacency;
+  DrawnNeighbours neighbours;
+  std::vector<std::vector<double>> released;
+};
+DrawnStream drawn_stream(std::size_t most, std::mt19937_64& random);
 
 }  // namespace surety::optimizers

@@ -5,10 +5,6 @@
 // `alpha`, however few runs there are. The event must be chosen before the runs are looked at.
 #pragma once
 
-#include <boost/math/distributions/binomial.hpp>
-
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 namespace surety::reference {
@@ -20,21 +16,12 @@ struct Hits {
 };
 
 /// A bound below the probability, wrong with probability at most `alpha`.
-inline double lower_probability(Hits found, double alpha) {
-  return boost::math::binomial_distribution<double>::find_lower_bound_on_p(static_cast<double>(found.runs), static_cast<double>(found.hits),
-                                                                           alpha);
-}
+double lower_probability(Hits found, double alpha);
 /// A bound above it, likewise.
-inline double upper_probability(Hits found, double alpha) {
-  return boost::math::binomial_distribution<double>::find_upper_bound_on_p(static_cast<double>(found.runs), static_cast<double>(found.hits),
-                                                                           alpha);
-}
+double upper_probability(Hits found, double alpha);
 
 /// epsilon is at least this, at `delta`; wrong with probability at most `alpha`. `on_first` and `on_second` count one event on the two data
 /// sets.
-inline double empirical_epsilon(Hits on_first, Hits on_second, double delta, double alpha) {
-  const double gained = lower_probability(on_first, alpha / 2) - delta;
-  return gained <= 0 ? 0 : std::max(0.0, std::log(gained / upper_probability(on_second, alpha / 2)));
-}
+double empirical_epsilon(Hits on_first, Hits on_second, double delta, double alpha);
 
 }  // namespace surety::reference

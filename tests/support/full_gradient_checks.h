@@ -12,20 +12,25 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/bits/random_bits.h>
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/run.h>
 
+#include <support/drawn_cases.h>
 #include <support/drawn_records.h>
 #include <support/empirical_epsilon.h>
+#include <support/refusal.h>
 #include <support/taint.h>
+#include <support/temporary_folder.h>
 
 namespace surety::optimizers {
 
@@ -56,6 +61,51 @@ inline Neighbours neighbours_under(Adjacency adjacency, std::size_t size, std::s
   return {assemble(records), assemble(more)};
 }
 
+/// A data set of one record whose gradient is the clip, on the side of `label`.
+inline Dataset worst_record(double label) { return Dataset::dense(1, {1e6}, {label}); }
+
+/// What one record does to `optimizer(data, domain, releaser)` without a domain.
+template <class Optimizer>
+Difference full_gradient_difference(const Optimizer& optimizer, const Dataset& data, const Dataset& neighbour,
+                                    const std::vector<std::vector<double>>& script) {
+  return {untainted(optimizer, data, neighbour, WholeSpace{}, script),
+          largest_sensitivity_ratio(optimizer, data, neighbour, WholeSpace{}, script)};
+}
+
+/// `leaky(leak)` on two records of which the second becomes `changed`: without a leak nothing is seen, half of the sensitivity is too little,
+/// and each of `leaks` is seen.
+template <class Leak, class Leaky>
+void expect_planted_leaks_caught(const Leaky& leaky, const DrawnRecord& changed, const std::vector<std::vector<double>>& script,
+                                 const std::vector<Leak>& leaks) {
+  const DrawnRecord first{{0.6, 0.1}, -1};
+  const auto difference = [&](Leak leak) {
+    return full_gradient_difference(leaky(leak), assemble({first, {{1.5, 2.5}, 1}}), assemble({first, changed}), script);
+  };
+  EXPECT_TRUE(difference(Leak::none).untainted);
+  EXPECT_LE(difference(Leak::none).ratio, 1);
+  EXPECT_GT(difference(Leak::half_sensitivity).ratio, 1);
+  for (const Leak leak : leaks) EXPECT_FALSE(difference(leak).untainted) << static_cast<int>(leak);
+}
+
+/// Whether run(data, options) refuses an argument, as a function of these and of the words of the refusal.
+template <class Run>
+auto refusal_of_run(const Run& run) {
+  return [=](const Dataset& data, const auto& options, std::string_view words) {
+    return refuses([&] { static_cast<void>(run(data, options)); }, ErrorCode::invalid_argument, {words});
+  };
+}
+
+/// `refused(data, options, words)`: whether a run refuses, with these words, what no method trains on.
+template <class Options, class Refused>
+void expect_bad_data_refused(const Refused& refused, Options options) {
+  options.adjacency = Adjacency::add_or_remove_one;
+  options.public_count = std::nullopt;
+  EXPECT_TRUE(refused(worst_record(1), options, "public count"));
+  options.adjacency = Adjacency::replace_one;
+  EXPECT_TRUE(refused(Dataset::dense(2, {}, {}), options, "count is 0"));
+  EXPECT_TRUE(refused(Dataset::dense(2, {1, 2}, {}), options, "labels"));
+}
+
 /// Runs make(adjacency, random) on `cases` pairs of neighbours with scripted releases. The worst of what was seen.
 struct Checked {
   double largest_ratio = 0;  ///< of the change of a query to its sensitivity
@@ -75,10 +125,55 @@ Checked check_neighbours(const Make& make, std::size_t steps, int cases, std::ui
       for (double& value : released) value = std::uniform_real_distribution<double>{-20, 20}(random);
     }
     const auto optimizer = make(adjacency, random);
-    worst.untainted = untainted(optimizer, data, neighbour, WholeSpace{}, script);
-    worst.largest_ratio = std::max(worst.largest_ratio, largest_sensitivity_ratio(optimizer, data, neighbour, WholeSpace{}, script));
+    const Difference found = full_gradient_difference(optimizer, data, neighbour, script);
+    worst.untainted = found.untainted;
+    worst.largest_ratio = std::max(worst.largest_ratio, found.ratio);
   }
   return worst;
+}
+
+inline void expect_nothing_but_queries_moved(const Checked& found, const std::string& property) {
+  EXPECT_TRUE(found.untainted);
+  EXPECT_LE(found.largest_ratio, 1);
+  EXPECT_GT(found.largest_ratio, 0.99);
+  testing::Test::RecordProperty(property, std::to_string(found.largest_ratio));
+}
+
+/// Rows of unit norm with labels of a logistic model: a problem on which every method must learn.
+inline Dataset logistic_problem(std::size_t size, std::size_t features, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  std::normal_distribution<double> normal;
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < size; ++i) {
+    std::vector<double> row(features);
+    double squares = 0;
+    for (double& x : row) {
+      x = normal(random);
+      squares += x * x;
+    }
+    double score = 0;
+    for (std::size_t j = 0; j < features; ++j) {
+      row[j] /= std::sqrt(squares);
+      score += (j % 2 == 0 ? 3 : -1) * row[j];
+    }
+    values.insert(values.end(), row.begin(), row.end());
+    labels.push_back(std::uniform_real_distribution<double>{0, 1}(random) < 1 / (1 + std::exp(-2 * score)) ? 1 : -1);
+  }
+  return Dataset::dense(features, std::move(values), std::move(labels));
+}
+
+/// A run with `options` under zero-out, run(data, releaser), spends its plan: so many Gaussian releases of multiplier 3.
+template <class Options, class Run>
+void expect_plan_spent(const Options& options, std::uint64_t releases, const Run& run) {
+  const TemporaryFolder folder;
+  auto ledger = accounting::Ledger::create(folder / "run.db", Adjacency::zero_out);
+  auto reservation = ledger.reserve({.event = plan(options), .not_private = true});
+  mechanisms::ReplayBits bits{5};
+  NoisyReleaser releaser{reservation, bits};
+  run(logistic_problem(11, 3, 1), releaser);
+  EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
+  EXPECT_EQ(plan(options), repeat(Count{releases}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
 }
 
 /// Draws the noise of every release from a replay source, without a ledger, and adds up the first coordinates of what it released.
@@ -115,9 +210,6 @@ struct LinearLoss {
   [[nodiscard]] double smoothness(double /*norm*/) const { return 1; }
   [[nodiscard]] std::optional<double> encode_label(double label) const { return label; }
 };
-
-/// A data set of one record whose gradient is the clip, on the side of `label`.
-inline Dataset worst_record(double label) { return Dataset::dense(1, {1e6}, {label}); }
 
 /// A lower bound on the epsilon of `run(data, releaser)`, which makes `steps` releases of gaussian(z) with sensitivity 2C, from runs on the
 /// worst pair under replace-one. The sum of the releases has mean +-steps C and variance steps (2 z C)^2; its size is compared with a
@@ -163,30 +255,6 @@ std::vector<double> minimum_of(const O& objective, const Dataset& data, double l
     }
   }
   return weights;
-}
-
-/// Rows of unit norm with labels of a logistic model: a problem on which every method must learn.
-inline Dataset logistic_problem(std::size_t size, std::size_t features, std::uint64_t seed) {
-  std::mt19937_64 random{seed};
-  std::normal_distribution<double> normal;
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (std::size_t i = 0; i < size; ++i) {
-    std::vector<double> row(features);
-    double squares = 0;
-    for (double& x : row) {
-      x = normal(random);
-      squares += x * x;
-    }
-    double score = 0;
-    for (std::size_t j = 0; j < features; ++j) {
-      row[j] /= std::sqrt(squares);
-      score += (j % 2 == 0 ? 3 : -1) * row[j];
-    }
-    values.insert(values.end(), row.begin(), row.end());
-    labels.push_back(std::uniform_real_distribution<double>{0, 1}(random) < 1 / (1 + std::exp(-2 * score)) ? 1 : -1);
-  }
-  return Dataset::dense(features, std::move(values), std::move(labels));
 }
 
 }  // namespace surety::optimizers

@@ -78,15 +78,10 @@ class WatchedExchange {
   std::vector<double> sent_;
 };
 
-/// What one record did.
-struct LearnerDifference {
-  testing::AssertionResult untainted;  ///< no more than one query of each pass differs, of the record's learner, and nothing else
-  double ratio;                        ///< the largest change of a query over its sensitivity: at most 1, or the claim is wrong
-};
-
-/// `algorithm(parts, engine, releaser)` returns every number of its result. `learner` has the record that differs.
+/// `algorithm(parts, engine, releaser)` returns every number of its result. `learner` has the record that differs: no more than one of its
+/// queries in each pass may.
 template <class Algorithm>
-LearnerDifference learner_difference(const Algorithm& algorithm, std::span<const Dataset> parts, std::span<const Dataset> neighbours,
+Difference learner_difference(const Algorithm& algorithm, std::span<const Dataset> parts, std::span<const Dataset> neighbours,
                                      std::size_t learner, std::uint64_t passes, const LearnerScript& script) {
   ScriptedLearnerReleaser first{script};
   ScriptedLearnerReleaser second{script};
@@ -95,7 +90,7 @@ LearnerDifference learner_difference(const Algorithm& algorithm, std::span<const
   const std::vector<double> result = algorithm(parts, engine, first);
   const std::vector<double> other = algorithm(neighbours, other_engine, second);
   double ratio = 0;
-  const auto tainted = [&](const std::string& what) { return LearnerDifference{testing::AssertionFailure() << what, ratio}; };
+  const auto tainted = [&](const std::string& what) { return Difference{testing::AssertionFailure() << what, ratio}; };
   if (first.passes().size() != 1 || second.passes().size() != 1) return tainted("a run does not begin once");
   const GossipPass& pass = first.passes().front();
   if (!(pass.pass == second.passes().front().pass) || pass.rounds != second.passes().front().rounds) {

@@ -16,26 +16,21 @@
 
 #include <fmt/format.h>
 
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/sampled_releaser.h>
 
 #include <support/taint.h>
 
 namespace surety::optimizers {
 
-/// What one record did.
-struct SampledDifference {
-  testing::AssertionResult untainted;  ///< no query differs but of batches that hold it and of all records, and nothing else
-  double ratio;                        ///< the largest change of a query over its sensitivity: at most 1, or the claim is wrong
-};
-
 using Script = std::vector<std::vector<double>>;
 using Places = std::vector<std::vector<std::size_t>>;
 
 /// `algorithm(data, releaser)` returns every number of its result. `place` is that of the differing record, or of what is sampled and holds
-/// it; when `is_added`, `data` lack it, and it is the last place of `neighbour`.
+/// it; when `is_added`, `data` lack it, and it is the last place of `neighbour`. No query may differ but those of batches that hold it and of
+/// all records.
 template <class Algorithm>
-SampledDifference sampled_difference(const Algorithm& algorithm, const Dataset& data, const Dataset& neighbour, std::size_t place,
+Difference sampled_difference(const Algorithm& algorithm, const Dataset& data, const Dataset& neighbour, std::size_t place,
                                      bool is_added, const Places& batches, const Script& released) {
   Places others = batches;
   if (is_added) {
@@ -46,7 +41,7 @@ SampledDifference sampled_difference(const Algorithm& algorithm, const Dataset& 
   const std::vector<double> result = algorithm(data, first);
   const std::vector<double> other = algorithm(neighbour, second);
   double ratio = 0;
-  const auto tainted = [&](const std::string& what) { return SampledDifference{testing::AssertionFailure() << what, ratio}; };
+  const auto tainted = [&](const std::string& what) { return Difference{testing::AssertionFailure() << what, ratio}; };
   if (first.log().size() != second.log().size()) return tainted("the number of releases depends on a record");
   for (std::size_t t = 0; t < first.log().size(); ++t) {
     const auto& a = first.log()[t];

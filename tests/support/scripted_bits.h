@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <ostream>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -28,6 +28,16 @@ class ScriptedBits {
  private:
   std::vector<std::uint64_t> words_;
   std::size_t used_ = 0;
+};
+
+/// What a sampler makes of a script, and how much of it it reads.
+struct Outcome {
+  std::int64_t sample;
+  std::size_t words;
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
+    return out << outcome.sample << " after " << outcome.words << " words";
+  }
 };
 
 }  // namespace surety::testing

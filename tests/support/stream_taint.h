@@ -17,6 +17,7 @@
 
 #include <surety/optimizers/doors/stream.h>
 
+#include <support/drawn_records.h>
 #include <support/taint.h>
 
 namespace surety::optimizers {
@@ -50,21 +51,27 @@ StreamTrace<Sensitivity> stream_trace(const Algorithm& algorithm, const Data& da
   return {.iterates = std::move(iterates), .requests = stream.log()};
 }
 
-/// What replacing the record at place `place` (from 0) of a stream did.
-struct StreamDifference {
-  testing::AssertionResult untainted;  ///< nothing differs but the contribution at that place
-  double ratio;                        ///< by how much that one differs, over its sensitivity: at most 1, or the claim is wrong
-};
+/// The weights of `algorithm` after each record of `data`.
+template <class Algorithm, class Stream>
+std::vector<std::vector<double>> iterates_of(Algorithm algorithm, const Dataset& data, Stream& stream) {
+  std::vector<std::vector<double>> iterates;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    algorithm.observe(data.row(i), data.label(i), stream);
+    iterates.emplace_back(algorithm.weights().begin(), algorithm.weights().end());
+  }
+  return iterates;
+}
 
+/// What replacing the record at place `place` (from 0) of a stream did: nothing may differ but the contribution at that place.
 /// `apart(a, b, sensitivity)` is the distance between two contributions in the norm of the sensitivity.
 template <class Sensitivity = L2Sensitivity, class Algorithm, class Data, class Distance>
-StreamDifference stream_difference(const Algorithm& algorithm, const Data& data, const Data& neighbour, std::size_t place, Grid grid,
+Difference stream_difference(const Algorithm& algorithm, const Data& data, const Data& neighbour, std::size_t place, Grid grid,
                                    const std::vector<std::vector<double>>& released, const Distance& apart) {
   const auto a = stream_trace<Sensitivity>(algorithm, data, grid, released);
   const auto b = stream_trace<Sensitivity>(algorithm, neighbour, grid, released);
   double ratio = 0;
   const auto tainted = [&](const std::string& what) {
-    return StreamDifference{testing::AssertionFailure() << what << " depends on a record outside its release", ratio};
+    return Difference{testing::AssertionFailure() << what << " depends on a record outside its release", ratio};
   };
   if (a.requests.size() != b.requests.size()) return tainted("the number of pushes");
   for (std::size_t t = 0; t < a.requests.size(); ++t) {
@@ -86,10 +93,20 @@ StreamDifference stream_difference(const Algorithm& algorithm, const Data& data,
 }
 
 template <class Sensitivity = L2Sensitivity, class Algorithm, class Data>
-StreamDifference stream_difference(const Algorithm& algorithm, const Data& data, const Data& neighbour, std::size_t place, Grid grid,
+Difference stream_difference(const Algorithm& algorithm, const Data& data, const Data& neighbour, std::size_t place, Grid grid,
                                    const std::vector<std::vector<double>>& released) {
   return stream_difference<Sensitivity>(algorithm, data, neighbour, place, grid, released,
                                         [](const auto& a, const auto& b, auto norm) { return distance(a, b, norm); });
+}
+
+/// Three records, the first beyond the clip of the tests, and released values for them.
+inline const std::vector<DrawnRecord> planted_records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
+inline const std::vector<std::vector<double>> planted_releases{{1, 2}, {0.5, -1}, {-2, 1}};
+
+/// What turning the first of them to its opposite does to an algorithm, with a planted mistake or without.
+template <class Algorithm>
+Difference planted_difference(const Algorithm& algorithm, Grid grid) {
+  return stream_difference(algorithm, assemble(planted_records), assemble(turned(planted_records, 0)), 0, grid, planted_releases);
 }
 
 }  // namespace surety::optimizers

@@ -151,21 +151,10 @@ void write(const std::filesystem::path& path, const std::string& text) {
   file << text;
 }
 
-CommandTest::CommandTest() {
-  std::string name = (std::filesystem::temp_directory_path() / "surety-cli-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error{"no folder for the test"};
-  folder_ = name;
-}
-
-CommandTest::~CommandTest() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
 std::map<std::string, std::string> CommandTest::files() const {
   std::map<std::string, std::string> result;
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator{folder_}) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator{path("")}) {
     result[entry.path().string()] = entry.is_symlink()                 ? "-> " + std::filesystem::read_symlink(entry.path()).string()
                                     : entry.is_regular_file(ignored) ? contents(entry.path())
                                                                        : "";

@@ -31,6 +31,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <support/temporary_folder.h>
+
 namespace surety_test {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -119,9 +121,6 @@ void write(const std::filesystem::path& path, const std::string& text);
 /// A new folder for each test, which is removed afterwards.
 class CommandTest : public ::testing::Test {
  protected:
-  CommandTest();
-  ~CommandTest() override;
-
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   /// Every file below the folder, with its contents: equal before and after means that nothing was written.
@@ -140,7 +139,7 @@ class CommandTest : public ::testing::Test {
   [[nodiscard]] static std::size_t runs_in(const std::string& ledger);
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 inline const std::string randhie = SURETY_EXAMPLES "/randhie.csv";

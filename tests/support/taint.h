@@ -9,16 +9,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <surety/data/dataset.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/doors/run.h>
 
@@ -40,6 +37,12 @@ class WatchedDomain {
   mutable std::vector<std::vector<double>> iterates_;
 };
 
+/// What one record did.
+struct Difference {
+  testing::AssertionResult untainted;  ///< nothing differs but what may
+  double ratio;                        ///< the largest change of a query over its sensitivity: at most 1, or the claim is wrong
+};
+
 /// Everything that one run shows.
 struct Trace {
   std::vector<std::vector<double>> iterates;
@@ -56,13 +59,7 @@ Trace trace(const Optimizer& optimizer, const Dataset& data, const D& domain, co
   return {.iterates = watched.iterates(), .result = std::move(result), .requests = releaser.log()};
 }
 
-inline bool same_bits(std::span<const double> a, std::span<const double> b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (std::bit_cast<std::uint64_t>(a[i]) != std::bit_cast<std::uint64_t>(b[i])) return false;
-  }
-  return true;
-}
+bool same_bits(std::span<const double> a, std::span<const double> b);
 
 /// Success when nothing but the queries' content differs between the runs on `data` and on its neighbour.
 template <class Optimizer, Projectable D>
@@ -88,14 +85,10 @@ testing::AssertionResult untainted(const Optimizer& optimizer, const Dataset& da
 }
 
 /// The l2 distance between two queries on one grid, in data units.
-inline double query_distance(const GridVector& a, const GridVector& b) {
-  long double sum = 0;
-  for (std::size_t j = 0; j < a.steps.size(); ++j) {
-    const auto difference = static_cast<long double>(a.steps[j]) - static_cast<long double>(b.steps[j]);
-    sum += difference * difference;
-  }
-  return static_cast<double>(std::sqrt(sum)) * a.grid.step();
-}
+double query_distance(const GridVector& a, const GridVector& b);
+
+/// By how much one more of two lists of scores changes than another.
+double range_of_changes(std::span<const double> a, std::span<const double> b);
 
 /// The largest distance between the queries of the runs on `data` and on its neighbour, given the same releases, over the
 /// sensitivity that was claimed for them. At most 1, or the claim is wrong.

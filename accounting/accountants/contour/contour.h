@@ -11,7 +11,7 @@
 // It knows Gaussian releases and Poisson-sampled batches of them, repeated and composed, also of different parameters. The pair
 // ((1 - q) N(0, 1) + q N(mu, 1), N(0, 1)) and its reverse dominate a sampled batch, are attained by concrete data, and are
 // composed each in its own direction [ZDW22, Theorems 10 and 11]. Its errors (aliasing, truncation, quadrature, rounding) are
-// derived in docs/guarantees-contour.md.
+// derived in docs/proofs/contour.md.
 //
 // [ZDW22] Zhu, Dong, Wang: Optimal accounting of differential privacy via characteristic function.
 #pragma once
@@ -33,7 +33,7 @@ struct Contour {
 /// \throws Error{unsupported} naming the event where no theorem is known here, or where the provable error is above 0.1 % of
 ///         delta or would need too many points (a loss with atoms or nearly so, few releases at a small rate).
 /// \complexity some 10^4 sines per different part: 0.2 to 2 ms a part.
-/// \source docs/guarantees-contour.md.
+/// \source docs/proofs/contour.md.
 [[nodiscard]] Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon);
 
 /// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}; delta = 0 costs infinity.

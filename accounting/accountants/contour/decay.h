@@ -15,7 +15,7 @@ struct Pieces {
 };
 
 /// The density of the loss is g = f / (dL/du); A = log g has A'' <= max(w + 1, 0) mu^2 / 4 - 1 and A'' >= -1 - max(-w - 1, 0)
-/// mu^2 / 4, increases before and decreases beyond the nodes' range, and has at most two maxima (docs/guarantees-contour.md).
+/// mu^2 / 4, increases before and decreases beyond the nodes' range, and has at most two maxima (docs/proofs/contour.md).
 [[nodiscard]] Pieces pieces_of(const Part& part, double w, double log_moment, NodeGrid& grid);
 
 /// Logarithm of a bound on |phi| = |M(s + it)| / M(s) of one part, for all t between from and to.

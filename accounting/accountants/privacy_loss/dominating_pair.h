@@ -1,6 +1,6 @@
 // Dominating pairs, cut into cells of a grid of privacy losses: the raw material of the privacy_loss accountant.
 //
-// Everything here is a number with a proved bound on its error; docs/guarantees-privacy-loss.md derives the bounds.
+// Everything here is a number with a proved bound on its error; docs/proofs/privacy-loss.md derives the bounds.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // The privacy-loss accountant: certified two-sided bounds for any composition of releases whose dominating pairs are known, at any
-// delta, by convolution of privacy-loss laws on a grid. docs/guarantees-privacy-loss.md derives every error term.
+// delta, by convolution of privacy-loss laws on a grid. docs/proofs/privacy-loss.md derives every error term.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct PrivacyLoss {
 /// Enclosure of the smallest delta at which `event` is (epsilon, delta)-differentially private.
 /// \throws Error{unsupported} naming a part without a known dominating pair; Error{memory} when the width cannot be met.
 /// \complexity O(n log n) for n = range of the composed loss / grid step, with step^2 = O(width / number of releases).
-/// \source docs/guarantees-privacy-loss.md.
+/// \source docs/proofs/privacy-loss.md.
 [[nodiscard]] Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon);
 
 /// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}. Throws as above.

@@ -23,10 +23,7 @@
 namespace surety::accounting {
 namespace {
 
-using reference::contains;
-using reference::draw_log_uniform;
-using reference::log_uniform;
-using reference::Real;
+using namespace reference;
 
 constexpr auto adjacency = Adjacency::replace_one;
 constexpr double infinity = std::numeric_limits<double>::infinity();

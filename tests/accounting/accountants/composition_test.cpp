@@ -17,9 +17,7 @@
 namespace surety::accounting {
 namespace {
 
-using reference::contains;
-using reference::log_uniform;
-using reference::Real;
+using namespace reference;
 
 constexpr auto adjacency = Adjacency::replace_one;
 constexpr double infinity = std::numeric_limits<double>::infinity();

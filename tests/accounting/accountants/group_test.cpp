@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <support/gaussian_truth.h>
 #include <support/random.h>
@@ -39,11 +41,12 @@ TEST(Group, MovesAQueryByItsSensitivityForEachRecord) {
 }
 
 TEST(Group, OfPromisesPaysForEachStepOfTheChain) {
-  EXPECT_EQ(group_of("pure(0.5)", 6), "pure(3)");
-  EXPECT_EQ(group_of("exponential(0.5)", 6), "exponential(3)");
-  EXPECT_EQ(group_of("zcdp(0.25)", 6), "zcdp(9)");
-  EXPECT_EQ(group_of("approx(0, 0.125)", 6), "approx(0, 0.75)");
-  EXPECT_EQ(group_of("approx(2, 0)", 6), "approx(12, 0)");
+  const std::vector<std::pair<std::string, std::string>> of_six{{"pure(0.5)", "pure(3)"},
+                                                                {"exponential(0.5)", "exponential(3)"},
+                                                                {"zcdp(0.25)", "zcdp(9)"},
+                                                                {"approx(0, 0.125)", "approx(0, 0.75)"},
+                                                                {"approx(2, 0)", "approx(12, 0)"}};
+  for (const auto& [one, six] : of_six) EXPECT_EQ(group_of(one, 6), six);
 }
 
 TEST(Group, PassesThroughComposition) {

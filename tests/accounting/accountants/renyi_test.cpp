@@ -105,16 +105,20 @@ double simpson(const std::function<double(double)>& f, double low, double high, 
 
 // ---- the sampled Gaussian ----
 
+void expect_exactly(double q, double multiplier, double order, const Real& truth) {
+  const auto found = at_order(sampled(q, multiplier), order);
+  EXPECT_TRUE(found.exact);
+  EXPECT_TRUE(tight(found.divergence.upper, truth, 1e-9)) << q << ' ' << multiplier << ' ' << order;
+}
+
 TEST(RenyiPoisson, IsTheMomentSumAtIntegerOrders) {
   std::mt19937_64 words{8675309};
   for (int i = 0; i < 300; ++i) {
     const double q = log_uniform(words, 1e-9, 0.99);
     const double multiplier = log_uniform(words, 0.3, 30);
     const int order = 2 + static_cast<int>(words() % 60);
-    const auto found = at_order(sampled(q, multiplier), order);
-    EXPECT_TRUE(found.exact);
-    EXPECT_EQ(found.divergence.lower, 0);
-    EXPECT_TRUE(tight(found.divergence.upper, truth_by_moments(q, multiplier, order), 1e-9)) << q << ' ' << multiplier << ' ' << order;
+    expect_exactly(q, multiplier, order, truth_by_moments(q, multiplier, order));
+    EXPECT_EQ(at_order(sampled(q, multiplier), order).divergence.lower, 0);
   }
 }
 
@@ -124,9 +128,7 @@ TEST(RenyiPoisson, IsTheQuadratureAtFractionalOrders) {
     const double q = log_uniform(words, 1e-7, 0.95);
     const double multiplier = log_uniform(words, 0.6, 20);
     const double order = 1 + log_uniform(words, 1e-6, 20);
-    const auto found = at_order(sampled(q, multiplier), order);
-    EXPECT_TRUE(found.exact);
-    EXPECT_TRUE(tight(found.divergence.upper, truth_removed(q, multiplier, order), 1e-9)) << q << ' ' << multiplier << ' ' << order;
+    expect_exactly(q, multiplier, order, truth_removed(q, multiplier, order));
   }
 }
 
@@ -185,14 +187,18 @@ TEST(RenyiPoisson, IsStableAtExtremes) {
   }
 }
 
+/// At rate 0.01, where the two modes are far apart: E[r^a] is (1 - q)^a + q^a e^(a (a-1) mu^2 / 2) up to 1e-100 or less.
+Real truth_of_far_modes(double multiplier, double order) {
+  const Real a{order};
+  return log(power(Real{0.99}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{multiplier} * Real{multiplier}))) / (a - 1.0);
+}
+
 // Where the nodes would be too many, the bound by Minkowski's inequality or by separate modes holds and is said to be a bound.
 TEST(RenyiPoisson, WithHardlyAnyNoiseIsABound) {
   for (const double order : {1.001, 1.3, 1.9}) {
     const auto found = at_order(sampled(0.01, 0.002), order);
     EXPECT_FALSE(found.exact);
-    // The two modes are far apart: E[r^a] is (1 - q)^a + q^a e^(a (a-1) mu^2 / 2) up to 1e-100 or less.
-    const Real a{order};
-    const Real truth = log(power(Real{0.99}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{0.002} * Real{0.002}))) / (a - 1.0);
+    const Real truth = truth_of_far_modes(0.002, order);
     EXPECT_GE(found.divergence.upper, truth.rounded_down() * (1 - 1e-12)) << order;
     EXPECT_LE(found.divergence.upper, truth.rounded_up() * (1 + 1e-6)) << order;
   }
@@ -204,8 +210,7 @@ TEST(RenyiPoisson, WithLittleNoiseIsExact) {
   for (const double order : {1.0001, 1.3, 1.9}) {
     const auto found = at_order(sampled(0.01, 0.03), order);
     EXPECT_TRUE(found.exact);
-    const Real a{order};
-    const Real truth = log(power(Real{0.99}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{0.03} * Real{0.03}))) / (a - 1.0);
+    const Real truth = truth_of_far_modes(0.03, order);
     EXPECT_NEAR(found.divergence.upper / truth.nearest_double(), 1, 1e-9) << order;
   }
 }

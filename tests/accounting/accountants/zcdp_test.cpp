@@ -17,9 +17,7 @@
 namespace surety::accounting {
 namespace {
 
-using reference::draw_log_uniform;
-using reference::log_uniform;
-using reference::Real;
+using namespace reference;
 
 constexpr auto adjacency = Adjacency::zero_out;
 constexpr double infinity = std::numeric_limits<double>::infinity();

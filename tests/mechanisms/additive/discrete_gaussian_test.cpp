@@ -12,6 +12,7 @@
 #include <surety/accounting/accountants/zcdp.h>
 
 #include <support/discrete_laws.h>
+#include <support/additive_checks.h>
 #include <support/scripted_bits.h>
 #include <support/refusal.h>
 
@@ -81,17 +82,8 @@ TEST(DiscreteGaussian, DrawsFromTheLawThatItsEventNames) {
     const auto mechanism = with(wanted, 2);
     const auto& event = std::get<Event::DiscreteGaussian>(mechanism.event().node());
     const auto law = discrete_gaussian_law(event.sigma.value());
-    for (const std::int64_t j : {1, 2, 3}) {
-      const std::uint64_t digits = testing::binary_digits(law.beyond(j), 63);
-      for (const std::uint64_t sign : {0U, 1U}) {
-        const auto released = [&](std::uint64_t first) {
-          ScriptedBits bits{{first << 1 | sign}};
-          return mechanism.release(100, bits);
-        };
-        EXPECT_EQ(released(digits - 1), 100 + (sign == 1 ? -j : j)) << wanted << " " << j;
-        EXPECT_EQ(released(digits + 1), 100 + (sign == 1 ? 1 - j : j - 1)) << wanted << " " << j;
-      }
-    }
+    SCOPED_TRACE(wanted);
+    for (const std::int64_t j : {1, 2, 3}) expect_threshold(mechanism, j, testing::binary_digits(law.beyond(j), 63));
   }
 }
 
@@ -147,20 +139,7 @@ TEST(DiscreteGaussian, RoundsRhoUp) {
 }
 
 TEST(DiscreteGaussian, ReleasesTheQueryPlusItsNoise) {
-  const auto mechanism = with(300, 1);
-  const std::vector<std::int64_t> query{5, -1000, 0, 77};
-  std::vector<std::int64_t> noise(4);
-  ReplayBits bits{1};
-  mechanism.noise().fill(noise, bits);
-  ReplayBits same{1};
-  const auto released = mechanism.release(query, same);
-  ReplayBits again{1};
-  auto in_place = query;
-  mechanism.release_in_place(in_place, again);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(released[i], query[i] + noise[i]);
-  EXPECT_EQ(in_place, released);
-  ReplayBits single{1};
-  EXPECT_EQ(mechanism.release(5, single), released.front());
+  expect_the_query_plus_its_noise(with(300, 1));
 }
 
 RC_GTEST_PROP(DiscreteGaussian, ShiftingTheQueryShiftsTheRelease, (std::int32_t shift, std::uint64_t seed)) {

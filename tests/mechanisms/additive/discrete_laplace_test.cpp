@@ -12,6 +12,7 @@
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 
 #include <support/discrete_laws.h>
+#include <support/additive_checks.h>
 #include <support/scripted_bits.h>
 #include <support/refusal.h>
 
@@ -64,17 +65,8 @@ TEST(DiscreteLaplace, DrawsFromTheLawThatItsEventNames) {
   for (const double scale : {0.4, 1.0, 3.3, 40.0}) {
     const auto mechanism = with(scale, 2);
     const auto law = discrete_laplace_law(std::get<Event::DiscreteLaplace>(mechanism.event().node()).scale.value());
-    for (const std::int64_t j : {1, 2, 3}) {
-      const std::uint64_t digits = testing::binary_digits(law.beyond(j), 63);
-      for (const std::uint64_t sign : {0U, 1U}) {
-        const auto released = [&](std::uint64_t first) {
-          ScriptedBits bits{{first << 1 | sign}};
-          return mechanism.release(100, bits);
-        };
-        EXPECT_EQ(released(digits - 1), 100 + (sign == 1 ? -j : j)) << scale << " " << j;
-        EXPECT_EQ(released(digits + 1), 100 + (sign == 1 ? 1 - j : j - 1)) << scale << " " << j;
-      }
-    }
+    SCOPED_TRACE(scale);
+    for (const std::int64_t j : {1, 2, 3}) expect_threshold(mechanism, j, testing::binary_digits(law.beyond(j), 63));
   }
 }
 
@@ -129,7 +121,7 @@ double delta_of(const Losses& losses, double scale, double epsilon) {
   return delta;
 }
 
-// docs/guarantees-samplers.md#discrete-laplace-vectors: to move one coordinate by all of the sensitivity is the worst.
+// docs/proofs/samplers.md#discrete-laplace-vectors: to move one coordinate by all of the sensitivity is the worst.
 TEST(DiscreteLaplace, MovingSeveralCoordinatesCostsNoMore) {
   for (const double scale : {0.3, 1.0, 4.0, 25.0}) {
     const auto law = discrete_laplace_law(scale);
@@ -152,20 +144,7 @@ TEST(DiscreteLaplace, MovingSeveralCoordinatesCostsNoMore) {
 }
 
 TEST(DiscreteLaplace, ReleasesTheQueryPlusItsNoise) {
-  const auto mechanism = with(300, 1);
-  const std::vector<std::int64_t> query{5, -1000, 0, 77};
-  std::vector<std::int64_t> noise(4);
-  ReplayBits bits{1};
-  mechanism.noise().fill(noise, bits);
-  ReplayBits same{1};
-  const auto released = mechanism.release(query, same);
-  ReplayBits again{1};
-  auto in_place = query;
-  mechanism.release_in_place(in_place, again);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(released[i], query[i] + noise[i]);
-  EXPECT_EQ(in_place, released);
-  ReplayBits single{1};
-  EXPECT_EQ(mechanism.release(5, single), released.front());
+  expect_the_query_plus_its_noise(with(300, 1));
 }
 
 TEST(DiscreteLaplace, ClampsAsAFunctionOfTheSum) {

@@ -16,6 +16,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/queries/record_sum.h>
 
+#include <support/additive_checks.h>
 #include <support/scripted_bits.h>
 #include <support/refusal.h>
 
@@ -84,26 +85,14 @@ TEST(Gaussian, RoundsUpAlsoWhatIsBelowTheRangeOfDouble) {
 
 TEST(Gaussian, ReleasesTheQueryPlusTheRoundedNoise) {
   const auto mechanism = example();
-  const GridVector query{Grid{-4}, {0, -1000, 77}};
-  ReplayBits bits{1};
-  const auto released = mechanism.release(query, bits);
-  ReplayBits same{1};
-  const RoundedGaussian noise{StepSigma{mechanism.sigma() * 16}};
-  std::vector<std::int64_t> samples(3);
-  noise.fill(samples, same);
-  ASSERT_EQ(released.size(), 3U);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(released[i], static_cast<double>(query.steps[i] + samples[i]) / 16);
+  expect_the_query_plus_rounded_noise(mechanism, RoundedGaussian{StepSigma{mechanism.sigma() * 16}});
 }
 
 // The heart of the guarantee: the result depends on the query only through query + ideal noise, on each side of every boundary.
 RC_GTEST_PROP(Gaussian, ShiftingTheQueryShiftsTheRelease, (std::int32_t shift, std::uint64_t seed)) {
-  const auto mechanism = example();
-  ReplayBits bits{seed};
-  ReplayBits same{seed};
-  const auto at_zero = mechanism.release({Grid{-4}, {0, 0}}, bits);
-  const auto shifted = mechanism.release({Grid{-4}, {shift, -shift}}, same);
-  RC_ASSERT(shifted[0] - at_zero[0] == shift / 16.0);
-  RC_ASSERT(shifted[1] - at_zero[1] == -shift / 16.0);
+  const auto change = change_of_release(example(), shift, seed);
+  RC_ASSERT(change[0] == shift / 16.0);
+  RC_ASSERT(change[1] == -shift / 16.0);
 }
 
 TEST(Gaussian, SaturatesAsAFunctionOfTheSum) {

@@ -12,6 +12,7 @@
 
 #include <surety/accounting/numbers/error.h>
 
+#include <support/additive_checks.h>
 #include <support/scripted_bits.h>
 #include <support/refusal.h>
 
@@ -92,24 +93,13 @@ TEST(Laplace, HasItsLaw) {
 
 TEST(Laplace, ReleasesTheQueryPlusTheRoundedNoise) {
   const auto mechanism = with_scale(5.1, {-4});
-  const GridVector query{Grid{-4}, {0, -1000, 77}};
-  ReplayBits bits{1};
-  const auto released = mechanism.release(query, bits);
-  ReplayBits same{1};
-  std::vector<std::int64_t> samples(3);
-  RoundedLaplace{StepScale{mechanism.scale() * 16}}.fill(samples, same);
-  ASSERT_EQ(released.size(), 3U);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(released[i], static_cast<double>(query.steps[i] + samples[i]) / 16);
+  expect_the_query_plus_rounded_noise(mechanism, RoundedLaplace{StepScale{mechanism.scale() * 16}});
 }
 
 RC_GTEST_PROP(Laplace, ShiftingTheQueryShiftsTheRelease, (std::int32_t shift, std::uint64_t seed)) {
-  const auto mechanism = with_scale(5.1, {-4});
-  ReplayBits bits{seed};
-  ReplayBits same{seed};
-  const auto at_zero = mechanism.release({Grid{-4}, {0, 0}}, bits);
-  const auto shifted = mechanism.release({Grid{-4}, {shift, -shift}}, same);
-  RC_ASSERT(shifted[0] - at_zero[0] == shift / 16.0);
-  RC_ASSERT(shifted[1] - at_zero[1] == -shift / 16.0);
+  const auto change = change_of_release(with_scale(5.1, {-4}), shift, seed);
+  RC_ASSERT(change[0] == shift / 16.0);
+  RC_ASSERT(change[1] == -shift / 16.0);
 }
 
 TEST(LaplaceOnReals, ChargesTheRoundingAndReleasesInPlaceWhatTheGridReleases) {

@@ -19,6 +19,7 @@
 #include <surety/accounting/accountants/zcdp.h>
 
 #include <support/exact_counts.h>
+#include <support/norms.h>
 #include <support/scripted_bits.h>
 #include <support/real.h>
 #include <support/refusal.h>
@@ -26,9 +27,8 @@
 namespace surety::mechanisms {
 namespace {
 
-using reference::Real;
-using reference::refusal_of;
-using testing::ScriptedBits;
+using namespace reference;
+using namespace testing;
 
 constexpr std::uint64_t seed = 20261121;
 constexpr std::int64_t vectors = 1 << 15;
@@ -36,18 +36,6 @@ const Grid fine{-20};
 
 using Vector = std::vector<double>;
 using Sensitivity = decltype(KNorm::Options::sensitivity);
-
-double norm(const Vector& x, double r) {
-  double sum = 0;
-  for (const double value : x) {
-    if (std::isinf(r)) {
-      sum = std::max(sum, std::abs(value));
-    } else {
-      sum += std::pow(std::abs(value), r);
-    }
-  }
-  return std::isinf(r) ? sum : std::pow(sum, 1 / r);
-}
 
 /// Whether values have a continuous law, by their number below its quantiles i / 16.
 template <class Distribution>

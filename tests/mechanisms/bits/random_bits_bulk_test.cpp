@@ -294,35 +294,34 @@ TEST(UnguardedBits, ShareSamplesAfterForkOnEveryPath) {
   for (const auto& [path, repeated] : repetitions_after_fork<UnguardedBits>()) EXPECT_GT(repeated, 0U) << path;
 }
 
-TEST(SystemBits, NoThreadSharesSamples) {
-  const auto all = paths<SystemBits>();
-  std::vector<std::vector<Words>> drawn(16);
+/// As many threads as said, each with the bits that it makes.
+template <class Bits, class Make>
+std::map<std::string, std::size_t> repetitions_among_threads(std::size_t count, const Make& make) {
+  const auto all = paths<Bits>();
+  std::vector<std::vector<Words>> drawn(count);
   std::vector<std::thread> threads;
   for (auto& mine : drawn) {
     threads.emplace_back([&] {
-      SystemBits bits;
+      Bits bits = make();
       mine = draw_all(bits, all);
       mpfr_free_cache();  // what MPFR keeps for this thread
     });
   }
   for (auto& thread : threads) thread.join();
-  for (const auto& [path, repeated] : repetitions(all, drawn)) EXPECT_EQ(repeated, 0U) << path;
+  return repetitions(all, drawn);
+}
+
+TEST(SystemBits, NoThreadSharesSamples) {
+  for (const auto& [path, repeated] : repetitions_among_threads<SystemBits>(16, [] { return SystemBits{}; })) {
+    EXPECT_EQ(repeated, 0U) << path;
+  }
 }
 
 // Two threads that were given the same key, a mutant of "each its own bits".
 TEST(ReplayBits, ShareSamplesAmongThreadsOnEveryPath) {
-  const auto all = paths<ReplayBits>();
-  std::vector<std::vector<Words>> drawn(2);
-  std::vector<std::thread> threads;
-  for (auto& mine : drawn) {
-    threads.emplace_back([&] {
-      ReplayBits bits{20261121};
-      mine = draw_all(bits, all);
-      mpfr_free_cache();  // what MPFR keeps for this thread
-    });
+  for (const auto& [path, repeated] : repetitions_among_threads<ReplayBits>(2, [] { return ReplayBits{20261121}; })) {
+    EXPECT_GT(repeated, 0U) << path;
   }
-  for (auto& thread : threads) thread.join();
-  for (const auto& [path, repeated] : repetitions(all, drawn)) EXPECT_GT(repeated, 0U) << path;
 }
 
 }  // namespace

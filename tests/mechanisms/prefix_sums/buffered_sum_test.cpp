@@ -14,25 +14,17 @@
 #include <surety/mechanisms/prefix_sums/continual_sum.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
+#include <support/factorized_streams.h>
+#include <support/refusal.h>
+
 namespace surety::mechanisms {
 namespace {
 
 using Integer = boost::multiprecision::cpp_int;
 using Rational = boost::multiprecision::cpp_rational;
 using Row = std::vector<std::int64_t>;
-using Stream = std::vector<Row>;  // by step, then by coordinate
 
 static_assert(ContinualSum<BufferedSum, ReplayBits> && ContinualSum<BufferedSum, SystemBits>);
-
-/// A sensitivity of 2^20 grid steps.
-FactorizedSumOptions options(std::uint64_t steps, std::uint64_t dimension = 1) {
-  return {.steps = Count{steps},
-          .dimension = Count{dimension},
-          .sensitivity = L2Sensitivity{1},
-          .multiplier = NoiseMultiplier{2},
-          .grid = {.log2_step = -20},
-          .adjacency = Adjacency::replace_one};
-}
 
 /// A sensitivity of `sensitivity` units of the encoded stream, each a grid step: so much noise that no finer unit has room. Rounding shows.
 FactorizedSumOptions coarse(std::uint64_t steps, double sensitivity, std::uint64_t dimension = 1) {
@@ -41,15 +33,6 @@ FactorizedSumOptions coarse(std::uint64_t steps, double sensitivity, std::uint64
   result.sensitivity = L2Sensitivity{sensitivity};
   result.multiplier = NoiseMultiplier{0x1p53 / sensitivity};
   return result;
-}
-
-Stream encode(BufferedCodec codec, const Stream& stream) {
-  Stream encoded;
-  for (const auto& row : stream) {
-    const auto y = codec.encode(row);
-    encoded.emplace_back(y.begin(), y.end());
-  }
-  return encoded;
 }
 
 /// c_0, ..., c_(n-1), exactly.
@@ -325,21 +308,14 @@ TEST(BufferedCodec, DecodesWhatItEncodes) {
 }
 
 TEST(BufferedCodec, RefusesWhatDoesNotFit) {
-  const auto refusal = [](const FactorizedSumOptions& wrong) -> std::string {
-    try {
-      BufferedSum{wrong};
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "accepted";
-  };
+  const auto refused = [](const FactorizedSumOptions& wrong) { return refusal([&] { return BufferedSum{wrong}; }); };
   auto wrong = options(1024);
   wrong.grid.log2_step = -50;
-  EXPECT_EQ(refusal(wrong).substr(0, 71), "headroom * sensitivity is 4503599627370496 grid steps, must be at most ") << refusal(wrong);
+  EXPECT_EQ(refused(wrong).substr(0, 71), "headroom * sensitivity is 4503599627370496 grid steps, must be at most ") << refused(wrong);
   wrong = coarse(1000, 16, 1000);
-  EXPECT_EQ(refusal(wrong).substr(0, 14), "rounding adds ") << refusal(wrong);
+  EXPECT_EQ(refused(wrong).substr(0, 14), "rounding adds ") << refused(wrong);
   wrong = options((1 << 24) + 1);
-  EXPECT_EQ(refusal(wrong), "number of steps is 16777217, must be at most 2^24 for a factorized sum");
+  EXPECT_EQ(refused(wrong), "number of steps is 16777217, must be at most 2^24 for a factorized sum");
 }
 
 }  // namespace

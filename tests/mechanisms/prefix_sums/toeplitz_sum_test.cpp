@@ -13,24 +13,17 @@
 #include <surety/mechanisms/prefix_sums/continual_sum.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
+#include <support/factorized_streams.h>
+#include <support/failing_bits.h>
+#include <support/refusal.h>
+
 namespace surety::mechanisms {
 namespace {
 
 using Integer = boost::multiprecision::cpp_int;
 using Rational = boost::multiprecision::cpp_rational;
-using Stream = std::vector<std::vector<std::int64_t>>;  // by step, then by coordinate
 
 static_assert(ContinualSum<ToeplitzSum, ReplayBits> && ContinualSum<ToeplitzSum, SystemBits>);
-
-/// A sensitivity of 2^20 grid steps.
-FactorizedSumOptions options(std::uint64_t steps, std::uint64_t dimension = 1) {
-  return {.steps = Count{steps},
-          .dimension = Count{dimension},
-          .sensitivity = L2Sensitivity{1},
-          .multiplier = NoiseMultiplier{2},
-          .grid = {.log2_step = -20},
-          .adjacency = Adjacency::replace_one};
-}
 
 Stream random_stream(std::size_t steps, std::size_t dimension, std::int64_t largest, std::mt19937_64& random) {
   std::uniform_int_distribution<std::int64_t> value{-largest, largest};
@@ -41,22 +34,8 @@ Stream random_stream(std::size_t steps, std::size_t dimension, std::int64_t larg
   return stream;
 }
 
-Stream encode(ToeplitzCodec codec, const Stream& stream) {
-  Stream encoded;
-  for (const auto& row : stream) {
-    const auto y = codec.encode(row);
-    encoded.emplace_back(y.begin(), y.end());
-  }
-  return encoded;
-}
-
-std::string refusal(const FactorizedSumOptions& wrong) {
-  try {
-    ToeplitzSum{wrong};
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
+std::string refusal_of_options(const FactorizedSumOptions& wrong) {
+  return refusal([&] { return ToeplitzSum{wrong}; });
 }
 
 TEST(SquareRootCoefficients, AreTheSeriesToTheLastBit) {
@@ -102,7 +81,7 @@ TEST(ToeplitzCodec, DoesNotOverflowWhereItHasJustEnoughRoom) {
   for (;; finest.grid.log2_step = finest.grid.log2_step.value() - 1) {
     auto next = finest;
     next.grid.log2_step = finest.grid.log2_step.value() - 1;
-    if (refusal(next) != "accepted") break;
+    if (refusal_of_options(next) != "no error") break;
   }
   EXPECT_EQ(finest.grid.log2_step.value(), -22);
   const auto coefficients = SquareRootCoefficients::fixed(Count{n});
@@ -218,17 +197,17 @@ TEST(ToeplitzSum, IsOneGaussianRelease) {
 TEST(ToeplitzSum, RefusesWhatDoesNotFit) {
   auto wrong = options(1 << 14);
   wrong.grid.log2_step = -23;
-  EXPECT_EQ(refusal(wrong),
+  EXPECT_EQ(refusal_of_options(wrong),
             "headroom * sensitivity is 33554432 grid steps, must be at most 29737067 for 16384 steps of a Toeplitz factorization: take a "
             "coarser grid");
   wrong = options((1 << 24) + 1);
-  EXPECT_EQ(refusal(wrong), "number of steps is 16777217, must be at most 2^24 for a factorized sum");
+  EXPECT_EQ(refusal_of_options(wrong), "number of steps is 16777217, must be at most 2^24 for a factorized sum");
   wrong = options(10);
   wrong.grid.log2_step = 3;
-  EXPECT_EQ(refusal(wrong), "headroom * sensitivity is 0.5 grid steps, must be from 1 to 2^60");
+  EXPECT_EQ(refusal_of_options(wrong), "headroom * sensitivity is 0.5 grid steps, must be from 1 to 2^60");
   wrong = options(1);
   wrong.multiplier = NoiseMultiplier{128};
-  EXPECT_EQ(refusal(wrong), "sigma is 1.4411518807585587e+17 units of the encoded stream, must be at most 2^56: take a coarser grid");
+  EXPECT_EQ(refusal_of_options(wrong), "sigma is 1.4411518807585587e+17 units of the encoded stream, must be at most 2^56: take a coarser grid");
 }
 
 TEST(ToeplitzSum, RefusesAPushTooManyOrOfAnotherShape) {
@@ -250,22 +229,9 @@ TEST(ToeplitzSum, RefusesAPushTooManyOrOfAnotherShape) {
   EXPECT_EQ(what({.grid = grid, .steps = {0, 0}}), "step is 3, must be at most the horizon 2");
 }
 
-struct FailingBits {
-  void fill(std::span<std::byte> /*bytes*/) { throw Error{ErrorCode::environment, "no entropy"}; }
-};
-
-}  // namespace
-}  // namespace surety::mechanisms
-
-template <>
-inline constexpr bool surety::is_cryptographic<surety::mechanisms::FailingBits> = true;
-
-namespace surety::mechanisms {
-namespace {
-
 TEST(ToeplitzSum, TakesNoMoreAfterAPushThatFailedHalfWay) {
   ToeplitzSum sum{options(5)};
-  FailingBits none;
+  testing::FailingBits none{0};
   ReplayBits bits{5};
   const GridVector contribution{.grid = {.log2_step = -20}, .steps = {1}};
   EXPECT_THROW(static_cast<void>(sum.push(contribution, none)), Error);

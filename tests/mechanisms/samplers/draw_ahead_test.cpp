@@ -23,6 +23,8 @@
 #include <surety/mechanisms/samplers/lattice_noise.h>
 #include <surety/mechanisms/additive/truncated_geometric.h>
 
+#include <support/failing_bits.h>
+
 namespace {
 
 /// Where a test expects memory to be given back, and whether it was all zero then.
@@ -40,27 +42,6 @@ void operator delete[](void* memory) noexcept {
   std::free(memory);
 }
 void operator delete[](void* memory, std::size_t) noexcept { operator delete[](memory); }
-
-namespace surety::mechanisms {
-
-/// Replayed bits that fail at a call.
-class FailingBits {
- public:
-  explicit FailingBits(int calls) : calls_{calls} {}
-  void fill(std::span<std::byte> bytes) {
-    if (calls_-- == 0) throw std::runtime_error{"no bits"};
-    bits_.fill(bytes);
-  }
-
- private:
-  int calls_;
-  ReplayBits bits_{1};
-};
-
-}  // namespace surety::mechanisms
-
-template <>
-inline constexpr bool surety::is_cryptographic<surety::mechanisms::FailingBits> = true;
 
 namespace surety::mechanisms {
 namespace {
@@ -165,7 +146,7 @@ TEST(DrawAhead, WhatWasMovedFromDrawsAfresh) {
 TEST(DrawAhead, HandsOutNothingOfABufferThatWasNotFilled) {
   const DiscreteGaussianNoise sampler{{10'000'000, 1}};
   DrawAhead ahead{sampler, 4 * block};
-  FailingBits fails_in_the_second_block{8};
+  testing::FailingBits fails_in_the_second_block{8};
   EXPECT_THROW(static_cast<void>(ahead(fails_in_the_second_block)), std::runtime_error);
   ReplayBits bits{3};
   EXPECT_EQ(taken(ahead, 4 * block, bits), in_bulk(sampler, 4 * block, block, 3));

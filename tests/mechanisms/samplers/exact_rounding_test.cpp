@@ -18,6 +18,7 @@
 namespace surety::mechanisms {
 namespace {
 
+using testing::Outcome;
 using testing::ScriptedBits;
 
 constexpr mpfr_prec_t truth_precision = 256;
@@ -58,14 +59,6 @@ Binary digits(std::uint64_t j, double sigma) {
   return {first, mpfr_get_ui(threshold.value, MPFR_RNDD)};
 }
 
-struct Outcome {
-  std::int64_t sample;
-  std::size_t words;
-  friend bool operator==(const Outcome&, const Outcome&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
-    return out << outcome.sample << " after " << outcome.words << " words";
-  }
-};
 Outcome sample(double sigma, std::vector<std::uint64_t> words) {
   ScriptedBits bits{std::move(words)};
   const auto k = RoundedGaussian{StepSigma{sigma}}(bits);

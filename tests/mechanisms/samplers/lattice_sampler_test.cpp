@@ -21,6 +21,7 @@
 
 #include <surety/accounting/numbers/error.h>
 
+#include <support/discrete_laws.h>
 #include <support/scripted_bits.h>
 #include <support/real.h>
 #include <support/lattice.h>
@@ -61,6 +62,7 @@ namespace surety::mechanisms {
 namespace {
 
 using reference::Real;
+using testing::Outcome;
 using testing::ScriptedBits;
 
 constexpr mpfr_prec_t bits = 320;
@@ -191,26 +193,6 @@ std::vector<Law> all_laws() {
   return laws;
 }
 
-/// floor(2^count x) mod 2^64, for the digits of x up to `count`.
-std::uint64_t digits_until(const Real& x, int count) {
-  mpfr_t value;
-  mpfr_init2(value, bits);
-  mpfr_mul_2si(value, x.get(), count - 64, MPFR_RNDN);
-  mpfr_frac(value, value, MPFR_RNDN);
-  mpfr_mul_2ui(value, value, 64, MPFR_RNDN);
-  const std::uint64_t digits = mpfr_get_ui(value, MPFR_RNDD);
-  mpfr_clear(value);
-  return digits;
-}
-
-struct Outcome {
-  std::int64_t sample;
-  std::size_t words;
-  friend bool operator==(const Outcome&, const Outcome&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
-    return out << outcome.sample << " after " << outcome.words << " words";
-  }
-};
 Outcome by_tables(const LatticeSampler& sampler, const std::vector<std::uint64_t>& script) {
   ScriptedBits source{script};
   const auto sample = sampler(source);
@@ -239,7 +221,7 @@ TEST(LatticeSampler, EveryThresholdIsThatOfTheLaw) {
     const auto table = law.sampler.thresholds();
     ASSERT_GE(table.size(), 1U);
     const auto truth = law.thresholds(table.size());
-    for (std::size_t j = 0; j < table.size(); ++j) ASSERT_EQ(table[j], digits_until(truth[j], 63)) << "threshold " << j + 1;
+    for (std::size_t j = 0; j < table.size(); ++j) ASSERT_EQ(table[j], testing::binary_digits(truth[j], 63)) << "threshold " << j + 1;
   }
 }
 
@@ -251,7 +233,7 @@ TEST(LatticeSampler, EveryAcceptanceAndTheTailAreUnderTheEnvelope) {
     ASSERT_EQ(acceptances.size(), tail);
     for (std::size_t i = 0; i < tail; ++i) {
       const Real least = law.density(law.block_edge(i + 1)) / law.density(law.block_edge(i));
-      ASSERT_EQ(acceptances[i], digits_until(least, 16)) << "block " << i;
+      ASSERT_EQ(acceptances[i], testing::binary_digits(least, 16)) << "block " << i;
     }
     const std::uint64_t next_piece = tail + (std::uint64_t{1} << law.sampler.log2_tail_piece());
     EXPECT_LE(law.density(law.block_edge(next_piece)) / law.density(law.block_edge(tail)), 0.5);
@@ -279,8 +261,8 @@ void expect_exact_threshold(const Law& law, std::uint64_t j, const std::vector<R
   const bool is_wide = law.sampler.is_wide();
   const int count = is_wide ? wide_digits : 63;
   const Real& survival = truth[j - 1];
-  const std::uint64_t first = digits_until(survival, count);
-  const std::uint64_t second = digits_until(survival, count + 64);
+  const std::uint64_t first = testing::binary_digits(survival, count);
+  const std::uint64_t second = testing::binary_digits(survival, count + 64);
   ASSERT_LT(first, (std::uint64_t{1} << count) - 1);
   const std::uint64_t tail = law.sampler.thresholds().size();
   const auto expect = [&](std::uint64_t digits, std::vector<std::uint64_t> more, std::uint64_t index) {
@@ -296,8 +278,8 @@ void expect_exact_threshold(const Law& law, std::uint64_t j, const std::vector<R
     }
   };
   // Where the next threshold has other digits yet. A T below all of a narrow law is undecided.
-  if (first > 0 && (j == truth.size() || digits_until(truth[j], count) < first - 1)) expect(first - 1, {}, j);
-  if ((j < tail || is_wide) && (j == 1 || digits_until(truth[j - 2], count) > first + 1)) expect(first + 1, {}, j - 1);
+  if (first > 0 && (j == truth.size() || testing::binary_digits(truth[j], count) < first - 1)) expect(first - 1, {}, j);
+  if ((j < tail || is_wide) && (j == 1 || testing::binary_digits(truth[j - 2], count) > first + 1)) expect(first + 1, {}, j - 1);
   if (second > 0) expect(first, {second - 1}, j);
   if (second < all_ones) expect(first, {second + 1}, j - 1);
 }
@@ -345,10 +327,10 @@ std::vector<std::uint64_t> words_in_block(const Law& law, const std::vector<Real
   const Real above = i == 0 ? Real{1, bits} : truth[i - 1];
   const Real below = i == truth.size() ? Real{0, bits} : truth[i];
   const Real middle = (above + below) / 2;
-  const std::uint64_t digits = digits_until(middle, wide_digits);
+  const std::uint64_t digits = testing::binary_digits(middle, wide_digits);
   auto words = words_of(law, digits, negative, v, u);
-  const bool tells = std::none_of(truth.begin(), truth.end(), [&](const Real& s) { return digits_until(s, wide_digits) == digits; });
-  if (!tells) words.push_back(digits_until(middle, wide_digits + 64));
+  const bool tells = std::none_of(truth.begin(), truth.end(), [&](const Real& s) { return testing::binary_digits(s, wide_digits) == digits; });
+  if (!tells) words.push_back(testing::binary_digits(middle, wide_digits + 64));
   return words;
 }
 
@@ -399,17 +381,17 @@ void expect_exact_acceptance(const Law& law, const std::vector<Real>& truth, std
   const Real least = ratio_of(place_of(Real{1, bits}));
   constexpr std::uint64_t end = std::uint64_t{1} << acceptance_digits;
   // At once.
-  const std::uint64_t below = least < 1 ? digits_until(least, acceptance_digits) & (end - 1) : end - 1;
+  const std::uint64_t below = least < 1 ? testing::binary_digits(least, acceptance_digits) & (end - 1) : end - 1;
   if (below > 0) expect(below - 1, {}, true);
   if (!(largest < 1)) return;  // all of U accepts
-  const std::uint64_t above = (digits_until(largest, acceptance_digits) & (end - 1)) + 1;
+  const std::uint64_t above = (testing::binary_digits(largest, acceptance_digits) & (end - 1)) + 1;
   if (above < end) expect(above, {}, false);
   // In doubt: a rounded law asks for more of V first. What is not known of V then moves the ratio by less than U's digit does.
   const std::uint64_t third = all_ones / 3;
   const Real known = ratio_of(place_of((real(third) + real(third) * 0x1p-64) * 0x1p-64));
-  const std::uint64_t u16 = digits_until(known, acceptance_digits) & (end - 1);
-  const std::uint64_t u80 = digits_until(known, acceptance_digits + 64);
-  const std::uint64_t u144 = digits_until(known, acceptance_digits + 128);
+  const std::uint64_t u16 = testing::binary_digits(known, acceptance_digits) & (end - 1);
+  const std::uint64_t u80 = testing::binary_digits(known, acceptance_digits + 64);
+  const std::uint64_t u144 = testing::binary_digits(known, acceptance_digits + 128);
   constexpr std::uint64_t margin = 2;
   if (u80 <= margin || u80 >= all_ones - margin || u144 <= margin || u144 >= all_ones - margin) return;
   std::vector<std::uint64_t> more;
@@ -465,7 +447,7 @@ TEST(LatticeSampler, AcceptsAtOnceByTheBlockItself) {
         const std::size_t words = script.size();
         script.insert(script.end(), {0, 0, 0});
         ASSERT_EQ(by_tables(law.sampler, script), (Outcome{magnitude, words})) << law.name << " " << block;
-        if (digits_until(law.density(end) / law.density(law.block_edge(block)), 16) != refused) continue;
+        if (testing::binary_digits(law.density(end) / law.density(law.block_edge(block)), 16) != refused) continue;
         ++script.front();
         const std::size_t more = law.is_rounded() ? 2 : 1;
         ASSERT_EQ(by_tables(law.sampler, script), (Outcome{magnitude, words + more})) << law.name << " " << block;

@@ -1,4 +1,4 @@
-// error: no matching function for call to .*Gaussian::release.*mt19937_64
+// error: cannot convert .*mersenne_twister_engine.* to .*BitsRef
 // A generator of the standard library is no source of noise.
 #include <surety/mechanisms/additive/gaussian.h>
 

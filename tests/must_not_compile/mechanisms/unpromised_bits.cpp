@@ -1,4 +1,4 @@
-// error: no matching function for call to .*Gaussian::release.*EngineBits
+// error: cannot convert .*EngineBits.* to .*BitsRef
 // A bit source whose author did not promise that it is cryptographic makes no noise.
 #include <surety/mechanisms/additive/gaussian.h>
 

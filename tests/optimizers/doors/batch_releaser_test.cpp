@@ -11,6 +11,7 @@
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/bandits/polyhedral_bandit.h>
 
+#include <support/ledger_test.h>
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
@@ -25,14 +26,7 @@ BatchPass three_batches() {
   return {.batches = Count{3}, .release = release_event, .pass = deterministic(Batches{Count{30}, Count{10}}, release_event)};
 }
 
-class NoisyBatchReleaserTest : public testing::Test {
- protected:
-  accounting::Reservation reserve(const Event& event) { return ledger_.reserve({.event = event}); }
-
-  TemporaryFolder folder_;
-  accounting::Ledger ledger_ = accounting::Ledger::create(folder_ / "ledger", adjacency);
-  mechanisms::ReplayBits bits_{1};
-};
+class NoisyBatchReleaserTest : public surety::testing::LedgerTest {};
 
 // A record is in one batch of a pass, so the pass is charged once, before its first release, and the next pass anew.
 TEST_F(NoisyBatchReleaserTest, ChargesAPassAtItsFirstRelease) {

@@ -8,6 +8,7 @@
 
 #include <surety/mechanisms/bits/random_bits.h>
 
+#include <support/ledger_test.h>
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
@@ -19,14 +20,7 @@ const Event exponential = release(Event::Exponential{Epsilon{0.5}}, adjacency);
 const Event pure = release(Event::Pure{Epsilon{0.5}}, adjacency);
 constexpr std::array scores{1.0, 3.0, 2.0};
 
-class NoisySelectorTest : public testing::Test {
- protected:
-  accounting::Reservation reserve(const Event& event) { return ledger_.reserve({.event = event}); }
-
-  TemporaryFolder folder_;
-  accounting::Ledger ledger_ = accounting::Ledger::create(folder_ / "ledger", adjacency);
-  mechanisms::ReplayBits bits_{1};
-};
+class NoisySelectorTest : public surety::testing::LedgerTest {};
 
 std::uint64_t first_word() {
   mechanisms::ReplayBits bits{1};

@@ -75,7 +75,7 @@ TEST_F(NoisyStreamTest, RefusesAPushBeyondItsSensitivity) {
 
 // The noise of an adaptive sum follows what each push says.
 TEST_F(NoisyStreamTest, TellsAnAdaptiveSumItsSensitivities) {
-  static_assert(StreamReleaser<NoisyStream<AdaptiveTreeSum<ScaledGaussian>, ReplayBits>>);
+  static_assert(StreamReleaser<NoisyStream<AdaptiveTreeSum<ScaledGaussian>>>);
   const auto sum = adaptive_sum(Count{8});
   NoisyStream stream{reserve(sum.event()), bits_, sum, L2Sensitivity{1}};
   // Noise far below a grid step rounds to nothing; that of a large sensitivity does not.

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
@@ -23,6 +25,9 @@
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {
+
+using namespace data;
+
 namespace {
 
 constexpr std::size_t few = 4;
@@ -64,11 +69,7 @@ TEST(AcceleratedGradientDescent, OneRecordMovesNothingButItsQueries) {
     if (random() % 2 == 0) options.returned = AverageIterate{.of_last = Count{2}};
     return accelerated(options);
   };
-  const Checked found = check_neighbours(make, few, optimized ? 12'000 : 1000, 1);
-  EXPECT_TRUE(found.untainted);
-  EXPECT_LE(found.largest_ratio, 1);
-  EXPECT_GT(found.largest_ratio, 0.99);
-  RecordProperty("largest_ratio", std::to_string(found.largest_ratio));
+  expect_nothing_but_queries_moved(check_neighbours(make, few, optimized ? 12'000 : 1000, 1), "largest_ratio");
 }
 
 /// Accelerated descent with a planted leak; all but the first two are usual in programs without privacy.
@@ -120,22 +121,11 @@ auto leaky(Leak leak) {
 }
 
 TEST(AcceleratedGradientDescent, PlantedViolationsAreCaught) {
-  const std::vector<DrawnRecord> records{{{0.6, 0.1}, -1}, {{1.5, 2.5}, 1}};
-  auto changed = records;
-  changed[1] = {{-1.5, -2.5}, 1};
   const std::vector<std::vector<double>> script{{0.5, -0.25}, {1, 2}, {-3, 0.125}, {-4, -3}};
-  const auto verdict = [&](Leak leak) { return untainted(leaky(leak), assemble(records), assemble(changed), WholeSpace{}, script); };
-  const auto ratio = [&](Leak leak) {
-    return largest_sensitivity_ratio(leaky(leak), assemble(records), assemble(changed), WholeSpace{}, script);
-  };
-  EXPECT_TRUE(verdict(Leak::none));
-  EXPECT_LE(ratio(Leak::none), 1);
-  EXPECT_GT(ratio(Leak::half_sensitivity), 1);
-  for (const Leak leak : {Leak::exact_gradient_ahead, Leak::restart_on_loss, Leak::backtracking, Leak::best_iterate}) {
-    EXPECT_FALSE(verdict(leak)) << static_cast<int>(leak);
-  }
-  changed[1].row = {15, 25};
-  EXPECT_FALSE(verdict(Leak::smoothness_from_rows));
+  expect_planted_leaks_caught<Leak>(
+      leaky, {{-1.5, -2.5}, 1}, script,
+      {Leak::exact_gradient_ahead, Leak::restart_on_loss, Leak::backtracking, Leak::best_iterate});
+  expect_planted_leaks_caught<Leak>(leaky, {{15, 25}, 1}, script, {Leak::smoothness_from_rows});
 }
 
 // What is charged is what the worst pair shows.
@@ -151,23 +141,14 @@ TEST(AcceleratedGradientDescent, LosesNoMoreThanItIsCharged) {
     static_cast<void>(accelerated_gradient_descent(data, LinearLoss{}, NoRegularizer{}, options, releaser));
   };
   const double lower = attacked_epsilon(run, steps, 0.5, options.noise_multiplier, delta, optimized ? 60'000 : 6000, 7);
-  const double charged = accounting::best_epsilon(plan(options), Delta{delta}).value.upper;
-  EXPECT_LE(lower, charged);
-  EXPECT_GE(lower, charged * (optimized ? 0.6 : 0.3));
-  RecordProperty("lower_over_upper", std::to_string(lower / charged));
+  expect_charged(lower, accounting::best_epsilon(plan(options), Delta{delta}).value.upper, optimized ? 0.6 : 0.3);
 }
 
 TEST(AcceleratedGradientDescent, PlansAndSpendsWhatItAsksFor) {
-  const TemporaryFolder folder;
   const auto options = few_steps(Adjacency::zero_out);
-  auto ledger = accounting::Ledger::create(folder / "run.db", Adjacency::zero_out);
-  auto reservation = ledger.reserve({.event = plan(options), .not_private = true});
-  mechanisms::ReplayBits bits{5};
-  NoisyReleaser releaser{reservation, bits};
-  const Dataset data = logistic_problem(11, 3, 1);
-  static_cast<void>(accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, releaser));
-  EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
-  EXPECT_EQ(plan(options), repeat(Count{few}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
+  expect_plan_spent(options, few, [&](const Dataset& data, auto& releaser) {
+    static_cast<void>(accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, releaser));
+  });
 }
 
 TEST(AcceleratedGradientDescent, TakesTheStepsOfTheFormula) {
@@ -257,16 +238,12 @@ TEST(AcceleratedGradientDescent, WithoutNoiseItIsFastAndRight) {
 
 TEST(AcceleratedGradientDescent, RefusesBeforeTheFirstRelease) {
   ScriptedReleaser nothing{{}};
-  const auto refused = [&](const Dataset& data, const AcceleratedGradientDescentOptions& options, std::string_view words) {
-    return refuses([&] { static_cast<void>(accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, nothing)); },
-                   ErrorCode::invalid_argument, {words});
-  };
-  auto options = few_steps(Adjacency::add_or_remove_one);
+  const auto refused = refusal_of_run([&](const Dataset& data, const AcceleratedGradientDescentOptions& options) {
+    return accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, nothing);
+  });
+  auto options = few_steps(Adjacency::replace_one);
+  expect_bad_data_refused(refused, options);
   options.public_count = std::nullopt;
-  EXPECT_TRUE(refused(worst_record(1), options, "public count"));
-  options.adjacency = Adjacency::replace_one;
-  EXPECT_TRUE(refused(Dataset::dense(2, {}, {}), options, "count is 0"));
-  EXPECT_TRUE(refused(Dataset::dense(2, {1, 2}, {}), options, "labels"));
   options.step_size = StepSize{40};
   EXPECT_TRUE(refused(worst_record(1), options, "step size x regularization is 1.2"));
   options.step_size = std::nullopt;

@@ -14,13 +14,15 @@ namespace {
 
 const Dataset data = Dataset::dense(2, {0.6, 0.8, 3, 4}, {1, -1});
 
+const LogisticLoss logistic;
+
 FullGradientOptions options(Adjacency adjacency) {
   return {.noise_multiplier = NoiseMultiplier{3}, .adjacency = adjacency, .public_count = Count{5}};
 }
 
 TEST(NoisyFullGradient, IsTheClippedMeanOverThePublicCount) {
   ExactReleaser exact;
-  NoisyFullGradient gradient{data, LogisticLoss{}, options(Adjacency::replace_one), exact};
+  NoisyFullGradient gradient{data, logistic, options(Adjacency::replace_one), exact};
   const LogisticLoss loss;
   const std::vector<double> weights{0.5, -0.25};
   const auto found = gradient(weights);
@@ -37,7 +39,7 @@ TEST(NoisyFullGradient, AsksForOneGaussianReleaseACall) {
     ScriptedReleaser releaser{{{1, 2}, {3, 4}, {5, 6}}};
     auto settings = options(adjacency);
     settings.clip = ClippingNorm{0.5};
-    NoisyFullGradient gradient{data, LogisticLoss{}, settings, releaser};
+    NoisyFullGradient gradient{data, logistic, settings, releaser};
     EXPECT_DOUBLE_EQ(gradient.noise(), 3 * sensitivity / 5);
     EXPECT_EQ(gradient(std::vector<double>{0, 0}), (std::vector<double>{0.2, 0.4}));
     EXPECT_EQ(gradient(std::vector<double>{0, 1}), (std::vector<double>{0.6, 0.8}));
@@ -66,7 +68,7 @@ TEST(NoisyFullGradient, DoesNotDependOnThreads) {
     ExactReleaser exact;
     auto settings = options(Adjacency::replace_one);
     settings.threads = threads;
-    NoisyFullGradient gradient{many, LogisticLoss{}, settings, exact};
+    NoisyFullGradient gradient{many, logistic, settings, exact};
     return gradient(weights);
   };
   EXPECT_EQ(by(1), by(2));
@@ -76,7 +78,7 @@ TEST(NoisyFullGradient, DoesNotDependOnThreads) {
 TEST(NoisyFullGradient, RefusesWithoutALabelARecordOrAPublicCount) {
   const auto refused = [](const Dataset& records, const FullGradientOptions& settings, std::string_view words) {
     ExactReleaser exact;
-    return refuses([&] { NoisyFullGradient(records, LogisticLoss{}, settings, exact); }, ErrorCode::invalid_argument, {words});
+    return refuses([&] { NoisyFullGradient(records, logistic, settings, exact); }, ErrorCode::invalid_argument, {words});
   };
   auto settings = options(Adjacency::add_or_remove_one);
   EXPECT_TRUE(refused(Dataset::dense(2, {1, 2}, {}), settings, "labels"));

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/mechanisms/bits/random_bits.h>
@@ -31,6 +33,9 @@
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {
+
+using namespace data;
+
 namespace {
 
 constexpr std::array adjacencies{Adjacency::replace_one, Adjacency::zero_out, Adjacency::add_or_remove_one};
@@ -471,10 +476,7 @@ TEST(GradientDescent, LosesNoMoreThanItIsCharged) {
     static_cast<void>(gradient_descent(data, LinearLoss{}, NoRegularizer{}, options, releaser));
   };
   const double lower = attacked_epsilon(run, 3, 0.5, options.noise_multiplier, delta, optimized ? 30'000 : 6000, 9);
-  const double charged = accounting::best_epsilon(plan(options), Delta{delta}).value.upper;
-  EXPECT_LE(lower, charged);
-  EXPECT_GE(lower, charged * (optimized ? 0.55 : 0.3));
-  RecordProperty("lower_over_upper", std::to_string(lower / charged));
+  expect_charged(lower, accounting::best_epsilon(plan(options), Delta{delta}).value.upper, optimized ? 0.55 : 0.3);
 }
 
 TEST(GradientDescent, ReportsPublicProgress) {
@@ -488,16 +490,12 @@ TEST(GradientDescent, ReportsPublicProgress) {
 
 TEST(GradientDescent, RefusesBeforeTheFirstRelease) {
   ScriptedReleaser nothing{{}};
-  const auto refused = [&](const Dataset& data, const GradientDescentOptions& options, std::string_view words) {
-    return refuses([&] { static_cast<void>(gradient_descent(data, LogisticLoss{}, WholeSpace{}, options, nothing)); },
-                   ErrorCode::invalid_argument, {words});
-  };
-  auto options = few_steps(Adjacency::add_or_remove_one);
+  const auto refused = refusal_of_run([&](const Dataset& data, const GradientDescentOptions& options) {
+    return gradient_descent(data, LogisticLoss{}, WholeSpace{}, options, nothing);
+  });
+  auto options = few_steps(Adjacency::replace_one);
+  expect_bad_data_refused(refused, options);
   options.public_count = std::nullopt;
-  EXPECT_TRUE(refused(assemble({{{1, 0}, 1}}, 2), options, "public count"));
-  options.adjacency = Adjacency::replace_one;
-  EXPECT_TRUE(refused(Dataset::dense(2, {}, {}), options, "count is 0"));
-  EXPECT_TRUE(refused(Dataset::dense(2, {1, 2}, {}), options, "labels"));
   options.step_size = std::nullopt;
   EXPECT_TRUE(refuses(
       [&] {

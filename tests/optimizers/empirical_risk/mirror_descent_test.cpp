@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/optimizers/problem/loss.h>
 
@@ -64,11 +66,7 @@ auto mirrored(const MirrorDescentOptions& options, const G& geometry) {
 template <class G>
 void expect_nothing_but_queries_to_move(const G& geometry, std::uint64_t seed) {
   const auto make = [&](Adjacency adjacency, std::mt19937_64& /*random*/) { return mirrored(few_steps(adjacency), geometry); };
-  const Checked found = check_neighbours(make, few, optimized ? 4000 : 300, seed);
-  EXPECT_TRUE(found.untainted);
-  EXPECT_LE(found.largest_ratio, 1);
-  EXPECT_GT(found.largest_ratio, 0.99);
-  testing::Test::RecordProperty("largest_ratio_" + std::to_string(seed), std::to_string(found.largest_ratio));
+  expect_nothing_but_queries_moved(check_neighbours(make, few, optimized ? 4000 : 300, seed), "largest_ratio_" + std::to_string(seed));
 }
 
 TEST(MirrorDescent, OneRecordMovesNothingButItsQueries) {
@@ -131,20 +129,8 @@ auto leaky(Leak leak) {
 }
 
 TEST(MirrorDescent, PlantedViolationsAreCaught) {
-  const std::vector<DrawnRecord> records{{{0.6, 0.1}, -1}, {{1.5, 2.5}, 1}};
-  auto changed = records;
-  changed[1] = {{-15, -25}, 1};
-  const std::vector<std::vector<double>> script{{0.5, -0.25}, {1, 2}, {-3, 0.125}};
-  const auto verdict = [&](Leak leak) { return untainted(leaky(leak), assemble(records), assemble(changed), WholeSpace{}, script); };
-  const auto ratio = [&](Leak leak) {
-    return largest_sensitivity_ratio(leaky(leak), assemble(records), assemble(changed), WholeSpace{}, script);
-  };
-  EXPECT_TRUE(verdict(Leak::none));
-  EXPECT_LE(ratio(Leak::none), 1);
-  EXPECT_GT(ratio(Leak::half_sensitivity), 1);
-  for (const Leak leak : {Leak::printed, Leak::printed_mixed, Leak::data_smoothness, Leak::data_mean_start}) {
-    EXPECT_FALSE(verdict(leak)) << static_cast<int>(leak);
-  }
+  expect_planted_leaks_caught<Leak>(leaky, {{-15, -25}, 1}, {{0.5, -0.25}, {1, 2}, {-3, 0.125}},
+                                    {Leak::printed, Leak::printed_mixed, Leak::data_smoothness, Leak::data_mean_start});
 }
 
 /// How often y_1 of `run` is positive with the worst record on the side of `label`.
@@ -203,15 +189,10 @@ TEST(MirrorDescent, LosesNoMoreThanItIsCharged) {
 }
 
 TEST(MirrorDescent, PlansAndSpendsWhatItAsksFor) {
-  const TemporaryFolder folder;
   const auto options = few_steps(Adjacency::zero_out);
-  auto ledger = accounting::Ledger::create(folder / "run.db", Adjacency::zero_out);
-  auto reservation = ledger.reserve({.event = plan(options), .not_private = true});
-  mechanisms::ReplayBits bits{5};
-  NoisyReleaser releaser{reservation, bits};
-  static_cast<void>(mirror_descent(logistic_problem(11, 3, 1), LogisticLoss{}, simplex, options, releaser));
-  EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
-  EXPECT_EQ(plan(options), repeat(Count{few}, gaussian(NoiseMultiplier{3}, Adjacency::zero_out)));
+  expect_plan_spent(options, few, [&](const Dataset& data, auto& releaser) {
+    static_cast<void>(mirror_descent(data, LogisticLoss{}, simplex, options, releaser));
+  });
 }
 
 TEST(MirrorDescent, TakesTheStepsOfTheFormula) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <surety/optimizers/empirical_risk/minimizer.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/problem/loss.h>
@@ -320,15 +321,7 @@ TEST(ObjectivePerturbation, SpendsItsPlanAndNoMore) {
 
 TEST(ObjectivePerturbation, Learns) {
   std::mt19937_64 random{12};
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (int i = 0; i < 4000; ++i) {
-    const double label = i % 2 == 0 ? 1 : -1;
-    const double x = 0.5 * label + 0.4 * std::normal_distribution<double>{}(random);
-    values.insert(values.end(), {x / 2, std::normal_distribution<double>{}(random) / 4});
-    labels.push_back(label);
-  }
-  const Dataset data = Dataset::dense(2, values, labels);
+  const Dataset data = learnable_records(4000, random);
   ObjectivePerturbationOptions options{
       .records = Count{4000}, .noise_multiplier = NoiseMultiplier{1}, .epsilon = Epsilon{0.9}, .regularization = Regularization{0.01}};
   options.noise_multiplier = objective_perturbation_multiplier(options, perturbed_loss(LogisticLoss{}), Delta{9e-7});

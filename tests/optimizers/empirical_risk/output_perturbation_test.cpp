@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/optimizers/empirical_risk/minimizer.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
@@ -17,6 +18,7 @@
 #include <surety/optimizers/models/metrics.h>
 
 #include <support/drawn_records.h>
+#include <support/drawn_cases.h>
 #include <support/refusal.h>
 #include <support/taint.h>
 #include <support/temporary_folder.h>
@@ -249,24 +251,12 @@ TEST(OutputPerturbation, LosesNoMoreThanItIsCharged) {
     return reference::Hits{.hits = count, .runs = runs};
   };
   const double lower = reference::empirical_epsilon(hits(1), hits(-1), delta, 1e-9);
-  const double charged = accounting::best_epsilon(plan(options, Count{1}), Delta{delta}).value.upper;
-  EXPECT_LE(lower, charged);
-  EXPECT_GE(lower, charged / 2);
-  RecordProperty("lower_over_upper", std::to_string(lower / charged));
+  expect_charged(lower, accounting::best_epsilon(plan(options, Count{1}), Delta{delta}).value.upper);
 }
 
 TEST(OutputPerturbation, Learns) {
   std::mt19937_64 random{12};
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (int i = 0; i < 4000; ++i) {
-    const double label = i % 2 == 0 ? 1 : -1;
-    const double x = 0.5 * label + 0.4 * std::normal_distribution<double>{}(random);
-    const double y = std::normal_distribution<double>{}(random);
-    values.insert(values.end(), {x / 2, y / 4});
-    labels.push_back(label);
-  }
-  const Dataset data = Dataset::dense(2, values, labels);
+  const Dataset data = learnable_records(4000, random);
   const Target target{.epsilon = Epsilon{1}, .delta = Delta{1e-6}, .adjacency = Adjacency::replace_one};
   OutputPerturbationOptions options{.noise = NoiseMultiplier{1}, .regularization = Regularization{0.01}};
   const auto found = calibrate([&](NoiseMultiplier z) { return gaussian(z, target.adjacency); }, target);

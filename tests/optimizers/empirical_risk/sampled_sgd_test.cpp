@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/mechanisms/bits/random_bits.h>
@@ -26,6 +28,9 @@
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {
+
+using namespace data;
+
 namespace {
 
 using mechanisms::FixedSizeBatches;
@@ -63,11 +68,7 @@ TEST(SampledSgd, ARecordMovesQueriesOfItsBatchesByAtMostTheSensitivity) {
     const std::size_t microbatch = adjacency == Adjacency::replace_one ? 1 + random() % 4 : 1;
     const std::size_t units = (size - 1) / microbatch + 1;
     const bool is_added = adjacency == Adjacency::add_or_remove_one;
-    auto [data, neighbour, place] = drawn_neighbours(size, features, adjacency, random);
-    if (is_added) {
-      neighbour = with(data, drawn_record(features, random));
-      place = size;
-    }
+    const auto [data, neighbour, place] = drawn_neighbours_under_any(size, features, adjacency, random);
     AnySampler sampler = PoissonBatches{SamplingRate{0.3}};
     if (adjacency == Adjacency::replace_one && random() % 2 == 0) sampler = FixedSizeBatches{Batches{Count{units}, Count{1}}};
     const auto found = sampled_difference(run(options(sampler, adjacency, microbatch)), data, neighbour, place / microbatch, is_added,
@@ -236,8 +237,8 @@ TEST(SampledSgd, PlansWhatItReleases) {
   const FixedSizeBatches fixed{Batches{Count{20}, Count{5}}};
   const Event sum = release(Event::RecordSum{NoiseMultiplier{3}}, Adjacency::replace_one);
   EXPECT_EQ(plan(options(poisson, Adjacency::add_or_remove_one)),
-            repeat(Count{3}, poisson(SamplingRate{0.25}, gaussian(NoiseMultiplier{3}, Adjacency::add_or_remove_one))));
-  EXPECT_EQ(plan(options(poisson, Adjacency::replace_one)), repeat(Count{3}, poisson(SamplingRate{0.25}, sum)));
+            repeat(Count{3}, surety::poisson(SamplingRate{0.25}, gaussian(NoiseMultiplier{3}, Adjacency::add_or_remove_one))));
+  EXPECT_EQ(plan(options(poisson, Adjacency::replace_one)), repeat(Count{3}, surety::poisson(SamplingRate{0.25}, sum)));
   EXPECT_EQ(plan(options(fixed, Adjacency::replace_one)), repeat(Count{3}, without_replacement(fixed.batches(), sum)));
 
   const TemporaryFolder folder;

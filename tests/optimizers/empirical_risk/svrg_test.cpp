@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/problem/loss.h>
@@ -89,11 +91,7 @@ TEST(Svrg, ARecordMovesEveryQueryByAtMostItsSensitivity) {
     const std::size_t size = 1 + random() % 8;
     const auto adjacency = static_cast<Adjacency>(c % 3);
     const bool is_added = adjacency == Adjacency::add_or_remove_one;
-    auto [data, neighbour, place] = drawn_neighbours(size, features, adjacency, random);
-    if (is_added) {
-      neighbour = with(data, drawn_record(features, random));
-      place = size;
-    }
+    const auto [data, neighbour, place] = drawn_neighbours_under_any(size, features, adjacency, random);
     Sampler sampler = PoissonBatches{SamplingRate{0.3}};
     if (adjacency == Adjacency::replace_one && random() % 2 == 0) sampler = FixedSizeBatches{Batches{Count{size}, Count{1}}};
     auto settings = options(sampler, adjacency, random() % 2 == 0 ? SvrgVariant::svrg : SvrgVariant::svrg_plus_plus);

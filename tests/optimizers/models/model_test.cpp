@@ -19,6 +19,9 @@
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {
+
+using namespace data;
+
 namespace {
 
 Model example() {

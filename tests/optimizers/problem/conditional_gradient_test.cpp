@@ -9,6 +9,7 @@
 
 #include <surety/optimizers/problem/matroid.h>
 
+#include <support/drawn_records.h>
 #include <support/refusal.h>
 
 namespace surety::optimizers {
@@ -18,13 +19,6 @@ double squared_distance(const std::vector<double>& a, const std::vector<double>&
   double sum = 0;
   for (std::size_t j = 0; j < a.size(); ++j) sum += (a[j] - b[j]) * (a[j] - b[j]);
   return sum;
-}
-
-std::vector<double> normal_vector(std::size_t size, double scale, std::mt19937_64& random) {
-  std::normal_distribution<double> normal;
-  std::vector<double> values(size);
-  for (auto& value : values) value = scale * normal(random);
-  return values;
 }
 
 // Against the projection, which another algorithm finds: within 4 D^2 / (k + 2), D^2 = 2 on the simplex.

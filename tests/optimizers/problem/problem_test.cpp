@@ -5,7 +5,10 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
+
+#include <surety/optimizers/problem/loss.h>
 
 namespace surety::optimizers {
 namespace {
@@ -29,6 +32,36 @@ static_assert(!Objective<Regularization>);
 const std::vector<double> weights{2, -1};
 Dataset dense() { return Dataset::dense(2, {1, 1, 0, 3}, {1, 2}); }
 Dataset sparse() { return Dataset::sparse(2, {2, 3}, {0, 1, 1}, {1, 1, 3}, {1, 2}); }
+
+static_assert(!ConvexObjective<Parabola> && !std::is_constructible_v<ConvexObjectiveRef, const Parabola&>);
+
+TEST(ObjectiveRef, SaysWhatTheLossSays) {
+  const Parabola parabola;
+  const ObjectiveRef ref = parabola;
+  const ObjectiveRef copy = ref;
+  EXPECT_EQ(copy.name(), "parabola");
+  EXPECT_EQ(copy.label_constraint(), "must be 1 or 2");
+  EXPECT_EQ(copy.value(3, 2), 18);
+  EXPECT_EQ(copy.derivative(3, 2), 12);
+  std::vector<double> scores{3, -1, 0.5};
+  copy.derivatives(scores, std::vector<double>{2, 1, 4});
+  EXPECT_EQ(scores, (std::vector<double>{12, -2, 4}));
+  EXPECT_EQ(copy.gradient_bound(5), 5);
+  EXPECT_EQ(copy.gradient_difference_bound(5), 10);
+  EXPECT_EQ(copy.smoothness(2), 16);
+  EXPECT_EQ(copy.encode_label(1), 2);
+  EXPECT_FALSE(copy.encode_label(7));
+}
+
+TEST(ObjectiveRef, OfAConvexLossKeepsItsPromise) {
+  const SquaredLoss squared{.label_bound = LabelBound{1}, .weight_radius = Radius{2}};
+  const ConvexObjectiveRef ref = squared;
+  EXPECT_EQ(ref.monotone_derivative_error(3), squared.monotone_derivative_error(3));
+  EXPECT_FALSE(ref.derivative_has_one_sign());
+  EXPECT_TRUE(ConvexObjectiveRef{LogisticLoss{}}.derivative_has_one_sign());
+  const ObjectiveRef less = ref;
+  EXPECT_EQ(less.derivative(3, 1), 2);
+}
 
 TEST(Problem, LossSeesTheRecordThroughItsScore) {
   for (const auto& data : {dense(), sparse()}) {

@@ -16,6 +16,9 @@
 #include <support/temporary_folder.h>
 
 namespace surety::optimizers {
+
+using namespace data;
+
 namespace {
 
 class RecordStreamTest : public testing::Test {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <span>
@@ -85,13 +86,21 @@ TEST(Regularizer, MapsToTheMinimumFoundByEnumeration) {
   }
 }
 
+/// Calls check(random, step, target) with drawn targets of one to six coordinates and steps whose logarithms are uniform.
+template <class Check>
+void in_trials(std::uint64_t seed, int trials, std::uniform_real_distribution<double> log_step, const Check& check) {
+  std::mt19937_64 random{seed};
+  for (int trial = 0; trial < trials; ++trial) {
+    const std::size_t size = 1 + random() % 6;
+    const double step = std::exp(log_step(random));
+    check(random, step, drawn(size, 4, random));
+  }
+}
+
 // No point is better, neither near nor far: points of the domain are images of the map with step 0, or mixtures with the minimum.
 TEST(Regularizer, NoPointIsBetter) {
-  std::mt19937_64 random{2};
-  for (int trial = 0; trial < 200; ++trial) {
-    const std::size_t size = 1 + random() % 6;
-    const double step = std::exp(std::uniform_real_distribution<double>{-4, 3}(random));
-    const std::vector<double> target = drawn(size, 4, random);
+  in_trials(2, 200, std::uniform_real_distribution{-4.0, 3.0}, [](std::mt19937_64& random, double step, const std::vector<double>& target) {
+    const std::size_t size = target.size();
     with_each(size, [&](std::string_view name, const auto& h) {
       const auto found = mapped(h, step, target);
       const double least = cost(h, step, found, target);
@@ -105,17 +114,14 @@ TEST(Regularizer, NoPointIsBetter) {
         ASSERT_GE(cost(h, step, mixture, target), least - 1e-12 * (1 + least)) << name;
       }
     });
-  }
+  });
 }
 
 // The minimum is a fixed point of the optimality condition: (target - v) / step is a subgradient of h at v, so that for every u
 //   h(u) >= h(v) + <target - v, u - v> / step + (m / 2) ||u - v||^2.
 TEST(Regularizer, LeavesASubgradientAndIsAsStronglyConvexAsItSays) {
-  std::mt19937_64 random{3};
-  for (int trial = 0; trial < 300; ++trial) {
-    const std::size_t size = 1 + random() % 6;
-    const double step = std::exp(std::uniform_real_distribution<double>{-2, 2}(random));
-    const std::vector<double> target = drawn(size, 4, random);
+  in_trials(3, 300, std::uniform_real_distribution{-2.0, 2.0}, [](std::mt19937_64& random, double step, const std::vector<double>& target) {
+    const std::size_t size = target.size();
     with_each(size, [&](std::string_view name, const auto& h) {
       const auto v = mapped(h, step, target);
       const auto u = mapped(h, 0, drawn(size, 4, random));
@@ -127,16 +133,13 @@ TEST(Regularizer, LeavesASubgradientAndIsAsStronglyConvexAsItSays) {
       }
       ASSERT_GE(h.value(u) - h.value(v) - inner / step - h.strong_convexity() / 2 * distance, -1e-9) << name << " step " << step;
     });
-  }
+  });
 }
 
 // Two targets move no further apart, and closer by 1 + step m.
 TEST(Regularizer, Contracts) {
-  std::mt19937_64 random{4};
-  for (int trial = 0; trial < 300; ++trial) {
-    const std::size_t size = 1 + random() % 6;
-    const double step = std::exp(std::uniform_real_distribution<double>{-2, 2}(random));
-    const auto a = drawn(size, 4, random);
+  in_trials(4, 300, std::uniform_real_distribution{-2.0, 2.0}, [](std::mt19937_64& random, double step, const std::vector<double>& a) {
+    const std::size_t size = a.size();
     const auto b = drawn(size, 4, random);
     const auto distance = [](std::span<const double> x, std::span<const double> y) {
       double sum = 0;
@@ -146,7 +149,7 @@ TEST(Regularizer, Contracts) {
     with_each(size, [&](std::string_view name, const auto& h) {
       EXPECT_LE(distance(mapped(h, step, a), mapped(h, step, b)) * (1 + step * h.strong_convexity()), distance(a, b) + 1e-12) << name;
     });
-  }
+  });
 }
 
 TEST(Regularizer, TheValueIsThatOfTheFormula) {

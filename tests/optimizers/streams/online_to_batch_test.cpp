@@ -19,6 +19,9 @@
 #include <support/stream_taint.h>
 
 namespace surety::optimizers {
+
+using namespace data;
+
 namespace {
 
 const Grid grid{.log2_step = -30};
@@ -30,13 +33,7 @@ constexpr double clip = 0.7;
 template <OnlineLearner L>
 auto run(const OnlineToBatchOptions& options, L learner) {
   return [=](const Dataset& data, auto& stream) {
-    OnlineToBatch algorithm{LogisticLoss{}, learner, options};
-    std::vector<std::vector<double>> iterates;
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      algorithm.observe(data.row(i), data.label(i), stream);
-      iterates.emplace_back(algorithm.weights().begin(), algorithm.weights().end());
-    }
-    return iterates;
+    return iterates_of(OnlineToBatch{LogisticLoss{}, learner, options}, data, stream);
   };
 }
 
@@ -292,13 +289,7 @@ auto run_with(Mistake mistake) {
 }
 
 TEST(OnlineToBatch, PlantedViolationsAreCaught) {
-  const std::vector<DrawnRecord> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
-  const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}, {-2, 1}};
-  const auto difference = [&](Mistake mistake) {
-    auto neighbours = records;
-    for (auto& value : neighbours[0].row) value = -value;
-    return stream_difference(run_with(mistake), assemble(records), assemble(neighbours), 0, grid, released);
-  };
+  const auto difference = [](Mistake mistake) { return planted_difference(run_with(mistake), grid); };
   EXPECT_TRUE(difference(Mistake::none).untainted);
   EXPECT_LE(difference(Mistake::none).ratio, 1);
   EXPECT_GT(difference(Mistake::first_step_weight).ratio, 1);
@@ -307,10 +298,11 @@ TEST(OnlineToBatch, PlantedViolationsAreCaught) {
   EXPECT_FALSE(difference(Mistake::raw_state).untainted);
   EXPECT_FALSE(difference(Mistake::point_of_exact_sum).untainted);
   // A scale that follows the record itself: here the first record's own, so the label must differ for the factor to.
-  auto neighbours = records;
+  auto neighbours = planted_records;
   neighbours[0].row = {0.1, 0.1};
   neighbours[1].row = {0.1, 0.1};
-  EXPECT_FALSE(stream_difference(run_with(Mistake::scale_of_data), assemble(records), assemble(neighbours), 1, grid, released).untainted);
+  EXPECT_FALSE(stream_difference(run_with(Mistake::scale_of_data), assemble(planted_records), assemble(neighbours), 1, grid, planted_releases)
+                   .untainted);
 }
 
 }  // namespace

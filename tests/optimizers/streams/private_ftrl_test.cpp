@@ -11,6 +11,7 @@
 
 #include <surety/optimizers/problem/loss.h>
 
+#include <support/drawn_cases.h>
 #include <support/drawn_records.h>
 #include <support/refusal.h>
 #include <support/stream_taint.h>
@@ -27,13 +28,7 @@ PrivateFtrlOptions options(std::uint64_t steps, Adjacency adjacency = Adjacency:
 
 auto run(const PrivateFtrlOptions& options) {
   return [=](const Dataset& data, auto& stream) {
-    PrivateFtrl algorithm{LogisticLoss{}, ball, options, std::vector<double>(data.features(), 0.0)};
-    std::vector<std::vector<double>> iterates;
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      algorithm.observe(data.row(i), data.label(i), stream);
-      iterates.emplace_back(algorithm.weights().begin(), algorithm.weights().end());
-    }
-    return iterates;
+    return iterates_of(PrivateFtrl{LogisticLoss{}, ball, options, std::vector<double>(data.features(), 0.0)}, data, stream);
   };
 }
 
@@ -57,21 +52,10 @@ TEST(PrivateFtrl, WithoutNoiseIsTheMeanOfDualAveraging) {
 
 // 10,000 streams, each with one record replaced: ordinary, beyond the clip, opposite, at the first step.
 TEST(PrivateFtrl, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
-  std::mt19937_64 random{20240602};
-  double largest = 0;
-  for (int c = 0; c < 10'000; ++c) {
-    const std::size_t features = 1 + random() % 4;
-    const std::size_t size = 1 + random() % 6;
-    const auto adjacency = random() % 2 == 0 ? Adjacency::replace_one : Adjacency::zero_out;
-    const auto [data, neighbour, place] = drawn_neighbours(size, features, adjacency, random);
-    const auto released = drawn_script(size, features, random);
-    const auto found = stream_difference(run(options(size, adjacency)), data, neighbour, place, grid, released);
-    ASSERT_TRUE(found.untainted) << "case " << c;
-    ASSERT_LE(found.ratio, 1) << "case " << c;
-    largest = std::max(largest, found.ratio);
-  }
-  EXPECT_GT(largest, 0.99);
-  RecordProperty("largest_ratio", std::to_string(largest));
+  expect_all_within_sensitivity(20240602, [](std::mt19937_64& random) {
+    const auto [features, size, adjacency, drawn, released] = drawn_stream(6, random);
+    return stream_difference(run(options(size, adjacency)), drawn.data, drawn.neighbour, drawn.place, grid, released);
+  });
 }
 
 /// The next weights from a sum of raw gradients, or gradients that are not clipped.
@@ -99,13 +83,7 @@ auto run_with(Mistake mistake) {
 }
 
 TEST(PrivateFtrl, PlantedViolationsAreCaught) {
-  const std::vector<DrawnRecord> records{{{3, 0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}};
-  auto neighbours = records;
-  for (auto& value : neighbours[0].row) value = -value;
-  const std::vector<std::vector<double>> released{{1, 2}, {0.5, -1}, {-2, 1}};
-  const auto difference = [&](Mistake mistake) {
-    return stream_difference(run_with(mistake), assemble(records), assemble(neighbours), 0, grid, released);
-  };
+  const auto difference = [](Mistake mistake) { return planted_difference(run_with(mistake), grid); };
   EXPECT_GT(difference(Mistake::no_clip).ratio, 1);
   EXPECT_FALSE(difference(Mistake::weights_of_exact_sum).untainted);
 }

@@ -15,11 +15,7 @@
 namespace surety::accounting {
 namespace {
 
-using testing::Atom;
-using testing::delta_of;
-using testing::epsilon_of;
-using testing::infinity;
-using testing::zero;
+using namespace testing;
 
 /// Connect the dots of the larger of two curves, finely, in plain double arithmetic.
 std::vector<Atom> larger(const std::vector<Atom>& a, const std::vector<Atom>& b) {

@@ -83,6 +83,12 @@ Curve discrete_laplace(double scale, int shift, unsigned count) {
   return lattice_curve(static_cast<double>(-shift) / Real{scale}, 2.0 / Real{scale}, masses, count);
 }
 
+void expect_delta(const std::string& text, double at, const Real& truth) {
+  const auto found = delta_of(text, at);
+  expect_contains(found, truth, fmt::format("{} at {}", text, at));
+  EXPECT_LT(found.width(), 1e-3 * found.upper) << text << ' ' << at;
+}
+
 TEST(DiscreteGaussian, ContainsAllItsSums) {
   for (const double sigma : {0.3, 1.0, 2.7}) {
     for (const int shift : {1, 2, 5}) {
@@ -91,10 +97,7 @@ TEST(DiscreteGaussian, ContainsAllItsSums) {
         const std::string text = fmt::format("repeat({}, discrete_gaussian({}, {}))", count, sigma, shift);
         const double size = shift / sigma * std::sqrt(count);
         for (const double at : {0.0, 0.5 * size, size * size / 2 + size, size * size / 2 + 4 * size}) {
-          const auto found = delta_of(text, at);
-          const Real exact = truth(at);
-          expect_contains(found, exact, fmt::format("{} at {}", text, at));
-          EXPECT_LT(found.width(), 1e-3 * found.upper) << text << ' ' << at;
+          expect_delta(text, at, truth(at));
         }
       }
     }
@@ -109,9 +112,7 @@ TEST(DiscreteLaplace, ContainsAllItsSums) {
         const std::string text = fmt::format("repeat({}, discrete_laplace({}, {}))", count, scale, shift);
         const double most = shift / scale * count;
         for (const double at : {0.0, 0.3 * most, 0.7 * most, 0.95 * most}) {
-          const auto found = delta_of(text, at);
-          expect_contains(found, truth(at), fmt::format("{} at {}", text, at));
-          EXPECT_LT(found.width(), 1e-3 * found.upper) << text << ' ' << at;
+          expect_delta(text, at, truth(at));
         }
         EXPECT_TRUE(epsilon_of(text, 0).contains(most)) << text;
       }

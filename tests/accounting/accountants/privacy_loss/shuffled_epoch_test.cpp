@@ -15,12 +15,7 @@
 namespace surety::accounting {
 namespace {
 
-using testing::Atom;
-using testing::delta_of;
-using testing::epsilon_of;
-using testing::infinity;
-using testing::replace;
-using testing::zero;
+using namespace testing;
 
 std::vector<Atom> atoms_of(const AtomsBase& base, bool reversed) {
   std::vector<Atom> found;

@@ -1,0 +1,122 @@
+// What a command knows, as plain tables: parsing, help, plans and the tables of the documents come from them. Only parser.cpp knows the
+// library that parses.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "validators.h"
+
+namespace surety::cli {
+
+/// One option "--steps", or one positional word "data".
+class Option {
+ public:
+  /// Where its value goes. A flag has a bool, an option that may be repeated a list.
+  using Target = std::variant<bool*, std::string*, double*, std::uint64_t*, std::optional<std::string>*, std::optional<double>*,
+                              std::optional<std::uint64_t>*, std::vector<std::string>*>;
+
+  Option(std::string name, Target target, std::string help, Check check);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const std::string& help() const noexcept { return help_; }
+  [[nodiscard]] const Check& check() const noexcept { return check_; }
+  /// What holds where it is not given, as a text; empty for nothing.
+  [[nodiscard]] const std::string& standard() const noexcept { return standard_; }
+  [[nodiscard]] bool is_required() const noexcept { return is_required_; }
+  /// Whether everybody needs it, so that it stands in the short help.
+  [[nodiscard]] bool is_essential() const noexcept { return is_essential_; }
+  [[nodiscard]] bool is_positional() const noexcept { return !name_.starts_with('-'); }
+  [[nodiscard]] bool is_flag() const noexcept { return std::holds_alternative<bool*>(target_); }
+  [[nodiscard]] bool is_repeatable() const noexcept { return std::holds_alternative<std::vector<std::string>*>(target_); }
+  /// What stands for its value: NUMBER, COUNT or TEXT.
+  [[nodiscard]] std::string_view placeholder() const noexcept;
+  /// The option that may not be given beside it.
+  [[nodiscard]] const std::string& excluded() const noexcept { return excluded_; }
+
+  Option& required(bool is_required = true);
+  Option& essential(bool is_essential = true);
+  /// Where the target does not say it.
+  Option& standard(std::string text);
+  Option& excludes(std::string name);
+
+  /// Takes its values: one text for each time it was given, none for a flag. \pre each passes the check.
+  void set(const std::vector<std::string>& texts);
+  [[nodiscard]] bool is_given() const noexcept { return !given_.empty(); }
+  /// As it was given: one text each time, "true" for a flag.
+  [[nodiscard]] const std::vector<std::string>& given() const noexcept { return given_; }
+
+ private:
+  std::string name_;
+  Target target_;
+  std::string help_;
+  Check check_;
+  std::string standard_;
+  bool is_required_ = false;
+  bool is_essential_ = false;
+  std::string excluded_;
+  std::vector<std::string> given_;
+};
+
+/// Options under headings, in the order of the help.
+class OptionTable {
+ public:
+  struct Group {
+    std::string heading;
+    std::vector<Option> options;
+  };
+
+  /// What is added from now on stands under this heading; one that was there is taken up again.
+  OptionTable& group(std::string_view heading);
+  /// The option stays in place until the next is added.
+  template <class Value>
+  Option& add(std::string name, Value& target, std::string help, Check check = {}) {
+    return add(Option{std::move(name), &target, std::move(help), std::move(check)});
+  }
+  Option& add(Option option);
+
+  [[nodiscard]] std::vector<Group>& groups() noexcept { return groups_; }
+  [[nodiscard]] const std::vector<Group>& groups() const noexcept { return groups_; }
+  [[nodiscard]] const Option* find(std::string_view name) const;
+  [[nodiscard]] Option* find(std::string_view name);
+
+ private:
+  std::vector<Group> groups_;
+  std::size_t current_ = 0;
+};
+
+/// A command, or one with commands of its own.
+struct Command {
+  std::string name;
+  std::string summary;
+  OptionTable options = {};
+  /// Of these exactly one must be given.
+  std::vector<std::string> exactly_one_of = {};
+  /// Options of other algorithms, which are parsed and do not stand in the help: what runs refuses them by name.
+  OptionTable hidden = {};
+  /// Whether the help shows what is essential alone, and `more` says how to see the rest.
+  bool is_help_short = false;
+  std::string more = {};
+  std::string footer = {};  ///< notes, and behind them from the word "Example" on what is printed as it is
+  /// What to run, with the command as it was given; returns the exit code. Runs after parsing, so an error of it is never taken for one
+  /// of usage.
+  std::function<int(const Command& given)> run = {};
+  std::vector<Command> commands = {};
+};
+
+/// The words that a user gave.
+using Arguments = std::vector<std::string>;
+
+/// The value of "--name value" or "--name=value", before anything is parsed; nothing when it is not there.
+[[nodiscard]] std::optional<std::string> value_in(const Arguments& words, std::string_view name);
+
+/// "; did you mean 'svrg'?" where `word` is nearly one of `known`, else nothing.
+[[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace surety::cli

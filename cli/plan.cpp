@@ -1,0 +1,175 @@
+#include "plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/data/text_reader.h>
+
+#include "private_run.h"
+
+namespace surety::cli {
+namespace {
+
+constexpr int plan_version = 1;
+constexpr std::string_view plan_option = "--plan";
+/// A plan says these by themselves.
+constexpr std::array target_options{"--epsilon", "--delta", "--adjacency"};
+/// What is asked of a plan, and no part of it.
+constexpr std::array asking_options{"--plan", "--print-plan", "--json", "--list-algorithms"};
+
+/// Without dashes.
+std::string field_of(const Option& option) { return option.is_positional() ? option.name() : option.name().substr(2); }
+
+nlohmann::json value_of(const Option& option, const std::string& text) {
+  if (option.placeholder() == "COUNT") return std::strtoull(text.c_str(), nullptr, 10);
+  if (option.placeholder() == "NUMBER") return parse_double(text, option.name());
+  return text;
+}
+
+[[noreturn]] void refuse_plan(const std::string& file, const std::string& reason) {
+  throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(file), reason)};
+}
+
+std::string read_file(const std::string& file) {
+  constexpr std::size_t most = std::size_t{1} << 20;
+  data::TextReader reader{file};
+  std::string text;
+  for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
+    if (bytes.size() > most - text.size()) reader.refuse(fmt::format("has more than {} bytes, must have fewer for a plan", most));
+    text += bytes;
+    reader.skip(bytes.size());
+  }
+  return text;
+}
+
+std::string text_of(const std::string& file, const std::string& field, const nlohmann::json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_unsigned()) return fmt::format("{}", value.get<std::uint64_t>());
+  if (value.is_number()) return fmt::format("{}", value.get<double>());
+  refuse_plan(file, fmt::format("'{}' is {}, must be a text or a number", one_line(field), one_line(value.dump())));
+}
+
+/// "--steps=3"
+void append_option(Arguments& words, const std::string& file, const std::string& field, const nlohmann::json& value) {
+  if (value.is_boolean()) {
+    if (value.get<bool>()) words.push_back("--" + field);
+    return;
+  }
+  if (value.is_array()) {
+    for (const auto& one : value) words.push_back(fmt::format("--{}={}", field, text_of(file, field, one)));
+    return;
+  }
+  words.push_back(fmt::format("--{}={}", field, text_of(file, field, value)));
+}
+
+const nlohmann::json& number_in(const std::string& file, const nlohmann::json& object, const char* field) {
+  if (!object.contains(field) || !object[field].is_number()) refuse_plan(file, fmt::format("'{}' is no number", field));
+  return object[field];
+}
+
+}  // namespace
+
+nlohmann::json to_json(const PlannedRun& plan) {
+  auto options = nlohmann::json::object();
+  for (const auto& group : plan.options.groups()) {
+    for (const auto& option : group.options) {
+      const auto is_named = [&](const char* name) { return option.name() == name; };
+      // What is run stands in a plan, also where nobody said it.
+      const bool is_shown = option.is_given() || is_named("--algorithm") || is_named("--loss");
+      if (!is_shown || std::any_of(target_options.begin(), target_options.end(), is_named) ||
+          std::any_of(asking_options.begin(), asking_options.end(), is_named)) {
+        continue;
+      }
+      if (option.is_flag()) {
+        options[field_of(option)] = true;
+      } else if (option.is_repeatable()) {
+        options[field_of(option)] = option.given();
+      } else {
+        options[field_of(option)] = value_of(option, option.is_given() ? option.given().front() : option.standard());
+      }
+    }
+  }
+  return {{"version", plan_version},
+          {"command", plan.command},
+          {"options", std::move(options)},
+          {"adjacency", name(plan.target.adjacency)},
+          {"target", {{"epsilon", plan.target.epsilon.value()}, {"delta", plan.target.delta.value()}}},
+          {"unit", to_json(plan.unit)},
+          {"event", to_json(plan.event)},
+          {"noise", plan.noise}};
+}
+
+PlannedArguments with_plan_as_options(const Arguments& words) {
+  if (words.empty() || (words.front() != "train" && words.front() != "release")) return {words};
+  const auto file = value_in(words, plan_option);
+  if (!file || std::find(words.begin(), words.end(), "--help") != words.end()) return {words};
+  const std::string text = read_file(*file);
+  nlohmann::json plan;
+  try {
+    constexpr int deepest = 70;  // an event has at most 64 levels
+    plan = accounting::parse_strict_json(text, deepest, "plan");
+  } catch (const Error& error) {
+    refuse_plan(*file, error.what());
+  }
+  if (!plan.is_object()) refuse_plan(*file, "is no plan, must be a JSON object");
+  for (const auto& [field, value] : plan.items()) {
+    constexpr std::array fields{"version", "command", "options", "adjacency", "target", "unit", "event", "noise"};
+    if (std::find(fields.begin(), fields.end(), field) == fields.end()) refuse_plan(*file, fmt::format("unknown field '{}'", one_line(field)));
+  }
+  for (const char* field : {"version", "command", "options", "adjacency", "target"}) {
+    if (!plan.contains(field)) refuse_plan(*file, fmt::format("field '{}' is missing", field));
+  }
+  if (plan["version"] != plan_version) {
+    refuse_plan(*file, fmt::format("version is {}, must be {}", one_line(plan["version"].dump()), plan_version));
+  }
+  if (plan["command"] != words.front()) {
+    refuse_plan(*file, fmt::format("command is {}, must be \"{}\"", one_line(plan["command"].dump()), words.front()));
+  }
+  if (!plan["options"].is_object()) refuse_plan(*file, "options are no object");
+  if (!plan["adjacency"].is_string()) refuse_plan(*file, "adjacency is no text");
+  if (!plan["target"].is_object() || plan["target"].size() != 2) refuse_plan(*file, "target is no object with epsilon and delta");
+
+  PlannedArguments result{.words = {words.front()}, .expected = ExpectedRun{*file, text}};
+  for (const auto& [field, value] : plan["options"].items()) {
+    if (field == "data") {
+      const auto data = text_of(*file, field, value);
+      // A path that begins as an option does is none.
+      result.words.push_back(data.starts_with('-') && data != "-" ? "./" + data : data);
+    } else if (field == "epsilon" || field == "delta" || field == "adjacency" || field == "plan") {
+      refuse_plan(*file, fmt::format("options have '{}', which must stand in target or adjacency", field));
+    } else {
+      append_option(result.words, *file, field, value);
+    }
+  }
+  for (const char* field : {"epsilon", "delta"}) append_option(result.words, *file, field, number_in(*file, plan["target"], field));
+  append_option(result.words, *file, "adjacency", plan["adjacency"]);
+  for (std::size_t k = 1; k < words.size(); ++k) {
+    if (words[k] == plan_option) {
+      ++k;
+    } else if (!words[k].starts_with(std::string{plan_option} + "=")) {
+      result.words.push_back(words[k]);
+    }
+  }
+  return result;
+}
+
+void require_as_expected(const ExpectedRun& expected, const PlannedRun& plan) {
+  const auto said = nlohmann::json::parse(expected.text);
+  const auto follows = to_json(plan);
+  for (const char* field : {"event", "noise", "unit"}) {
+    if (said.contains(field) && said[field] != follows[field]) {
+      invalid(fmt::format("{}: {} is {}, must be {} as follows from the plan's options here", one_line(expected.file), field,
+                          one_line(said[field].dump()), one_line(follows[field].dump())));
+    }
+  }
+}
+
+}  // namespace surety::cli

@@ -1,0 +1,64 @@
+#include "algorithm.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "../validators.h"
+
+namespace surety::cli {
+
+using namespace optimizers;
+using namespace data;
+
+void require_options_of_loss(const TrainOptions& options) {
+  const bool is_squared = options.loss == SquaredLoss::name;
+  if (options.label_bound && !is_squared)
+    invalid(fmt::format("--label-bound is for squared loss, labels of {} loss are classes", options.loss));
+  if (options.smoothing && options.loss != SmoothedHingeLoss::name) {
+    invalid(fmt::format("--smoothing is for smoothed-hinge loss, not for {} loss", options.loss));
+  }
+  if (!is_squared) return;
+  if (!options.label_bound) invalid("--label-bound is missing: squared loss needs a public bound on the labels' magnitude");
+  if (!options.radius && !options.clip)
+    invalid("--radius or --clip is missing: the gradient of squared loss is bounded only where the weights are");
+}
+
+void add_clip(OptionTable& table, TrainOptions& shared, std::string standard) {
+  table.add("--clip", shared.clip, "What one record adds is clipped to this norm", number()).standard(std::move(standard));
+}
+
+void add_radius(OptionTable& table, TrainOptions& shared, std::string standard) {
+  table.add("--radius", shared.radius, "Keep the weights in a ball of this radius", number()).standard(std::move(standard));
+}
+
+void add_records(OptionTable& table, std::optional<std::uint64_t>& records) {
+  table
+      .add("--records", records, "The public number of records in the file, checked; under add-or-remove-one a public guess of it",
+           whole_number(1, max_count))
+      .standard("needed");
+}
+
+void add_threads(OptionTable& table, std::optional<std::uint64_t>& threads) {
+  table
+      .add("--threads", threads, "For gradients of all records; the result is the same for every number", whole_number(1, 1024))
+      .standard("as many as there are processors");
+}
+
+void add_public_count(OptionTable& table, std::optional<std::uint64_t>& count) {
+  table.add("--public-count", count, "The number that divides summed gradients", whole_number(1, max_count))
+      .standard("that of records, which add-or-remove-one keeps private");
+}
+
+void add_regularization(OptionTable& table, double& regularization) {
+  table.add("--regularization", regularization, "lambda of (lambda / 2) ||w||^2", number());
+}
+
+void add_l1(OptionTable& table, std::optional<double>& l1) {
+  table.add("--l1", l1, "The factor of ||w||_1, met by soft thresholding", number()).standard("0");
+}
+
+std::size_t threads_of(const std::optional<std::uint64_t>& threads) {
+  return threads.value_or(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+}  // namespace surety::cli

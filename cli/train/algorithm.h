@@ -1,0 +1,141 @@
+// An algorithm of surety train: its name, the options that it knows, and the run that they make. Each is one file here, and one line of
+// algorithms.cpp: parsing, help, the refusal of other algorithms' options and the table of the documents come from that.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/optimizers/problem/loss.h>
+
+#include "../files.h"
+#include "../team.h"
+#include "train_options.h"
+
+namespace surety::cli {
+
+/// The noise of a run, and what an accountant says of it.
+struct CalibratedNoise {
+  Event event;                       ///< all that will be released
+  Enclosure epsilon;                 ///< its cost at the target's delta
+  double value;                      ///< the noise multiplier, or the scale
+  std::optional<double> sigma = {};  ///< on each coordinate of a summed gradient
+};
+
+struct Report;
+
+/// What one training is about to do, and does, in this order: calibrate, read, run, report. A later rank of an mpirun is told the noise.
+class TrainingRun {
+ public:
+  TrainingRun() = default;
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
+  virtual ~TrainingRun() = default;
+
+  /// The least noise that keeps the promise. Knows nothing of records.
+  [[nodiscard]] virtual CalibratedNoise calibrate() = 0;
+  /// Reads what is read before the charge, and refuses what does not fit the plan. \return the features; they stay where they are.
+  [[nodiscard]] virtual const data::FeatureMap& read(double noise) = 0;
+  /// What must be equal on all ranks, as a text.
+  [[nodiscard]] virtual std::string identity(double /*noise*/) const { return {}; }
+  /// Learns. \param reservation of the first rank; the others have none.
+  [[nodiscard]] virtual std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) = 0;
+  /// Adds what only this kind of run can say.
+  virtual void add_to(Report& report) const = 0;
+};
+
+class Algorithm {
+ public:
+  Algorithm(std::string_view name, std::string_view summary) : name_{name}, summary_{summary} {}
+  Algorithm(const Algorithm&) = delete;
+  Algorithm& operator=(const Algorithm&) = delete;
+  virtual ~Algorithm() = default;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// One sentence.
+  [[nodiscard]] const std::string& summary() const noexcept { return summary_; }
+
+  /// The options that it knows beside those that all share; their values go into this algorithm and into `shared`.
+  virtual void add_options(OptionTable& table, TrainOptions& shared) = 0;
+  /// Why it has no use for an option of others, in words that follow the option's name; where nothing is said, that it is for those.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> refusals() const { return {}; }
+  /// Whether it runs on several ranks of an mpirun, and how long one waits for the others.
+  [[nodiscard]] virtual bool runs_on_ranks() const { return false; }
+  [[nodiscard]] virtual std::chrono::milliseconds timeout() const { return optimizers::default_timeout; }
+  /// The files that it reads.
+  [[nodiscard]] virtual std::vector<NamedFile> inputs(const TrainOptions& shared) const { return {{"the data file", shared.data}}; }
+  /// The run that the options make. Reads no records. \throws Error{invalid_argument} for what is missing or does not fit together.
+  /// `shared`, `source` and `team` outlive the run, and so does this algorithm.
+  [[nodiscard]] virtual std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team& team) const = 0;
+
+ private:
+  std::string name_;
+  std::string summary_;
+};
+
+/// \throws Error{invalid_argument} for an option of another loss than the one that is asked for.
+void require_options_of_loss(const TrainOptions& options);
+
+/// prepare(objective) with the loss that the options name, for algorithms that know two. \throws Error{invalid_argument} for options that do
+/// not suit it.
+template <class Prepare>
+std::unique_ptr<TrainingRun> with_objective(const TrainOptions& options, Prepare prepare) {
+  using namespace optimizers;
+  using namespace data;
+  require_options_of_loss(options);
+  if (options.loss == LogisticLoss::name) return prepare(LogisticLoss{});
+  if (options.loss != SquaredLoss::name) {
+    invalid(fmt::format("--loss is {}, must be logistic or squared for {}", options.loss, options.algorithm));
+  }
+  // Without a radius every record is clipped to --clip, and the loss's own bound is not used.
+  return prepare(SquaredLoss{.label_bound = LabelBound{*options.label_bound}, .weight_radius = Radius{options.radius.value_or(1)}});
+}
+
+/// The same for algorithms that know all losses.
+template <class Prepare>
+std::unique_ptr<TrainingRun> with_any_objective(const TrainOptions& options, Prepare prepare) {
+  using namespace optimizers;
+  using namespace data;
+  if (options.loss != SmoothedHingeLoss::name && options.loss != HingeLoss::name) return with_objective(options, prepare);
+  require_options_of_loss(options);
+  if (options.loss == HingeLoss::name) return prepare(HingeLoss{});
+  return prepare(SmoothedHingeLoss{.width = SmoothingWidth{options.smoothing.value_or(0.5)}});
+}
+
+/// What reads all records with labels as `objective` wants them.
+template <class O>
+std::function<ReadRecords()> reader_for(const TrainOptions& options, const Source& source, const O& objective) {
+  return [&options, &source, objective] { return read(options, source, objective); };
+}
+
+/// The clip of one record, or what the loss says for rows of norm 1.
+template <class O>
+ClippingNorm clip_of(const TrainOptions& options, const O& objective) {
+  return options.clip ? ClippingNorm{*options.clip} : ClippingNorm{objective.gradient_bound(1)};
+}
+
+// ---- Options that several algorithms know -----------------------------------------------------------------------------------------------
+
+void add_clip(OptionTable& table, TrainOptions& shared, std::string standard);
+void add_radius(OptionTable& table, TrainOptions& shared, std::string standard);
+void add_records(OptionTable& table, std::optional<std::uint64_t>& records);
+void add_threads(OptionTable& table, std::optional<std::uint64_t>& threads);
+void add_public_count(OptionTable& table, std::optional<std::uint64_t>& count);
+void add_regularization(OptionTable& table, double& regularization);
+void add_l1(OptionTable& table, std::optional<double>& l1);
+
+/// For gradients of all records. Results do not depend on them.
+[[nodiscard]] std::size_t threads_of(const std::optional<std::uint64_t>& threads);
+
+}  // namespace surety::cli

@@ -1,0 +1,31 @@
+// The algorithms of surety train.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "algorithm.h"
+
+namespace surety::cli {
+
+/// All of them, in the order of the help.
+[[nodiscard]] std::vector<std::unique_ptr<Algorithm>> all_algorithms();
+
+[[nodiscard]] std::unique_ptr<Algorithm> gradient_descent_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> accelerated_gradient_descent_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> mirror_descent_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> dp_sgd_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> svrg_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> svrg_plus_plus_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> output_perturbation_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> objective_perturbation_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> online_frank_wolfe_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> polyhedral_frank_wolfe_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> online_to_batch_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> private_ftrl_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> one_pass_sgd_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> noisy_sgd_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> noisy_frank_wolfe_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> gossip_algorithm();
+
+}  // namespace surety::cli

@@ -1,0 +1,161 @@
+// Stochastic gradient descent on secret batches, each record's gradient clipped.
+#include <algorithm>
+#include <cmath>
+
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/optimizers/empirical_risk/sampled_sgd.h>
+
+#include "../output.h"
+#include "../validators.h"
+#include "algorithms.h"
+#include "on_file.h"
+#include "penalty.h"
+#include "secret_batches.h"
+
+namespace surety::cli {
+namespace {
+
+using namespace optimizers;
+using namespace data;
+
+/// How narrow batches are accounted for. The laws of those of fixed size fill a grid soon.
+accounting::Effort effort_for(const SampledSgdOptions& settings, const Target& target) {
+  if (std::holds_alternative<mechanisms::FixedSizeBatches>(settings.sampler)) {
+    return {.width = 0x1p-8 * std::min(1.0, target.epsilon.value())};
+  }
+  return {};
+}
+
+CalibratedNoise calibrated(const SampledSgdOptions& settings, const Target& target, const std::optional<double>& given) {
+  const auto at = [&](NoiseMultiplier z) {
+    auto candidate = settings;
+    candidate.noise_multiplier = z;
+    return plan(candidate);
+  };
+  const double clip = settings.clip->value();
+  if (given) {
+    const Event event = at(NoiseMultiplier{*given});
+    const Enclosure epsilon = accounting::quick_epsilon(event, target.delta);
+    if (!(epsilon.upper <= target.epsilon.value())) {
+      invalid(fmt::format("--noise-multiplier is {}, which costs epsilon in {} at delta = {}, must cost at most the --epsilon {}", *given,
+                          text(epsilon), target.delta.value(), target.epsilon.value()));
+    }
+    return {.event = event, .epsilon = epsilon, .value = *given, .sigma = *given * clip};
+  }
+  const auto found = calibrate(at, target, accounting::best_cost(target, effort_for(settings, target)));
+  return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value(), .sigma = found.value.value() * clip};
+}
+
+class DpSgd final : public FileAlgorithm {
+ public:
+  DpSgd() : FileAlgorithm{"dp-sgd", "Stochastic gradient descent on secret batches, each record's gradient clipped."} {}
+
+  void add_options(OptionTable& table, TrainOptions& shared) override {
+    add_split(table, shared);
+    add_records(table, records_);
+    table.add("--epochs", epochs_, "How often a record is met on average", whole_number(1, max_count)).standard("5");
+    table.add("--steps", steps_, "Batches, in the place of --epochs", whole_number(1, max_count));
+    table.add("--step-size", step_size_, "Of each step", number()).standard("1 / (smoothness + regularization)");
+    table
+        .add("--schedule", schedule_,
+             "Of the step in round t: constant, inverse-root: step-size / sqrt(t), inverse: step-size / (1 + step-size regularization t)",
+             one_of({"constant", "inverse-root", "inverse"}));
+    table.add("--momentum", momentum_, "The share of the last direction", number());
+    add_regularization(table, regularization_);
+    add_clip(table, shared, "the loss's bound for rows of norm 1");
+    add_radius(table, shared, "everywhere");
+    add_l1(table, l1_);
+    table
+        .add("--iterate", iterate_, "Which is the model: last, average; without it the mean of the last half", one_of({"last", "average"}))
+        .standard("the mean of the last half");
+    table.group("Secret batches");
+    add_sampling(table, sampling_, "poisson");
+    add_batch_size(table, batch_size_, "1/200 of the records trained on");
+    table.add("--microbatch", microbatch_, "Under replace-one: the mean gradient of so many successive records is clipped",
+              whole_number(1, max_count));
+    table.add("--noise-multiplier", noise_multiplier_,
+              "The noise over --clip, in place of the least that keeps the promise; refused when it does not keep it", number());
+  }
+
+  std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
+    return with_any_objective(shared, [&](const auto& objective) {
+      const Target target = shared.run.target();
+      const Count training = training_count(shared, records_);
+      const std::uint64_t size = batch_size_of(batch_size_, training, 200 / std::min<std::uint64_t>(microbatch_, 200));
+      const SampledSgdOptions settings = settings_for(shared, objective, training, size);
+      return on_file(
+          shared,
+          {.extent = fmt::format("{} steps of {} {} records", settings.steps.value(), sampling_ == "fixed" ? "exactly" : "about", size),
+           .records = records_,
+           .public_count = records_,
+           .read = reader_for(shared, source, objective),
+           .calibrate = [settings, target, given = noise_multiplier_] { return calibrated(settings, target, given); },
+           .run =
+               [settings, objective, penalty = Penalty{l1_, shared.radius, regularization_}](
+                   const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
+                 auto noisy = settings;
+                 noisy.noise_multiplier = NoiseMultiplier{noise};
+                 return bits.with([&](auto& its) {
+                   return with_sampler(noisy.sampler, reservation, its,
+                                       [&](auto& releaser) { return sampled_sgd(data, objective, penalty, noisy, releaser); });
+                 });
+               }});
+    });
+  }
+
+ private:
+  template <class O>
+  SampledSgdOptions settings_for(const TrainOptions& shared, const O& objective, Count training, std::uint64_t size) const {
+    if (size % microbatch_ != 0) {
+      invalid(fmt::format("--batch-size is {}, must be a multiple of the {} of --microbatch", size, microbatch_));
+    }
+    if (steps_ && epochs_) invalid("--steps and --epochs say the same: give one of them");
+    const Count units{(training.value() - 1) / microbatch_ + 1};
+    const double batches = static_cast<double>(epochs_.value_or(5)) * static_cast<double>(training.value()) / static_cast<double>(size);
+    if (!(batches < 0x1p53)) invalid(fmt::format("--epochs is {}, must make fewer than 2^53 batches", *epochs_));
+    const std::uint64_t steps = steps_.value_or(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(batches))));
+    SampledSgdOptions settings{.noise_multiplier = NoiseMultiplier{1},
+                               .sampler = sampler_of(sampling_.value_or("poisson"), shared, units, size / microbatch_),
+                               .steps = Count{steps},
+                               .adjacency = shared.run.target().adjacency,
+                               .microbatch = Count{microbatch_},
+                               .schedule = schedule(),
+                               .momentum = MomentumFactor{momentum_},
+                               .clip = clip_of(shared, objective),
+                               .public_count = training,
+                               .progress = progress_bar(steps)};
+    if (step_size_) settings.step_size = StepSize{*step_size_};
+    if (!settings.step_size) static_cast<void>(require_smoothness(objective, 1, "the default --step-size"));
+    if (iterate_) settings.returned = *iterate_ == "average" ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
+    static_cast<void>(batch_release(settings));  // refuses microbatches under other adjacencies
+    return settings;
+  }
+
+  [[nodiscard]] StepSchedule schedule() const {
+    if (schedule_ == "constant") return StepSchedule::constant;
+    if (schedule_ == "inverse-root") return StepSchedule::inverse_square_root;
+    return StepSchedule::inverse;
+  }
+
+  std::optional<std::uint64_t> records_;
+  std::optional<std::uint64_t> epochs_;
+  std::optional<std::uint64_t> steps_;
+  std::optional<double> step_size_;
+  std::string schedule_ = "inverse";
+  double momentum_ = 0;
+  double regularization_ = 1e-4;
+  std::optional<double> l1_;
+  std::optional<std::string> iterate_;
+  std::optional<std::string> sampling_;
+  std::optional<std::uint64_t> batch_size_;
+  std::uint64_t microbatch_ = 1;
+  std::optional<double> noise_multiplier_;
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> dp_sgd_algorithm() { return std::make_unique<DpSgd>(); }
+
+}  // namespace surety::cli

@@ -1,0 +1,47 @@
+// Training on all records of a file but a public part that is held out for scores: empirical risk minimization.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <surety/optimizers/models/metrics.h>
+
+#include "algorithm.h"
+
+namespace surety::cli {
+
+/// What such an algorithm does.
+struct FileTraining {
+  std::string extent;                              ///< for people: "100 steps"
+  std::optional<std::uint64_t> records = {};       ///< that the file must have
+  std::optional<std::uint64_t> public_count = {};  ///< that takes the place of a private number of records
+  std::function<ReadRecords()> read;
+  std::function<CalibratedNoise()> calibrate;
+  std::function<std::vector<double>(const data::Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits)> run;
+  /// Refuses what only the numbers of records and features show, of what is public in the data.
+  std::function<void(const data::Dataset& data)> check = {};
+};
+
+/// Algorithms that know --held-out and --split-seed.
+class FileAlgorithm : public Algorithm {
+ public:
+  using Algorithm::Algorithm;
+
+ protected:
+  void add_split(OptionTable& table, TrainOptions& shared);
+  [[nodiscard]] data::SplitOptions split_options(const TrainOptions& shared) const;
+  /// The number of records that are trained on, as public as --records is: exact where records are replaced, a guess where they are added.
+  /// \throws Error{invalid_argument} without --records, or where none is left.
+  [[nodiscard]] Count training_count(const TrainOptions& shared, const std::optional<std::uint64_t>& records) const;
+  [[nodiscard]] std::unique_ptr<TrainingRun> on_file(const TrainOptions& shared, FileTraining training) const;
+
+ private:
+  double held_out_ = 0.2;
+  std::uint64_t split_seed_ = 0;
+};
+
+}  // namespace surety::cli

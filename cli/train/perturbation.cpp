@@ -1,0 +1,186 @@
+// A minimum and noise: on what is found, or on what is minimized.
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/optimizers/empirical_risk/objective_perturbation.h>
+#include <surety/optimizers/empirical_risk/output_perturbation.h>
+
+#include "../output.h"
+#include "algorithms.h"
+#include "on_file.h"
+
+namespace surety::cli {
+namespace {
+
+using namespace optimizers;
+using namespace data;
+
+/// What both share.
+class Perturbation : public FileAlgorithm {
+ public:
+  using FileAlgorithm::FileAlgorithm;
+
+  std::vector<std::pair<std::string, std::string>> refusals() const override {
+    return {{"--steps", fmt::format("is not for {}, which finds its minimum to the last digit that matters", name())},
+            {"--radius", fmt::format("is not for {}, whose minimum is over all weights", name())}};
+  }
+
+ protected:
+  void add_shared(OptionTable& table, TrainOptions& shared) {
+    add_split(table, shared);
+    add_regularization(table, regularization_);
+    add_clip(table, shared, "the loss's bound for rows of norm 1");
+    add_threads(table, threads_);
+  }
+  /// lambda, which is over all weights.
+  [[nodiscard]] Regularization regularization() const {
+    const Regularization lambda{regularization_};
+    if (!(lambda.value() > 0)) invalid(fmt::format("--regularization is 0, must be greater than 0 for {}", name()));
+    return lambda;
+  }
+  [[nodiscard]] std::size_t threads() const { return threads_of(threads_); }
+
+  /// prepare(objective) with a loss that is smooth.
+  template <class Prepare>
+  [[nodiscard]] std::unique_ptr<TrainingRun> with_smooth_objective(const TrainOptions& shared, Prepare prepare) const {
+    return with_any_objective(shared, [&](const auto& objective) -> std::unique_ptr<TrainingRun> {
+      if constexpr (ConvexObjective<std::remove_cvref_t<decltype(objective)>>) {
+        return prepare(objective);
+      } else {
+        invalid(fmt::format("--loss is {}, must be smooth for {}", shared.loss, name()));
+      }
+    });
+  }
+
+ private:
+  double regularization_ = 0.01;
+  std::optional<std::uint64_t> threads_;
+};
+
+class OutputPerturbation final : public Perturbation {
+ public:
+  OutputPerturbation() : Perturbation{"output-perturbation", "The minimum of the risk, and one vector of noise on it."} {}
+
+  void add_options(OptionTable& table, TrainOptions& shared) override {
+    add_shared(table, shared);
+    table.group("Privacy");
+    add_public_count(table, public_count_);
+  }
+
+  std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
+    return with_smooth_objective(shared, [&](const auto& objective) {
+      const Target target = shared.run.target();
+      OutputPerturbationOptions settings{.noise = NoiseMultiplier{1},
+                                         .regularization = regularization(),
+                                         .adjacency = target.adjacency,
+                                         .clip = clip_of(shared, objective)};
+      if (public_count_) settings.public_count = Count{*public_count_};
+      settings.threads = threads();
+      return on_file(
+          shared,
+          {.extent = "one release",
+           .public_count = public_count_,
+           .read = reader_for(shared, source, objective),
+           .calibrate = [target]() -> CalibratedNoise {
+             const auto found = calibrate([&](NoiseMultiplier z) { return gaussian(z, target.adjacency); }, target);
+             return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
+           },
+           .run =
+               [settings, objective](const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
+                 auto noisy = settings;
+                 noisy.noise = NoiseMultiplier{noise};
+                 return bits.with([&](auto& its) {
+                   NoisyVectorReleaser releaser{reservation, its};
+                   return output_perturbation(data, objective, noisy, releaser);
+                 });
+               },
+           .check =
+               [settings, objective](const Dataset& data) {
+                 // A private number of records may be 0, which is no Count.
+                 const Count count = settings.public_count ? *settings.public_count : Count{data.size()};
+                 static_cast<void>(minimizer_sensitivity(objective, settings, count, data.features()));
+               }});
+    });
+  }
+
+ private:
+  std::optional<std::uint64_t> public_count_;
+};
+
+class ObjectivePerturbation final : public Perturbation {
+ public:
+  ObjectivePerturbation() : Perturbation{"objective-perturbation", "The minimum of the risk with a random linear term, and a little noise on it."} {}
+
+  void add_options(OptionTable& table, TrainOptions& shared) override {
+    add_shared(table, shared);
+    add_records(table, records_);
+  }
+
+  std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
+    return with_smooth_objective(shared, [&](const auto& objective) {
+      const Target target = shared.run.target();
+      if (target.adjacency == Adjacency::add_or_remove_one) {
+        invalid("--adjacency is add-or-remove-one, must be replace-one or zero-out for objective-perturbation");
+      }
+      // What is released is known so closely beforehand that much noise on it is little: nearly all of the budget is for the minimum.
+      const auto settings =
+          std::make_shared<ObjectivePerturbationOptions>(ObjectivePerturbationOptions{.records = training_count(shared, records_),
+                                                                                      .noise_multiplier = NoiseMultiplier{1},
+                                                                                      .epsilon = target.epsilon,
+                                                                                      .regularization = regularization(),
+                                                                                      .adjacency = target.adjacency,
+                                                                                      .clip = clip_of(shared, objective),
+                                                                                      .output_multiplier = NoiseMultiplier{1000},
+                                                                                      .threads = threads()});
+      return on_file(
+          shared, {.extent = "one release",
+                   .records = records_,
+                   .public_count = records_,
+                   .read = reader_for(shared, source, objective),
+                   .calibrate = [settings, target, objective] { return calibrated(*settings, target, objective); },
+                   .run =
+                       [settings, objective](const Dataset& data, double, accounting::Reservation& reservation, RunBits& bits) {
+                         return bits.with([&](auto& its) {
+                           NoisyPerturbingReleaser releaser{reservation, its};
+                           return objective_perturbation(data, objective, *settings, releaser);
+                         });
+                       },
+                   .check =
+                       [settings, objective](const Dataset& data) {
+                         static_cast<void>(perturbed_minimum_distance(objective, *settings, data.features()));
+                       }});
+    });
+  }
+
+ private:
+  /// Sets the noise in the objective and the part of epsilon that it may cost.
+  template <class O>
+  static CalibratedNoise calibrated(ObjectivePerturbationOptions& settings, const Target& target, const O& objective) {
+    const Delta of_output{target.delta.value() / 16};
+    const double epsilon =
+        target.epsilon.value() -
+        accounting::epsilon(accounting::ClosedForm{}, gaussian(settings.output_multiplier, target.adjacency), of_output).upper;
+    if (!(epsilon > 0)) {
+      invalid(fmt::format("--epsilon is {}, must be more than what the noise on the minimum costs", target.epsilon.value()));
+    }
+    settings.epsilon = Epsilon{epsilon};
+    settings.noise_multiplier =
+        objective_perturbation_multiplier(settings, perturbed_loss(objective), Delta{target.delta.value() - of_output.value()});
+    const Event event = plan(settings, objective);
+    const Enclosure cost = accounting::quick_epsilon(event, target.delta);
+    if (!(cost.upper <= target.epsilon.value())) {
+      throw Error{ErrorCode::internal, fmt::format("the plan '{}' costs epsilon in {}, must cost at most {}", describe(event), text(cost),
+                                                   target.epsilon.value())};
+    }
+    return {.event = event, .epsilon = cost, .value = settings.noise_multiplier.value()};
+  }
+
+  std::optional<std::uint64_t> records_;
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> output_perturbation_algorithm() { return std::make_unique<OutputPerturbation>(); }
+std::unique_ptr<Algorithm> objective_perturbation_algorithm() { return std::make_unique<ObjectivePerturbation>(); }
+
+}  // namespace surety::cli

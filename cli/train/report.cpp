@@ -1,0 +1,64 @@
+#include "report.h"
+
+#include <fmt/format.h>
+
+#include <surety/accounting/events/format.h>
+
+#include "../output.h"
+
+namespace surety::cli {
+namespace {
+
+void print_json(const Report& report) {
+  const auto& options = report.options;
+  nlohmann::json object{{"algorithm", options.algorithm},
+                        {"loss", options.loss},
+                        {"adjacency", options.run.adjacency},
+                        {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
+                        {"event", report.released.event},
+                        {"epsilon", json(report.released.epsilon)},
+                        {"delta", options.run.delta},
+                        {"model", options.model},
+                        {"not_private", options.run.replay_seed.has_value()},
+                        {"damaged_records_not_private", report.damaged}};
+  if (report.in_place_of.empty()) {
+    object["planned"] = report.released.planned;
+    object["noise_multiplier"] = report.noise.value;
+  }
+  object.update(report.fields);
+  object.update(options.run.charge_json(report.run));
+  report.is_one_line ? print_line(object) : print(object);
+}
+
+}  // namespace
+
+void print_report(const Report& report) {
+  const auto& options = report.options;
+  if (options.json) {
+    print_json(report);
+    return;
+  }
+  const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
+  line("trained", fmt::format("{} loss by {}, {}", options.loss, options.algorithm, report.extent));
+  for (const auto& [field, value] : report.lines) line(field, value);
+  line("adjacency", options.run.adjacency);
+  line("unit", describe(options.run.unit));
+  line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
+  if (report.in_place_of.empty()) {
+    if (report.released.event != report.released.planned) line("planned", report.released.planned);
+    line("released", report.released.event);
+  }
+  for (const auto& [field, value] : report.in_place_of) line(field, value);
+  line("epsilon", fmt::format("in {} at delta = {}", text(report.released.epsilon), options.run.delta));
+  if (report.noise.sigma) line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", *report.noise.sigma));
+  line("ledger", options.run.ledger_and(report.run));
+  line("model", shown(options.model));
+  if (report.damaged > 0) {
+    line("damaged",
+         fmt::format("{} records were damaged and counted as zeros (a number computed on private data: do not publish it)", report.damaged));
+  }
+  if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
+  fmt::print("{}", report.scores);
+}
+
+}  // namespace surety::cli

@@ -1,0 +1,37 @@
+// What algorithms on secret batches share: how batches are drawn, and the releaser that draws them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <surety/optimizers/empirical_risk/sampled_sgd.h>
+
+#include "algorithm.h"
+
+namespace surety::cli {
+
+void add_sampling(OptionTable& table, std::optional<std::string>& sampling, std::string standard);
+void add_batch_size(OptionTable& table, std::optional<std::uint64_t>& size, std::string standard);
+
+/// Batches of `size` of `units`: "fixed", or else Poisson. \throws Error{invalid_argument} for fixed ones under another adjacency than
+/// replace-one.
+[[nodiscard]] optimizers::AnySampler sampler_of(const std::string& sampling, const TrainOptions& shared, Count units, std::uint64_t size);
+
+/// --batch-size, or a share of the records. \throws Error{invalid_argument} for more than those.
+[[nodiscard]] std::uint64_t batch_size_of(const std::optional<std::uint64_t>& said, Count training, std::uint64_t share);
+
+/// `run(releaser)` on a releaser of the sampler.
+template <class Bits, class Run>
+std::vector<double> with_sampler(const optimizers::AnySampler& sampler, accounting::Reservation& reservation, Bits& bits, Run run) {
+  return std::visit(
+      [&](const auto& its) {
+        optimizers::NoisySamplingReleaser releaser{reservation, bits, its};
+        return run(releaser);
+      },
+      sampler);
+}
+
+}  // namespace surety::cli

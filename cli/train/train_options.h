@@ -1,0 +1,90 @@
+// What every algorithm of surety train knows: where records come from, the problem, the promise, and where the model goes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <surety/data/csv.h>
+#include <surety/data/libsvm.h>
+#include <surety/optimizers/problem/record_stream.h>
+
+#include "../data_options.h"
+#include "../options.h"
+#include "../private_run.h"
+
+namespace surety::cli {
+
+/// The largest Count.
+inline constexpr std::uint64_t max_count = std::uint64_t{1} << 53;
+
+struct TrainOptions {
+  std::string data;
+  std::string format = "csv";
+  std::string label;
+  std::vector<std::string> drop;
+  std::vector<std::string> bounds;
+  std::vector<std::string> categories;
+  std::optional<std::uint64_t> features;
+  DataOptions reading;
+
+  std::string algorithm = "gradient-descent";
+  std::string loss = "logistic";
+  std::optional<double> label_bound;
+  std::optional<double> smoothing;
+  std::optional<double> clip;    ///< each algorithm says what holds without it
+  std::optional<double> radius;  ///< likewise
+
+  PrivateRunOptions run;
+  std::string model;
+  bool json = false;
+};
+
+/// The options above, but for those that an algorithm words by itself: --clip, --radius and --form-is-public.
+void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms);
+
+/// How the data are to be read: public, and checked before they are.
+struct Source {
+  std::optional<data::LabelRule> label;
+  std::variant<data::CsvOptions, data::SparseFeatures> inputs;
+};
+[[nodiscard]] Source source_of(const TrainOptions& options);
+
+/// Records one at a time, and the map that makes their features. Reads the header alone. \throws Error{bad_data}.
+struct OpenStream {
+  optimizers::RecordStream records;
+  data::FeatureMap features;
+};
+[[nodiscard]] OpenStream open_stream(const TrainOptions& options, const Source& source);
+
+/// All records, with labels as an objective wants them.
+struct ReadRecords {
+  data::Dataset data;
+  data::FeatureMap features;
+  std::uint64_t damaged = 0;  ///< of them are records of zeros: private
+};
+
+/// How many numbers a data set may hold: not limited where the number of records is private.
+[[nodiscard]] std::uint64_t most_numbers(const TrainOptions& options);
+/// \throws Error{bad_data} for a file without records where their number is public, always.
+void require_records(const TrainOptions& options, std::size_t records);
+/// \throws Error{bad_data} where the file has another number of records than --records says.
+void require_said_records(const TrainOptions& options, std::size_t records, std::uint64_t said);
+
+/// \throws Error{bad_data} for what is wrong with the file, or with a record where its form is public, and where the number of records is
+///         public for a file without any.
+template <class O>
+[[nodiscard]] ReadRecords read(const TrainOptions& options, const Source& source, const O& objective) {
+  auto [records, features] = open_stream(options, source);
+  auto data = read_all(records, objective, features.features(), most_numbers(options));
+  require_records(options, data.size());
+  return {.data = std::move(data), .features = std::move(features), .damaged = records.damaged()};
+}
+
+/// Shows public progress on a terminal, and nothing elsewhere.
+[[nodiscard]] std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps);
+
+}  // namespace surety::cli

@@ -1,0 +1,169 @@
+// The door for learners that have records of their own: in each round each of them may release one query.
+//
+// A record takes part in one release of one learner in each pass, and given the releases before, nothing else depends on it: a pass is
+// charged once for all learners (docs/proofs/gossip.md#cost). What was said of `Releaser` (run.h) holds here.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/system/home_process.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/queries/grid.h>
+#include <surety/mechanisms/queries/sensitivity.h>
+
+namespace surety::optimizers {
+
+/// What a run is made of, all public.
+struct GossipPass {
+  std::uint64_t rounds;  ///< of a pass
+  Event release;         ///< of one learner in one round
+  Event pass;            ///< what all learners release in a pass: parallel, one part for each
+};
+
+/// begin(pass): what the run will ask for, once, before the first release.
+/// release(learner, round, query, sensitivity): one noisy value per coordinate of `query`, in data units: the door for the data of
+/// learners. `sensitivity` bounds how far one record moves the query in l2, given everything that was released before.
+template <class R>
+concept LearnerReleaser = requires(R& releaser, const GossipPass& pass, std::size_t learner, std::uint64_t round, const GridVector& query,
+                                   L2Sensitivity sensitivity) {
+  releaser.begin(pass);
+  { releaser.release(learner, round, query, sensitivity) } -> std::same_as<std::vector<double>>;
+};
+
+/// Any `LearnerReleaser`, which must outlive the reference: called once for each release.
+class LearnerReleaserRef {
+ public:
+  template <class R>
+  requires(!std::same_as<std::remove_const_t<R>, LearnerReleaserRef>) && LearnerReleaser<R>
+  LearnerReleaserRef(R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
+      : releaser_{&releaser},
+        begin_{[](const void* r, const GossipPass& pass) { static_cast<R*>(const_cast<void*>(r))->begin(pass); }},
+        release_{[](const void* r, std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity) {
+          return static_cast<R*>(const_cast<void*>(r))->release(learner, round, query, sensitivity);
+        }} {}
+
+  void begin(const GossipPass& pass) const { begin_(releaser_, pass); }
+  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query,
+                                            L2Sensitivity sensitivity) const {
+    return release_(releaser_, learner, round, query, sensitivity);
+  }
+
+ private:
+  const void* releaser_;
+  void (*begin_)(const void*, const GossipPass&);
+  std::vector<double> (*release_)(const void*, std::size_t, std::uint64_t, const GridVector&, L2Sensitivity);
+};
+
+/// of(learner): that learner's random bits.
+template <class B>
+concept LearnerBits = requires(B& bits, std::size_t learner) {
+  { bits.of(learner) } -> std::convertible_to<mechanisms::BitsRef>;
+};
+
+/// Any `LearnerBits`, which must outlive the reference.
+class LearnerBitsRef {
+ public:
+  template <class B>
+  requires(!std::same_as<std::remove_const_t<B>, LearnerBitsRef>) && LearnerBits<B>
+  LearnerBitsRef(B& bits) noexcept  // NOLINT(google-explicit-constructor): callers pass the bits themselves
+      : bits_{&bits},
+        of_{[](const void* b, std::size_t learner) -> mechanisms::BitsRef { return static_cast<B*>(const_cast<void*>(b))->of(learner); }} {}
+
+  [[nodiscard]] mechanisms::BitsRef of(std::size_t learner) const { return of_(bits_, learner); }
+
+ private:
+  const void* bits_;
+  mechanisms::BitsRef (*of_)(const void*, std::size_t);
+};
+
+/// One source for all learners of a node: fast, but what a learner draws depends on the other learners of its node.
+class SharedBits {
+ public:
+  /// `bits` must outlive this.
+  explicit SharedBits(mechanisms::BitsRef bits) : bits_{bits} {}
+  [[nodiscard]] mechanisms::BitsRef of(std::size_t /*learner*/) const noexcept { return bits_; }
+
+ private:
+  mechanisms::BitsRef bits_;
+};
+
+/// sqrt(dimension) x sensitivity, rounded up: what l2 sensitivity allows in l1.
+[[nodiscard]] L1Sensitivity l1_sensitivity(L2Sensitivity sensitivity, std::size_t dimension);
+
+/// The mechanism of one kind of release for queries of one sensitivity on one grid.
+class LearnerMechanism {
+ public:
+  /// \throws Error{unsupported} for an event that is not Laplace, K-norm in l2 or Gaussian; Error{invalid_argument} as the mechanisms.
+  LearnerMechanism(const Event& release, const Grid& grid, std::size_t dimension, L2Sensitivity sensitivity);
+
+  [[nodiscard]] bool is_for(const GridVector& query, L2Sensitivity sensitivity) const {
+    return sensitivity == sensitivity_ && query.grid == grid_ && query.steps.size() == dimension_;
+  }
+  [[nodiscard]] std::vector<double> release(const GridVector& query, mechanisms::BitsRef bits) const;
+
+ private:
+  using Mechanism = std::variant<mechanisms::Laplace, mechanisms::KNorm, mechanisms::Gaussian>;
+  static Mechanism make(const Event& release, const Grid& grid, std::size_t dimension, L2Sensitivity sensitivity);
+
+  Grid grid_;
+  std::size_t dimension_;
+  L2Sensitivity sensitivity_;
+  Mechanism mechanism_;
+};
+
+/// Says that the node of learner 0 has reserved the whole run, durably, before this node draws: only the nodes of later learners may say
+/// it.
+struct ChargedByFirstNode {};
+
+/// Spends a pass from a reservation before its first draw, then draws the noise of one learner in one round. What production uses; private
+/// when the bits are cryptographic. In a process made by fork it refuses: a pass is spent for one process.
+class NoisyLearnerReleaser {
+ public:
+  /// Reservation and bits must outlive the releaser.
+  NoisyLearnerReleaser(accounting::Reservation& reservation, LearnerBitsRef bits) : reservation_{&reservation}, bits_{bits} {}
+  NoisyLearnerReleaser(ChargedByFirstNode /*owner*/, LearnerBitsRef bits) : bits_{bits} {}
+
+  /// \throws Error{internal} when called twice.
+  void begin(const GossipPass& pass);
+
+  /// Query and parameters are checked first, the pass of this round is spent next, and only then is a random bit drawn.
+  /// \throws Error{internal} before `begin`, when the learner has released in this round or a later one, or when the reservation does not
+  ///         hold the pass; Error{unsupported} for a release that no mechanism here makes; Error{invalid_argument} when the noise does not
+  ///         fit the grid, and in a process made by fork; Error{environment} when the bits fail.
+  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query,
+                                            L2Sensitivity sensitivity);
+
+ private:
+  HomeProcess home_;
+  accounting::Reservation* reservation_ = nullptr;
+  LearnerBitsRef bits_;
+  std::optional<GossipPass> pass_;
+  std::uint64_t passes_ = 0;  ///< spent
+  std::map<std::size_t, std::uint64_t> next_round_;
+  std::optional<LearnerMechanism> mechanism_;  ///< the last one: its tables may take milliseconds to make
+};
+
+/// Returns the query itself: NOT private. The same algorithm without its noise, for tests and as a baseline.
+struct ExactLearnerReleaser {
+  void begin(const GossipPass& /*pass*/) const noexcept {}
+  [[nodiscard]] std::vector<double> release(std::size_t /*learner*/, std::uint64_t /*round*/, const GridVector& query,
+                                            L2Sensitivity /*sensitivity*/) const {
+    return mechanisms::to_reals(query);
+  }
+};
+
+static_assert(LearnerReleaser<NoisyLearnerReleaser> && LearnerReleaser<ExactLearnerReleaser> && LearnerReleaser<LearnerReleaserRef>);
+
+}  // namespace surety::optimizers

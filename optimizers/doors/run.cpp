@@ -1,0 +1,31 @@
+#include <surety/optimizers/doors/run.h>
+
+#include <variant>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+
+namespace surety::optimizers {
+
+std::vector<double> NoisyReleaser::release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  const auto* const leaf = std::get_if<Event::Gaussian>(&event.node());
+  if (leaf == nullptr) throw Error{ErrorCode::unsupported, fmt::format("no mechanism releases the event '{}'", describe(event))};
+  const mechanisms::Gaussian::Options options{
+      .multiplier = leaf->multiplier, .sensitivity = sensitivity, .grid = query.grid, .adjacency = event.adjacency()};
+  if (!noise_ || noise_->options() != options) noise_.emplace(options);
+  reservation_.spend(event);
+  return noise_->release(query, bits_);
+}
+
+std::vector<double> ScriptedReleaser::release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  const std::size_t step = log_.size();
+  if (step == released_.size()) invalid(fmt::format("the script ends after {} releases", step));
+  if (released_[step].size() != query.steps.size()) {
+    invalid(fmt::format("release {} of the script has {} coordinates, the query has {}", step, released_[step].size(), query.steps.size()));
+  }
+  log_.push_back({query, sensitivity, event});
+  return released_[step];
+}
+
+}  // namespace surety::optimizers

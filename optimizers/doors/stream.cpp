@@ -1,0 +1,31 @@
+#include <surety/optimizers/doors/stream.h>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+
+namespace surety::optimizers {
+
+void require_fixed_places(Adjacency adjacency) {
+  if (adjacency == Adjacency::add_or_remove_one) {
+    throw Error{ErrorCode::unsupported,
+                "adjacency is add-or-remove-one, must be replace-one or zero-out for a stream: records have public places in it"};
+  }
+}
+
+namespace detail {
+
+void push_too_sensitive(double sensitivity, double calibrated) {
+  throw Error{ErrorCode::internal,
+              fmt::format("sensitivity of a push is {}, must be at most {}, for which the noise was calibrated", sensitivity, calibrated)};
+}
+
+void require_scripted_answer(const std::vector<std::vector<double>>& script, std::size_t push, std::size_t size) {
+  if (push == script.size()) invalid(fmt::format("the script ends after {} pushes", push));
+  if (script[push].size() != size) {
+    invalid(fmt::format("answer {} of the script has {} coordinates, the contribution has {}", push, script[push].size(), size));
+  }
+}
+
+}  // namespace detail
+}  // namespace surety::optimizers

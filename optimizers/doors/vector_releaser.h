@@ -1,0 +1,34 @@
+// The door for one vector: a `Releaser` whose noise is Gaussian, or of density exp(-||x||_2 / b).
+#pragma once
+
+#include <vector>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/queries/grid.h>
+#include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/run.h>
+
+namespace surety::optimizers {
+
+/// Spends, then draws. What production uses; private when the bits are cryptographic.
+class NoisyVectorReleaser {
+ public:
+  /// Both must outlive the releaser.
+  NoisyVectorReleaser(accounting::Reservation& reservation, mechanisms::BitsRef bits)
+      : reservation_{reservation}, bits_{bits}, gaussian_{reservation, bits} {}
+
+  /// \throws Error{unsupported} for an event that is neither Gaussian nor l2 K-norm noise of the query's dimension; Error{internal} when
+  ///         the reservation does not hold it; Error{invalid_argument} when the noise does not fit the grid.
+  [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event);
+
+ private:
+  accounting::Reservation& reservation_;
+  mechanisms::BitsRef bits_;
+  NoisyReleaser gaussian_;
+};
+
+static_assert(Releaser<NoisyVectorReleaser>);
+
+}  // namespace surety::optimizers

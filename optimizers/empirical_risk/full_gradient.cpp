@@ -1,0 +1,46 @@
+#include <surety/optimizers/empirical_risk/full_gradient.h>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/optimizers/problem/gradient_sum.h>
+
+namespace surety::optimizers {
+namespace {
+
+double divisor(const Dataset& data, const FullGradientOptions& options) {
+  if (!data.has_labels()) invalid("a gradient needs labels, the data set has none");
+  if (!options.public_count && options.adjacency == Adjacency::add_or_remove_one) {
+    invalid("under add-or-remove-one the number of records is private: give a public count to divide by");
+  }
+  const Count count = options.public_count ? *options.public_count : Count{data.size()};
+  return static_cast<double>(count.value());
+}
+
+mechanisms::RecordSum::Options sum_options(const Dataset& data, ObjectiveRef objective, const FullGradientOptions& options) {
+  const ClippingNorm clip = options.clip ? *options.clip : ClippingNorm{objective.gradient_bound(1)};
+  const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
+  return {.clip = clip, .grid = mechanisms::grid_for(sensitivity, options.noise_multiplier), .dimension = data.features()};
+}
+
+}  // namespace
+
+NoisyFullGradient::NoisyFullGradient(const Dataset& data, ObjectiveRef objective, const FullGradientOptions& options, ReleaserRef releaser)
+    : data_{data},
+      objective_{objective},
+      releaser_{releaser},
+      count_{divisor(data, options)},
+      threads_{options.threads},
+      multiplier_{options.noise_multiplier},
+      event_{gaussian(options.noise_multiplier, options.adjacency)},
+      sum_{sum_options(data, objective, options)},
+      sensitivity_{sum_.sensitivity(options.adjacency)} {}
+
+std::vector<double> NoisyFullGradient::operator()(std::span<const double> weights) {
+  sum_.clear();
+  add_gradients(data_, objective_, weights, sum_, threads_);
+  std::vector<double> gradient = releaser_.release(sum_.sum(), sensitivity_, event_);
+  for (double& g : gradient) g /= count_;
+  return gradient;
+}
+
+}  // namespace surety::optimizers

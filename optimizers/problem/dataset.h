@@ -1,0 +1,11 @@
+// Records as algorithms see them: a data set and its rows, which are those of the readers.
+#pragma once
+
+#include <surety/data/dataset.h>
+
+namespace surety::optimizers {
+
+using data::Dataset;
+using data::RowView;
+
+}  // namespace surety::optimizers

@@ -1,0 +1,130 @@
+// A run as one value: printed, kept in a file, and run from there.
+#include <support/surety_process.h>
+
+namespace surety_test {
+namespace {
+
+class Plan : public CommandTest {
+ protected:
+  /// Prints the plan of the words into plan.json, and looks at it.
+  [[nodiscard]] nlohmann::json planned(const Words& words) const {
+    const auto before = files();
+    const auto outcome = surety(words + Words{"--print-plan"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(files(), before) << "a plan charges and writes nothing";
+    write(path("plan.json"), outcome.out);
+    return outcome.json();
+  }
+  void change(const nlohmann::json& plan) const { write(path("plan.json"), plan.dump()); }
+  [[nodiscard]] Words replayed(const std::string& data, const Words& more = {}) const {
+    return train(data) + Words{"--replay-seed", "4"} + more;
+  }
+  [[nodiscard]] Words from_plan(const std::string& command = "train") const { return {command, "--plan", path("plan.json")}; }
+};
+
+TEST_F(Plan, OfATrainingIsTheSameRunWhenItIsReadBack) {
+  const auto data = small_data(300);
+  const Words base{"train", data,        "--label", "label>0", "--drop",   "y",            "--epsilon", "1",
+                   "--delta", "1e-5", "--ledger", path("run.db"), "--model", path("model.json"), "--replay-seed", "4"};
+  for (const Words& more : std::vector<Words>{{},
+                                              {"--algorithm", "svrg", "--records", "300", "--step-size", "0.1", "--inner-steps", "3"},
+                                              {"--algorithm", "online-frank-wolfe", "--steps", "300", "--radius", "2", "--norm", "1.5"},
+                                              {"--algorithm", "noisy-sgd", "--records", "300", "--radius", "2", "--form-is-public"},
+                                              {"--algorithm", "gossip", "--records", "300", "--radius", "2", "--learners", "4"},
+                                              {"--bounds", "x=-3,3", "--adjacency", "zero-out", "--iterate", "average", "--clip", "0.3"}}) {
+    std::filesystem::remove(path("run.db"));  // a ledger is of one adjacency
+    const auto plan = planned(base + more);
+    EXPECT_EQ(plan["version"], 1);
+    EXPECT_EQ(plan["options"]["algorithm"], more.empty() || more[0] != "--algorithm" ? "gradient-descent" : more[1]);
+    const auto first = surety(base + more + Words{"--json"});
+    ASSERT_EQ(first.code, 0) << first.err;
+    const auto model = contents(path("model.json"));
+    write(path("model.json"), "");
+    const auto second = surety(from_plan() + Words{"--json"});
+    ASSERT_EQ(second.code, 0) << second.err;
+    EXPECT_EQ(contents(path("model.json")), model);
+    EXPECT_EQ(second.json()["event"], first.json()["event"]);
+    EXPECT_EQ(second.json()["epsilon"], first.json()["epsilon"]);
+    EXPECT_EQ(planned(from_plan()), plan);
+  }
+}
+
+TEST_F(Plan, OfAReleaseIsTheSameRunWhenItIsReadBack) {
+  const Words words{"release",   small_data(), "--query", "mean(x)",  "--where",      "label==1",        "--bounds", "-3,3",
+                    "--epsilon", "0.7",        "--delta", "1e-6",     "--confidence", "0.9",             "--ledger", path("run.db"),
+                    "--replay-seed", "9"};
+  const auto plan = planned(words);
+  EXPECT_EQ(plan["command"], "release");
+  EXPECT_EQ(plan["options"]["query"], "mean(x)");
+  const auto first = surety(words + Words{"--json"}).json();
+  const auto second = surety(from_plan("release") + Words{"--json"}).json();
+  for (const char* field : {"value", "interval", "event", "epsilon", "confidence"}) EXPECT_EQ(second[field], first[field]) << field;
+  EXPECT_EQ(runs_in(path("run.db")), 2U);
+}
+
+TEST_F(Plan, SaysWhatTheRunThenCharges) {
+  const auto words = replayed(small_data());
+  const auto plan = planned(words);
+  ASSERT_EQ(surety(words).code, 0);
+  const auto run = surety({"ledger", "show", path("run.db"), "1", "--json"}).json();
+  EXPECT_EQ(plan["event"], run["planned"]);
+  EXPECT_EQ(plan["unit"], run["unit"]);
+  EXPECT_EQ(plan["target"], run["promise"]);
+}
+
+TEST_F(Plan, WrittenByHandMayLeaveOutWhatFollows) {
+  auto plan = planned(replayed(small_data()));
+  for (const char* field : {"event", "noise", "unit"}) plan.erase(field);
+  change(plan);
+  EXPECT_EQ(surety(from_plan()).code, 0);
+}
+
+TEST_F(Plan, NeverRunsAsSomethingElseThanItSays) {
+  const auto plan = planned(replayed(small_data()));
+  const auto refused = [&](const nlohmann::json& changed, int code, const Words& said) {
+    change(changed);
+    expect_refused_untouched(from_plan(), code, Words{"plan.json"} + said);
+  };
+  const auto with = [&](const char* field, const nlohmann::json& value) {
+    auto changed = plan;
+    changed[field] = value;
+    return changed;
+  };
+  auto less = plan["event"];
+  less["event"]["repeat"]["count"] = 4;
+  refused(with("event", less), 2, {"event is", "must be"});
+  refused(with("noise", plan["noise"].get<double>() * 2), 2, {"noise is", "must be"});
+  refused(with("unit", {{"name", "patient"}, {"most", 5}}), 2, {"unit is", "must be"});
+  refused(with("version", 2), 3, {"version is 2, must be 1"});
+  refused(with("command", "release"), 3, {"command is", "must be \"train\""});
+  refused(with("surprise", 1), 3, {"unknown field 'surprise'"});
+  auto missing = plan;
+  missing.erase("target");
+  refused(missing, 3, {"'target' is missing"});
+  refused(nlohmann::json::array(), 3, {"no plan"});
+  auto twice = plan;
+  twice["options"]["epsilon"] = 3;
+  refused(twice, 3, {"options have 'epsilon'"});
+  write(path("plan.json"), "{");
+  expect_refused_untouched(from_plan(), 3, {"plan.json", "not JSON"});
+  expect_refused_untouched({"train", "--plan", path("nothing.json")}, 3, {"nothing.json", "No such file"});
+}
+
+TEST_F(Plan, IsHeldToTheSameChecksAsWords) {
+  const auto plan = planned(replayed(small_data()));
+  const auto refused = [&](const char* option, const nlohmann::json& value, const Words& said) {
+    auto changed = plan;
+    changed["options"][option] = value;
+    change(changed);
+    expect_refused_untouched(from_plan(), 2, said);
+  };
+  refused("steps", -1, {"--steps is '-1', must be a whole number from 1"});
+  refused("steps", 1.5, {"--steps is '1.5', must be a whole number"});
+  refused("microbatch", 2, {"--microbatch is for dp-sgd, not for gradient-descent"});
+  refused("stps", 2, {"'--stps=2' is not expected", "did you mean '--steps'?"});
+  change(plan);
+  expect_refused_untouched(from_plan() + Words{"--steps", "7"}, 2, {"--steps"});
+}
+
+}  // namespace
+}  // namespace surety_test
