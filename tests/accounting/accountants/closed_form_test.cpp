@@ -17,6 +17,8 @@
 #include <support/random.h>
 #include <support/real.h>
 #include <support/refusal.h>
+#include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/numbers/interval.h>
 
 namespace surety::accounting {
 namespace {
@@ -323,7 +325,7 @@ TEST(ClosedFormComposition, IsOneGaussianOfTheRootOfTheSumOfSquares) {
 TEST(ClosedFormComposition, MuSquaredIsTheSumAtEveryPrecision) {
   for (const auto& composition : compositions()) {
     for (const mpfr_prec_t precision : {64, 300}) {
-      const auto found = gaussian_mu_squared(composition.event, precision);
+      const auto found = gaussian_mu_squared(composition.event, precision).value();
       const Real mu = mu_of(composition);
       EXPECT_TRUE(found.agrees_to(static_cast<int>(precision) - 8)) << composition.name;
       EXPECT_TRUE(contains(found.enclosure(), mu * mu)) << composition.name;
@@ -353,7 +355,7 @@ TEST(ClosedFormComposition, TruthOfAMutantIsNotContained) {
 
 /// An epsilon at which the event's delta is neither close to 1 nor out of the range of double.
 double draw_epsilon(const Event& event) {
-  const double mu = std::sqrt(gaussian_mu_squared(event, 64).enclosure().upper);
+  const double mu = std::sqrt(gaussian_mu_squared(event, 64).value().enclosure().upper);
   return mu * (mu / 2 + draw_log_uniform(0.01, 30));
 }
 

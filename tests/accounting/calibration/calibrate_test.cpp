@@ -13,6 +13,7 @@
 #include <support/gaussian_truth.h>
 #include <support/random.h>
 #include <support/refusal.h>
+#include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/zcdp.h>
 
 namespace surety {

@@ -205,7 +205,7 @@ TEST(SplitOverLevels, SpendsTheBudgetExactly) {
   const auto multipliers = split_over_levels(mu, weights);
   std::vector<Event> levels;
   for (const auto z : multipliers) levels.push_back(gaussian(z, adjacency));
-  const auto spent = sqrt(gaussian_mu_squared(tree(Count{9}, levels), 200)).enclosure();
+  const auto spent = sqrt(gaussian_mu_squared(tree(Count{9}, levels), 200).value()).enclosure();
   EXPECT_LE(spent.upper, mu.value() * (1 + 1e-15));
   EXPECT_GE(spent.lower, mu.value() * (1 - 1e-15));
   for (std::size_t l = 0; l < weights.size(); ++l) {

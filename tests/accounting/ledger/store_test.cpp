@@ -110,7 +110,7 @@ TEST(StoreInMemory, OfWhatWasChangedIsDamaged) {
 // The model of ledger_model_test in short: random histories of two handles, over both stores alike.
 TEST_F(LedgerStores, HoldInRandomHistoriesWhatAModelSays) {
   std::mt19937_64 random{20261122};
-  for (int history = 0; history < 40; ++history) {
+  for (int history = 0; history < 12; ++history) {
     for (const auto& place : places()) {
       struct Known {
         std::uint64_t planned;

@@ -1,5 +1,6 @@
 // Defects planted in the privacy-loss accountant, one at a time: each is caught by a comparison with the truth that the accountant
 // itself passes. A test that no defect fails would say nothing.
+#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/privacy_loss/terms.h>
 
 #include <gtest/gtest.h>
