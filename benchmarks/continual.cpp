@@ -11,9 +11,9 @@
 #include <optional>
 #include <vector>
 
-#include <surety/mechanisms/prefix_sums/continual_sum.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/scaled_noise.h>
+#include <surety/mechanisms/prefix_sums/continual_sum.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include <surety/accounting/events/continual.h>
-#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 
 namespace {
 std::size_t allocated = 0;

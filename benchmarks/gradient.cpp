@@ -18,8 +18,8 @@
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/bits/random_bits.h>
-#include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
+#include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
@@ -120,10 +120,16 @@ void descent(benchmark::State& state, bool is_sparse, double asked_for) {
 }
 
 BENCHMARK_CAPTURE(sum, sparse / threads : 1, true, 1, 2.0)->Name("gradient/sum/sparse/threads:1")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(sum, sparse / threads : 2, true, 2, 0)->Name("gradient/sum/sparse/threads:2")->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(sum, sparse / threads : 2, true, 2, 0)
+    ->Name("gradient/sum/sparse/threads:2")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 BENCHMARK_CAPTURE(reference, sparse, true)->Name("gradient/reference/sparse")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(sum, dense / threads : 1, false, 1, 25.0)->Name("gradient/sum/dense/threads:1")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(sum, dense / threads : 2, false, 2, 0)->Name("gradient/sum/dense/threads:2")->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(sum, dense / threads : 2, false, 2, 0)
+    ->Name("gradient/sum/dense/threads:2")
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 BENCHMARK_CAPTURE(reference, dense, false)->Name("gradient/reference/dense")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(descent, sparse, true, 300.0)->Name("gradient/descent/sparse")->Unit(benchmark::kMillisecond);
 

@@ -14,9 +14,9 @@
 #include <span>
 #include <vector>
 
-#include <surety/mechanisms/samplers/exact_rounding.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/samplers/exact_rounding.h>
 
 namespace surety::mechanisms {
 namespace {

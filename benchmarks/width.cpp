@@ -146,7 +146,8 @@ int check(const char* csv_file) {
       const auto name = fmt::format("{},{:g},{:.6g}", curve.name, curve.delta, point.step);
       const auto found = kept.find(name);
       ++compared;
-      if (found != kept.end() && near(point.epsilon.lower, found->second.first) && near(point.epsilon.upper, found->second.second)) continue;
+      if (found != kept.end() && near(point.epsilon.lower, found->second.first) && near(point.epsilon.upper, found->second.second))
+        continue;
       good = false;
       fmt::print("{}: now [{:.12g}, {:.12g}], {}\n", name, point.epsilon.lower, point.epsilon.upper,
                  found == kept.end() ? "not kept" : fmt::format("kept as [{:.12g}, {:.12g}]", found->second.first, found->second.second));

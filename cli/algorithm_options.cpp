@@ -29,7 +29,8 @@ Option unread(const Option& option) {
 
 void add_algorithm_options(Command& command, const std::vector<AlgorithmOptions>& all, std::string_view name, bool is_chosen, bool& lists,
                            const Arguments& words) {
-  command.options.group("Output").add(std::string{list_option}, lists, "Print what each algorithm is and its own options, and do nothing else")
+  command.options.group("Output")
+      .add(std::string{list_option}, lists, "Print what each algorithm is and its own options, and do nothing else")
       .essential();
   if (const auto* own = find(all, name)) {
     for (const auto& group : own->options.groups()) {
@@ -40,7 +41,8 @@ void add_algorithm_options(Command& command, const std::vector<AlgorithmOptions>
   for (const auto& other : all) {
     for (const auto& group : other.options.groups()) {
       for (const auto& option : group.options) {
-        if (command.options.find(option.name()) == nullptr && command.hidden.find(option.name()) == nullptr) command.hidden.add(unread(option));
+        if (command.options.find(option.name()) == nullptr && command.hidden.find(option.name()) == nullptr)
+          command.hidden.add(unread(option));
       }
     }
   }

@@ -97,12 +97,11 @@ class Notes {
     for (const auto& part : node.events) visit(part);
   }
   void visit(const Event::Parallel& node, Adjacency adjacency) {
-    const bool any_parts = adjacency == Adjacency::add_or_remove_one ||
-        (adjacency == Adjacency::zero_out &&
-         std::all_of(node.events.begin(), node.events.end(), accounting::zeroed_acts_as_absent));
-    add(any_parts
-            ? "parallel: a record takes part in one of the parts; what is composed is the largest of their curves."
-            : "parallel: the parts of the data are fixed by the public index of a record, not by its values.");
+    const bool any_parts =
+        adjacency == Adjacency::add_or_remove_one ||
+        (adjacency == Adjacency::zero_out && std::all_of(node.events.begin(), node.events.end(), accounting::zeroed_acts_as_absent));
+    add(any_parts ? "parallel: a record takes part in one of the parts; what is composed is the largest of their curves."
+                  : "parallel: the parts of the data are fixed by the public index of a record, not by its values.");
     for (const auto& part : node.events) visit(part);
   }
   void visit(const Event::PoissonSampled& node, Adjacency adjacency) {

@@ -122,7 +122,8 @@ PlannedArguments with_plan_as_options(const Arguments& words) {
   if (!plan.is_object()) refuse_plan(*file, "is no plan, must be a JSON object");
   for (const auto& [field, value] : plan.items()) {
     constexpr std::array fields{"version", "command", "options", "adjacency", "target", "unit", "event", "noise"};
-    if (std::find(fields.begin(), fields.end(), field) == fields.end()) refuse_plan(*file, fmt::format("unknown field '{}'", one_line(field)));
+    if (std::find(fields.begin(), fields.end(), field) == fields.end())
+      refuse_plan(*file, fmt::format("unknown field '{}'", one_line(field)));
   }
   for (const char* field : {"version", "command", "options", "adjacency", "target"}) {
     if (!plan.contains(field)) refuse_plan(*file, fmt::format("field '{}' is missing", field));

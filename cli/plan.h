@@ -22,12 +22,12 @@
 namespace surety::cli {
 
 struct PlannedRun {
-  std::string command;    ///< train or release
+  std::string command;  ///< train or release
   const OptionTable& options;
   Target target;
   UnitOfPrivacy unit;
-  Event event;            ///< all that will be released
-  double noise;           ///< its multiplier or scale
+  Event event;   ///< all that will be released
+  double noise;  ///< its multiplier or scale
 };
 [[nodiscard]] nlohmann::json to_json(const PlannedRun& plan);
 

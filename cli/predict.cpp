@@ -34,8 +34,8 @@ int predict(const PredictOptions& options) {
   const auto limits = options.reading.limits();
   const auto model = optimizers::read_model(options.model, limits.model_bytes);
   const bool is_csv = std::holds_alternative<data::NamedColumns>(model.features.inputs);
-  const auto data = is_csv ? data::read_csv(options.data, model.features, std::nullopt, limits)
-                           : data::read_libsvm(options.data, model.features, limits);
+  const auto data =
+      is_csv ? data::read_csv(options.data, model.features, std::nullopt, limits) : data::read_libsvm(options.data, model.features, limits);
   const auto predictions = optimizers::predict(model, data);
   if (options.json) {
     print({{"model", options.model},

@@ -34,7 +34,7 @@ struct PrivateRunOptions {
   std::string note;
   std::optional<std::uint64_t> replay_seed;
   UnitOfPrivacy unit = {};
-  std::string plan_file;                   ///< whose options are among the words already
+  std::string plan_file;                     ///< whose options are among the words already
   std::optional<ExpectedRun> expected = {};  ///< by that plan
   bool print_plan = false;
 

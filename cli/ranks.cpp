@@ -129,8 +129,9 @@ std::unique_ptr<Ranks> start_ranks([[maybe_unused]] const Launch& launch, [[mayb
     fail_to_start(fmt::format("MPI does not start: {}", error.what()));
   }
   if (ranks->size() != launch.size || ranks->rank() != launch.rank) {
-    fail_to_start(fmt::format("MPI says that this is process {} of {}, must be {} of {} as in the environment: was it another MPI's mpirun?",
-                       ranks->rank(), ranks->size(), launch.rank, launch.size));
+    fail_to_start(
+        fmt::format("MPI says that this is process {} of {}, must be {} of {} as in the environment: was it another MPI's mpirun?",
+                    ranks->rank(), ranks->size(), launch.rank, launch.size));
   }
   return ranks;
 #else

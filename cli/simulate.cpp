@@ -14,8 +14,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/events/format.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/simulations/loss_simulation.h>
@@ -190,7 +190,8 @@ class LearningArmAlgorithm : public ArmAlgorithm {
 
 class Hdb final : public LearningArmAlgorithm {
  public:
-  Hdb() : LearningArmAlgorithm{simulations::name(BanditAlgorithm::hdb), "Arms: online Frank-Wolfe on each arm's noisy sums of gradients."} {}
+  Hdb()
+      : LearningArmAlgorithm{simulations::name(BanditAlgorithm::hdb), "Arms: online Frank-Wolfe on each arm's noisy sums of gradients."} {}
 
   void add_options(OptionTable& table, SimulateOptions& shared) override {
     add_learning_options(table, shared, "a tenth of a context's");
@@ -215,7 +216,9 @@ class Hdb final : public LearningArmAlgorithm {
 
 class Ucb final : public LearningArmAlgorithm {
  public:
-  Ucb() : LearningArmAlgorithm{simulations::name(BanditAlgorithm::ucb), "Arms: upper confidence bounds on noisy sums of contexts and rewards."} {}
+  Ucb()
+      : LearningArmAlgorithm{simulations::name(BanditAlgorithm::ucb),
+                             "Arms: upper confidence bounds on noisy sums of contexts and rewards."} {}
 
   void add_options(OptionTable& table, SimulateOptions& shared) override {
     add_learning_options(table, shared, "1");
@@ -261,10 +264,12 @@ class RandomPlay final : public ArmAlgorithm {
 
 class ProjectionFree final : public SimulatedAlgorithm {
  public:
-  ProjectionFree() : SimulatedAlgorithm{"projection-free", "Losses: one value of a loss at a point played, linear optimization, noisy sums."} {}
+  ProjectionFree()
+      : SimulatedAlgorithm{"projection-free", "Losses: one value of a loss at a point played, linear optimization, noisy sums."} {}
 
   void add_options(OptionTable& table, SimulateOptions& shared) override {
-    table.group("Instance").add("--rank", shared.rank, "uniform-matroid: elements of a base, less than the dimension", whole_number(1, 1'000'000));
+    table.group("Instance")
+        .add("--rank", shared.rank, "uniform-matroid: elements of a base, less than the dimension", whole_number(1, 1'000'000));
     add_noise_options(table, shared);
     table
         .add("--noise", noise_, "gaussian, laplace on a tree, or paper: what it prints, Laplace for delta 0",
@@ -478,7 +483,8 @@ Command simulate_command(const Arguments& words) {
   table.add("--first-seed", options.first_seed, "The seed of the first", whole_number(0, std::uint64_t{1} << 53)).essential();
   table.group("Algorithm");
   table
-      .add("--algorithm", options.algorithm, "hdb (online Frank-Wolfe), ucb or random play for arms; projection-free for losses", one_of(names))
+      .add("--algorithm", options.algorithm, "hdb (online Frank-Wolfe), ucb or random play for arms; projection-free for losses",
+           one_of(names))
       .required()
       .essential();
   table.group("Privacy");  // before the others, where an algorithm draws noise

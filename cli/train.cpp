@@ -45,12 +45,8 @@ int train(const TrainOptions& options, const Algorithm& algorithm, const OptionT
 
   // Parameters, budget and entropy fail here, before private data are read.
   const auto noise = training->calibrate();
-  if (options.run.is_only_planned({.command = "train",
-                                   .options = given,
-                                   .target = target,
-                                   .unit = options.run.unit,
-                                   .event = noise.event,
-                                   .noise = noise.value})) {
+  if (options.run.is_only_planned(
+          {.command = "train", .options = given, .target = target, .unit = options.run.unit, .event = noise.event, .noise = noise.value})) {
     return exit_code::fine;
   }
   const auto planned = options.run.plan(noise.event, fmt::format("{}, {} loss", options.algorithm, options.loss));
@@ -109,7 +105,8 @@ Command train_command(const PlannedArguments& given) {
   }
   add_shared_options(command.options, state->options, names);
   const auto chosen_name = value_in(given.words, "--algorithm");
-  add_algorithm_options(command, tables, chosen_name.value_or(state->options.algorithm), chosen_name.has_value(), state->lists_algorithms, given.words);
+  add_algorithm_options(command, tables, chosen_name.value_or(state->options.algorithm), chosen_name.has_value(), state->lists_algorithms,
+                        given.words);
   state->options.run.expected = given.expected;
 
   command.footer =

@@ -110,10 +110,12 @@ Dataset Dataset::sparse(std::size_t features, std::vector<std::size_t> row_ends,
   if (!labels.empty() && labels.size() != size) invalid_set(fmt::format("{} labels for {} records", labels.size(), size));
   std::size_t begin = 0;
   for (std::size_t i = 0; i < size; ++i) {
-    if (row_ends[i] < begin || row_ends[i] > values.size()) invalid_set(fmt::format("row {} ends at {}, outside the values", i, row_ends[i]));
+    if (row_ends[i] < begin || row_ends[i] > values.size())
+      invalid_set(fmt::format("row {} ends at {}, outside the values", i, row_ends[i]));
     for (std::size_t k = begin; k < row_ends[i]; ++k) {
       if (indices[k] >= features) invalid_set(fmt::format("row {} has index {}, must be below {}", i, indices[k], features));
-      if (k > begin && indices[k] <= indices[k - 1]) invalid_set(fmt::format("row {} has index {} after {}", i, indices[k], indices[k - 1]));
+      if (k > begin && indices[k] <= indices[k - 1])
+        invalid_set(fmt::format("row {} has index {} after {}", i, indices[k], indices[k - 1]));
     }
     begin = row_ends[i];
   }

@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/numbers/overload.h>
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/json.h>
-#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/overload.h>
 #include <surety/data/text_reader.h>
+#include <surety/mechanisms/queries/record_sum.h>
 
 namespace surety::data {
 
@@ -40,7 +40,7 @@ void validate_column(const Column& column) {
   if (const auto* const bounds = std::get_if<Bounds>(&column.map)) {
     if (!(std::isfinite(bounds->lower) && std::isfinite(bounds->upper) && bounds->lower < bounds->upper)) {
       invalid(fmt::format("bounds of column {} are {} and {}, must be finite and ascend", in_quotes(column.name), bounds->lower,
-                         bounds->upper));
+                          bounds->upper));
     }
   }
   if (const auto* const categories = std::get_if<Categories>(&column.map)) {

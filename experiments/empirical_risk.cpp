@@ -29,19 +29,19 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
+#include <surety/accounting/calibration/calibrate.h>
 #include <surety/data/csv.h>
+#include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
-#include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/empirical_risk/mirror_descent.h>
 #include <surety/optimizers/empirical_risk/objective_perturbation.h>
 #include <surety/optimizers/empirical_risk/output_perturbation.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 #include <surety/optimizers/empirical_risk/svrg.h>
 #include <surety/optimizers/empirical_risk/svrg_calibration.h>
+#include <surety/optimizers/problem/loss.h>
 
 #include "page_check.h"
 #include "report.h"
@@ -332,7 +332,8 @@ std::optional<Method> output_perturbation_of(const Problem& problem, double epsi
   return Method{"output perturbation", true, plan(options, Count{problem.data.features()}),
                 [&problem, options](auto& reservation, auto& bits, double& evaluations) {
                   NoisyVectorReleaser releaser{reservation, bits};
-                  return counted(evaluations, [&](const CountedLoss& loss) { return output_perturbation(problem.data, loss, options, releaser); });
+                  return counted(evaluations,
+                                 [&](const CountedLoss& loss) { return output_perturbation(problem.data, loss, options, releaser); });
                 }};
 }
 
@@ -347,11 +348,11 @@ std::optional<Method> objective_perturbation_of(const Problem& problem, double e
                                        .adjacency = adjacency,
                                        .output_multiplier = NoiseMultiplier{60 / epsilon}};
   options.noise_multiplier = objective_perturbation_multiplier(options, perturbed_loss(logistic), Delta{0.8e-3});
-  return Method{"objective perturbation", true, plan(options, logistic),
-                [&problem, options](auto& reservation, auto& bits, double& evaluations) {
-                  NoisyPerturbingReleaser releaser{reservation, bits};
-                  return counted(evaluations, [&](const CountedLoss& loss) { return objective_perturbation(problem.data, loss, options, releaser); });
-                }};
+  return Method{
+      "objective perturbation", true, plan(options, logistic), [&problem, options](auto& reservation, auto& bits, double& evaluations) {
+        NoisyPerturbingReleaser releaser{reservation, bits};
+        return counted(evaluations, [&](const CountedLoss& loss) { return objective_perturbation(problem.data, loss, options, releaser); });
+      }};
 }
 
 const std::vector<Maker> makers{
@@ -514,18 +515,27 @@ void report(const std::string& name, const Dataset& data, double lambda, std::ui
 int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::string>& names) {
   fmt::print("{}", heading("Empirical risk minimization with honest noise", "scripts/experiment empirical_risk"));
   fmt::print(
-      "Figures 1 and 2 of Wang, Ye, Xu, *Differentially Private Empirical Risk Minimization Revisited*, with honest noise: its DP-SVRG, DP-SVRG++,\n"
-      "DP-AccMD and DP-GD (Algorithms 1 to 4), on data that could be had (its own are 200,000 records of Covertype), beside DP-SGD and output\n"
-      "and objective perturbation. Logistic loss, rows of unit l2 norm, (epsilon, 1e-3)-DP under zero-out (where one record weighs as much as\n"
-      "under add-or-remove-one); `experiments/empirical_risk.cpp` defines everything. Gap F(w) - F(w*): mean (deviation) over the seeds of the\n"
-      "noise. *gradients* are those of one record that were evaluated, for DP-SVRG with batches of their expected size; *seconds* are of one\n"
-      "run, one thread, by the wall clock of a machine that had other work; DP-AccMD is on the ball of radius 12; *audited epsilon* is the upper\n"
+      "Figures 1 and 2 of Wang, Ye, Xu, *Differentially Private Empirical Risk Minimization Revisited*, with honest noise: its DP-SVRG, "
+      "DP-SVRG++,\n"
+      "DP-AccMD and DP-GD (Algorithms 1 to 4), on data that could be had (its own are 200,000 records of Covertype), beside DP-SGD and "
+      "output\n"
+      "and objective perturbation. Logistic loss, rows of unit l2 norm, (epsilon, 1e-3)-DP under zero-out (where one record weighs as much "
+      "as\n"
+      "under add-or-remove-one); `experiments/empirical_risk.cpp` defines everything. Gap F(w) - F(w*): mean (deviation) over the seeds of "
+      "the\n"
+      "noise. *gradients* are those of one record that were evaluated, for DP-SVRG with batches of their expected size; *seconds* are of "
+      "one\n"
+      "run, one thread, by the wall clock of a machine that had other work; DP-AccMD is on the ball of radius 12; *audited epsilon* is the "
+      "upper\n"
       "bound that an audit of the run's ledger gives at delta = 1e-3, for the three columns.\n\n"
-      "One set of options serves all data, chosen with some of them in view, which a private run on these would have to pay for: DP-SVRG's step\n"
+      "One set of options serves all data, chosen with some of them in view, which a private run on these would have to pay for: DP-SVRG's "
+      "step\n"
       "and share of noise on covtype.20k, then looked at on a9a (`docs/proofs/svrg.md`), DP-SGD's steps and iterate on a9a\n"
       "(`docs/decisions`), numbers of steps and batches on both. The ten measured features of Covertype are mapped to [-1, 1] from ranges\n"
-      "that we wrote down, round numbers that hold all records or nearly all: for angles and hillshade they are the units' own, for elevation,\n"
-      "slope and distances there is no source but such data, so that the promise for covtype holds only if one grants that they are public.\n"
+      "that we wrote down, round numbers that hold all records or nearly all: for angles and hillshade they are the units' own, for "
+      "elevation,\n"
+      "slope and distances there is no source but such data, so that the promise for covtype holds only if one grants that they are "
+      "public.\n"
       "The rows that take long have {} seeds, the others {}.\n\n"
       "The noise that the paper prints for its own experiments is no guarantee: [printed-erm-noise.md](printed-erm-noise.md).\n\n",
       slow_seeds, seeds);
@@ -548,7 +558,8 @@ int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::st
   fmt::print("{}\n", table.markdown());
   for (const auto& [name, spent] : unspent) {
     fmt::print(
-        "Of 0.2, 0.5 and 1, {} spends {:.3f}, {:.3f} and {:.3f}: its budget is divided by hand, and its rows have more noise than they are\n"
+        "Of 0.2, 0.5 and 1, {} spends {:.3f}, {:.3f} and {:.3f}: its budget is divided by hand, and its rows have more noise than they "
+        "are\n"
         "allowed.\n\n",
         name, spent[0], spent[1], spent[2]);
   }

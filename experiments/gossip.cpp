@@ -32,8 +32,8 @@
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/gossip/gossip.h>
-#include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/models/metrics.h>
+#include <surety/optimizers/problem/loss.h>
 
 #include "page_check.h"
 #include "report.h"
@@ -432,10 +432,14 @@ void report_speed() {
 int run(std::uint64_t seeds, std::uint64_t raw_seeds) {
   fmt::print("{}", heading("Private distributed online learning", "scripts/experiment gossip"));
   fmt::print(
-      "Means (deviations) over seeds; `experiments/gossip.cpp` defines everything. DOLA (Algorithm 1) and its mini-batch form (Algorithm 2) of\n"
-      "Li, Zhou, Chen, Jiang, *Differentially Private Distributed Online Learning*: its Figure 1 is regret against epsilon (64 learners) and\n"
-      "against learners (epsilon = 0.1), Figure 2 regret and its deviation for batches of 1 and 5, Table I accuracy. Synthetic records are of\n"
-      "the paper's kind, 100,000 from the unit ball of R^10 (how it labels them it does not say); its 100,000 records of RCV1 could not be had,\n"
+      "Means (deviations) over seeds; `experiments/gossip.cpp` defines everything. DOLA (Algorithm 1) and its mini-batch form (Algorithm "
+      "2) of\n"
+      "Li, Zhou, Chen, Jiang, *Differentially Private Distributed Online Learning*: its Figure 1 is regret against epsilon (64 learners) "
+      "and\n"
+      "against learners (epsilon = 0.1), Figure 2 regret and its deviation for batches of 1 and 5, Table I accuracy. Synthetic records are "
+      "of\n"
+      "the paper's kind, 100,000 from the unit ball of R^10 (how it labels them it does not say); its 100,000 records of RCV1 could not be "
+      "had,\n"
       "real ones are 7,770 of Reuters-21578 and 1,000 of RCV1. *Average regret* is Definition 2 over\n"
       "the number of records, for learner 0: the loss with phi / 2 ||w||^2 of its released parameters on every learner's\n"
       "records of the round, minus that of the best fixed vector. *Accuracy* and *area under curve* are of the mean of learner\n"

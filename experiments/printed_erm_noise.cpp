@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/ledger/audit.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/participation.h>
+#include <surety/accounting/ledger/audit.h>
 #include <surety/optimizers/printed/printed_erm_noise.h>
 
 #include "page_check.h"
@@ -115,8 +115,10 @@ std::string command_of(const Event& event) {
 int run() {
   fmt::print("{}", heading("Printed noise of private empirical risk minimization, audited", "scripts/experiment printed_erm_noise"));
   fmt::print(
-      "Wang, Ye, Xu, *Differentially Private Empirical Risk Minimization Revisited* [WYX17], give sigma^2 = c G^2 (releases) log(1/delta) /\n"
-      "(n epsilon)^2 \"for some c\": Theorems 4.1, 4.3, 5.3 and 6.1 for DP-SVRG, DP-SVRG++, DP-AccMD and DP-GD, its Algorithms 1 to 4, and its\n"
+      "Wang, Ye, Xu, *Differentially Private Empirical Risk Minimization Revisited* [WYX17], give sigma^2 = c G^2 (releases) log(1/delta) "
+      "/\n"
+      "(n epsilon)^2 \"for some c\": Theorems 4.1, 4.3, 5.3 and 6.1 for DP-SVRG, DP-SVRG++, DP-AccMD and DP-GD, its Algorithms 1 to 4, and "
+      "its\n"
       "Figures 1 and 2 for the numbers of epochs and steps. Who implements a c makes a promise. Below is "
       "what an audit\n"
       "says of it: n = 200,000, replace-one. *Verdict* is that of a ledger in which the run promised the claim.\n\n"
@@ -160,7 +162,8 @@ int run() {
   fmt::print("The first row of each algorithm by the command:\n\n");
   for (const auto& event : first_events()) fmt::print("{}", command_of(event));
   fmt::print(
-      "\n`tests/optimizers/printed/printed_erm_noise_test` plants the printed algorithms and attacks them: on a worst pair of 1,000 records, at c "
+      "\n`tests/optimizers/printed/printed_erm_noise_test` plants the printed algorithms and attacks them: on a worst pair of 1,000 "
+      "records, at c "
       "= 1 and a claim of\n"
       "(1, 1e-3), the runs themselves prove a delta above 0.05; the same attack proves nothing against honest noise.\n");
   return 0;
@@ -186,5 +189,6 @@ void make_fixed_part(FixedPart& part) {
 
 int main(int count, char** arguments) {
   using namespace surety::experiments;
-  return main_of_page({arguments, static_cast<std::size_t>(count)}, [](std::span<char* const>) { return run(); }, make_fixed_part);
+  return main_of_page(
+      {arguments, static_cast<std::size_t>(count)}, [](std::span<char* const>) { return run(); }, make_fixed_part);
 }

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/ledger/ledger.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
 namespace surety::experiments {

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <surety/accounting/events/format.h>
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/format.h>
 

@@ -15,14 +15,14 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/event.h>
 #include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/numbers/error.h>
-#include <surety/accounting/events/event.h>
-#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/bits/random_bits.h>
-#include <surety/optimizers/problem/matroid.h>
+#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/optimizers/bandits/projection_free_bandit.h>
+#include <surety/optimizers/problem/matroid.h>
 #include <surety/simulations/simulation.h>
 
 namespace surety::simulations {

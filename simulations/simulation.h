@@ -14,14 +14,14 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
-#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/optimizers/bandits/linear_bandit.h>
 #include <surety/optimizers/bandits/linear_ucb.h>
-#include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/doors/stream.h>
+#include <surety/optimizers/problem/loss.h>
 
 namespace surety::simulations {
 

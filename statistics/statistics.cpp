@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/overload.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/overload.h>
 #include <surety/data/csv.h>
 
 namespace surety::statistics {
@@ -45,7 +45,7 @@ void validate_cells(const Bins& bins) {
   const auto ends = edges(bins);
   if (std::adjacent_find(ends.begin(), ends.end(), [](double a, double b) { return !(a < b); }) != ends.end()) {
     invalid(fmt::format("{} bins from {} to {} are narrower than numbers can tell apart, must be fewer", bins.count, bins.bounds.lower,
-                       bins.bounds.upper));
+                        bins.bounds.upper));
   }
 }
 

@@ -24,12 +24,12 @@
 #include <vector>
 
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/mechanisms/additive/gaussian.h>
-#include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/additive/laplace.h>
-#include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/data/data_policy.h>
 #include <surety/data/features.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/queries/grid.h>
+#include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety::statistics {
 
@@ -154,9 +154,9 @@ class StatisticSum {
 
   Statistic statistic_;
   Grid grid_;
-  data::Bounds bounds_{0, 0};   ///< of sums and means
-  double origin_ = 0;     ///< what counts as zero in a sum
-  std::int64_t low_ = 1;  ///< the least and the largest contribution of a record to the first coordinate, in steps
+  data::Bounds bounds_{0, 0};  ///< of sums and means
+  double origin_ = 0;          ///< what counts as zero in a sum
+  std::int64_t low_ = 1;       ///< the least and the largest contribution of a record to the first coordinate, in steps
   std::int64_t high_ = 1;
   std::int64_t weight_ = 0;    ///< of the count beside a sum; 0 where there is none
   std::vector<double> inner_;  ///< the inner edges of bins

@@ -4,9 +4,9 @@
 #include <concepts>
 #include <string_view>
 
-#include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/enclosure.h>
 
 namespace surety::accounting {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/accountants/opinions.h>
+#include <surety/accounting/numbers/floating_point.h>
 
 namespace surety::accounting {
 namespace {
@@ -15,9 +15,10 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
   const GridRequest grid = beside(by_draws);
   std::vector<Opinion> opinions;
   for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
-    opinions.push_back(accountant == place_of<Participation>                                          ? by_draws
-                       : accountant == place_of<PrivacyLoss> && says_no_more(event, opinions.back()) ? left_out()
-                                                                       : opinion_of(accountant, event, question, effort, grid));
+    opinions.push_back(accountant == place_of<Participation> ? by_draws
+                       : accountant == place_of<PrivacyLoss> && says_no_more(event, opinions.back())
+                           ? left_out()
+                           : opinion_of(accountant, event, question, effort, grid));
   }
   return best_of(event, std::move(opinions));
 }

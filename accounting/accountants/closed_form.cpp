@@ -164,8 +164,7 @@ class ThreeLossReleases {
   static constexpr mpfr_prec_t last = 2048;
 
   /// `infinite` is the probability that a release shows everything.
-  ThreeLossReleases(Law law, double count, double infinite)
-      : law_{std::move(law)}, count_{size_of(count)}, infinite_{infinite} {}
+  ThreeLossReleases(Law law, double count, double infinite) : law_{std::move(law)}, count_{size_of(count)}, infinite_{infinite} {}
 
   [[nodiscard]] Enclosure delta(double epsilon) const {
     const auto compute = [&](mpfr_prec_t precision) {

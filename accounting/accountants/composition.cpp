@@ -475,8 +475,8 @@ Enclosure epsilon(const Composition::Optimal& accountant, std::span<const Promis
   check_work(accountant, promises);
   const double upper =
       EpsilonGrid{parts.count_of_epsilon, accountant.points, EpsilonGrid::Rounding::up}.epsilon(mpfr_get_ld(target.lower(), MPFR_RNDD), +1);
-  const double lower =
-      EpsilonGrid{parts.count_of_epsilon, accountant.points, EpsilonGrid::Rounding::down}.epsilon(mpfr_get_ld(target.upper(), MPFR_RNDU), -1);
+  const double lower = EpsilonGrid{parts.count_of_epsilon, accountant.points, EpsilonGrid::Rounding::down}.epsilon(
+      mpfr_get_ld(target.upper(), MPFR_RNDU), -1);
   const double largest = sum_of_epsilons(promises).enclosure().upper;
   return {lower, std::min(upper, largest)};
 }

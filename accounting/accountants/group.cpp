@@ -118,7 +118,8 @@ struct GroupOf {
   /// k_i records in part i, with sum k_i = k: sum (k_i mu_i)^2 <= (k max mu_i)^2, and the same for rho = mu^2 / 2.
   Event operator()(const Event::Parallel& e) const {
     const auto all = [&](auto holds) { return std::all_of(e.events.begin(), e.events.end(), holds); };
-    if (!all(is_gaussian) && !all(is_concentrated)) no_event_for_the_group("a group falls into several parts, and only Gaussian or zcdp parts are ordered");
+    if (!all(is_gaussian) && !all(is_concentrated))
+      no_event_for_the_group("a group falls into several parts, and only Gaussian or zcdp parts are ordered");
     return parallel(each(e.events));
   }
   template <class Sampled>

@@ -114,7 +114,8 @@ Opinion left_out() { return {PrivacyLoss::name, std::nullopt, "left out: so many
 
 bool is_exact(const Enclosure& value) { return value.upper - value.lower <= 1e-6 * value.upper; }
 
-Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort, const GridRequest& request) {
+Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
+                   const GridRequest& request) {
   if (!(effort.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", effort.width)};
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
   return askers<AskedAccountants>[accountant](event, question, effort.width, request);

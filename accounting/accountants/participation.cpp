@@ -11,13 +11,13 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/root.h>
 #include <surety/accounting/numbers/rounding.h>
-#include <surety/accounting/events/releases.h>
 
 namespace surety::accounting {
 namespace {
@@ -25,7 +25,9 @@ namespace {
 constexpr double smallest = std::numeric_limits<double>::denorm_min();
 constexpr mpfr_prec_t precision = 192;
 
-[[noreturn]] void no_theorem_for(const Event& event, std::string_view why) { unsupported(event, fmt::format("participation: {{}} {}", why)); }
+[[noreturn]] void no_theorem_for(const Event& event, std::string_view why) {
+  unsupported(event, fmt::format("participation: {{}} {}", why));
+}
 
 Interval number(double value) { return {value, precision}; }
 Interval number(std::uint64_t value) { return number(static_cast<double>(value)); }  // counts are at most 2^53
@@ -105,9 +107,10 @@ Batched batched(const Event& event) {
     if (found.count > 0) no_theorem_for(event, "has batches of more than one kind");
     const double multiplier = (one() / sqrt(squared)).enclosure().lower;
     if (!(multiplier <= Participation::largest_multiplier)) {
-      no_theorem_for(leaf, fmt::format("has noise multiplier {}, must be at most {}: more noise hides who takes part, and privacy-loss can say "
-                               "how well",
-                               multiplier, Participation::largest_multiplier));
+      no_theorem_for(leaf,
+                     fmt::format("has noise multiplier {}, must be at most {}: more noise hides who takes part, and privacy-loss can say "
+                                 "how well",
+                                 multiplier, Participation::largest_multiplier));
     }
     found = {found.outside, squared, count.value(), batch->rate};
   }

@@ -14,10 +14,10 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/rounding.h>
 
@@ -838,7 +838,8 @@ RenyiReport delta_report(const Event& event, Epsilon epsilon, Search search) {
 }
 
 auto integer_search(const Moments& moments) {
-  return [&moments](const Curve& curve, const Conversion& conversion) { return best_integer_order(curve, conversion, moments.largest_order); };
+  return
+      [&moments](const Curve& curve, const Conversion& conversion) { return best_integer_order(curve, conversion, moments.largest_order); };
 }
 
 }  // namespace

@@ -8,13 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
-
 
 /// The leader first. Participation before privacy-loss even then.
 std::array<AccountantPlace, accountants_asked> led_by(AccountantPlace leader) {
@@ -47,8 +46,8 @@ Enclosure BestCost::settled(const Event& event, const Question& question, double
   AccountantPlace tightest = leader;
   double widest = GridRequest::most_widening;
   for (const AccountantPlace accountant : led_by(leader)) {
-    auto opinion = accountant == place_of<PrivacyLoss> ? upper_by_grid(event, question, widest)
-                                                     : opinion_of(accountant, event, question, effort_);
+    auto opinion =
+        accountant == place_of<PrivacyLoss> ? upper_by_grid(event, question, widest) : opinion_of(accountant, event, question, effort_);
     if (accountant == place_of<Participation>) widest = beside(opinion).widest;
     const bool answers = opinion.value.has_value();
     if (answers && (!value || opinion.value->upper < value->upper)) tightest = accountant;
@@ -102,9 +101,9 @@ BestAnswer BestCost::report(const Event& event) const {
   const auto by_draws = opinion_of(place_of<Participation>, event, question, asked_);
   std::vector<Opinion> opinions;
   for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
-    opinions.push_back(accountant == place_of<Participation>  ? by_draws
+    opinions.push_back(accountant == place_of<Participation> ? by_draws
                        : accountant == place_of<PrivacyLoss> ? reported_by_grid(event, question, by_draws)
-                                                           : opinion_of(accountant, event, question, asked_));
+                                                             : opinion_of(accountant, event, question, asked_));
   }
   return best_of(event, std::move(opinions));
 }

@@ -10,9 +10,9 @@
 #include <string>
 
 #include <surety/accounting/accountants/best.h>
-#include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/enclosure.h>
 
 namespace surety {
 

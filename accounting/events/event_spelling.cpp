@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/floating_point.h>
 
 namespace surety {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/floating_point.h>
 
 namespace surety::accounting {
 namespace {

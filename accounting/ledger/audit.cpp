@@ -4,10 +4,10 @@
 #include <limits>
 
 #include <surety/accounting/accountants/best.h>
-#include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/numbers/enclosure.h>
 
 namespace surety::accounting {
 

@@ -84,8 +84,9 @@ struct Connection::Wait {
 
 Connection::Connection(std::string name, int flags) : name_{std::move(name)} {
   if (one_of_this_process<Calls>().was_forked_amid_one) {
-    throw Error{ErrorCode::environment,
-                fmt::format("cannot use the ledger '{}': this process was made by fork while another thread used a ledger", one_line(name_))};
+    throw Error{
+        ErrorCode::environment,
+        fmt::format("cannot use the ledger '{}': this process was made by fork while another thread used a ledger", one_line(name_))};
   }
   const DatabaseCall call;
   // Even a failed open leaves a handle, which holds the reason and has to be closed.
@@ -125,9 +126,9 @@ void Connection::raise(int code, const std::string& reason) const {
     case SQLITE_PROTOCOL: throw Error{ErrorCode::environment, fmt::format("cannot use the ledger '{}': {}", one_line(name_), reason)};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw Error{
-          ErrorCode::environment,
-          fmt::format("cannot use the ledger '{}': could not get its lock in {} s in which nobody wrote to it", one_line(name_), patience.count())};
+      throw Error{ErrorCode::environment,
+                  fmt::format("cannot use the ledger '{}': could not get its lock in {} s in which nobody wrote to it", one_line(name_),
+                              patience.count())};
     case SQLITE_MISUSE:
     case SQLITE_INTERNAL: throw Error{ErrorCode::internal, fmt::format("misuse of SQLite on '{}': {}", one_line(name_), reason)};
     default: damaged(name_, reason);
@@ -144,10 +145,11 @@ void Connection::end_write_ahead_log() const {
   // Not `Statement`: that somebody else uses the log is said at once, and not a lock that was waited for.
   sqlite3_exec(handle_, "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
   if (writes_to_the_file()) return;
-  throw Error{ErrorCode::environment,
-              fmt::format("cannot use the ledger '{0}': another program has switched it to a write-ahead log, which cannot be ended now; close "
-                          "that program, or run: sqlite3 '{0}' 'PRAGMA journal_mode = DELETE'",
-                          one_line(name_))};
+  throw Error{
+      ErrorCode::environment,
+      fmt::format("cannot use the ledger '{0}': another program has switched it to a write-ahead log, which cannot be ended now; close "
+                  "that program, or run: sqlite3 '{0}' 'PRAGMA journal_mode = DELETE'",
+                  one_line(name_))};
 }
 
 Statement::Statement(const Connection& connection, std::string_view sql) : connection_{connection} {

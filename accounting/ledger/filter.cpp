@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/accountants/zcdp.h>
 
 namespace surety::accounting {
 

@@ -15,9 +15,9 @@
 
 #include <string_view>
 
-#include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/enclosure.h>
 
 namespace surety::accounting {
 

@@ -117,11 +117,11 @@ void require_admissible(const LedgerContents& contents, const Plan& plan) {
   const auto adjacency = *contents.adjacency;
   if (plan.event.adjacency() != adjacency) {
     invalid(fmt::format("adjacency of the event is {}, must be the ledger's, {}", surety::name(plan.event.adjacency()),
-                       surety::name(adjacency)));
+                        surety::name(adjacency)));
   }
   if (plan.promise && plan.promise->adjacency != adjacency) {
     invalid(fmt::format("adjacency of the promise is {}, must be the ledger's, {}", surety::name(plan.promise->adjacency),
-                       surety::name(adjacency)));
+                        surety::name(adjacency)));
   }
   if (plan.unit != contents.unit) {
     invalid(fmt::format("unit of the plan is {}, must be the ledger's, {}", describe(plan.unit), describe(contents.unit)));
@@ -152,7 +152,7 @@ void require_admissible(const LedgerContents& contents, const Plan& plan) {
 void require_budget_fits(const Budget& budget, Adjacency adjacency) {
   if (budget.target.adjacency != adjacency) {
     invalid(fmt::format("adjacency of the budget is {}, must be the ledger's, {}", surety::name(budget.target.adjacency),
-                       surety::name(adjacency)));
+                        surety::name(adjacency)));
   }
   static_cast<void>(Filter{budget});
 }
@@ -306,7 +306,7 @@ Ledger Ledger::open_or_create(const std::filesystem::path& path, Adjacency adjac
   Ledger ledger{LedgerFile::open(path), is_new};
   if (ledger.adjacency() != adjacency) {
     invalid(fmt::format("adjacency is {}, must be the ledger's, {} (in '{}')", surety::name(adjacency), surety::name(ledger.adjacency()),
-                       one_line(name)));
+                        one_line(name)));
   }
   if (ledger.unit() != unit) {
     invalid(fmt::format("unit is {}, must be the ledger's, {} (in '{}')", describe(unit), describe(ledger.unit()), one_line(name)));

@@ -47,13 +47,13 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/ledger/filter.h>
-#include <surety/accounting/system/home_process.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/ledger/filter.h>
+#include <surety/accounting/numbers/enclosure.h>
+#include <surety/accounting/system/home_process.h>
 
 namespace surety::accounting {
 

@@ -66,10 +66,11 @@ void require_part(const Run& run, const std::optional<Event>& released) {
   if (!released) return;
   if (released->adjacency() != run.plan.event.adjacency()) {
     invalid(fmt::format("adjacency of the released event is {}, must be the ledger's, {}", surety::name(released->adjacency()),
-                       surety::name(run.plan.event.adjacency())));
+                        surety::name(run.plan.event.adjacency())));
   }
   if (!Releases::of(*released).is_part_of(Releases::of(run.plan.event))) {
-    invalid(fmt::format("run {} released '{}', must be part of its plan '{}'", run.id.value, describe(*released), describe(run.plan.event)));
+    invalid(
+        fmt::format("run {} released '{}', must be part of its plan '{}'", run.id.value, describe(*released), describe(run.plan.event)));
   }
 }
 
@@ -111,7 +112,8 @@ void LedgerContents::take(const std::string& entry) {
     budget = Filter{Budget{.target = target_of(fields), .filter = parse_filter_kind(text_of("filter"))}}.budget();
   } else if (kind == "reserve") {
     require_fields(fields, {"time", "event", "promise", "note", "not_private"}, kind);
-    Plan plan{.event = event_of(fields.at("event")), .unit = unit, .note = text_of("note"), .not_private = fields.at("not_private").get<bool>()};
+    Plan plan{
+        .event = event_of(fields.at("event")), .unit = unit, .note = text_of("note"), .not_private = fields.at("not_private").get<bool>()};
     if (const auto& promise = fields.at("promise"); !promise.is_null()) {
       require_fields(promise, {"epsilon", "delta"}, "promise");
       plan.promise = target_of(promise);
@@ -119,8 +121,7 @@ void LedgerContents::take(const std::string& entry) {
     // Sums of counts that reserve has admitted; what is counted is part of what is charged.
     charged->add(Releases::of(plan.event));
     counted->add(Releases::of(plan.event));
-    runs.push_back(
-        {.id = {runs.size() + 1}, .created = text_of("time"), .plan = std::move(plan), .settlement = std::nullopt});
+    runs.push_back({.id = {runs.size() + 1}, .created = text_of("time"), .plan = std::move(plan), .settlement = std::nullopt});
   } else if (kind == "settle") {
     require_fields(fields, {"time", "run", "released", "stopping"}, kind);
     const auto id = fields.at("run").get<std::uint64_t>();

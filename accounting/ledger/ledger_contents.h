@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/ledger/ledger.h>
-#include <surety/accounting/ledger/store.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/events/unit.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/ledger/store.h>
 
 namespace surety::accounting {
 

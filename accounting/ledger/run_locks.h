@@ -6,9 +6,9 @@
 // here stays open until no ledger object of this process uses the file.
 #pragma once
 
+#include <sys/types.h>
 #include <cstdint>
 #include <string>
-#include <sys/types.h>
 
 #include <surety/accounting/system/home_process.h>
 

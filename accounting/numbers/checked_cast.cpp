@@ -7,7 +7,8 @@
 namespace surety {
 
 void refuse_cast(long double value, int digits) {
-  if (value > 0) throw Error{ErrorCode::memory, fmt::format("a number is {}, more than {} bits can count", static_cast<double>(value), digits)};
+  if (value > 0)
+    throw Error{ErrorCode::memory, fmt::format("a number is {}, more than {} bits can count", static_cast<double>(value), digits)};
   throw Error{ErrorCode::internal, fmt::format("{} was to become an integer", static_cast<double>(value))};
 }
 

@@ -17,7 +17,6 @@
 namespace surety::accounting {
 namespace {
 
-
 struct Twiddles {
   std::vector<double> re;
   std::vector<double> im;

@@ -70,10 +70,10 @@ long double IndexTests::best(Value value) const {
 long double IndexTests::delta(double epsilon) const {
   if (size() == 0) return std::max(0.0L, sums_.infinite);
   return std::max(sums_.infinite, best([&](std::size_t j) {
-           const auto found = power(j);
-           const long double miss = std::exp(found.log_miss + static_cast<long double>(epsilon)) * outward;
-           return found.hit > miss ? found.hit - miss : 0.0L;
-         }));
+                    const auto found = power(j);
+                    const long double miss = std::exp(found.log_miss + static_cast<long double>(epsilon)) * outward;
+                    return found.hit > miss ? found.hit - miss : 0.0L;
+                  }));
 }
 
 long double IndexTests::epsilon(double delta) const {

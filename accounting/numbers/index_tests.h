@@ -17,12 +17,12 @@ struct IndexSums {
   long double log_misses = 0;
   double step = 0;
   double s = 0;
-  double entry_error = 0;          ///< of each hit and each miss
-  long double outside_right = 0;   ///< bounds on the tilted P-mass of sums beyond the window's ends, whose images are among the entries
+  double entry_error = 0;         ///< of each hit and each miss
+  long double outside_right = 0;  ///< bounds on the tilted P-mass of sums beyond the window's ends, whose images are among the entries
   long double outside_left = 0;
-  long double faded = 0;           ///< bound on the P-mass that the images of those on the left count for
-  long double infinite = 0;        ///< lower bound on the P-mass at infinite loss
-  long double doubt = 0;           ///< of the logarithms
+  long double faded = 0;     ///< bound on the P-mass that the images of those on the left count for
+  long double infinite = 0;  ///< lower bound on the P-mass at infinite loss
+  long double doubt = 0;     ///< of the logarithms
 };
 
 /// What one of them proves.
@@ -54,10 +54,10 @@ class IndexTests {
   template <class Value>
   [[nodiscard]] long double best(Value value) const;
 
-  IndexSums sums_;          // with hits and misses summed from each entry to the end
-  double relative_ = 0;     // error of those sums
-  double hit_sum_ = 0;      // of e^(-s x) over the window
-  double miss_sum_ = 0;     // of e^(-(s + 1) x)
+  IndexSums sums_;       // with hits and misses summed from each entry to the end
+  double relative_ = 0;  // error of those sums
+  double hit_sum_ = 0;   // of e^(-s x) over the window
+  double miss_sum_ = 0;  // of e^(-(s + 1) x)
 };
 
 }  // namespace surety::accounting

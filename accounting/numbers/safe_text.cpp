@@ -34,7 +34,8 @@ Character first_of(std::string_view text) {
 
 bool is_obeyed_by_terminals(std::uint32_t code) {
   const auto within = [code](std::uint32_t first, std::uint32_t last) { return code >= first && code <= last; };
-  return within(0, 0x1f) || within(0x7f, 0x9f) || code == 0x61c || within(0x200e, 0x200f) || within(0x2028, 0x202e) || within(0x2066, 0x2069);
+  return within(0, 0x1f) || within(0x7f, 0x9f) || code == 0x61c || within(0x200e, 0x200f) || within(0x2028, 0x202e) ||
+         within(0x2066, 0x2069);
 }
 
 }  // namespace

@@ -39,8 +39,7 @@ void add_records(OptionTable& table, std::optional<std::uint64_t>& records) {
 }
 
 void add_threads(OptionTable& table, std::optional<std::uint64_t>& threads) {
-  table
-      .add("--threads", threads, "For gradients of all records; the result is the same for every number", whole_number(1, 1024))
+  table.add("--threads", threads, "For gradients of all records; the result is the same for every number", whole_number(1, 1024))
       .standard("as many as there are processors");
 }
 

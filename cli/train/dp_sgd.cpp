@@ -58,17 +58,15 @@ class DpSgd final : public FileAlgorithm {
     table.add("--epochs", epochs_, "How often a record is met on average", whole_number(1, max_count)).standard("5");
     table.add("--steps", steps_, "Batches, in the place of --epochs", whole_number(1, max_count));
     table.add("--step-size", step_size_, "Of each step", number()).standard("1 / (smoothness + regularization)");
-    table
-        .add("--schedule", schedule_,
-             "Of the step in round t: constant, inverse-root: step-size / sqrt(t), inverse: step-size / (1 + step-size regularization t)",
-             one_of({"constant", "inverse-root", "inverse"}));
+    table.add("--schedule", schedule_,
+              "Of the step in round t: constant, inverse-root: step-size / sqrt(t), inverse: step-size / (1 + step-size regularization t)",
+              one_of({"constant", "inverse-root", "inverse"}));
     table.add("--momentum", momentum_, "The share of the last direction", number());
     add_regularization(table, regularization_);
     add_clip(table, shared, "the loss's bound for rows of norm 1");
     add_radius(table, shared, "everywhere");
     add_l1(table, l1_);
-    table
-        .add("--iterate", iterate_, "Which is the model: last, average; without it the mean of the last half", one_of({"last", "average"}))
+    table.add("--iterate", iterate_, "Which is the model: last, average; without it the mean of the last half", one_of({"last", "average"}))
         .standard("the mean of the last half");
     table.group("Secret batches");
     add_sampling(table, sampling_, "poisson");

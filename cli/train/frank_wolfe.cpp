@@ -20,7 +20,8 @@ using namespace data;
 class OnlineFrankWolfeAlgorithm final : public PrefixSumAlgorithm {
  public:
   OnlineFrankWolfeAlgorithm()
-      : PrefixSumAlgorithm{"online-frank-wolfe", "Streams: steps towards extreme points of an l_p ball, on noisy prefix sums of gradients."} {}
+      : PrefixSumAlgorithm{"online-frank-wolfe",
+                           "Streams: steps towards extreme points of an l_p ball, on noisy prefix sums of gradients."} {}
 
   void add_options(OptionTable& table, TrainOptions& shared) override {
     add_stream_options(table, shared, "0.5");

@@ -29,7 +29,8 @@ bool has_file_for_each(const TrainOptions& shared) { return shared.data.find(lea
 /// The path of a learner's own data; where they share one, that one.
 std::string data_of_learner(const TrainOptions& shared, std::uint64_t learner) {
   std::string path = shared.data;
-  if (const auto place = path.find(learner_word); place != std::string::npos) path.replace(place, learner_word.size(), std::to_string(learner));
+  if (const auto place = path.find(learner_word); place != std::string::npos)
+    path.replace(place, learner_word.size(), std::to_string(learner));
   return path;
 }
 
@@ -253,13 +254,8 @@ class GossipRun final : public TrainingRun {
     report.in_place_of.emplace_back("noise", fmt::format("{} of {} {}, for each learner in each round", kind(),
                                                          kind() == "gaussian" ? "multiplier" : "scale", report.noise.value));
     report.damaged = parts_.damaged;
-    report.fields = {{"noise", kind()},
-                     {"noise_value", report.noise.value},
-                     {"learners", *words_.learners},
-                     {"topology", topology},
-                     {"rounds", rounds_},
-                     {"processes", team_.size()},
-                     {"records", *words_.records}};
+    report.fields = {{"noise", kind()},   {"noise_value", report.noise.value}, {"learners", *words_.learners}, {"topology", topology},
+                     {"rounds", rounds_}, {"processes", team_.size()},         {"records", *words_.records}};
   }
 
  private:
@@ -322,8 +318,7 @@ class Gossip final : public Algorithm {
     table.add("--passes", words_.passes, "Over the records", whole_number(1, max_count));
     table.add("--step-size", words_.step_size, "Of each step", number());
     table
-        .add("--schedule", words_.schedule,
-             "Of the step in round t: constant, inverse-root: step-size / sqrt(t), inverse: step-size / t",
+        .add("--schedule", words_.schedule, "Of the step in round t: constant, inverse-root: step-size / sqrt(t), inverse: step-size / t",
              one_of({"constant", "inverse-root", "inverse"}))
         .standard("inverse-root");
     add_regularization(table, words_.regularization);

@@ -66,16 +66,17 @@ class FullGradients : public FileAlgorithm {
   template <class Options, class O, class Descend>
   [[nodiscard]] std::unique_ptr<TrainingRun> prepared(const TrainOptions& shared, const Source& source, const O& objective,
                                                       const Options& settings, Descend descend) const {
-    return on_file(shared, {.extent = fmt::format("{} steps", steps_),
-                            .public_count = public_count_,
-                            .read = reader_for(shared, source, objective),
-                            .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
-                            .run =
-                                [settings, descend](const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
-                                  auto noisy = settings;
-                                  noisy.noise_multiplier = NoiseMultiplier{noise};
-                                  return bits.with([&](auto& its) { return descend(data, noisy, reservation, its); });
-                                }});
+    return on_file(shared,
+                   {.extent = fmt::format("{} steps", steps_),
+                    .public_count = public_count_,
+                    .read = reader_for(shared, source, objective),
+                    .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
+                    .run =
+                        [settings, descend](const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
+                          auto noisy = settings;
+                          noisy.noise_multiplier = NoiseMultiplier{noise};
+                          return bits.with([&](auto& its) { return descend(data, noisy, reservation, its); });
+                        }});
   }
 
  private:
@@ -128,8 +129,8 @@ class GradientDescent final : public Descent {
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
     return with_any_objective(shared, [&](const auto& objective) {
       return prepared(shared, source, objective, descent_settings<GradientDescentOptions>(shared, objective),
-                      [objective, penalty = penalty(shared), is_random = is_random()](
-                          const Dataset& data, GradientDescentOptions noisy, accounting::Reservation& reservation, auto& bits) {
+                      [objective, penalty = penalty(shared), is_random = is_random()](const Dataset& data, GradientDescentOptions noisy,
+                                                                                      accounting::Reservation& reservation, auto& bits) {
                         NoisyReleaser releaser{reservation, bits};
                         if (is_random) noisy.returned = random_iterate(noisy.steps, bits);
                         return gradient_descent(data, objective, penalty, noisy, releaser).weights;
@@ -141,7 +142,8 @@ class GradientDescent final : public Descent {
 class AcceleratedGradientDescent final : public Descent {
  public:
   AcceleratedGradientDescent()
-      : Descent{"accelerated-gradient-descent", "Nesterov's method on noisy gradients of all records: fewer, each with less noise.", 30, 1e-4} {}
+      : Descent{"accelerated-gradient-descent", "Nesterov's method on noisy gradients of all records: fewer, each with less noise.", 30,
+                1e-4} {}
 
   void add_options(OptionTable& table, TrainOptions& shared) override { add_descent(table, shared, {"last", "average"}); }
 
@@ -159,7 +161,8 @@ class AcceleratedGradientDescent final : public Descent {
 
 class MirrorDescent final : public FullGradients {
  public:
-  MirrorDescent() : FullGradients{"mirror-descent", "Mirror descent in an l2 or l1 ball or a simplex, on noisy gradients of all records.", 30, 0} {}
+  MirrorDescent()
+      : FullGradients{"mirror-descent", "Mirror descent in an l2 or l1 ball or a simplex, on noisy gradients of all records.", 30, 0} {}
 
   void add_options(OptionTable& table, TrainOptions& shared) override {
     add_shared(table, shared, "needed");

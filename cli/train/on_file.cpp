@@ -45,8 +45,8 @@ nlohmann::json held_out_scores(const Model& model, const Dataset& all_held_out) 
 
 /// For people.
 std::string table_of(const nlohmann::json& scores, std::size_t records) {
-  std::string text = fmt::format("\nscores on {} held-out records (computed on private data, so not private themselves: do not publish them)\n",
-                                 records);
+  std::string text =
+      fmt::format("\nscores on {} held-out records (computed on private data, so not private themselves: do not publish them)\n", records);
   text += fmt::format("{:<24} {:>10} {:>22}\n", "", "model", "constant prediction");
   for (const auto& [score, values] : scores.items()) {
     const auto shown = [](const nlohmann::json& value) {

@@ -76,30 +76,29 @@ class OutputPerturbation final : public Perturbation {
                                          .clip = clip_of(shared, objective)};
       if (public_count_) settings.public_count = Count{*public_count_};
       settings.threads = threads();
-      return on_file(
-          shared,
-          {.extent = "one release",
-           .public_count = public_count_,
-           .read = reader_for(shared, source, objective),
-           .calibrate = [target]() -> CalibratedNoise {
-             const auto found = calibrate([&](NoiseMultiplier z) { return gaussian(z, target.adjacency); }, target);
-             return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
-           },
-           .run =
-               [settings, objective](const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
-                 auto noisy = settings;
-                 noisy.noise = NoiseMultiplier{noise};
-                 return bits.with([&](auto& its) {
-                   NoisyVectorReleaser releaser{reservation, its};
-                   return output_perturbation(data, objective, noisy, releaser);
-                 });
-               },
-           .check =
-               [settings, objective](const Dataset& data) {
-                 // A private number of records may be 0, which is no Count.
-                 const Count count = settings.public_count ? *settings.public_count : Count{data.size()};
-                 static_cast<void>(minimizer_sensitivity(objective, settings, count, data.features()));
-               }});
+      return on_file(shared,
+                     {.extent = "one release",
+                      .public_count = public_count_,
+                      .read = reader_for(shared, source, objective),
+                      .calibrate = [target]() -> CalibratedNoise {
+                        const auto found = calibrate([&](NoiseMultiplier z) { return gaussian(z, target.adjacency); }, target);
+                        return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
+                      },
+                      .run =
+                          [settings, objective](const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
+                            auto noisy = settings;
+                            noisy.noise = NoiseMultiplier{noise};
+                            return bits.with([&](auto& its) {
+                              NoisyVectorReleaser releaser{reservation, its};
+                              return output_perturbation(data, objective, noisy, releaser);
+                            });
+                          },
+                      .check =
+                          [settings, objective](const Dataset& data) {
+                            // A private number of records may be 0, which is no Count.
+                            const Count count = settings.public_count ? *settings.public_count : Count{data.size()};
+                            static_cast<void>(minimizer_sensitivity(objective, settings, count, data.features()));
+                          }});
     });
   }
 
@@ -109,7 +108,8 @@ class OutputPerturbation final : public Perturbation {
 
 class ObjectivePerturbation final : public Perturbation {
  public:
-  ObjectivePerturbation() : Perturbation{"objective-perturbation", "The minimum of the risk with a random linear term, and a little noise on it."} {}
+  ObjectivePerturbation()
+      : Perturbation{"objective-perturbation", "The minimum of the risk with a random linear term, and a little noise on it."} {}
 
   void add_options(OptionTable& table, TrainOptions& shared) override {
     add_shared(table, shared);
@@ -132,23 +132,22 @@ class ObjectivePerturbation final : public Perturbation {
                                                                                       .clip = clip_of(shared, objective),
                                                                                       .output_multiplier = NoiseMultiplier{1000},
                                                                                       .threads = threads()});
-      return on_file(
-          shared, {.extent = "one release",
-                   .records = records_,
-                   .public_count = records_,
-                   .read = reader_for(shared, source, objective),
-                   .calibrate = [settings, target, objective] { return calibrated(*settings, target, objective); },
-                   .run =
-                       [settings, objective](const Dataset& data, double, accounting::Reservation& reservation, RunBits& bits) {
-                         return bits.with([&](auto& its) {
-                           NoisyPerturbingReleaser releaser{reservation, its};
-                           return objective_perturbation(data, objective, *settings, releaser);
-                         });
-                       },
-                   .check =
-                       [settings, objective](const Dataset& data) {
-                         static_cast<void>(perturbed_minimum_distance(objective, *settings, data.features()));
-                       }});
+      return on_file(shared, {.extent = "one release",
+                              .records = records_,
+                              .public_count = records_,
+                              .read = reader_for(shared, source, objective),
+                              .calibrate = [settings, target, objective] { return calibrated(*settings, target, objective); },
+                              .run =
+                                  [settings, objective](const Dataset& data, double, accounting::Reservation& reservation, RunBits& bits) {
+                                    return bits.with([&](auto& its) {
+                                      NoisyPerturbingReleaser releaser{reservation, its};
+                                      return objective_perturbation(data, objective, *settings, releaser);
+                                    });
+                                  },
+                              .check =
+                                  [settings, objective](const Dataset& data) {
+                                    static_cast<void>(perturbed_minimum_distance(objective, *settings, data.features()));
+                                  }});
     });
   }
 

@@ -9,7 +9,9 @@ namespace surety::cli {
 void PrefixSumAlgorithm::add_factorization(OptionTable& table) {
   std::vector<std::string> words;
   for (const auto one : mechanisms::all_factorizations) words.emplace_back(mechanisms::name(one));
-  table.add("--factorization", factorization_, "How prefix sums are made private: " + fmt::format("{}", fmt::join(words, ", ")), one_of(words))
+  table
+      .add("--factorization", factorization_, "How prefix sums are made private: " + fmt::format("{}", fmt::join(words, ", ")),
+           one_of(words))
       .standard("buffered");
 }
 

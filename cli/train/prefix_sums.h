@@ -40,13 +40,14 @@ class PrefixSumAlgorithm : public StreamAlgorithm {
                                                                  accounting::Reservation& reservation, RunBits& bits) {
            const optimizers::StreamShape<> shape = shape_of(features);
            const NoiseMultiplier multiplier{noise};
-           mechanisms::GaussianContinualSum sum{{.factorization = factorization,
-                                                 .steps = shape.steps,
-                                                 .dimension = shape.dimension,
-                                                 .sensitivity = shape.sensitivity,
-                                                 .multiplier = multiplier,
-                                                 .grid = mechanisms::continual_grid(factorization, shape.steps, shape.sensitivity, multiplier),
-                                                 .adjacency = shape.adjacency}};
+           mechanisms::GaussianContinualSum sum{
+               {.factorization = factorization,
+                .steps = shape.steps,
+                .dimension = shape.dimension,
+                .sensitivity = shape.sensitivity,
+                .multiplier = multiplier,
+                .grid = mechanisms::continual_grid(factorization, shape.steps, shape.sensitivity, multiplier),
+                .adjacency = shape.adjacency}};
            return bits.with([&](auto& its) {
              optimizers::NoisyStream stream{reservation, its, std::move(sum), shape.sensitivity};
              return feed(objective, records, make(features), stream);

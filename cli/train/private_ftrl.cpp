@@ -13,7 +13,8 @@ using namespace data;
 
 class PrivateFtrlAlgorithm final : public PrefixSumAlgorithm {
  public:
-  PrivateFtrlAlgorithm() : PrefixSumAlgorithm{"private-ftrl", "Streams: follow the regularized leader on noisy prefix sums of gradients."} {}
+  PrivateFtrlAlgorithm()
+      : PrefixSumAlgorithm{"private-ftrl", "Streams: follow the regularized leader on noisy prefix sums of gradients."} {}
 
   void add_options(OptionTable& table, TrainOptions& shared) override {
     add_stream_options(table, shared, "the loss's bound for rows of norm 1");

@@ -50,12 +50,11 @@ struct SgdOptions {
 
   template <class O>
   [[nodiscard]] NoisySgdOptions settings(const TrainOptions& shared, const O& objective, Count records, std::uint64_t passes) const {
-    NoisySgdOptions settings{
-        .noise_multiplier = NoiseMultiplier{1},
-        .batches = Batches{records, Count{batch_size.value_or(std::max<std::uint64_t>(records.value() / 30, 1))}},
-        .passes = Count{passes},
-        .adjacency = shared.run.target().adjacency,
-        .clip = clip_of(shared, objective)};
+    NoisySgdOptions settings{.noise_multiplier = NoiseMultiplier{1},
+                             .batches = Batches{records, Count{batch_size.value_or(std::max<std::uint64_t>(records.value() / 30, 1))}},
+                             .passes = Count{passes},
+                             .adjacency = shared.run.target().adjacency,
+                             .clip = clip_of(shared, objective)};
     if (step_size) settings.step_size = StepSize{*step_size};
     return settings;
   }
@@ -76,15 +75,14 @@ class OnePassSgdAlgorithm final : public StreamAlgorithm {
       const auto settings = sgd_.settings(shared, objective, most_records(), 1);
       return on_stream(shared, source,
                        {.calibrate = calibrated(settings, shared.run.target()),
-                        .run =
-                            [this, settings, objective, radius](RecordStream& records, Count features, double noise,
-                                                                accounting::Reservation& reservation, RunBits& bits) {
-                              const auto noisy = with_noise(settings, noise);
-                              return bits.with([&](auto& its) {
-                                NoisyBatchReleaser releaser{reservation, its, pass(noisy)};
-                                return feed(objective, records, OnePassSgd{objective, L2Ball{radius}, noisy, features}, releaser);
-                              });
-                            }});
+                        .run = [this, settings, objective, radius](RecordStream& records, Count features, double noise,
+                                                                   accounting::Reservation& reservation, RunBits& bits) {
+                          const auto noisy = with_noise(settings, noise);
+                          return bits.with([&](auto& its) {
+                            NoisyBatchReleaser releaser{reservation, its, pass(noisy)};
+                            return feed(objective, records, OnePassSgd{objective, L2Ball{radius}, noisy, features}, releaser);
+                          });
+                        }});
     });
   }
 
@@ -135,7 +133,8 @@ class NoisySgdAlgorithm final : public BallAlgorithm {
 class NoisyFrankWolfeAlgorithm final : public BallAlgorithm {
  public:
   NoisyFrankWolfeAlgorithm()
-      : BallAlgorithm{"noisy-frank-wolfe", "Frank-Wolfe on noisy gradients of a whole file: one half of it first, and batches of the other."} {}
+      : BallAlgorithm{"noisy-frank-wolfe",
+                      "Frank-Wolfe on noisy gradients of a whole file: one half of it first, and batches of the other."} {}
 
   void add_options(OptionTable& table, TrainOptions& shared) override {
     table.group("Data");
@@ -160,19 +159,19 @@ class NoisyFrankWolfeAlgorithm final : public BallAlgorithm {
       if (settings.step_scale.value() > 1) {
         invalid(fmt::format("--step-scale is {}, must be at most 1 for {}", settings.step_scale.value(), name()));
       }
-      return on_batches(shared, {.records = records_,
-                                 .read = reader_for(shared, source, objective),
-                                 .calibrate = calibrated(settings, target),
-                                 .run =
-                                     [settings, objective, ball](const Dataset& data, double noise, accounting::Reservation& reservation,
-                                                                 RunBits& bits) {
-                                       const auto noisy = with_noise(settings, noise);
-                                       return bits.with([&](auto& its) {
-                                         NoisyBatchReleaser releaser{reservation, its, pass(noisy)};
-                                         return noisy_frank_wolfe(data, objective, ball, noisy, releaser);
-                                       });
-                                     },
-                                 .check = [steps = steps_](std::size_t records) { require_batches(steps, records); }});
+      return on_batches(
+          shared, {.records = records_,
+                   .read = reader_for(shared, source, objective),
+                   .calibrate = calibrated(settings, target),
+                   .run =
+                       [settings, objective, ball](const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
+                         const auto noisy = with_noise(settings, noise);
+                         return bits.with([&](auto& its) {
+                           NoisyBatchReleaser releaser{reservation, its, pass(noisy)};
+                           return noisy_frank_wolfe(data, objective, ball, noisy, releaser);
+                         });
+                       },
+                   .check = [steps = steps_](std::size_t records) { require_batches(steps, records); }});
     });
   }
 
@@ -180,7 +179,8 @@ class NoisyFrankWolfeAlgorithm final : public BallAlgorithm {
   static void require_batches(std::uint64_t steps, std::size_t records) {
     const std::uint64_t most = records / 2 + 1;
     if (steps > most) {
-      invalid(fmt::format("--steps is {}, must be at most {}: each batch but the first shares half of the {} records", steps, most, records));
+      invalid(
+          fmt::format("--steps is {}, must be at most {}: each batch but the first shares half of the {} records", steps, most, records));
     }
   }
 

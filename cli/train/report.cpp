@@ -54,8 +54,8 @@ void print_report(const Report& report) {
   line("ledger", options.run.ledger_and(report.run));
   line("model", shown(options.model));
   if (report.damaged > 0) {
-    line("damaged",
-         fmt::format("{} records were damaged and counted as zeros (a number computed on private data: do not publish it)", report.damaged));
+    line("damaged", fmt::format("{} records were damaged and counted as zeros (a number computed on private data: do not publish it)",
+                                report.damaged));
   }
   if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
   fmt::print("{}", report.scores);

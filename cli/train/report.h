@@ -22,8 +22,8 @@ struct Report {
   accounting::RunId run;
 
   // The kind of run adds these.
-  std::string extent = {};                                           ///< for people: "100 steps"
-  std::vector<std::pair<std::string, std::string>> lines = {};       ///< behind the extent
+  std::string extent = {};                                            ///< for people: "100 steps"
+  std::vector<std::pair<std::string, std::string>> lines = {};        ///< behind the extent
   std::vector<std::pair<std::string, std::string>> in_place_of = {};  ///< in the place of what was planned and released
   nlohmann::json fields = {};
   std::uint64_t damaged = 0;  ///< private

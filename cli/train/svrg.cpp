@@ -21,8 +21,9 @@ class Svrg final : public FileAlgorithm {
  public:
   explicit Svrg(SvrgVariant variant)
       : FileAlgorithm{variant == SvrgVariant::svrg ? "svrg" : "svrg++",
-                      variant == SvrgVariant::svrg ? "Gradients of reduced variance: one of all records in each epoch, secret batches between."
-                                                   : "svrg with twice as many batches in each epoch as in the one before."},
+                      variant == SvrgVariant::svrg
+                          ? "Gradients of reduced variance: one of all records in each epoch, secret batches between."
+                          : "svrg with twice as many batches in each epoch as in the one before."},
         variant_{variant},
         epochs_{variant == SvrgVariant::svrg ? 5U : 3U} {}
 
@@ -82,8 +83,9 @@ class Svrg final : public FileAlgorithm {
                                       const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
                                     settings->noise_multiplier = NoiseMultiplier{noise};
                                     return bits.with([&](auto& its) {
-                                      return with_sampler(settings->sampler, reservation, its,
-                                                          [&](auto& releaser) { return svrg(data, objective, penalty, *settings, releaser); });
+                                      return with_sampler(settings->sampler, reservation, its, [&](auto& releaser) {
+                                        return svrg(data, objective, penalty, *settings, releaser);
+                                      });
                                     });
                                   }});
     });

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/mechanisms/samplers/integer_noise.h>
-#include <surety/mechanisms/samplers/lattice_noise.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/mechanisms/samplers/integer_noise.h>
+#include <surety/mechanisms/samplers/lattice_noise.h>
 
 namespace surety::mechanisms {
 

@@ -6,10 +6,10 @@
 #include <cstddef>
 
 #include <surety/accounting/events/event.h>
-#include <surety/mechanisms/samplers/exact_rounding.h>
 #include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/samplers/grid_noise.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/mechanisms/samplers/exact_rounding.h>
+#include <surety/mechanisms/samplers/grid_noise.h>
 
 namespace surety::mechanisms {
 

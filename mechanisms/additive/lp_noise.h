@@ -22,9 +22,9 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/bits/lazy_real.h>
 #include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/bits/lazy_real.h>
+#include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety {

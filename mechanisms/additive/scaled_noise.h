@@ -19,12 +19,12 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/mechanisms/samplers/exact_rounding.h>
-#include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/bits/lazy_real.h>
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/bits/lazy_real.h>
+#include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/mechanisms/samplers/exact_rounding.h>
 
 namespace surety::mechanisms {
 

@@ -22,9 +22,10 @@ class BitsRef {
   /// Any source that mechanisms accept, as an argument of its own type. Not another reference: that is copied, or a reference to a
   /// parameter would outlive it.
   template <class Bits>
-  requires(!std::same_as<Bits, BitsRef>) && ReleaseBits<Bits>
-  BitsRef(Bits& bits) noexcept  // NOLINT(google-explicit-constructor): callers pass their source itself
-      : bits_{std::addressof(bits)}, calls_{&calls_of<Bits>} {}
+  requires(!std::same_as<Bits, BitsRef>) &&
+      ReleaseBits<Bits> BitsRef(Bits& bits) noexcept  // NOLINT(google-explicit-constructor): callers pass their source itself
+      : bits_{std::addressof(bits)},
+  calls_{&calls_of<Bits>} {}
 
   /// The next bytes of the source. \throws what it throws.
   void fill(std::span<std::byte> bytes) const { calls_->fill(bits_, bytes); }
@@ -37,9 +38,8 @@ class BitsRef {
     std::uint64_t (*word)(void* source);
   };
   template <class Bits>
-  static constexpr Calls calls_of{
-      .fill = [](void* source, std::span<std::byte> bytes) { static_cast<Bits*>(source)->fill(bytes); },
-      .word = [](void* source) { return draw_word(*static_cast<Bits*>(source)); }};
+  static constexpr Calls calls_of{.fill = [](void* source, std::span<std::byte> bytes) { static_cast<Bits*>(source)->fill(bytes); },
+                                  .word = [](void* source) { return draw_word(*static_cast<Bits*>(source)); }};
 
   void* bits_;
   const Calls* calls_;

@@ -21,7 +21,9 @@ namespace {
 unsigned char* octets(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
 const unsigned char* octets(const std::byte* bytes) { return reinterpret_cast<const unsigned char*>(bytes); }
 
-[[noreturn]] void openssl_cannot(const char* what) { throw Error{ErrorCode::environment, fmt::format("random bits: OpenSSL cannot {}", what)}; }
+[[noreturn]] void openssl_cannot(const char* what) {
+  throw Error{ErrorCode::environment, fmt::format("random bits: OpenSSL cannot {}", what)};
+}
 
 /// Entropy from the kernel's pool, which exists from early boot on: a call waits for it rather than returning less.
 void ask_operating_system(std::span<std::byte> bytes) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/mechanisms/bits/lazy_real.h>
 #include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/bits/lazy_real.h>
 
 namespace surety::mechanisms {
 

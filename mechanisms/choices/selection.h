@@ -28,8 +28,8 @@
 #include <string_view>
 
 #include <surety/accounting/events/event.h>
-#include <surety/mechanisms/bits/lazy_real.h>
 #include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/bits/lazy_real.h>
 
 namespace surety {
 

@@ -32,11 +32,11 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/continual.h>
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/system/home_process.h>
-#include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety::mechanisms {
@@ -285,9 +285,7 @@ class RestartedSum {
   [[nodiscard]] Grid grid() const noexcept { return epochs_.front().grid(); }
 
   /// \throws as the push of the epochs' sums; Error{invalid_argument} when `steps` were pushed.
-  [[nodiscard]] std::vector<double> push(const GridVector& contribution, BitsRef bits)
-  requires ContinualSum<Sum>
-  {
+  [[nodiscard]] std::vector<double> push(const GridVector& contribution, BitsRef bits) requires ContinualSum<Sum> {
     return push_to([&](Sum& epoch) { return epoch.push(contribution, bits); });
   }
   template <class Sensitivity>

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/checked_cast.h>
-#include <surety/accounting/events/continual.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
 

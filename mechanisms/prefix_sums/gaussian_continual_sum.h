@@ -15,9 +15,9 @@
 #include <variant>
 #include <vector>
 
+#include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/prefix_sums/buffered_sum.h>
 #include <surety/mechanisms/prefix_sums/continual_sum.h>
-#include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/prefix_sums/toeplitz_sum.h>
 
 namespace surety::mechanisms {

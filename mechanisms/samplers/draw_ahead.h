@@ -12,8 +12,8 @@
 #include <span>
 #include <utility>
 
-#include <surety/mechanisms/samplers/lattice_sampler.h>
 #include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/samplers/lattice_sampler.h>
 
 namespace surety::mechanisms {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
 
 namespace surety::mechanisms {

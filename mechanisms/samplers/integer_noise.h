@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
-#include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::mechanisms {
 

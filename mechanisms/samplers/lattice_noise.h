@@ -10,9 +10,9 @@
 #include <span>
 #include <utility>
 
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/samplers/lattice_sampler.h>
-#include <surety/mechanisms/bits/bits_ref.h>
 
 namespace surety::mechanisms {
 

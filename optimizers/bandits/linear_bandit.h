@@ -37,16 +37,16 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/bandits/bandit.h>
+#include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
-#include <surety/optimizers/streams/online_frank_wolfe.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
-#include <surety/optimizers/doors/stream.h>
+#include <surety/optimizers/streams/online_frank_wolfe.h>
 
 namespace surety::optimizers {
 

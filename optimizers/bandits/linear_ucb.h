@@ -27,8 +27,8 @@
 
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/stream.h>
+#include <surety/optimizers/problem/dataset.h>
 
 namespace surety::optimizers {
 

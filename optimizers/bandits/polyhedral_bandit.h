@@ -23,14 +23,14 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/optimizers/bandits/bandit.h>
-#include <surety/optimizers/problem/dataset.h>
-#include <surety/optimizers/streams/polyhedral_frank_wolfe.h>
-#include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/doors/selector.h>
+#include <surety/optimizers/problem/dataset.h>
+#include <surety/optimizers/problem/problem.h>
+#include <surety/optimizers/streams/polyhedral_frank_wolfe.h>
 
 namespace surety::optimizers {
 

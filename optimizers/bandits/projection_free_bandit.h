@@ -37,16 +37,16 @@
 #include <surety/accounting/accountants/accountant.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/continual.h>
-#include <surety/accounting/numbers/enclosure.h>
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/enclosure.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/streams/noisy_oco.h>
-#include <surety/optimizers/doors/stream.h>
 
 namespace surety::optimizers {
 

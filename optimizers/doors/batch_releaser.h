@@ -11,10 +11,10 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/bits/bits_ref.h>
-#include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/accounting/system/home_process.h>
+#include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/queries/grid.h>
+#include <surety/mechanisms/queries/sensitivity.h>
 
 namespace surety::optimizers {
 

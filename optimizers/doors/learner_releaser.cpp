@@ -18,7 +18,6 @@ L1Sensitivity l1_sensitivity(L2Sensitivity sensitivity, std::size_t dimension) {
   return L1Sensitivity{above(above(std::sqrt(static_cast<double>(dimension))) * sensitivity.value())};
 }
 
-
 LearnerMechanism::LearnerMechanism(const Event& release, const Grid& grid, std::size_t dimension, L2Sensitivity sensitivity)
     : grid_{grid}, dimension_{dimension}, sensitivity_{sensitivity}, mechanism_{make(release, grid, dimension, sensitivity)} {}
 

@@ -46,13 +46,13 @@ concept LearnerReleaser = requires(R& releaser, const GossipPass& pass, std::siz
 class LearnerReleaserRef {
  public:
   template <class R>
-  requires(!std::same_as<std::remove_const_t<R>, LearnerReleaserRef>) && LearnerReleaser<R>
-  LearnerReleaserRef(R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
+  requires(!std::same_as<std::remove_const_t<R>, LearnerReleaserRef>) &&
+      LearnerReleaser<R> LearnerReleaserRef(R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
       : releaser_{&releaser},
-        begin_{[](const void* r, const GossipPass& pass) { static_cast<R*>(const_cast<void*>(r))->begin(pass); }},
-        release_{[](const void* r, std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity) {
-          return static_cast<R*>(const_cast<void*>(r))->release(learner, round, query, sensitivity);
-        }} {}
+  begin_{[](const void* r, const GossipPass& pass) { static_cast<R*>(const_cast<void*>(r))->begin(pass); }},
+  release_{[](const void* r, std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity) {
+    return static_cast<R*>(const_cast<void*>(r))->release(learner, round, query, sensitivity);
+  }} {}
 
   void begin(const GossipPass& pass) const { begin_(releaser_, pass); }
   [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query,
@@ -76,10 +76,10 @@ concept LearnerBits = requires(B& bits, std::size_t learner) {
 class LearnerBitsRef {
  public:
   template <class B>
-  requires(!std::same_as<std::remove_const_t<B>, LearnerBitsRef>) && LearnerBits<B>
-  LearnerBitsRef(B& bits) noexcept  // NOLINT(google-explicit-constructor): callers pass the bits themselves
+  requires(!std::same_as<std::remove_const_t<B>, LearnerBitsRef>) &&
+      LearnerBits<B> LearnerBitsRef(B& bits) noexcept  // NOLINT(google-explicit-constructor): callers pass the bits themselves
       : bits_{&bits},
-        of_{[](const void* b, std::size_t learner) -> mechanisms::BitsRef { return static_cast<B*>(const_cast<void*>(b))->of(learner); }} {}
+  of_{[](const void* b, std::size_t learner) -> mechanisms::BitsRef { return static_cast<B*>(const_cast<void*>(b))->of(learner); }} {}
 
   [[nodiscard]] mechanisms::BitsRef of(std::size_t learner) const { return of_(bits_, learner); }
 
@@ -142,8 +142,7 @@ class NoisyLearnerReleaser {
   /// \throws Error{internal} before `begin`, when the learner has released in this round or a later one, or when the reservation does not
   ///         hold the pass; Error{unsupported} for a release that no mechanism here makes; Error{invalid_argument} when the noise does not
   ///         fit the grid, and in a process made by fork; Error{environment} when the bits fail.
-  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query,
-                                            L2Sensitivity sensitivity);
+  [[nodiscard]] std::vector<double> release(std::size_t learner, std::uint64_t round, const GridVector& query, L2Sensitivity sensitivity);
 
  private:
   HomeProcess home_;

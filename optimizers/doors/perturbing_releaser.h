@@ -31,13 +31,13 @@ concept PerturbingReleaser = Releaser<R> && requires(R& releaser, std::size_t di
 class PerturbingReleaserRef {
  public:
   template <class R>
-  requires(!std::same_as<std::remove_const_t<R>, PerturbingReleaserRef>) && PerturbingReleaser<R>
-  PerturbingReleaserRef(R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
+  requires(!std::same_as<std::remove_const_t<R>, PerturbingReleaserRef>) &&
+      PerturbingReleaser<R> PerturbingReleaserRef(
+          R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
       : releaser_{&releaser},
-        release_{releaser},
-        perturb_{[](const void* r, std::size_t dimension, L2Sensitivity sigma, const Event& event) {
-          return static_cast<R*>(const_cast<void*>(r))->perturb(dimension, sigma, event);
-        }} {}
+  release_{releaser}, perturb_{[](const void* r, std::size_t dimension, L2Sensitivity sigma, const Event& event) {
+    return static_cast<R*>(const_cast<void*>(r))->perturb(dimension, sigma, event);
+  }} {}
 
   [[nodiscard]] std::vector<double> perturb(std::size_t dimension, L2Sensitivity sigma, const Event& event) const {
     return perturb_(releaser_, dimension, sigma, event);

@@ -35,11 +35,12 @@ concept Releaser = requires(R& releaser, const GridVector& query, L2Sensitivity 
 class ReleaserRef {
  public:
   template <class R>
-  requires(!std::same_as<std::remove_const_t<R>, ReleaserRef>) && Releaser<R>
-  ReleaserRef(R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
-      : releaser_{&releaser}, release_{[](const void* r, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
-          return static_cast<R*>(const_cast<void*>(r))->release(query, sensitivity, event);
-        }} {}
+  requires(!std::same_as<std::remove_const_t<R>, ReleaserRef>) &&
+      Releaser<R> ReleaserRef(R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
+      : releaser_{&releaser},
+  release_{[](const void* r, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    return static_cast<R*>(const_cast<void*>(r))->release(query, sensitivity, event);
+  }} {}
 
   [[nodiscard]] std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) const {
     return release_(releaser_, query, sensitivity, event);

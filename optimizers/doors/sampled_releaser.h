@@ -16,9 +16,9 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/choices/batch_sampler.h>
 #include <surety/mechanisms/queries/grid.h>
-#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/run.h>
 
@@ -41,9 +41,11 @@ concept SamplingReleaser = Releaser<R> &&
 class SamplingReleaserRef {
  public:
   template <class R>
-  requires(!std::same_as<std::remove_const_t<R>, SamplingReleaserRef>) && SamplingReleaser<R>
-  SamplingReleaserRef(R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
-      : releaser_{&releaser}, calls_{&calls_of<R>} {}
+  requires(!std::same_as<std::remove_const_t<R>, SamplingReleaserRef>) &&
+      SamplingReleaser<R> SamplingReleaserRef(
+          R& releaser) noexcept  // NOLINT(google-explicit-constructor): callers pass the releaser itself
+      : releaser_{&releaser},
+  calls_{&calls_of<R>} {}
 
   [[nodiscard]] std::span<const std::size_t> draw_batch(std::size_t records) const { return calls_->draw_batch(releaser_, records); }
   [[nodiscard]] std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) const {

@@ -32,12 +32,12 @@ concept Selector = requires(S& selector, std::span<const double> scores, ScoreSe
 class SelectorRef {
  public:
   template <class S>
-  requires(!std::same_as<std::remove_const_t<S>, SelectorRef>) && Selector<S>
-  SelectorRef(S& selector) noexcept  // NOLINT(google-explicit-constructor): callers pass the selector itself
+  requires(!std::same_as<std::remove_const_t<S>, SelectorRef>) &&
+      Selector<S> SelectorRef(S& selector) noexcept  // NOLINT(google-explicit-constructor): callers pass the selector itself
       : selector_{&selector},
-        select_{[](const void* s, std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
-          return static_cast<S*>(const_cast<void*>(s))->select(scores, sensitivity, change, event);
-        }} {}
+  select_{[](const void* s, std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change, const Event& event) {
+    return static_cast<S*>(const_cast<void*>(s))->select(scores, sensitivity, change, event);
+  }} {}
 
   [[nodiscard]] std::size_t select(std::span<const double> scores, ScoreSensitivity sensitivity, ScoreChange change,
                                    const Event& event) const {
@@ -120,6 +120,7 @@ class ScriptedSelector {
   std::vector<Request> log_;
 };
 
-static_assert(Selector<NoisySelector> && Selector<SharedSelector> && Selector<ExactSelector> && Selector<ScriptedSelector> && Selector<SelectorRef>);
+static_assert(Selector<NoisySelector> && Selector<SharedSelector> && Selector<ExactSelector> && Selector<ScriptedSelector> &&
+              Selector<SelectorRef>);
 
 }  // namespace surety::optimizers

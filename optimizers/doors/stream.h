@@ -37,13 +37,13 @@ template <class Sensitivity = L2Sensitivity>
 class StreamReleaserRef {
  public:
   template <class S>
-  requires(!std::same_as<std::remove_const_t<S>, StreamReleaserRef>) && StreamReleaser<S, Sensitivity>
-  StreamReleaserRef(S& stream) noexcept  // NOLINT(google-explicit-constructor): callers pass the stream itself
+  requires(!std::same_as<std::remove_const_t<S>, StreamReleaserRef>) &&
+      StreamReleaser<S, Sensitivity> StreamReleaserRef(
+          S& stream) noexcept  // NOLINT(google-explicit-constructor): callers pass the stream itself
       : stream_{&stream},
-        push_{[](void* s, const GridVector& contribution, Sensitivity sensitivity) {
-          return static_cast<S*>(s)->push(contribution, sensitivity);
-        }},
-        grid_{[](const void* s) { return static_cast<const S*>(s)->grid(); }} {}
+  push_{
+      [](void* s, const GridVector& contribution, Sensitivity sensitivity) { return static_cast<S*>(s)->push(contribution, sensitivity); }},
+  grid_{[](const void* s) { return static_cast<const S*>(s)->grid(); }} {}
 
   [[nodiscard]] std::vector<double> push(const GridVector& contribution, Sensitivity sensitivity) const {
     return push_(stream_, contribution, sensitivity);

@@ -16,11 +16,8 @@ std::vector<double> NoisyVectorReleaser::release(const GridVector& query, L2Sens
     throw Error{ErrorCode::unsupported,
                 fmt::format("no mechanism releases the event '{}' in dimension {}", describe(event), query.steps.size())};
   }
-  const mechanisms::KNorm noise{{.scale = leaf->scale,
-                                 .sensitivity = sensitivity,
-                                 .grid = query.grid,
-                                 .dimension = leaf->dimension,
-                                 .adjacency = event.adjacency()}};
+  const mechanisms::KNorm noise{
+      {.scale = leaf->scale, .sensitivity = sensitivity, .grid = query.grid, .dimension = leaf->dimension, .adjacency = event.adjacency()}};
   reservation_.spend(event);
   return noise.release(query, bits_);
 }

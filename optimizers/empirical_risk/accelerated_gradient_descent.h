@@ -27,12 +27,12 @@
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/regularizer.h>
 #include <surety/optimizers/problem/returned_iterate.h>
 #include <surety/optimizers/problem/units.h>
-#include <surety/optimizers/doors/run.h>
 
 namespace surety::optimizers {
 

@@ -7,9 +7,7 @@
 
 namespace surety::optimizers {
 
-Event plan(const GradientDescentOptions& options) {
-  return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency));
-}
+Event plan(const GradientDescentOptions& options) { return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency)); }
 
 namespace detail {
 

@@ -8,9 +8,7 @@
 
 namespace surety::optimizers {
 
-Event plan(const MirrorDescentOptions& options) {
-  return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency));
-}
+Event plan(const MirrorDescentOptions& options) { return repeat(options.steps, gaussian(options.noise_multiplier, options.adjacency)); }
 
 MirrorDescentTerms mirror_descent_terms(ObjectiveRef objective, GeometryRef geometry, const MirrorDescentOptions& options,
                                         std::size_t features, double noise) {

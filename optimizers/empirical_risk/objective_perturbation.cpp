@@ -6,11 +6,10 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/events/format.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/interval.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/empirical_risk/minimizer.h>

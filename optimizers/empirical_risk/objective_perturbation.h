@@ -23,10 +23,10 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/perturbing_releaser.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/units.h>
-#include <surety/optimizers/doors/perturbing_releaser.h>
 
 namespace surety::optimizers {
 

@@ -17,10 +17,10 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/vector_releaser.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/units.h>
-#include <surety/optimizers/doors/vector_releaser.h>
 
 namespace surety::optimizers {
 
@@ -46,8 +46,8 @@ struct OutputPerturbationOptions {
 
 /// How far one record can move the minimiser, as computed, before rounding to a grid. Rounded up.
 /// \throws as `minimum_distance`. \source docs/proofs/output-perturbation.md#output-perturbation
-[[nodiscard]] L2Sensitivity minimizer_sensitivity(ConvexObjectiveRef objective, const OutputPerturbationOptions& options, Count public_count,
-                                                  std::size_t features);
+[[nodiscard]] L2Sensitivity minimizer_sensitivity(ConvexObjectiveRef objective, const OutputPerturbationOptions& options,
+                                                  Count public_count, std::size_t features);
 
 /// Runs the algorithm above; returns the released weights, one per feature. `plan(options, features)` is what `releaser` is asked for,
 /// once. The guarantee needs nothing of the data but labels that the loss knows.

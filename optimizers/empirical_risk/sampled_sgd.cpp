@@ -18,9 +18,7 @@ namespace surety::optimizers {
 namespace {
 
 /// Of `records` records in microbatches of `size`.
-std::uint64_t microbatches_of(std::uint64_t records, Count size) {
-  return records == 0 ? 0 : (records - 1) / size.value() + 1;
-}
+std::uint64_t microbatches_of(std::uint64_t records, Count size) { return records == 0 ? 0 : (records - 1) / size.value() + 1; }
 
 /// b: how many of the sampled units a batch holds, or is expected to hold. Public.
 double expected_size(const Dataset& data, const SampledSgdOptions& options) {
@@ -42,8 +40,8 @@ double expected_size(const Dataset& data, const SampledSgdOptions& options) {
 }
 
 /// Adds the mean gradient of the records of one microbatch, clipped. It depends on these records and on the weights alone.
-void add_mean_gradient(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, std::size_t microbatch, std::size_t size,
-                       mechanisms::RecordSum& sum, std::vector<double>& mean) {
+void add_mean_gradient(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, std::size_t microbatch,
+                       std::size_t size, mechanisms::RecordSum& sum, std::vector<double>& mean) {
   const std::size_t first = microbatch * size;
   const std::size_t end = std::min(first + size, data.size());
   mean.assign(data.features(), 0.0);

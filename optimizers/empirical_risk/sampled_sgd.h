@@ -24,12 +24,12 @@
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/choices/batch_sampler.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/sampled_releaser.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/regularizer.h>
 #include <surety/optimizers/problem/returned_iterate.h>
 #include <surety/optimizers/problem/units.h>
-#include <surety/optimizers/doors/sampled_releaser.h>
 
 namespace surety::optimizers {
 

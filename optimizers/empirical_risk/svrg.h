@@ -38,11 +38,11 @@
 #include <surety/accounting/events/units.h>
 #include <surety/mechanisms/choices/batch_sampler.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/sampled_releaser.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/regularizer.h>
 #include <surety/optimizers/problem/units.h>
-#include <surety/optimizers/doors/sampled_releaser.h>
 
 namespace surety::optimizers {
 

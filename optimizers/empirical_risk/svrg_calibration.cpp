@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/events/format.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/numbers/error.h>
 
 namespace surety::optimizers {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/enclosure.h>
 #include <surety/optimizers/empirical_risk/svrg.h>
 
 namespace surety::optimizers {

@@ -60,9 +60,10 @@ concept Exchange = requires(E& engine, const E& constant, std::uint64_t round, c
 class ExchangeRef {
  public:
   template <class E>
-  requires(!std::same_as<std::remove_const_t<E>, ExchangeRef>) && Exchange<E>
-  ExchangeRef(E& engine) noexcept  // NOLINT(google-explicit-constructor): callers pass the engine itself
-      : engine_{&engine}, calls_{&calls_of<E>} {}
+  requires(!std::same_as<std::remove_const_t<E>, ExchangeRef>) &&
+      Exchange<E> ExchangeRef(E& engine) noexcept  // NOLINT(google-explicit-constructor): callers pass the engine itself
+      : engine_{&engine},
+  calls_{&calls_of<E>} {}
 
   [[nodiscard]] std::size_t learners() const { return calls_->learners(engine_); }
   [[nodiscard]] LearnerRange local() const { return calls_->local(engine_); }

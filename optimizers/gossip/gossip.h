@@ -34,10 +34,10 @@
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/learner_releaser.h>
 #include <surety/optimizers/gossip/exchange.h>
 #include <surety/optimizers/gossip/mixing.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/units.h>

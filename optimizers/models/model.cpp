@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/json.h>
-#include <surety/optimizers/problem/loss.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/data/text_reader.h>
+#include <surety/optimizers/problem/loss.h>
 
 namespace surety::optimizers {
 
@@ -173,7 +173,8 @@ void require_writable_names(const data::FeatureMap& features, const std::optiona
 
 namespace {
 
-accounting::NewFile new_file(const std::filesystem::path& path, const data::FeatureMap& features, const std::optional<data::LabelRule>& label) {
+accounting::NewFile new_file(const std::filesystem::path& path, const data::FeatureMap& features,
+                             const std::optional<data::LabelRule>& label) {
   require_writable_names(features, label);
   accounting::Place place{path};
   require_replaceable(place);

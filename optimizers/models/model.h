@@ -15,11 +15,11 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/system/new_file.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/system/new_file.h>
 #include <surety/data/data_policy.h>
-#include <surety/optimizers/problem/dataset.h>
 #include <surety/data/features.h>
+#include <surety/optimizers/problem/dataset.h>
 
 namespace surety::optimizers {
 
@@ -31,7 +31,7 @@ struct Guarantee {
 };
 
 struct Model {
-  std::string loss;                ///< O::name of the objective
+  std::string loss;                      ///< O::name of the objective
   std::optional<data::LabelRule> label;  ///< nothing where the file format has its own labels (LIBSVM)
   data::FeatureMap features;
   std::vector<double> weights;  ///< features.features() of them
@@ -64,7 +64,8 @@ class ModelFile {
   /// Takes space for a model with `features` in the folder of `path`.
   /// \throws Error{environment} when that fails; Error{invalid_argument} when `path` is empty or something other than a regular file, or when
   ///         the names in `features` and `label` cannot be written (`require_writable_names`).
-  ModelFile(const std::filesystem::path& path, const data::FeatureMap& features, const std::optional<data::LabelRule>& label = std::nullopt);
+  ModelFile(const std::filesystem::path& path, const data::FeatureMap& features,
+            const std::optional<data::LabelRule>& label = std::nullopt);
 
   /// The bytes on the disk that were taken.
   [[nodiscard]] std::uint64_t space() const noexcept { return file_.space(); }

@@ -17,9 +17,9 @@
 #include <cstdint>
 
 #include <surety/accounting/events/continual.h>
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/optimizers/doors/stream.h>
 
 namespace surety::optimizers {
@@ -45,7 +45,7 @@ enum class FirstStep {
 /// What the printed Gaussian noise releases over a stream of `steps` steps: ask an accountant for its epsilon at target.delta.
 /// \throws Error{unsupported} for the radius of the algorithm, and under add-or-remove-one.
 [[nodiscard]] inline Event printed_frank_wolfe_noise(Count steps, const Target& target, PrintedRadius radius = PrintedRadius::of_the_proof,
-                                         FirstStep first_step = FirstStep::of_equal_weight) {
+                                                     FirstStep first_step = FirstStep::of_equal_weight) {
   require_fixed_places(target.adjacency);
   if (radius == PrintedRadius::of_the_algorithm) {
     throw Error{ErrorCode::unsupported,

@@ -54,10 +54,10 @@ concept LinearlyMinimizable = requires(const D& domain, std::span<const double> 
 class ProjectableRef {
  public:
   template <class D>
-  requires(!std::same_as<D, ProjectableRef>) && Projectable<D>
-  ProjectableRef(const D& domain) noexcept  // NOLINT(google-explicit-constructor): callers pass the set itself
+  requires(!std::same_as<D, ProjectableRef>) &&
+      Projectable<D> ProjectableRef(const D& domain) noexcept  // NOLINT(google-explicit-constructor): callers pass the set itself
       : domain_{std::addressof(domain)},
-        project_{[](const void* o, std::span<double> weights) { static_cast<const D*>(o)->project(weights); }} {}
+  project_{[](const void* o, std::span<double> weights) { static_cast<const D*>(o)->project(weights); }} {}
 
   void project(std::span<double> weights) const { project_(domain_, weights); }
 
@@ -70,10 +70,11 @@ class ProjectableRef {
 class LinearlyMinimizableRef {
  public:
   template <class D>
-  requires(!std::same_as<D, LinearlyMinimizableRef>) && LinearlyMinimizable<D>
-  LinearlyMinimizableRef(const D& domain) noexcept  // NOLINT(google-explicit-constructor): callers pass the set itself
+  requires(!std::same_as<D, LinearlyMinimizableRef>) &&
+      LinearlyMinimizable<D> LinearlyMinimizableRef(
+          const D& domain) noexcept  // NOLINT(google-explicit-constructor): callers pass the set itself
       : domain_{std::addressof(domain)},
-        minimize_linear_{[](const void* o, std::span<const double> costs) { return static_cast<const D*>(o)->minimize_linear(costs); }} {}
+  minimize_linear_{[](const void* o, std::span<const double> costs) { return static_cast<const D*>(o)->minimize_linear(costs); }} {}
 
   [[nodiscard]] std::vector<double> minimize_linear(std::span<const double> costs) const { return minimize_linear_(domain_, costs); }
 

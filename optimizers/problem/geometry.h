@@ -32,9 +32,10 @@ concept Geometry = requires(const G& geometry, std::span<const double> numbers, 
 class GeometryRef {
  public:
   template <class G>
-  requires(!std::same_as<G, GeometryRef>) && Geometry<G>
-  GeometryRef(const G& geometry) noexcept  // NOLINT(google-explicit-constructor): callers pass the geometry itself
-      : geometry_{std::addressof(geometry)}, calls_{&calls_of<G>} {}
+  requires(!std::same_as<G, GeometryRef>) &&
+      Geometry<G> GeometryRef(const G& geometry) noexcept  // NOLINT(google-explicit-constructor): callers pass the geometry itself
+      : geometry_{std::addressof(geometry)},
+  calls_{&calls_of<G>} {}
 
   [[nodiscard]] std::vector<double> mirror(std::span<const double> costs) const { return calls_->mirror(geometry_, costs); }
   void descend(std::span<double> point, std::span<const double> gradient, double smoothness) const {

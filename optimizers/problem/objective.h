@@ -51,9 +51,10 @@ concept ConvexObjective = Objective<O> && requires(const O& objective, double nu
 class ObjectiveRef {
  public:
   template <class O>
-  requires(!std::derived_from<O, ObjectiveRef>) && Objective<O>
-  ObjectiveRef(const O& objective) noexcept  // NOLINT(google-explicit-constructor): callers pass the loss itself
-      : objective_{std::addressof(objective)}, calls_{&calls_of<O>} {}
+  requires(!std::derived_from<O, ObjectiveRef>) &&
+      Objective<O> ObjectiveRef(const O& objective) noexcept  // NOLINT(google-explicit-constructor): callers pass the loss itself
+      : objective_{std::addressof(objective)},
+  calls_{&calls_of<O>} {}
 
   [[nodiscard]] std::string_view name() const noexcept { return calls_->name; }
   [[nodiscard]] std::string_view label_constraint() const noexcept { return calls_->label_constraint; }
@@ -105,11 +106,12 @@ class ObjectiveRef {
 class ConvexObjectiveRef : public ObjectiveRef {
  public:
   template <class O>
-  requires(!std::derived_from<O, ObjectiveRef>) && ConvexObjective<O>
-  ConvexObjectiveRef(const O& objective) noexcept  // NOLINT(google-explicit-constructor): callers pass the loss itself
+  requires(!std::derived_from<O, ObjectiveRef>) &&
+      ConvexObjective<O> ConvexObjectiveRef(
+          const O& objective) noexcept  // NOLINT(google-explicit-constructor): callers pass the loss itself
       : ObjectiveRef{objective},
-        error_{[](const void* o, double score) { return static_cast<const O*>(o)->monotone_derivative_error(score); }},
-        has_one_sign_{O::derivative_has_one_sign} {}
+  error_{[](const void* o, double score) { return static_cast<const O*>(o)->monotone_derivative_error(score); }},
+  has_one_sign_{O::derivative_has_one_sign} {}
 
   [[nodiscard]] double monotone_derivative_error(double score) const { return error_(objective(), score); }
   [[nodiscard]] bool derivative_has_one_sign() const noexcept { return has_one_sign_; }

@@ -43,8 +43,8 @@ Dataset encode_labels(ObjectiveRef objective, const Dataset& data) {
   for (std::size_t i = 0; i < data.size(); ++i) {
     const std::optional<double> label = objective.encode_label(data.label(i));
     if (!label) {
-      throw Error{ErrorCode::bad_data, fmt::format("row {}: label is {}, {} for {} loss", i + 1, data.label(i),
-                                                   objective.label_constraint(), objective.name())};
+      throw Error{ErrorCode::bad_data,
+                  fmt::format("row {}: label is {}, {} for {} loss", i + 1, data.label(i), objective.label_constraint(), objective.name())};
     }
     labels.push_back(*label);
   }

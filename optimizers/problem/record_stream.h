@@ -14,10 +14,10 @@
 #include <variant>
 #include <vector>
 
-#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/data/csv.h>
-#include <surety/optimizers/problem/dataset.h>
 #include <surety/data/libsvm.h>
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
 
 namespace surety::optimizers {

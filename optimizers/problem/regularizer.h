@@ -36,12 +36,12 @@ concept Regularizer = requires(const H& h, std::span<const double> weights, std:
 class RegularizerRef {
  public:
   template <class H>
-  requires(!std::same_as<H, RegularizerRef>) && Regularizer<H>
-  RegularizerRef(const H& h) noexcept  // NOLINT(google-explicit-constructor): callers pass the regularizer itself
+  requires(!std::same_as<H, RegularizerRef>) &&
+      Regularizer<H> RegularizerRef(const H& h) noexcept  // NOLINT(google-explicit-constructor): callers pass the regularizer itself
       : h_{std::addressof(h)},
-        value_{[](const void* o, std::span<const double> weights) { return static_cast<const H*>(o)->value(weights); }},
-        proximal_{[](const void* o, double step, std::span<double> target) { static_cast<const H*>(o)->proximal(step, target); }},
-        strong_convexity_{[](const void* o) { return static_cast<const H*>(o)->strong_convexity(); }} {}
+  value_{[](const void* o, std::span<const double> weights) { return static_cast<const H*>(o)->value(weights); }},
+  proximal_{[](const void* o, double step, std::span<double> target) { static_cast<const H*>(o)->proximal(step, target); }},
+  strong_convexity_{[](const void* o) { return static_cast<const H*>(o)->strong_convexity(); }} {}
 
   [[nodiscard]] double value(std::span<const double> weights) const { return value_(h_, weights); }
   void proximal(double step, std::span<double> target) const { proximal_(h_, step, target); }

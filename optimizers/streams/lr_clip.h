@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
-#include <surety/mechanisms/queries/grid.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>

@@ -29,15 +29,15 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/mirror_map.h>
 #include <surety/optimizers/problem/problem.h>
-#include <surety/optimizers/doors/stream.h>
 
 namespace surety::optimizers {
 

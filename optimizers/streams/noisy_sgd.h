@@ -15,9 +15,9 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/mechanisms/queries/sensitivity.h>
-#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/batch_releaser.h>
 #include <surety/optimizers/doors/run.h>
+#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/units.h>

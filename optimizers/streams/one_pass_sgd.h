@@ -16,18 +16,18 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/batch_releaser.h>
+#include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/gradient_sum.h>
-#include <surety/optimizers/streams/noisy_sgd.h>
 #include <surety/optimizers/problem/problem.h>
-#include <surety/optimizers/doors/run.h>
+#include <surety/optimizers/streams/noisy_sgd.h>
 
 namespace surety::optimizers {
 

@@ -27,17 +27,17 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
-#include <surety/optimizers/streams/lr_clip.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
-#include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/units.h>
+#include <surety/optimizers/streams/lr_clip.h>
 
 namespace surety::optimizers {
 

@@ -28,8 +28,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/units.h>

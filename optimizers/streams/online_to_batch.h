@@ -42,17 +42,17 @@
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/continual.h>
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/dataset.h>
-#include <surety/optimizers/streams/online_learner.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
-#include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/units.h>
+#include <surety/optimizers/streams/online_learner.h>
 
 namespace surety::optimizers {
 

@@ -27,15 +27,15 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
-#include <surety/optimizers/problem/dataset.h>
-#include <surety/optimizers/problem/domain.h>
-#include <surety/optimizers/streams/online_frank_wolfe.h>
-#include <surety/optimizers/problem/problem.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/optimizers/doors/selector.h>
 #include <surety/optimizers/doors/stream.h>
+#include <surety/optimizers/problem/dataset.h>
+#include <surety/optimizers/problem/domain.h>
+#include <surety/optimizers/problem/problem.h>
+#include <surety/optimizers/streams/online_frank_wolfe.h>
 
 namespace surety::optimizers {
 

@@ -19,14 +19,14 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
-#include <surety/optimizers/doors/stream.h>
 
 namespace surety::optimizers {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <surety/accounting/accountants/closed_form.h>
-#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/optimizers/bandits/linear_bandit.h>
 #include <surety/optimizers/bandits/linear_ucb.h>
 #include <surety/optimizers/problem/loss.h>

@@ -6,11 +6,11 @@
 
 #include <surety/accounting/accountants/best.h>
 #include <surety/mechanisms/bits/random_bits.h>
-#include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/empirical_risk/objective_perturbation.h>
+#include <surety/optimizers/problem/loss.h>
 
-#include <support/temporary_folder.h>
 #include <support/empirical_epsilon.h>
+#include <support/temporary_folder.h>
 
 namespace surety::optimizers {
 namespace {

@@ -12,10 +12,10 @@
 
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/continual.h>
-#include <surety/mechanisms/prefix_sums/continual_sum.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/additive/scaled_noise.h>
+#include <surety/mechanisms/prefix_sums/continual_sum.h>
 #include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/streams/online_to_batch.h>
 #include <surety/optimizers/streams/private_ftrl.h>

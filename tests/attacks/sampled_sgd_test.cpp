@@ -13,8 +13,8 @@
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 
 #include <support/batch_taint.h>
-#include <support/temporary_folder.h>
 #include <support/empirical_epsilon.h>
+#include <support/temporary_folder.h>
 
 namespace surety::optimizers {
 namespace {

@@ -16,9 +16,9 @@
 
 #include <surety/accounting/accountants/best.h>
 #include <surety/mechanisms/additive/scaled_noise.h>
-#include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/empirical_risk/svrg.h>
 #include <surety/optimizers/empirical_risk/svrg_calibration.h>
+#include <surety/optimizers/problem/loss.h>
 
 #include <support/empirical_epsilon.h>
 

@@ -15,9 +15,9 @@
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/events/event.h>
 
-#include <support/scripted_bits.h>
 #include <support/gaussian_truth.h>
 #include <support/outcomes.h>
+#include <support/scripted_bits.h>
 
 namespace surety::testing {
 

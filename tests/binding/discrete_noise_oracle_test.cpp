@@ -21,8 +21,8 @@
 
 #include <surety/mechanisms/samplers/lattice_noise.h>
 
-#include <support/discrete_laws.h>
 #include <support/canonne_kamath_steinke.h>
+#include <support/discrete_laws.h>
 #include <support/real.h>
 
 namespace surety::mechanisms {

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include <surety/mechanisms/queries/bounded_sum.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/choices/randomized_response.h>
-#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/mechanisms/choices/sparse_vector.h>
+#include <surety/mechanisms/queries/bounded_sum.h>
+#include <surety/mechanisms/queries/record_sum.h>
 
 #include <support/refusal.h>
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include <surety/mechanisms/queries/bounded_sum.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/queries/bounded_sum.h>
 #include <surety/mechanisms/queries/record_sum.h>
 
 #include <binding/binding.h>
@@ -23,7 +23,6 @@ namespace surety::mechanisms {
 namespace {
 
 using namespace testing;
-
 
 /// What users may feed to a number: hard ones of every kind.
 const std::vector<double> hard_values{

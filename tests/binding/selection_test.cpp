@@ -16,8 +16,8 @@
 #include <surety/mechanisms/choices/sparse_vector.h>
 
 #include <binding/binding.h>
-#include <support/selection_laws.h>
 #include <support/random.h>
+#include <support/selection_laws.h>
 
 namespace surety::mechanisms {
 namespace {

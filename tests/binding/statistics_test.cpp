@@ -113,10 +113,9 @@ std::vector<Neighbours> dearest(const Statistic& statistic, const StatisticSum& 
 }
 
 std::vector<Statistic> statistics() {
-  return every_statistic(condition, {Bounds{0, 6}, Bounds{-1, 3}, Bounds{4, 6}},
-                         {HistogramOf{"x", Bins{{0, 6}, 3}},
-                          HistogramOf{"x", Categories{{"red"}}},
-                          HistogramOf{"x", Categories{{"red", "green", "blue"}}}});
+  return every_statistic(
+      condition, {Bounds{0, 6}, Bounds{-1, 3}, Bounds{4, 6}},
+      {HistogramOf{"x", Bins{{0, 6}, 3}}, HistogramOf{"x", Categories{{"red"}}}, HistogramOf{"x", Categories{{"red", "green", "blue"}}}});
 }
 
 /// Numbers in steps of 1/4, counts in steps of 1.

@@ -37,8 +37,8 @@ class Algorithms : public CommandTest {
   [[nodiscard]] Words words(const std::string& command, const std::string& algorithm) const {
     const Words chosen{command, "--algorithm", algorithm};
     if (command == "simulate") return chosen + Words{"--instance", algorithm == "projection-free" ? "dense" : "simplex"};
-    return chosen + Words{path("data.csv"), "--label", "y", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("missing/run.db"),
-                          "--model", path("model.json")};
+    return chosen + Words{path("data.csv"), "--label",         "y", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("missing/run.db"),
+                          "--model",        path("model.json")};
   }
 
   void expect_help_to_list_what_is_accepted(const std::string& command) const {
@@ -74,7 +74,8 @@ TEST_F(Algorithms, OfSimulateListExactlyTheOptionsThatTheyAccept) {
 }
 
 TEST_F(Algorithms, RefuseAnOptionOfOthersByTheirNames) {
-  expect_refused_untouched(words("train", "gradient-descent") + Words{"--microbatch", "2"}, 2, {"--microbatch is for dp-sgd, not for gradient-descent"});
+  expect_refused_untouched(words("train", "gradient-descent") + Words{"--microbatch", "2"}, 2,
+                           {"--microbatch is for dp-sgd, not for gradient-descent"});
   expect_refused_untouched(words("train", "svrg") + Words{"--geometry", "l1"}, 2, {"--geometry is for mirror-descent, not for svrg"});
   expect_refused_untouched(words("train", "gossip") + Words{"--threads", "2"}, 2,
                            {"--threads is for gradient-descent, accelerated-gradient-descent, mirror-descent, svrg, svrg++, "
@@ -119,7 +120,8 @@ TEST_F(Algorithms, LeaveTheShortHelpOnOneScreen) {
 TEST_F(Algorithms, AreMeantWhereTheirNamesAreMistyped) {
   expect_refused_untouched(words("train", "svgr"), 2, {"--algorithm is 'svgr', must be gradient-descent or", "; did you mean 'svrg'?"});
   expect_refused_untouched(words("train", "dp-sgd") + Words{"--loss", "logistc"}, 2, {"did you mean 'logistic'?"});
-  expect_refused_untouched(words("train", "dp-sgd") + Words{"--batchsize", "3"}, 2, {"'--batchsize' is not expected", "did you mean '--batch-size'?"});
+  expect_refused_untouched(words("train", "dp-sgd") + Words{"--batchsize", "3"}, 2,
+                           {"'--batchsize' is not expected", "did you mean '--batch-size'?"});
   expect_refused_untouched(words("simulate", "hbd"), 2, {"did you mean 'hdb'?"});
   expect_refused_untouched({"release", path("data.csv"), "--query", "maen(x)", "--epsilon", "1", "--ledger", path("run.db")}, 2,
                            {"--query has 'maen'", "did you mean 'mean'?"});

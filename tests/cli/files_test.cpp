@@ -20,12 +20,12 @@ class Files : public CommandTest {
 
   /// The cheapest runs that make a model, with these paths.
   [[nodiscard]] static Words train(const std::string& data, const std::string& ledger, const std::string& model) {
-    return {"train",  data,        "--label", "label",   "--algorithm", "one-pass-sgd", "--steps", "20",  "--radius",
-            "1",      "--epsilon", "1",       "--delta", "1e-5",        "--ledger",     ledger,    "--model", model};
+    return {"train", data,        "--label", "label",   "--algorithm", "one-pass-sgd", "--steps", "20",      "--radius",
+            "1",     "--epsilon", "1",       "--delta", "1e-5",        "--ledger",     ledger,    "--model", model};
   }
   [[nodiscard]] static Words gossip(const std::string& data, const std::string& ledger, const std::string& model) {
-    return {"train",   data, "--label",    "label",    "--algorithm", "gossip", "--learners", "1",      "--records", "20",    "--radius", "1",
-            "--delta", "0",  "--topology", "complete", "--epsilon",   "1",      "--ledger",   ledger,   "--model",   model};
+    return {"train",   data, "--label",    "label",    "--algorithm", "gossip", "--learners", "1",    "--records", "20", "--radius", "1",
+            "--delta", "0",  "--topology", "complete", "--epsilon",   "1",      "--ledger",   ledger, "--model",   model};
   }
   [[nodiscard]] static Words release(const std::string& data, const std::string& ledger) {
     return {"release", data, "--query", "sum(x)", "--bounds", "-3,3", "--epsilon", "1", "--ledger", ledger};
@@ -84,7 +84,9 @@ TEST_F(Files, AreNeverLostHoweverTheirPathsAreWritten) {
       model = "twin";
     }
     const bool makes_model = random() % 5 != 0 || model_name != "model.json";
-    const Words arguments = !makes_model ? release(data, ledger) : random() % 2 == 0 ? gossip(data, ledger, model) : train(data, ledger, model);
+    const Words arguments = !makes_model        ? release(data, ledger)
+                            : random() % 2 == 0 ? gossip(data, ledger, model)
+                                                : train(data, ledger, model);
     const auto before = files();
     const auto outcome = surety(arguments, {.folder = world.c_str()});
     const std::string said = joined(arguments) + " in " + world + ": " + outcome.err;
@@ -95,7 +97,8 @@ TEST_F(Files, AreNeverLostHoweverTheirPathsAreWritten) {
       EXPECT_TRUE(files() == before) << said;
     } else {
       // A link to a ledger that is not there is refused: a new one would forget what was spent. It must not cost anything either.
-      const bool leads_nowhere = !has_ledger && fs::is_symlink(fs::symlink_status(fs::path{ledger}.is_absolute() ? ledger : world + "/" + ledger));
+      const bool leads_nowhere =
+          !has_ledger && fs::is_symlink(fs::symlink_status(fs::path{ledger}.is_absolute() ? ledger : world + "/" + ledger));
       ASSERT_EQ(outcome.code, leads_nowhere ? 5 : 0) << said;
       if (leads_nowhere) {
         EXPECT_TRUE(files() == before) << said;
@@ -132,19 +135,36 @@ TEST_F(Files, OfAnotherKindAreRefusedBeforeAnythingIsCharged) {
   // As /dev/stdout is one, which a defect must not be able to harm when root runs this.
   fs::create_symlink("/proc/self/fd/1", path("stdout"));
   fs::create_symlink("stdout", path("to_stdout"));
-  const std::vector<std::pair<std::string, int>> places{{"", 2},          {"/dev/null", 2},   {"/dev/full", 2},       {"stdout", 2},
-                                                        {"to_stdout", 2}, {"/dev/fd/1", 2},   {"/proc/self/fd/2", 2}, {"pipe", 2},
-                                                        {"to_pipe", 2},   {"sub", 2},         {"sub/", 2},            {".", 2},
-                                                        {"/", 2},         {"new.db-wal", 2},  {"new.db-journal", 2},  {"new/", 5},
-                                                        {"no/file", 5},   {"small.csv/x", 5}, {"circle", 5},          {std::string(300, 'x'), 5},
+  const std::vector<std::pair<std::string, int>> places{{"", 2},
+                                                        {"/dev/null", 2},
+                                                        {"/dev/full", 2},
+                                                        {"stdout", 2},
+                                                        {"to_stdout", 2},
+                                                        {"/dev/fd/1", 2},
+                                                        {"/proc/self/fd/2", 2},
+                                                        {"pipe", 2},
+                                                        {"to_pipe", 2},
+                                                        {"sub", 2},
+                                                        {"sub/", 2},
+                                                        {".", 2},
+                                                        {"/", 2},
+                                                        {"new.db-wal", 2},
+                                                        {"new.db-journal", 2},
+                                                        {"new/", 5},
+                                                        {"no/file", 5},
+                                                        {"small.csv/x", 5},
+                                                        {"circle", 5},
+                                                        {std::string(300, 'x'), 5},
                                                         {std::string(5000, 'x'), 5}};
   for (const auto& [place, code] : places) {
     expect_untouched(train(data, "run.db", place), code, {"--model is '" + place.substr(0, 100)});
     expect_untouched(train(data, place, "model.json"), code, {"--ledger is '" + place.substr(0, 100)});
     expect_untouched(release(data, place), code, {"--ledger is '" + place.substr(0, 100)});
   }
-  for (const Words& command : std::vector<Words>{{"audit", "--delta", "1e-5"}, {"ledger", "list"}, {"ledger", "create", "--adjacency", "replace-one"}}) {
-    for (const auto& place : {"/dev/null", "/dev/full", "sub"}) expect_untouched(command + Words{place}, 2, {place, "must be a regular file"});
+  for (const Words& command :
+       std::vector<Words>{{"audit", "--delta", "1e-5"}, {"ledger", "list"}, {"ledger", "create", "--adjacency", "replace-one"}}) {
+    for (const auto& place : {"/dev/null", "/dev/full", "sub"})
+      expect_untouched(command + Words{place}, 2, {place, "must be a regular file"});
   }
   // Sent to a file, standard output has a place of its own on the disk; the link stays what it is.
   const auto file = path("output");
@@ -169,8 +189,8 @@ TEST_F(Files, AreNotMixedWithStandardStreams) {
   expect_untouched({"predict", "model.json", "small.csv"}, 2, {"standard output"}, {.standard_output = data.c_str()});
   expect_untouched(release(data, "run.db"), 2, {"standard output"}, {.standard_output = ledger.c_str()});
   // What comes by standard input is a file as well, which the model would take the name of.
-  const Words stream{"train",  "-",        "--label",  "label",     "--algorithm", "one-pass-sgd", "--steps", "5",       "--radius", "1",
-                     "--epsilon", "1",     "--delta",  "1e-5",      "--ledger",    "run.db",       "--model", "small.csv"};
+  const Words stream{"train", "-",         "--label", "label",   "--algorithm", "one-pass-sgd", "--steps", "5",       "--radius",
+                     "1",     "--epsilon", "1",       "--delta", "1e-5",        "--ledger",     "run.db",  "--model", "small.csv"};
   expect_untouched(stream, 2, {"--model", "must be another file than the data file"}, {.standard_input = data.c_str()});
 }
 
@@ -178,8 +198,9 @@ TEST_F(Files, OfAllLearnersAndTheGraphAreKept) {
   for (int i = 0; i < 3; ++i) write(path("of" + std::to_string(i)), "+1 1:1\n-1 2:1\n");
   write(path("edges"), "0 1\n1 2\n");
   const auto gossip = [&](const std::string& ledger, const std::string& model) {
-    return Words{"train",     "of{learner}", "--format", "libsvm", "--features", "2",  "--algorithm", "gossip", "--learners", "3",   "--records", "6",  "--radius",
-                 "1",         "--topology",  "graph",    "--graph", "edges",     "--epsilon", "1",    "--delta", "0", "--noise", "laplace",  "--ledger", ledger, "--model", model};
+    return Words{"train",     "of{learner}", "--format", "libsvm",  "--features", "2",     "--algorithm", "gossip", "--learners", "3",
+                 "--records", "6",           "--radius", "1",       "--topology", "graph", "--graph",     "edges",  "--epsilon",  "1",
+                 "--delta",   "0",           "--noise",  "laplace", "--ledger",   ledger,  "--model",     model};
   };
   for (const char* name : {"of0", "./of2", "sub/../of1"}) {
     expect_untouched(gossip("run.db", name), 2, {"--model", "another file than the data file"});
@@ -198,8 +219,8 @@ TEST_F(Files, InTheMakingAreGoneWhenASignalEndsTheRun) {
     ASSERT_EQ(::write(records, "x,label\n1,1\n", 12), 12);
     const auto input = path("records");
     const auto ledger = path("run" + std::to_string(signal) + ".db");
-    Process process{{"train", "-", "--label", "label", "--algorithm", "one-pass-sgd", "--steps", "5", "--radius", "1", "--epsilon", "1", "--delta", "1e-5",
-                     "--ledger", ledger, "--model", path("model.json")},
+    Process process{{"train", "-", "--label", "label", "--algorithm", "one-pass-sgd", "--steps", "5", "--radius", "1", "--epsilon", "1",
+                     "--delta", "1e-5", "--ledger", ledger, "--model", path("model.json")},
                     {.standard_input = input.c_str()}};
     const auto charged = [&] {
       const auto listed = Process{{"ledger", "list", ledger, "--json"}}.finish();
@@ -226,7 +247,9 @@ TEST_F(Files, WithNamesThatAreNoTextAreRefusedUncharged) {
     write(path("names.csv"), header + "\n1,2,1\n2,1,0\n");
     return train("names.csv", "run.db", "model.json") + more;
   };
-  const std::string bad = "gr\xf6\xdf" "e";
+  const std::string bad =
+      "gr\xf6\xdf"
+      "e";
   const std::string shown = "gr\\xf6\\xdfe";
   expect_untouched(with(bad + ",y,label", {}), 2, {"column '" + shown + "'", "UTF-8", "drop"});
   expect_untouched(with("x,y,label", {"--categories", "x=1," + bad}), 2, {"category '" + shown + "'", "UTF-8"});
@@ -237,8 +260,8 @@ TEST_F(Files, WithNamesThatAreNoTextAreRefusedUncharged) {
   const Words gossip{"--algorithm", "gossip", "--radius", "1", "--learners", "1", "--records", "2", "--topology", "complete"};
   for (const auto& algorithm : {stream, gossip}) {
     write(path("names.csv"), bad + ",y,label\n1,2,1\n2,1,0\n");
-    const Words words{"train",     "names.csv", "--label",  "label",  "--epsilon", "1",
-                      "--delta",   "1e-5",      "--ledger", "run.db", "--model",   "model.json"};
+    const Words words{"train",   "names.csv", "--label",  "label",  "--epsilon", "1",
+                      "--delta", "1e-5",      "--ledger", "run.db", "--model",   "model.json"};
     expect_untouched(words + algorithm, 2, {"column '" + shown + "'", "UTF-8"});
   }
   // What is dropped is named nowhere, and a statistic needs the name for its note alone.
@@ -250,40 +273,49 @@ TEST_F(Files, WithNamesThatAreNoTextAreRefusedUncharged) {
   EXPECT_TRUE(released.json().contains("value"));
   // A path is no text either.
   write(path("pl\xe4tze.csv"), "x,label\n1,1\n2,0\n");
-  EXPECT_EQ(here(Words{"train", "pl\xe4tze.csv", "--label", "label>0", "--epsilon", "1", "--delta", "1e-5", "--ledger", "run.db", "--model", "m\xf6.json", "--json"} + gossip).code, 0);
+  EXPECT_EQ(here(Words{"train", "pl\xe4tze.csv", "--label", "label>0", "--epsilon", "1", "--delta", "1e-5", "--ledger", "run.db", "--model",
+                       "m\xf6.json", "--json"} +
+                 gossip)
+                .code,
+            0);
   EXPECT_TRUE(fs::exists(path("m\xf6.json")));
 }
 
 TEST_F(Files, AreNamedInShortLinesWithoutWhatATerminalObeys) {
   static_cast<void>(small_data(20));
   ASSERT_EQ(here(train("small.csv", "run.db", "model.json")).code, 0);
-  const std::string colour = "\x1b[31m\xc2\x9b" "31m\n\x07\xe2\x80\xae";
-  for (const std::string& text : {std::string(100'000, 'x'), "no/" + std::string(50'000, '/') + "x", "no/" + colour, std::string(3000, '\xff')}) {
-    for (const auto& arguments : std::vector<Words>{train(text, "run.db", "model.json"),
-                                                    train("small.csv", text, "model.json"),
-                                                    train("small.csv", "run.db", "no/" + text),
-                                                    train("small.csv", "run.db", "model.json") + Words{"--drop", text},
-                                                    train("small.csv", "run.db", "model.json") + Words{"--bounds", text},
-                                                    train("small.csv", "run.db", "model.json") + Words{"--categories", text},
-                                                    train("small.csv", "run.db", "model.json") + Words{"--loss", text},
-                                                    train("small.csv", "run.db", "model.json") + Words{"--graph", text},
-                                                    release(text, "run.db"),
-                                                    release("small.csv", "no/" + text),
-                                                    release("small.csv", "run.db") + Words{"--where", text},
-                                                    {"predict", text, "small.csv"},
-                                                    {"predict", "model.json", text},
-                                                    {"predict", "small.csv", text},
-                                                    {"audit", text, "--delta", "1e-5"},
-                                                    {"audit", "small.csv", "--delta", "1e-5", text},
-                                                    {"ledger", "list", text},
-                                                    {"ledger", "create", "no/" + text, "--adjacency", "replace-one"},
-                                                    {"ledger", "create", "sub/new.db", "--adjacency", text},
-                                                    {"calibrate", "--event", text, "--solve", text, "--epsilon", "1", "--delta", "0", "--adjacency", "zero-out"},
-                                                    {text}}) {
+  const std::string colour =
+      "\x1b[31m\xc2\x9b"
+      "31m\n\x07\xe2\x80\xae";
+  for (const std::string& text :
+       {std::string(100'000, 'x'), "no/" + std::string(50'000, '/') + "x", "no/" + colour, std::string(3000, '\xff')}) {
+    for (const auto& arguments :
+         std::vector<Words>{train(text, "run.db", "model.json"),
+                            train("small.csv", text, "model.json"),
+                            train("small.csv", "run.db", "no/" + text),
+                            train("small.csv", "run.db", "model.json") + Words{"--drop", text},
+                            train("small.csv", "run.db", "model.json") + Words{"--bounds", text},
+                            train("small.csv", "run.db", "model.json") + Words{"--categories", text},
+                            train("small.csv", "run.db", "model.json") + Words{"--loss", text},
+                            train("small.csv", "run.db", "model.json") + Words{"--graph", text},
+                            release(text, "run.db"),
+                            release("small.csv", "no/" + text),
+                            release("small.csv", "run.db") + Words{"--where", text},
+                            {"predict", text, "small.csv"},
+                            {"predict", "model.json", text},
+                            {"predict", "small.csv", text},
+                            {"audit", text, "--delta", "1e-5"},
+                            {"audit", "small.csv", "--delta", "1e-5", text},
+                            {"ledger", "list", text},
+                            {"ledger", "create", "no/" + text, "--adjacency", "replace-one"},
+                            {"ledger", "create", "sub/new.db", "--adjacency", text},
+                            {"calibrate", "--event", text, "--solve", text, "--epsilon", "1", "--delta", "0", "--adjacency", "zero-out"},
+                            {text}}) {
       const auto outcome = here(arguments);
       EXPECT_GT(outcome.code, 1) << arguments[0];
       EXPECT_LT(outcome.err.size(), 1100U) << outcome.err.substr(0, 2000);
-      for (const char* bad : {"\x1b", "\xc2\x9b", "\x07", "\xe2\x80\xae", "\xff"}) EXPECT_EQ(outcome.err.find(bad), std::string::npos) << outcome.err;
+      for (const char* bad : {"\x1b", "\xc2\x9b", "\x07", "\xe2\x80\xae", "\xff"})
+        EXPECT_EQ(outcome.err.find(bad), std::string::npos) << outcome.err;
     }
   }
   // Nor in a report of what went well.

@@ -56,8 +56,8 @@ TEST_F(LedgerCommand, KeepsItsBudgetBeforeTheDataIsRead) {
 }
 
 TEST_F(LedgerCommand, ABudgetAdmitsWhatTheCommandsReleaseUnlessAnotherFilterIsNamed) {
-  const Words release{"release", small_data(), "--query", "sum(x)", "--bounds", "0,1", "--epsilon", "0.1", "--noise", "laplace",
-                      "--ledger", path("run.db")};
+  const Words release{"release",   small_data(), "--query", "sum(x)",  "--bounds", "0,1",
+                      "--epsilon", "0.1",        "--noise", "laplace", "--ledger", path("run.db")};
   ASSERT_EQ(surety(create({"--epsilon", "3", "--delta", "1e-5"})).code, 0);
   EXPECT_EQ(surety(train(small_data())).code, 0);
   const auto released = surety(release);

@@ -19,11 +19,11 @@ const std::string& one_of(Random& random, const Words& words) { return words[bel
 
 /// The whole text of one record: its quotes are closed, unless nothing comes behind it.
 std::string random_csv_record(Random& random, bool is_last) {
-  static const Words cells{"3",      "-1",      "0",     "1",         "",         "nan",      "-inf",  "1e400",        "1e-400", "x",
-                           " 2 ",    "\"a,b\"", "\"1\"", "\"x\ny\"",  "\"\"\"\"", "\"1\n\"",  "5\"",   "\"x\"y",       "\r",     "#1",
-                           "1e308",  "5e-324",  "+4",    "0x10",      "\xff\xfe", "\"\"",     "a\rb",  "HIV positive", "\xc3\xa9"};
-  static const Words whole{"", ",", ",,", ",,,,,,", "#", "# 1,2,1", "\r", " ", "1,2", "1,2,1,1", "\"1,2,1\"", "\"\n\n\n\"",
-                           std::string{"1\0,2,1", 6}};
+  static const Words cells{"3",     "-1",      "0",     "1",        "",         "nan",     "-inf", "1e400",        "1e-400",  "x",
+                           " 2 ",   "\"a,b\"", "\"1\"", "\"x\ny\"", "\"\"\"\"", "\"1\n\"", "5\"",  "\"x\"y",       "\r",      "#1",
+                           "1e308", "5e-324",  "+4",    "0x10",     "\xff\xfe", "\"\"",    "a\rb", "HIV positive", "\xc3\xa9"};
+  static const Words whole{
+      "", ",", ",,", ",,,,,,", "#", "# 1,2,1", "\r", " ", "1,2", "1,2,1,1", "\"1,2,1\"", "\"\n\n\n\"", std::string{"1\0,2,1", 6}};
   static const Words unclosed{"\"", "1,\"2,1", "1,2,\"1\n\n1,2,1"};
   const std::size_t kind = below(random, 16);
   if (kind < 3) return one_of(random, whole);

@@ -24,8 +24,8 @@ class Plan : public CommandTest {
 
 TEST_F(Plan, OfATrainingIsTheSameRunWhenItIsReadBack) {
   const auto data = small_data(300);
-  const Words base{"train", data,        "--label", "label>0", "--drop",   "y",            "--epsilon", "1",
-                   "--delta", "1e-5", "--ledger", path("run.db"), "--model", path("model.json"), "--replay-seed", "4"};
+  const Words base{"train",    data,           "--label", "label>0",          "--drop",        "y", "--epsilon", "1", "--delta", "1e-5",
+                   "--ledger", path("run.db"), "--model", path("model.json"), "--replay-seed", "4"};
   for (const Words& more : std::vector<Words>{{},
                                               {"--algorithm", "svrg", "--records", "300", "--step-size", "0.1", "--inner-steps", "3"},
                                               {"--algorithm", "online-frank-wolfe", "--steps", "300", "--radius", "2", "--norm", "1.5"},
@@ -50,9 +50,8 @@ TEST_F(Plan, OfATrainingIsTheSameRunWhenItIsReadBack) {
 }
 
 TEST_F(Plan, OfAReleaseIsTheSameRunWhenItIsReadBack) {
-  const Words words{"release",   small_data(), "--query", "mean(x)",  "--where",      "label==1",        "--bounds", "-3,3",
-                    "--epsilon", "0.7",        "--delta", "1e-6",     "--confidence", "0.9",             "--ledger", path("run.db"),
-                    "--replay-seed", "9"};
+  const Words words{"release", small_data(), "--query", "mean(x)",      "--where", "label==1", "--bounds",     "-3,3",          "--epsilon",
+                    "0.7",     "--delta",    "1e-6",    "--confidence", "0.9",     "--ledger", path("run.db"), "--replay-seed", "9"};
   const auto plan = planned(words);
   EXPECT_EQ(plan["command"], "release");
   EXPECT_EQ(plan["options"]["query"], "mean(x)");

@@ -154,8 +154,9 @@ TEST_F(Refusal, OfATruncatedGzipStream) {
 }
 
 TEST_F(Refusal, OfBadLibsvm) {
-  const Words libsvm{"train", path("bad.svm"), "--format", "libsvm",   "--features",   "3",       "--epsilon",
-                     "1",     "--delta",       "1e-5",     "--ledger", path("run.db"), "--model", path("model.json"), "--form-is-public"};
+  const Words libsvm{"train",    path("bad.svm"), "--format", "libsvm",           "--features",
+                     "3",        "--epsilon",     "1",        "--delta",          "1e-5",
+                     "--ledger", path("run.db"),  "--model",  path("model.json"), "--form-is-public"};
   const auto expect_bad = [&](const std::string& text, const Words& words) {
     write(path("bad.svm"), text);
     expect_refused_untouched(libsvm, 3, Words{"bad.svm"} + words);

@@ -286,8 +286,7 @@ TEST_F(ReleaseRefusal, OfFiles) {
   expect_bad("x\n", {"has no records"});
   expect_bad("y\n1\n", {"'x' is missing"});
   expect_bad("x,y\n1,2\n3\n", {"row 2", "1 cells"});
-  for (const std::string cell : {"nan", "inf", "-inf", "1e999", "red"})
-    expect_bad("x\n1\n" + cell + "\n", {"row 2", "'x'", cell});
+  for (const std::string cell : {"nan", "inf", "-inf", "1e999", "red"}) expect_bad("x\n1\n" + cell + "\n", {"row 2", "'x'", cell});
   expect_bad("x,y\n1,2\n,2\n", {"row 2", "'x'", "empty"});
   expect_refused_untouched(release(path("small.csv"), "count()", {"--where", "z>0"}), 3, {"'z' is missing"});
   expect_refused_untouched(release(path("missing.csv"), "sum(x)", sum), 3, {"No such file"});

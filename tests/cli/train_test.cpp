@@ -177,17 +177,17 @@ TEST_F(Train, CountsADamagedRecordAsZerosAndSaysSoInPrivateAlone) {
 TEST_F(Train, TakesAnEmptyFileWhereTheCountIsPrivate) {
   write(path("none.csv"), "x,label\n");
   expect_refused_untouched(train(path("none.csv")), 3, {"has no records"});
-  for (const auto& [algorithm, more] : std::vector<std::pair<std::string, Words>>{
-           {"gradient-descent", {"--steps", "2", "--public-count", "50"}},
-           {"accelerated-gradient-descent", {"--steps", "2", "--public-count", "50"}},
-           {"mirror-descent", {"--steps", "2", "--public-count", "50", "--radius", "1"}},
-           {"output-perturbation", {"--public-count", "50"}},
-           {"dp-sgd", {"--steps", "2", "--records", "50", "--noise-multiplier", "20"}},
-           {"svrg", {"--inner-steps", "2", "--epochs", "1", "--records", "50"}}}) {
-    const auto outcome = surety(Words{"train", path("none.csv"), "--label", "label", "--epsilon", "1", "--delta", "1e-5", "--ledger",
-                                      path("run.db"), "--model", path("model.json"), "--adjacency", "add-or-remove-one", "--algorithm",
-                                      algorithm} +
-                                more);
+  for (const auto& [algorithm, more] :
+       std::vector<std::pair<std::string, Words>>{{"gradient-descent", {"--steps", "2", "--public-count", "50"}},
+                                                  {"accelerated-gradient-descent", {"--steps", "2", "--public-count", "50"}},
+                                                  {"mirror-descent", {"--steps", "2", "--public-count", "50", "--radius", "1"}},
+                                                  {"output-perturbation", {"--public-count", "50"}},
+                                                  {"dp-sgd", {"--steps", "2", "--records", "50", "--noise-multiplier", "20"}},
+                                                  {"svrg", {"--inner-steps", "2", "--epochs", "1", "--records", "50"}}}) {
+    const auto outcome =
+        surety(Words{"train", path("none.csv"), "--label", "label", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db"),
+                     "--model", path("model.json"), "--adjacency", "add-or-remove-one", "--algorithm", algorithm} +
+               more);
     EXPECT_EQ(outcome.code, 0) << algorithm << outcome.err;
     EXPECT_NE(outcome.out.find("scores on 0 held-out records (computed on private data"), std::string::npos) << outcome.out;
   }

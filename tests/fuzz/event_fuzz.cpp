@@ -28,12 +28,12 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/composition.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/events/event.h>
-#include <surety/accounting/events/json.h>
 #include <surety/accounting/accountants/participation.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/json.h>
 
 namespace {
 
@@ -197,7 +197,8 @@ void ask_all(bool grid, Counts& counts, Answers& answers, std::string_view quest
 void examine_costs(const Event& event, Source& source, Counts& counts) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const bool grid = source.one_in(2);
-  const Delta delta_at{source.one_in(5) ? source.pick<double>({0, 0.5, 1e-300, 5e-324, 0.999, 1 - 0x1p-53}) : std::exp(-40 * source.unit())};
+  const Delta delta_at{source.one_in(5) ? source.pick<double>({0, 0.5, 1e-300, 5e-324, 0.999, 1 - 0x1p-53})
+                                        : std::exp(-40 * source.unit())};
   const auto epsilons_at = [&](Delta at, Answers& answers) {
     ask_all(grid, counts, answers, fmt::format("epsilon at delta {}", at.value()), infinity,
             [&](const auto& accountant) { return accounting::epsilon(accountant, event, at); });
@@ -218,13 +219,17 @@ void examine_costs(const Event& event, Source& source, Counts& counts) {
     const Enclosure found = deltas_at(Epsilon{end}, back);
     const bool above = end == epsilon_there.upper && found.lower > delta_at.value();
     const bool below = end == epsilon_there.lower && end > 0 && end < epsilon_there.upper && found.upper < delta_at.value();
-    if (above || below) present().fail(fmt::format("delta in [{}, {}], where epsilon is in [{}, {}] at delta {},", found.lower, found.upper, epsilon_there.lower, epsilon_there.upper, delta_at.value()));
+    if (above || below)
+      present().fail(fmt::format("delta in [{}, {}], where epsilon is in [{}, {}] at delta {},", found.lower, found.upper,
+                                 epsilon_there.lower, epsilon_there.upper, delta_at.value()));
   }
   // A larger delta costs no more.
   if (const double more = std::min(0.5 + 0.5 * delta_at.value(), delta_at.value() * 8); more > delta_at.value()) {
     Answers other;
     const Enclosure found = epsilons_at(Delta{more}, other);
-    if (found.lower > epsilon_there.upper) present().fail(fmt::format("epsilon at least {} where a smaller delta, {}, costs at most {},", found.lower, delta_at.value(), epsilon_there.upper));
+    if (found.lower > epsilon_there.upper)
+      present().fail(fmt::format("epsilon at least {} where a smaller delta, {}, costs at most {},", found.lower, delta_at.value(),
+                                 epsilon_there.upper));
   }
   const Epsilon epsilon_at{source.one_in(5) ? source.pick<double>({0, 500, 1e300, 1e-300, 1e9}) : std::exp(-6 + 12 * source.unit())};
   Answers by_epsilon;
@@ -288,7 +293,8 @@ void once(Source& source, Counts& counts) {
   });
   if (!source.one_in(3)) return;
   if (json.empty()) {
-    json = R"({"version": 1, "adjacency": "replace-one", "event": {"repeat": {"count": 100, "event": {"gaussian": {"noise_multiplier": 40}}}}})";
+    json =
+        R"({"version": 1, "adjacency": "replace-one", "event": {"repeat": {"count": 100, "event": {"gaussian": {"noise_multiplier": 40}}}}})";
   }
   if (source.one_in(2)) {
     auto value = nlohmann::json::parse(json);
@@ -331,7 +337,7 @@ int main(int argc, char** argv) {
   }
   done = true;
   watchdog.join();
-  fmt::print("event_fuzz: {} texts, {} of them events, {} answers; {} random events, {} allowed, {} answers; {} s, seed {}\n", of_texts.inputs,
-             of_texts.events, of_texts.answers, of_events.inputs, of_events.events, of_events.answers, seconds, seed);
+  fmt::print("event_fuzz: {} texts, {} of them events, {} answers; {} random events, {} allowed, {} answers; {} s, seed {}\n",
+             of_texts.inputs, of_texts.events, of_texts.answers, of_events.inputs, of_events.events, of_events.answers, seconds, seed);
   return of_texts.answers > 0 && of_events.answers > 0 ? 0 : 1;
 }

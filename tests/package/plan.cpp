@@ -1,6 +1,6 @@
 // Accounting alone: read an event, calibrate its noise.
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/numbers/interval.h>
 
@@ -8,10 +8,11 @@
 #include <cstdio>
 
 int main() {
-  const surety::Target target{
-      .epsilon = surety::Epsilon{1}, .delta = surety::Delta{1e-5}, .adjacency = surety::Adjacency::replace_one};
+  const surety::Target target{.epsilon = surety::Epsilon{1}, .delta = surety::Delta{1e-5}, .adjacency = surety::Adjacency::replace_one};
   const auto plan = surety::calibrate(
-      [&](surety::NoiseMultiplier z) { return surety::parse_event("repeat(100, gaussian(z))", target.adjacency, {{"z", z.value()}}); },
+      [&](surety::NoiseMultiplier z) {
+        return surety::parse_event("repeat(100, gaussian(z))", target.adjacency, {{"z", z.value()}});
+      },
       target);
   std::printf("%s costs at most %.17g\n", describe(plan.event).c_str(), plan.epsilon.upper);
   // mu*(1, 1e-5) = 0.268051, and 100 releases need ten times the multiplier of one.

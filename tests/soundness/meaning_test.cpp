@@ -25,7 +25,6 @@
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/composition.h>
-#include <surety/accounting/events/continual.h>
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/accountants/group.h>
 #include <surety/accounting/accountants/participation.h>
@@ -33,6 +32,7 @@
 #include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/tradeoff.h>
 #include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/events/continual.h>
 
 #include <support/small_world.h>
 
@@ -117,8 +117,9 @@ Contributions draw_contributions(Words& words, const World& world, double sensit
 }
 
 /// The intervals between some thresholds that hold a sum with noise. `offset` of the occupied places is added to the sum.
-Kernel noisy_sum(Words& words, const World& world, const Contributions& contributions, const Distribution& noise, double reach,
-                 const std::function<double(int)>& offset = [](int) { return 0.0; }) {
+Kernel noisy_sum(
+    Words& words, const World& world, const Contributions& contributions, const Distribution& noise, double reach,
+    const std::function<double(int)>& offset = [](int) { return 0.0; }) {
   const int thresholds = 1 + below(words, 3);
   std::vector<double> at;
   for (int i = 0; i < thresholds; ++i) at.push_back(std::round((2 * uniform(words) - 1) * reach * 4) / 4 + (coin(words) ? 0 : 0.5));
@@ -307,14 +308,17 @@ std::vector<Family> families() {
   all.push_back({"laplace(1)", [](Words& w, const World& x) { return draw_sum(w, x, 1, false, laplace(1)); }});
   all.push_back({"gaussian(0.8)", [](Words& w, const World& x) { return draw_sum(w, x, 1, false, normal(0.8)); }});
   all.push_back({"generalized_gaussian(2, 1, 1)", [](Words& w, const World& x) { return draw_sum(w, x, 1, false, normal(1)); }});
-  all.push_back({"record_sum(1)", [](Words& w, const World& x) {
-                   return noisy_sum(w, x, draw_contributions(w, x, 1, false, true), normal(1), 3);
-                 }});
+  all.push_back(
+      {"record_sum(1)", [](Words& w, const World& x) { return noisy_sum(w, x, draw_contributions(w, x, 1, false, true), normal(1), 3); }});
   // Not of a sum: who is in the batch shifts the query as far as it likes.
-  all.push_back({"laplace(1)", [](Words& w, const World& x) {
+  all.push_back({"laplace(1)",
+                 [](Words& w, const World& x) {
                    const auto shows_places = [](int mask) { return 3.0 * mask; };
                    return noisy_sum(w, x, draw_contributions(w, x, 1, false, false), laplace(1), 12, shows_places);
-                 }, {false, true, true}, reference::most_places, false});
+                 },
+                 {false, true, true},
+                 reference::most_places,
+                 false});
   all.push_back({"k_norm(l1, 2, 1)", [](Words& w, const World& x) {
                    const double share = uniform(w);
                    const Kernel second = draw_sum(w, x, 1 - share, false, laplace(1));
@@ -329,9 +333,12 @@ std::vector<Family> families() {
                    if (below(w, 3) == 0) return one_bit(x, 0.5, 0.1);
                    return table(w, x, 3, [](const double* p, const double* q, int r) { return is_approximate(p, q, r, 0.5, 0.1); });
                  }});
-  all.push_back({"zcdp(0.2)", [](Words& w, const World& x) {
+  all.push_back({"zcdp(0.2)",
+                 [](Words& w, const World& x) {
                    return table(w, x, 2, [](const double* p, const double* q, int r) { return is_concentrated(p, q, r, 0.2); });
-                 }, {true, true, true}, 2});
+                 },
+                 {true, true, true},
+                 2});
   all.push_back({"repeat(2, discrete_laplace(2, 1))", [](Words& w, const World& x) {
                    const Kernel left = draw_sum(w, x, 1, true, discrete_laplace(2));
                    Kernel right = draw_sum(w, x, 1, true, discrete_laplace(2));
@@ -342,27 +349,37 @@ std::vector<Family> families() {
                    }
                    return then(x, left, second);
                  }});
-  all.push_back({"compose(pure(0.5), exponential(0.5))", [](Words& w, const World& x) {
+  all.push_back({"compose(pure(0.5), exponential(0.5))",
+                 [](Words& w, const World& x) {
                    std::vector<Kernel> second{draw_choice(w, x, 0.5), draw_choice(w, x, 0.5)};
                    return then(x, draw_pure(w, x, 0.5), second);
-                 }, {true, true, true}, 3});
-  all.push_back({"compose(gaussian(1), pure(0.5))", [](Words& w, const World& x) {
-                   return then(x, draw_sum(w, x, 1, false, normal(1)), {draw_pure(w, x, 0.5)});
-                 }, {true, true, true}, 3});
-  all.push_back({"parallel(pure(1), laplace(1))", [](Words& w, const World& x) {
-                   return in_parts(x, draw_pure(w, x, 1), draw_sum(w, x, 1, false, laplace(1)), is_random_place);
-                 }, {false, true, true}});
-  all.push_back({"parallel(randomized_response(0.75, 2), exponential(0.8))", [](Words& w, const World& x) {
-                   return in_parts(x, answers(w, x, 0.75, 2), draw_choice(w, x, 0.8), is_random_place);
-                 }, {false, true, true}, 3});
+                 },
+                 {true, true, true},
+                 3});
+  all.push_back({"compose(gaussian(1), pure(0.5))",
+                 [](Words& w, const World& x) { return then(x, draw_sum(w, x, 1, false, normal(1)), {draw_pure(w, x, 0.5)}); },
+                 {true, true, true},
+                 3});
+  all.push_back(
+      {"parallel(pure(1), laplace(1))",
+       [](Words& w, const World& x) { return in_parts(x, draw_pure(w, x, 1), draw_sum(w, x, 1, false, laplace(1)), is_random_place); },
+       {false, true, true}});
+  all.push_back({"parallel(randomized_response(0.75, 2), exponential(0.8))",
+                 [](Words& w, const World& x) { return in_parts(x, answers(w, x, 0.75, 2), draw_choice(w, x, 0.8), is_random_place); },
+                 {false, true, true},
+                 3});
   // By value, where a record is in one part or in none.
-  all.push_back({"parallel(discrete_laplace(1, 1), laplace(1.2))", [](Words& w, const World& x) {
+  all.push_back({"parallel(discrete_laplace(1, 1), laplace(1.2))",
+                 [](Words& w, const World& x) {
                    const auto by_value = [](int, int value) { return value == 2; };
                    return in_parts(x, draw_sum(w, x, 1, true, discrete_laplace(1)), draw_sum(w, x, 1, false, laplace(1.2)), by_value);
-                 }, {true, false, true}});
-  all.push_back({"parallel(pure(0.7), exponential(1))", [](Words& w, const World& x) {
+                 },
+                 {true, false, true}});
+  all.push_back({"parallel(pure(0.7), exponential(1))",
+                 [](Words& w, const World& x) {
                    return in_parts(x, draw_pure(w, x, 0.7), draw_choice(w, x, 1), [](int, int value) { return value == 2; });
-                 }, {true, false, false}});
+                 },
+                 {true, false, false}});
   return all;
 }
 
@@ -427,11 +444,8 @@ Event whole(const Event& event, const Sampling& sampling, int places) {
 }
 
 std::vector<Sampling> samplings(Adjacency adjacency, int places) {
-  std::vector<Sampling> all{{Kind::all, 1, 0, 1},
-                            {Kind::all, 1, 0, 2},
-                            {Kind::poisson, 0.3, 0, 1},
-                            {Kind::poisson, 0.75, 0, 1},
-                            {Kind::poisson, 0.3, 0, 2}};
+  std::vector<Sampling> all{
+      {Kind::all, 1, 0, 1}, {Kind::all, 1, 0, 2}, {Kind::poisson, 0.3, 0, 1}, {Kind::poisson, 0.75, 0, 1}, {Kind::poisson, 0.3, 0, 2}};
   if (adjacency == Adjacency::add_or_remove_one) return all;
   if (places == 1) return all;
   const int size = places / 2;
@@ -664,10 +678,9 @@ TEST(Meaning, OnlyNoiseOnSumsTakesAZeroedRecordForAnAbsentOne) {
                                 "compose(laplace(1), gaussian(1))", "parallel(laplace(1), repeat(2, gaussian(1)))"}) {
     EXPECT_TRUE(acts(sum)) << sum;
   }
-  for (const std::string other :
-       {"randomized_response(0.9, 2)", "exponential(1)", "pure(1)", "approx(1, 0.1)", "zcdp(1)", "repeat(2, pure(1))",
-        "compose(gaussian(1), pure(1))", "parallel(gaussian(1), exponential(1))", "poisson(0.5, gaussian(1))",
-        "shuffled(3, 1, gaussian(1))"}) {
+  for (const std::string other : {"randomized_response(0.9, 2)", "exponential(1)", "pure(1)", "approx(1, 0.1)", "zcdp(1)",
+                                  "repeat(2, pure(1))", "compose(gaussian(1), pure(1))", "parallel(gaussian(1), exponential(1))",
+                                  "poisson(0.5, gaussian(1))", "shuffled(3, 1, gaussian(1))"}) {
     EXPECT_FALSE(acts(other)) << other;
   }
   EXPECT_EQ(poisson_pair(event_of("pure(1)", Adjacency::add_or_remove_one)), PoissonPair::with_or_without);
@@ -798,7 +811,8 @@ constexpr auto zero = Adjacency::zero_out;
 constexpr Contributions signs{{{0, 1, -1}, {0, 1, -1}, {0, 1, -1}, {0, 1, -1}}};
 
 /// A sum of `signs` with noise, seen as one of the intervals between halves of whole numbers.
-Kernel fine_sum(const World& world, const Distribution& noise, const std::function<double(int)>& offset = [](int) { return 0.0; }) {
+Kernel fine_sum(
+    const World& world, const Distribution& noise, const std::function<double(int)>& offset = [](int) { return 0.0; }) {
   constexpr int results = 24;
   Kernel kernel{world, results};
   for (const int code : world.batches) {
@@ -963,16 +977,14 @@ TEST(WrongHypothesis, ThatAGroupIsOneRecord) {
 TEST(WrongHypothesis, ThatTheConcentrationOfAGroupIsLinear) {
   const World world{zero, 2};
   const Mechanism sum{fine_sum(world, normal(1))};
-  EXPECT_GT(excess(sum, world, {}, charge("gaussian(0.70710678118654746)", zero), 2), found);  // rho times 2
+  EXPECT_GT(excess(sum, world, {}, charge("gaussian(0.70710678118654746)", zero), 2), found);                           // rho times 2
   EXPECT_LT(excess(sum, world, {}, charge(describe(group(event_of("gaussian(1)", zero), Count{2})), zero), 2), slack);  // times 4
 }
 
 TEST(WrongHypothesis, ThatAZeroedRecordAnswersAtRandom) {
   const World world{zero, 1};
   const Mechanism answer{one_bit(world, std::log(9), 0)};  // as a category of its own
-  const auto special = [](double epsilon) {
-    return std::max({0.9 - std::exp(epsilon) * 0.5, 0.5 - std::exp(epsilon) * 0.1, 0.0});
-  };
+  const auto special = [](double epsilon) { return std::max({0.9 - std::exp(epsilon) * 0.5, 0.5 - std::exp(epsilon) * 0.1, 0.0}); };
   EXPECT_GT(excess(answer, world, {}, special), found);
   EXPECT_LT(excess(answer, world, {}, charge("randomized_response(0.9, 2)", zero)), slack);
 }

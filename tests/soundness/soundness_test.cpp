@@ -393,8 +393,7 @@ class Generator {
         pick<std::uint64_t>({1, std::max<std::uint64_t>(1, records / 10), std::max<std::uint64_t>(1, records / 2), records});
     const double sigma = one_in(10) ? pick<double>({1e-3, 1e6}) : log_scale(0.1, 200);
     const double rate = static_cast<double>(size) / static_cast<double>(records);
-    const Event event =
-        without_replacement(Batches{Count{records}, Count{size}}, gaussian(NoiseMultiplier{sigma}, Adjacency::replace_one));
+    const Event event = without_replacement(Batches{Count{records}, Count{size}}, gaussian(NoiseMultiplier{sigma}, Adjacency::replace_one));
     const double move = 1 / sigma;
     return {"Gaussian, batch without replacement, once",
             disguised(event),
@@ -749,9 +748,9 @@ TEST(SoundnessConvolution, LatticeNoiseRepeated) {
       laplace[2 * (shift - k)] = k == 0 || k == shift ? power / (1.0 - y) : power;
       power = power * y;
     }
-    const Case discrete_laplace{
-        "", repeat(Count{count}, release(Event::DiscreteLaplace{NoiseScale{scale}, Count{shift}}, Adjacency::zero_out)),
-        repeated_curve(normalised(laplace), -static_cast<double>(shift) / real(scale), 1.0 / real(scale), count)};
+    const Case discrete_laplace{"",
+                                repeat(Count{count}, release(Event::DiscreteLaplace{NoiseScale{scale}, Count{shift}}, Adjacency::zero_out)),
+                                repeated_curve(normalised(laplace), -static_cast<double>(shift) / real(scale), 1.0 / real(scale), count)};
     expect_truth(discrete_laplace, {true, at});
     expect_truth(discrete_laplace, {false, target});
     // Outcome k has the loss (shift^2 - 2 shift k) / (2 scale^2): linear, so that sums of outcomes suffice.

@@ -20,8 +20,8 @@
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/mechanisms/choices/sparse_vector.h>
 
-#include <support/selection_laws.h>
 #include <support/real.h>
+#include <support/selection_laws.h>
 #include <support/suite.h>
 
 namespace surety::statistical {

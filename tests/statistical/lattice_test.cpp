@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include <surety/mechanisms/samplers/exact_rounding.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/samplers/exact_rounding.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
 
 namespace surety::statistical {

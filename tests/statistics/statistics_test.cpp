@@ -68,9 +68,7 @@ StatisticNoise gaussian(const StatisticSum& sum, double multiplier) {
 /// Every kind of statistic, with and without a condition, under each adjacency, as far as it is allowed.
 std::vector<Statistic> statistics() {
   return every_statistic(condition, {Bounds{0, 100}, Bounds{-1.3, 0.7}, Bounds{10, 10.1}, Bounds{-7e200, -1e-3}},
-                         {HistogramOf{"x", Bins{{0, 1}, 2}},
-                          HistogramOf{"x", Bins{{-3, 11}, 7}},
-                          HistogramOf{"x", Categories{{"red"}}},
+                         {HistogramOf{"x", Bins{{0, 1}, 2}}, HistogramOf{"x", Bins{{-3, 11}, 7}}, HistogramOf{"x", Categories{{"red"}}},
                           HistogramOf{"x", Categories{{"red", "green", "blue"}}}});
 }
 

@@ -14,11 +14,11 @@
 
 #include <fmt/format.h>
 
-#include <surety/optimizers/problem/dataset.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/doors/batch_releaser.h>
-#include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/doors/run.h>
+#include <surety/optimizers/problem/dataset.h>
+#include <surety/optimizers/problem/loss.h>
 
 #include <support/empirical_epsilon.h>
 #include <support/taint.h>
@@ -28,7 +28,7 @@ namespace surety::optimizers {
 /// `algorithm(data, releaser)` returns every number of its result; a pass has `batches` releases, of which no more than one may differ.
 template <class Algorithm>
 Difference batch_difference(const Algorithm& algorithm, const Dataset& data, const Dataset& neighbour, std::uint64_t batches,
-                                 const std::vector<std::vector<double>>& released) {
+                            const std::vector<std::vector<double>>& released) {
   ScriptedReleaser first{released};
   ScriptedReleaser second{released};
   const std::vector<double> result = algorithm(data, first);

@@ -22,8 +22,8 @@
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/bits/random_bits.h>
-#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/run.h>
+#include <surety/optimizers/problem/dataset.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>

@@ -38,9 +38,7 @@ Real gaussian_delta(const Real& mu, const Real& epsilon) {
   return normal_tail(shift - mu / 2.0) - exp(epsilon) * normal_tail(shift + mu / 2.0);
 }
 
-Real gaussian_delta(double mu, double epsilon, mpfr_prec_t bits) {
-  return gaussian_delta(Real{mu, bits}, Real{epsilon, bits});
-}
+Real gaussian_delta(double mu, double epsilon, mpfr_prec_t bits) { return gaussian_delta(Real{mu, bits}, Real{epsilon, bits}); }
 
 namespace {
 

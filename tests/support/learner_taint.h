@@ -82,7 +82,7 @@ class WatchedExchange {
 /// queries in each pass may.
 template <class Algorithm>
 Difference learner_difference(const Algorithm& algorithm, std::span<const Dataset> parts, std::span<const Dataset> neighbours,
-                                     std::size_t learner, std::uint64_t passes, const LearnerScript& script) {
+                              std::size_t learner, std::uint64_t passes, const LearnerScript& script) {
   ScriptedLearnerReleaser first{script};
   ScriptedLearnerReleaser second{script};
   WatchedExchange engine{InProcessExchange{parts.size()}};

@@ -30,14 +30,44 @@ class Source {
   }
 
   std::string number() {
-    static const std::vector<std::string> odd{"0",     "-1",    "1",   "0.5",   "1e-300", "1e300",  "1e309", "5e-324", "nan",  "inf",     "-0.0", "1e-9",
-                                              "1e400", "1e-400", "2",   "3",     "2.5",    "0.999999999", "1e9",   "1e6",    "1e-3", "500",     "z",    "+1",
-                                              "0x10",  ".5",    "5.",  "1e",    "1e+",    "00001",  "1.7976931348623157e308", "4.9e-324"};
+    static const std::vector<std::string> odd{"0",
+                                              "-1",
+                                              "1",
+                                              "0.5",
+                                              "1e-300",
+                                              "1e300",
+                                              "1e309",
+                                              "5e-324",
+                                              "nan",
+                                              "inf",
+                                              "-0.0",
+                                              "1e-9",
+                                              "1e400",
+                                              "1e-400",
+                                              "2",
+                                              "3",
+                                              "2.5",
+                                              "0.999999999",
+                                              "1e9",
+                                              "1e6",
+                                              "1e-3",
+                                              "500",
+                                              "z",
+                                              "+1",
+                                              "0x10",
+                                              ".5",
+                                              "5.",
+                                              "1e",
+                                              "1e+",
+                                              "00001",
+                                              "1.7976931348623157e308",
+                                              "4.9e-324"};
     if (one_in(3)) return pick(odd);
     return fmt::format("{}", std::exp(-8 + 16 * unit()));
   }
   std::string whole() {
-    static const std::vector<std::string> odd{"0", "-1", "1", "2", "9007199254740992", "9007199254740993", "18446744073709551616", "1e3", "1.5", "1e9", "1e16", "n"};
+    static const std::vector<std::string> odd{
+        "0", "-1", "1", "2", "9007199254740992", "9007199254740993", "18446744073709551616", "1e3", "1.5", "1e9", "1e16", "n"};
     return one_in(4) ? pick(odd) : fmt::format("{}", static_cast<std::uint64_t>(std::exp(9 * unit())));
   }
 
@@ -68,8 +98,35 @@ class Source {
 
   /// Some bytes changed, removed, doubled or replaced by a word of the language.
   std::string damaged(std::string input) {
-    static const std::vector<std::string> words{"gaussian", "record_sum", "repeat(", "(", ")", ",", "{", "}", "[", "]", ":", "\"", "\\u0000", "1e", "-", "null", "true", "version",
-                                                "\"event\"", "\n", "\t", "\xff", "\xc3\x28", "poisson(", "compose(", "\"count\": 1", "99999999999999999999", "//", "/*"};
+    static const std::vector<std::string> words{"gaussian",
+                                                "record_sum",
+                                                "repeat(",
+                                                "(",
+                                                ")",
+                                                ",",
+                                                "{",
+                                                "}",
+                                                "[",
+                                                "]",
+                                                ":",
+                                                "\"",
+                                                "\\u0000",
+                                                "1e",
+                                                "-",
+                                                "null",
+                                                "true",
+                                                "version",
+                                                "\"event\"",
+                                                "\n",
+                                                "\t",
+                                                "\xff",
+                                                "\xc3\x28",
+                                                "poisson(",
+                                                "compose(",
+                                                "\"count\": 1",
+                                                "99999999999999999999",
+                                                "//",
+                                                "/*"};
     for (std::uint64_t edits = 1 + below(4); edits > 0; --edits) {
       const auto at = static_cast<std::size_t>(below(input.size() + 1));
       switch (below(5)) {
@@ -87,7 +144,8 @@ class Source {
 
   /// A value anywhere in the JSON replaced, removed or joined by another field.
   void damage(nlohmann::json& json) {
-    static const std::vector<nlohmann::json> odd{nullptr, true, -1, 0, 1.5, 1e300, "text", "", nlohmann::json::array(), nlohmann::json::object(), 1e-320, 18446744073709551615U};
+    static const std::vector<nlohmann::json> odd{
+        nullptr, true, -1, 0, 1.5, 1e300, "text", "", nlohmann::json::array(), nlohmann::json::object(), 1e-320, 18446744073709551615U};
     nlohmann::json* at = &json;
     while (at->is_structured() && !at->empty() && !one_in(4)) {
       auto item = at->begin();
@@ -124,7 +182,8 @@ class WildEvents {
  private:
   /// A positive number.
   std::string positive() {
-    static const std::vector<double> corners{1, 0.5, 2, 1 + 0x1p-52, 1 - 0x1p-53, 0x1p-53, 1e-14, 1e-9, 700, 710, 745, 0x1p53, 1e154, 1e-154, 1e-300, 5e-324, 1e308};
+    static const std::vector<double> corners{1,   0.5, 2,      1 + 0x1p-52, 1 - 0x1p-53, 0x1p-53, 1e-14,  1e-9, 700,
+                                             710, 745, 0x1p53, 1e154,       1e-154,      1e-300,  5e-324, 1e308};
     if (!numbers_.empty() && source_.one_in(5)) {
       const double again = source_.pick(numbers_);
       return spelled(source_.one_in(3) ? std::nextafter(again, source_.one_in(2) ? 0.0 : 1e308) : again);
@@ -149,7 +208,8 @@ class WildEvents {
     return fmt::format("{}", value);
   }
   std::uint64_t whole() {
-    static const std::vector<std::uint64_t> corners{1, 2, 3, 50, 51, 1024, 9999, 10000, 10001, std::uint64_t{1} << 52, std::uint64_t{1} << 53};
+    static const std::vector<std::uint64_t> corners{
+        1, 2, 3, 50, 51, 1024, 9999, 10000, 10001, std::uint64_t{1} << 52, std::uint64_t{1} << 53};
     switch (source_.below(8)) {
       case 0: return source_.pick(corners);
       case 1: return static_cast<std::uint64_t>(std::exp(36 * source_.unit()));

@@ -16,8 +16,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/doors/sampled_releaser.h>
+#include <surety/optimizers/problem/dataset.h>
 
 #include <support/taint.h>
 
@@ -30,8 +30,8 @@ using Places = std::vector<std::vector<std::size_t>>;
 /// it; when `is_added`, `data` lack it, and it is the last place of `neighbour`. No query may differ but those of batches that hold it and of
 /// all records.
 template <class Algorithm>
-Difference sampled_difference(const Algorithm& algorithm, const Dataset& data, const Dataset& neighbour, std::size_t place,
-                                     bool is_added, const Places& batches, const Script& released) {
+Difference sampled_difference(const Algorithm& algorithm, const Dataset& data, const Dataset& neighbour, std::size_t place, bool is_added,
+                              const Places& batches, const Script& released) {
   Places others = batches;
   if (is_added) {
     for (auto& batch : others) batch.erase(std::remove(batch.begin(), batch.end(), place), batch.end());

@@ -56,9 +56,9 @@ inline int as_list(int code) {
 struct World {
   Adjacency adjacency;
   int places;
-  std::vector<int> batches;                         ///< all codes that a batch can have
-  std::vector<int> data;                            ///< all codes that a data set can have
-  std::vector<std::pair<int, int>> batch_pairs;     ///< codes of neighbouring batches
+  std::vector<int> batches;                                     ///< all codes that a batch can have
+  std::vector<int> data;                                        ///< all codes that a data set can have
+  std::vector<std::pair<int, int>> batch_pairs;                 ///< codes of neighbouring batches
   std::vector<std::pair<std::size_t, std::size_t>> neighbours;  ///< in `data`, each pair in one order
   std::vector<std::pair<std::size_t, std::size_t>> second;      ///< two changes apart
 

@@ -66,7 +66,7 @@ std::vector<std::vector<double>> iterates_of(Algorithm algorithm, const Dataset&
 /// `apart(a, b, sensitivity)` is the distance between two contributions in the norm of the sensitivity.
 template <class Sensitivity = L2Sensitivity, class Algorithm, class Data, class Distance>
 Difference stream_difference(const Algorithm& algorithm, const Data& data, const Data& neighbour, std::size_t place, Grid grid,
-                                   const std::vector<std::vector<double>>& released, const Distance& apart) {
+                             const std::vector<std::vector<double>>& released, const Distance& apart) {
   const auto a = stream_trace<Sensitivity>(algorithm, data, grid, released);
   const auto b = stream_trace<Sensitivity>(algorithm, neighbour, grid, released);
   double ratio = 0;
@@ -94,7 +94,7 @@ Difference stream_difference(const Algorithm& algorithm, const Data& data, const
 
 template <class Sensitivity = L2Sensitivity, class Algorithm, class Data>
 Difference stream_difference(const Algorithm& algorithm, const Data& data, const Data& neighbour, std::size_t place, Grid grid,
-                                   const std::vector<std::vector<double>>& released) {
+                             const std::vector<std::vector<double>>& released) {
   return stream_difference<Sensitivity>(algorithm, data, neighbour, place, grid, released,
                                         [](const auto& a, const auto& b, auto norm) { return distance(a, b, norm); });
 }

@@ -155,9 +155,9 @@ std::map<std::string, std::string> CommandTest::files() const {
   std::map<std::string, std::string> result;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::recursive_directory_iterator{path("")}) {
-    result[entry.path().string()] = entry.is_symlink()                 ? "-> " + std::filesystem::read_symlink(entry.path()).string()
+    result[entry.path().string()] = entry.is_symlink()               ? "-> " + std::filesystem::read_symlink(entry.path()).string()
                                     : entry.is_regular_file(ignored) ? contents(entry.path())
-                                                                       : "";
+                                                                     : "";
   }
   return result;
 }

@@ -15,9 +15,9 @@
 
 #include <fmt/format.h>
 
+#include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
-#include <surety/optimizers/doors/run.h>
 
 namespace surety::optimizers {
 

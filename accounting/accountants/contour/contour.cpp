@@ -14,15 +14,15 @@ namespace surety::accounting {
 namespace {
 
 using contour::Cumulants;
-using contour::Line;
-using contour::Loss;
-using contour::Saddle;
-using contour::Unsuitable;
 using contour::digits_for;
 using contour::largest_loss;
 using contour::library;
+using contour::Line;
 using contour::log_chernoff;
+using contour::Loss;
 using contour::outward;
+using contour::Saddle;
+using contour::Unsuitable;
 
 constexpr double most_relative_error = 1e-3;
 

@@ -28,8 +28,7 @@ class Rotations {
   /// What one multiplication adds to the error: a factor that errs by sqrt(2) library units, and a product by sqrt(5).
   static constexpr double per_turn = 2 * library + 3;
 
-  Rotations(const NodeGrid& grid, const std::vector<double>& f, double step, double stride)
-      : grid_{grid}, f_{f}, stride_{size_of(stride)} {
+  Rotations(const NodeGrid& grid, const std::vector<double>& f, double step, double stride) : grid_{grid}, f_{f}, stride_{size_of(stride)} {
     if (stride_ == 1) return;
     const std::size_t nodes = f.size();
     turn_real_.resize(nodes);
@@ -273,7 +272,8 @@ void Line::add_points(Cumulants& cumulants, double tolerance) {
       phase[k] += part.count * static_cast<long double>(angle);
       // Both phi's numerator and its denominator err; the logarithm and the angle of the result are computed from both parts.
       const double absolute = 2 * at.rounding + t * at.loss_error + rotations.rounding();
-      rounding[k] += part.count * (std::log1p(absolute / size) + unit_roundoff * (4 + (library + 2) * (std::abs(log_of_size) + std::abs(angle))));
+      rounding[k] +=
+          part.count * (std::log1p(absolute / size) + unit_roundoff * (4 + (library + 2) * (std::abs(log_of_size) + std::abs(angle))));
       magnitude[k] += part.count * (std::abs(log_of_size) + std::abs(angle));
       quadrature[k] += part.count * std::log1p(2 * cut / size);
     }

@@ -17,7 +17,7 @@ struct Side {
   long double magnitude = 0;
   long double log_scale = 0;
   long double scales = 0;  // the sum of their moduli
-  long double right = 0;  // log of the Chernoff sums, relative to `loss`
+  long double right = 0;   // log of the Chernoff sums, relative to `loss`
   long double left = 0;
   long double total = 0;   // log of the tilted mass
   long double length = 0;  // index of the last entry
@@ -52,11 +52,11 @@ void fold(std::vector<double>& weights, std::size_t size) {
 /// The entries of a circular product as those of the window, and bounds on what lies outside it.
 struct Placed {
   std::vector<double> entries;
-  long double start;       // loss of entry 0
-  long double end;         // of the first one beyond the window
-  long double right;       // tilted mass beyond the ends
+  long double start;  // loss of entry 0
+  long double end;    // of the first one beyond the window
+  long double right;  // tilted mass beyond the ends
   long double left;
-  long double faded;       // bound on what the images from the left count for
+  long double faded;  // bound on what the images from the left count for
 };
 
 Placed place(const Side& side, std::vector<double> entries, const Window& window) {
@@ -161,8 +161,9 @@ class ManyLaws {
       sums.outside_right = hits.right;
       sums.outside_left = hits.left;
       sums.faded = hits.faded;
-      sums.doubt = 16 * long_unit_roundoff * (static_cast<long double>(2 * window_.s + 2) * (hit_.magnitude + span + std::abs(hit_.loss)) +
-                                     laws_ * (hit_.scales + miss_.scales));
+      sums.doubt = 16 * long_unit_roundoff *
+                   (static_cast<long double>(2 * window_.s + 2) * (hit_.magnitude + span + std::abs(hit_.loss)) +
+                    laws_ * (hit_.scales + miss_.scales));
     }
     pair.tests.emplace(std::move(sums));
     return pair;
@@ -271,7 +272,8 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
     }
   }
   auto result = one ? std::move(alone) : std::move(product).result();
-  const Infinite infinite{std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L)), std::max(0.0L, -std::expm1(infinite_more) * (1 + 1e-15L))};
+  const Infinite infinite{std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L)),
+                          std::max(0.0L, -std::expm1(infinite_more) * (1 + 1e-15L))};
   const double entry_error = result.error + underflow;
   const long double span = static_cast<long double>(window.size) * static_cast<long double>(window.step);
   ComposedPair pair{curve_of(up, std::move(result.first), true, window, entry_error, infinite),
@@ -285,9 +287,8 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
 }
 
 bool are_many(const Parts& parts) {
-  return parts.size() >= many && std::any_of(parts.begin(), parts.end(), [](const Part& part) {
-           return !std::holds_alternative<GaussianBase>(part.upper.base);
-         });
+  return parts.size() >= many &&
+         std::any_of(parts.begin(), parts.end(), [](const Part& part) { return !std::holds_alternative<GaussianBase>(part.upper.base); });
 }
 
 ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& cut) {
@@ -302,7 +303,8 @@ ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& c
   for (const auto* part : order) {
     const auto count = static_cast<long double>(part->count);
     const auto law = cells(part->upper, window.step, cut);
-    infinite_more += count * std::log1p(-std::min(static_cast<long double>(part->upper.infinite_mass) + lost_above(law), 1 - long_unit_roundoff));
+    infinite_more +=
+        count * std::log1p(-std::min(static_cast<long double>(part->upper.infinite_mass) + lost_above(law), 1 - long_unit_roundoff));
     const auto other = !has_lower || part->same ? LossCells{} : cells(*part->lower, window.step, cut);
     const auto& below = !has_lower || part->same ? law : other;
     if (has_lower) infinite_less += count * std::log1p(-static_cast<long double>(part->lower->infinite_mass));
@@ -363,12 +365,12 @@ Enclosure delta_of(const ComposedPair& pair, double epsilon) {
     if (j == curve.size()) return curve.infinite_less;
     const double below = static_cast<double>(curve.loss(j) - at);
     if (j == 0 && below > curve.grid.step) return curve.lower(0, 0);
-    return up ? curve.upper(j, std::min(below * (1 + 4 * unit_roundoff), curve.grid.step)) : curve.lower(j, std::max(0.0, below * (1 - 4 * unit_roundoff)));
+    return up ? curve.upper(j, std::min(below * (1 + 4 * unit_roundoff), curve.grid.step))
+              : curve.lower(j, std::max(0.0, below * (1 - 4 * unit_roundoff)));
   };
   const long double at = epsilon;
   const double upper = std::min(1.0, round_up(bound(pair.upper, at - pair.loss_error, true)));
-  const double lower =
-      std::max(0.0, round_down(pair.tests ? pair.tests->delta(epsilon) : bound(pair.lower, at + pair.loss_error, false)));
+  const double lower = std::max(0.0, round_down(pair.tests ? pair.tests->delta(epsilon) : bound(pair.lower, at + pair.loss_error, false)));
   return {std::min(lower, upper), upper};
 }
 

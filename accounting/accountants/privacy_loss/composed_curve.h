@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include <surety/accounting/accountants/privacy_loss/pairs.h>
+#include <surety/accounting/accountants/privacy_loss/tilted_law.h>
 #include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/numbers/index_tests.h>
 #include <surety/accounting/numbers/rounding.h>
-#include <surety/accounting/accountants/privacy_loss/pairs.h>
-#include <surety/accounting/accountants/privacy_loss/tilted_law.h>
 
 namespace surety::accounting::privacy_loss {
 
@@ -86,7 +86,7 @@ class ComposedCurve {
 struct ComposedPair {
   ComposedCurve upper;
   ComposedCurve lower;
-  long double loss_error;  // of the losses of all entries
+  long double loss_error;             // of the losses of all entries
   std::optional<IndexTests> tests{};  // what bounds it from below, where `lower` does not
 };
 

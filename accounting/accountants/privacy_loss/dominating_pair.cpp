@@ -5,9 +5,9 @@
 #include <limits>
 #include <type_traits>
 
+#include <surety/accounting/accountants/privacy_loss/maximum_profile.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/accountants/privacy_loss/maximum_profile.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -101,7 +101,8 @@ struct GaussianShape {
     const double size = d * far;
     if (size <= narrow) {
       const double shape = interval_shape(m, d);
-      return {-0.5 * m * m, d * inverse_sqrt_two_pi * shape, unit_roundoff * (24 + 3 * m * m), u, interval_shape(m - inverse, d) / shape, error};
+      return {-0.5 * m * m, d * inverse_sqrt_two_pi * shape, unit_roundoff * (24 + 3 * m * m), u, interval_shape(m - inverse, d) / shape,
+              error};
     }
     if (size <= 24 * narrow) {
       const int parts = checked_cast<int>(std::ceil(size / narrow * 1.3));
@@ -124,7 +125,8 @@ struct GaussianShape {
     const double far_end = std::max(std::abs(t0), std::abs(t1)) + inverse;
     const double shift_error = 8 * unit_roundoff * far_end * (1 + far_end) * (1 + p.error / (24 * unit_roundoff));
     const double centre = p.log_scale - q.log_scale;
-    const double ratio_error = 2 * (q.error + p.error + shift_error) + unit_roundoff * (16 + 4 * (std::abs(p.log_scale) + std::abs(q.log_scale)));
+    const double ratio_error =
+        2 * (q.error + p.error + shift_error) + unit_roundoff * (16 + 4 * (std::abs(p.log_scale) + std::abs(q.log_scale)));
     return {q.log_scale, q.mass, q.error + unit_roundoff * (4 + 2 * std::abs(q.log_scale)), centre, p.mass / q.mass, ratio_error};
   }
 };
@@ -145,7 +147,8 @@ struct ExponentialShape {
   [[nodiscard]] Piece piece(double l0, double l1) const {
     const double half = 0.25 * (l1 - l0);
     const double mid = 0.5 * (l0 + l1);
-    return {-0.5 * (mid + largest), factor * std::sinh(half), unit_roundoff * (20 + 4 * largest), mid, 1, unit_roundoff * (4 + 4 * largest)};
+    return {-0.5 * (mid + largest),           factor * std::sinh(half), unit_roundoff * (20 + 4 * largest), mid, 1,
+            unit_roundoff * (4 + 4 * largest)};
   }
 };
 
@@ -485,7 +488,8 @@ void add_atom(std::vector<LossCell>& out, const MixedAtom& atom, double anchor, 
   } else if (above < 0) {
     above = 0;
   }
-  out.push_back({index, atom.log_scale, atom.mass, atom.mass_error + 4 * unit_roundoff, -std::expm1(-above), 20 * rounding + 4 * unit_roundoff});
+  out.push_back(
+      {index, atom.log_scale, atom.mass, atom.mass_error + 4 * unit_roundoff, -std::expm1(-above), 20 * rounding + 4 * unit_roundoff});
 }
 
 /// t such that a standard normal exceeds it with probability at most e^log_mass.
@@ -607,9 +611,8 @@ LossCells revealed_cells(const LossLaw& law, double step, const Cut& cut) {
     cell.mass_error += unit_roundoff * (4 + 2 * std::abs(log_rate) + std::abs(cell.log_scale));
   }
   add_atom(found.cells, {0, 0, 0, 1 - law.rate, 2 * unit_roundoff}, found.anchor, step);
-  std::stable_sort(found.cells.begin(), found.cells.end(), [](const LossCell& a, const LossCell& b) {
-    return a.index != b.index ? a.index < b.index : a.excess < b.excess;
-  });
+  std::stable_sort(found.cells.begin(), found.cells.end(),
+                   [](const LossCell& a, const LossCell& b) { return a.index != b.index ? a.index < b.index : a.excess < b.excess; });
   // The atom's loss is exact, but its place on the grid is rounded as that of any other atom is.
   found.loss_error = std::max(found.loss_error, 32 * unit_roundoff * (std::abs(found.anchor) + step));
   return found;
@@ -744,8 +747,8 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   } else if (const auto* gaussian = std::get_if<GaussianBase>(&law.base)) {
     const GaussianShape shape{*gaussian};
     const auto at = kept(shape, law, cut);
-    found.loss_error =
-        shape.error(largest - std::log(law.rate), std::max(std::abs(at.low), std::abs(at.high))) + mixing_error + 4 * unit_roundoff * largest;
+    found.loss_error = shape.error(largest - std::log(law.rate), std::max(std::abs(at.low), std::abs(at.high))) + mixing_error +
+                       4 * unit_roundoff * largest;
     // Each component leaves at most e^(-t^2 / 2) beyond t; the margin covers the rounding of the ends.
     found.cut_above = std::exp(static_cast<long double>(cut.log_above)) * 1.0000001L;
     found.cut_below = std::exp(static_cast<long double>(cut.log_below)) * 1.0000001L;
@@ -762,7 +765,8 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
       const double rest = mix.rest * (1 - 2 * tail);
       found.cells = std::move(mirror);
       if (rest > 0) found.cells.push_back({0, 0, rest, 0, 0, 4 * unit_roundoff});
-      if (rest > 0) found.cells.back().mass_error = 16 * unit_roundoff * (1 + shape.inverse * shape.inverse) / std::max(1 - 2 * tail, unit_roundoff);
+      if (rest > 0)
+        found.cells.back().mass_error = 16 * unit_roundoff * (1 + shape.inverse * shape.inverse) / std::max(1 - 2 * tail, unit_roundoff);
       found.cells.insert(found.cells.end(), right.begin(), right.end());
     } else if (law.mixing == Mixing::opposite) {
       const OppositeShape pair{shape, mix};

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/accountants/privacy_loss/loss_law.h>
+#include <surety/accounting/numbers/enclosure.h>
 
 namespace surety::accounting {
 

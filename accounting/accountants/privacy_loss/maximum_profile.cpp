@@ -12,7 +12,6 @@
 namespace surety::accounting {
 namespace {
 
-
 /// An upper bound on the curve of one law, at any epsilon.
 class Curve {
  public:

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/composition.h>
-#include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/privacy_loss/shuffled_epoch.h>
+#include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>

@@ -10,21 +10,22 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/privacy_loss/composed_curve.h>
+#include <surety/accounting/accountants/privacy_loss/refinement.h>
+#include <surety/accounting/accountants/privacy_loss/terms.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
-#include <surety/accounting/accountants/privacy_loss/composed_curve.h>
-#include <surety/accounting/accountants/privacy_loss/refinement.h>
-#include <surety/accounting/accountants/privacy_loss/terms.h>
 
 namespace surety::accounting {
 namespace {
 
 /// What is done with a batch that every record is in.
 const Event* batch_of_all(const Event& event) {
-  if (const auto* poisson = std::get_if<Event::PoissonSampled>(&event.node())) return poisson->rate.value() == 1 ? &poisson->event : nullptr;
+  if (const auto* poisson = std::get_if<Event::PoissonSampled>(&event.node()))
+    return poisson->rate.value() == 1 ? &poisson->event : nullptr;
   const auto whole = [](const auto* sampled) { return sampled->batches.size() == sampled->batches.records() ? &sampled->event : nullptr; };
   if (const auto* sampled = std::get_if<Event::SampledWithoutReplacement>(&event.node())) return whole(sampled);
   if (const auto* shuffled = std::get_if<Event::Shuffled>(&event.node())) return whole(shuffled);
@@ -76,10 +77,12 @@ GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape
   const StandardFloatingPoint environment;
   const auto directions = privacy_loss::both_directions(plainest(event));
   const double span = shape.largest - shape.least;
-  if (!(span / shape.step >= 4)) throw Error{ErrorCode::invalid_argument, fmt::format("window is {} steps, must be at least 4", span / shape.step)};
+  if (!(span / shape.step >= 4))
+    throw Error{ErrorCode::invalid_argument, fmt::format("window is {} steps, must be at least 4", span / shape.step)};
   const privacy_loss::Window window{shape.least, shape.largest,    shape.step,     std::bit_floor(size_of(span / shape.step)),
-                      shape.tilt,  shape.right_tilt, shape.left_tilt};
-  const auto pair = privacy_loss::compose(shape.direction == Direction::remove ? directions.remove : directions.add, window, {shape.log_cut, shape.log_cut});
+                                    shape.tilt,  shape.right_tilt, shape.left_tilt};
+  const auto pair = privacy_loss::compose(shape.direction == Direction::remove ? directions.remove : directions.add, window,
+                                          {shape.log_cut, shape.log_cut});
   const auto at = [&](const privacy_loss::ComposedCurve& curve) {
     const std::size_t j =
         privacy_loss::first_where(curve.size(), [&](std::size_t i) { return curve.loss(i) > static_cast<long double>(epsilon.value()); });

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/privacy_loss/composed_curve.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/convolution.h>
-#include <surety/accounting/accountants/privacy_loss/composed_curve.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {

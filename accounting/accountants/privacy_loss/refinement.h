@@ -2,10 +2,10 @@
 // longer counts.
 #pragma once
 
-#include <surety/accounting/events/event.h>
-#include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/privacy_loss/task.h>
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/numbers/enclosure.h>
 
 namespace surety::accounting::privacy_loss {
 

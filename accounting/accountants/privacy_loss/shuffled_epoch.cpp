@@ -11,7 +11,6 @@
 namespace surety::accounting {
 namespace {
 
-
 /// A positive number within a relative `error`.
 struct Measured {
   long double value;

@@ -3,9 +3,9 @@
 
 #include <optional>
 
+#include <surety/accounting/accountants/privacy_loss/saddle.h>
 #include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/numbers/rounding.h>
-#include <surety/accounting/accountants/privacy_loss/saddle.h>
 
 namespace surety::accounting::privacy_loss {
 

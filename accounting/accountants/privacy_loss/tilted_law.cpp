@@ -11,7 +11,6 @@
 namespace surety::accounting {
 namespace {
 
-
 /// Divides the weights by their sum and keeps that in log_scale; `direction` +1 rounds up and -1 down.
 void normalise(TiltedLaw& law, double log_scale, int direction) {
   double sum = 0;

@@ -72,7 +72,8 @@ TEST(Best, LeavesOutTheGridWhereManyLawsAreKnownNarrowly) {
   for (int i = 0; i < 80; ++i) parts += (i == 0 ? "" : ", ") + std::string{"poisson(0.02, gaussian("} + std::to_string(1 + 0.01 * i) + "))";
   const auto found = best_epsilon(event(("repeat(20, compose(" + parts + "))").c_str()), Delta{1e-6});
   EXPECT_EQ(found.accountant, "contour");
-  const auto grid = std::find_if(found.opinions.begin(), found.opinions.end(), [](const Opinion& o) { return o.accountant == "privacy-loss"; });
+  const auto grid =
+      std::find_if(found.opinions.begin(), found.opinions.end(), [](const Opinion& o) { return o.accountant == "privacy-loss"; });
   EXPECT_FALSE(grid->value);
   EXPECT_NE(grid->refusal.find("left out"), std::string::npos);
 }

@@ -263,8 +263,8 @@ TEST(Promises, ReadEvents) {
 }
 
 TEST(Promises, RefuseOtherEventsByName) {
-  for (const auto* part : {"gaussian(1)", "discrete_gaussian(1, 1)", "zcdp(1)", "shuffled(10, 2, gaussian(1))",
-                           "parallel(pure(1), repeat(2, pure(1)))"}) {
+  for (const auto* part :
+       {"gaussian(1)", "discrete_gaussian(1, 1)", "zcdp(1)", "shuffled(10, 2, gaussian(1))", "parallel(pure(1), repeat(2, pure(1)))"}) {
     try {
       static_cast<void>(epsilon(Composition::Optimal{}, parsed(std::string{"compose(pure(1), "} + part + ")"), Delta{0.1}));
       ADD_FAILURE() << part;
@@ -289,7 +289,8 @@ TEST(Promises, OfABatchAreAmplifiedWhereARecordMayBeAbsentAndElseThoseOfWhatItIs
            {"deterministic(10, 2, repeat(3, pure(1)))", "repeat(3, pure(1))", Adjacency::zero_out}}) {
     EXPECT_EQ(at_zero(batch, neighbours), at_zero(inside, neighbours)) << batch;
   }
-  const auto approximate = epsilon(Composition::Basic{}, parse_event("poisson(0.1, approx(1, 0.01))", Adjacency::add_or_remove_one), Delta{0.00101});
+  const auto approximate =
+      epsilon(Composition::Basic{}, parse_event("poisson(0.1, approx(1, 0.01))", Adjacency::add_or_remove_one), Delta{0.00101});
   EXPECT_NEAR(approximate.upper, std::log1p(0.1 * std::expm1(1)), 1e-15);
 }
 

@@ -26,8 +26,7 @@ constexpr auto replace = Adjacency::replace_one;
 constexpr auto add = Adjacency::add_or_remove_one;
 
 Event fixed(std::uint64_t steps, std::uint64_t records, double multiplier) {
-  return repeat(Count{steps},
-                  without_replacement(Batches{Count{records}, Count{1}}, gaussian(NoiseMultiplier{multiplier}, replace)));
+  return repeat(Count{steps}, without_replacement(Batches{Count{records}, Count{1}}, gaussian(NoiseMultiplier{multiplier}, replace)));
 }
 Event poisson(std::uint64_t steps, double rate, double multiplier) {
   return repeat(Count{steps}, poisson(SamplingRate{rate}, gaussian(NoiseMultiplier{multiplier}, add)));

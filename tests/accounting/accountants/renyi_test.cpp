@@ -32,9 +32,7 @@ constexpr auto replace_one = Adjacency::replace_one;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Event event_of(const std::string& text, Adjacency adjacency = add_or_remove) { return parse_event(text, adjacency); }
-Event sampled(double q, double multiplier) {
-  return poisson(SamplingRate{q}, gaussian(NoiseMultiplier{multiplier}, add_or_remove));
-}
+Event sampled(double q, double multiplier) { return poisson(SamplingRate{q}, gaussian(NoiseMultiplier{multiplier}, add_or_remove)); }
 RenyiDivergence at_order(const Event& event, double order) { return renyi_divergence(event, RenyiOrder{order}); }
 double upper_at(const Event& event, double order) { return at_order(event, order).divergence.upper; }
 double epsilon_at(const Event& event, double delta) { return epsilon(Renyi{}, event, Delta{delta}).upper; }
@@ -419,7 +417,8 @@ TEST(RenyiBatch, WithoutATheoremCostsWhatItIsUsedFor) {
   const auto cost = [](const std::string& text, Adjacency adjacency) { return epsilon_at(event_of(text, adjacency), 1e-5); };
   const std::vector<std::tuple<std::string, std::string, Adjacency>> cases{
       {"poisson(0.1, zcdp(1))", "zcdp(1)", add_or_remove},
-      {"poisson(0.1, compose(generalized_gaussian(3, 2, 1), gaussian(1)))", "compose(generalized_gaussian(3, 2, 1), gaussian(1))", add_or_remove},
+      {"poisson(0.1, compose(generalized_gaussian(3, 2, 1), gaussian(1)))", "compose(generalized_gaussian(3, 2, 1), gaussian(1))",
+       add_or_remove},
       {"repeat(3375, without_replacement(10, 1, discrete_gaussian(1, 1000)))", "repeat(3375, discrete_gaussian(1, 1000))", replace_one},
       {"without_replacement(10, 2, parallel(gaussian(2), gaussian(3)))", "gaussian(2)", replace_one}};
   for (const auto& [batch, inside, adjacency] : cases) EXPECT_EQ(cost(batch, adjacency), cost(inside, adjacency)) << batch;

@@ -62,7 +62,8 @@ TEST(Calibrate, IsTheSmallestMultiplierOverTheWholeRange) {
 
 TEST(Calibrate, OfRepetitionsGrowsWithTheRootOfTheCount) {
   for (const std::uint64_t count : {std::uint64_t{137}, std::uint64_t{1} << 53}) {
-    const auto found = calibrate([&](NoiseMultiplier z) { return repeat(Count{count}, gaussian(z, adjacency)); }, target(2.5, 1e-6), ClosedForm{});
+    const auto found =
+        calibrate([&](NoiseMultiplier z) { return repeat(Count{count}, gaussian(z, adjacency)); }, target(2.5, 1e-6), ClosedForm{});
     expect_smallest(found, sqrt(Real{static_cast<double>(count)}) / reference::largest_mu(2.5, 1e-6), fmt::format("{} times", count));
   }
 }

@@ -17,8 +17,11 @@ constexpr auto adjacency = Adjacency::add_or_remove_one;
 Target target(double epsilon, double delta) { return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency}; }
 
 Solution solve_text(const std::string& text, const Target& wanted) {
-  return solve([&](double x) { return parse_event(text, adjacency, {{"x", x}}); }, wanted, parameter_of(text, adjacency, "x"),
-               accounting::best_cost(wanted));
+  return solve(
+      [&](double x) {
+        return parse_event(text, adjacency, {{"x", x}});
+      },
+      wanted, parameter_of(text, adjacency, "x"), accounting::best_cost(wanted));
 }
 
 /// `value` meets the target and `failing` does not, asked again.

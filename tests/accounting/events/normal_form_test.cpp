@@ -12,16 +12,16 @@ constexpr auto adjacency = Adjacency::zero_out;
 Event event_of(const std::string& text) { return parse_event(text, adjacency); }
 
 TEST(Plainest, WritesEveryLeafUnderTheNameWhoseCurveIsKnown) {
-  for (const auto& [written, plain] : {std::pair{"generalized_gaussian(2, 5, 3)", "gaussian(3)"},
-                                       {"k_norm(l1, 7, 2)", "laplace(2)"},
-                                       {"k_norm(linf, 1, 2)", "laplace(2)"},
-                                       {"repeat(3, k_norm(l1, 7, 2))", "repeat(3, laplace(2))"},
-                                       {"compose(pure(1), generalized_gaussian(2, 5, 3))", "compose(pure(1), gaussian(3))"},
-                                       {"parallel(generalized_gaussian(2, 5, 3), laplace(1))", "parallel(gaussian(3), laplace(1))"},
-                                       {"poisson(0.1, compose(gaussian(2), generalized_gaussian(2, 5, 3)))",
-                                        "poisson(0.1, compose(gaussian(2), gaussian(3)))"},
-                                       {"shuffled(100, 10, k_norm(l1, 7, 2))", "shuffled(100, 10, laplace(2))"},
-                                       {"deterministic(100, 10, k_norm(l1, 7, 2))", "deterministic(100, 10, laplace(2))"}}) {
+  for (const auto& [written, plain] :
+       {std::pair{"generalized_gaussian(2, 5, 3)", "gaussian(3)"},
+        {"k_norm(l1, 7, 2)", "laplace(2)"},
+        {"k_norm(linf, 1, 2)", "laplace(2)"},
+        {"repeat(3, k_norm(l1, 7, 2))", "repeat(3, laplace(2))"},
+        {"compose(pure(1), generalized_gaussian(2, 5, 3))", "compose(pure(1), gaussian(3))"},
+        {"parallel(generalized_gaussian(2, 5, 3), laplace(1))", "parallel(gaussian(3), laplace(1))"},
+        {"poisson(0.1, compose(gaussian(2), generalized_gaussian(2, 5, 3)))", "poisson(0.1, compose(gaussian(2), gaussian(3)))"},
+        {"shuffled(100, 10, k_norm(l1, 7, 2))", "shuffled(100, 10, laplace(2))"},
+        {"deterministic(100, 10, k_norm(l1, 7, 2))", "deterministic(100, 10, laplace(2))"}}) {
     EXPECT_EQ(describe(plainest(event_of(written))), plain);
     EXPECT_EQ(plainest(event_of(written)).adjacency(), adjacency);
   }
@@ -30,8 +30,9 @@ TEST(Plainest, WritesEveryLeafUnderTheNameWhoseCurveIsKnown) {
 }
 
 TEST(Plainest, OfWhatHasNoOtherNameIsTheSameEventNotACopy) {
-  for (const auto* text : {"gaussian(3)", "record_sum(3)", "generalized_gaussian(2.0000001, 5, 3)", "k_norm(l2, 7, 2)", "k_norm(linf, 2, 2)",
-                           "repeat(3, compose(laplace(2), parallel(gaussian(1), pure(2))))", "poisson(0.1, repeat(2, gaussian(2)))"}) {
+  for (const auto* text :
+       {"gaussian(3)", "record_sum(3)", "generalized_gaussian(2.0000001, 5, 3)", "k_norm(l2, 7, 2)", "k_norm(linf, 2, 2)",
+        "repeat(3, compose(laplace(2), parallel(gaussian(1), pure(2))))", "poisson(0.1, repeat(2, gaussian(2)))"}) {
     const auto event = event_of(text);
     EXPECT_EQ(&plainest(event).node(), &event.node()) << text;
   }

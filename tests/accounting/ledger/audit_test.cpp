@@ -7,9 +7,9 @@
 #include <limits>
 #include <string>
 
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/calibration/calibrate.h>
 
 namespace surety::accounting {
 namespace {

@@ -84,8 +84,9 @@ class Party {
     if (child == 0) {
       constexpr int refused = refused_as(ErrorCode::invalid_argument);
       int wrong = 0;
-      for (const Request& request : {Request{.order = Order::spend}, Request{.order = Order::settle}, Request{.order = Order::reserve, .count = 1},
-                                     Request{.order = Order::settle_other, .run = run}, Request{.order = Order::charged, .run = run}}) {
+      for (const Request& request :
+           {Request{.order = Order::spend}, Request{.order = Order::settle}, Request{.order = Order::reserve, .count = 1},
+            Request{.order = Order::settle_other, .run = run}, Request{.order = Order::charged, .run = run}}) {
         if (answer(request).code != refused) ++wrong;
       }
       const auto path = first_->path();
@@ -259,7 +260,8 @@ struct Model {
   [[nodiscard]] auto key() const {
     const auto of = [&](int party) {
       const auto* const run = latest(party);
-      return std::tuple{has_reservation(party), run != nullptr, run != nullptr ? static_cast<int>(run->state) : 0, run != nullptr ? run->spent : 0};
+      return std::tuple{has_reservation(party), run != nullptr, run != nullptr ? static_cast<int>(run->state) : 0,
+                        run != nullptr ? run->spent : 0};
     };
     return std::pair{of(0), of(1)};
   }
@@ -315,7 +317,7 @@ class LedgerModel : public ::testing::Test {
       }
       answer = tell(who, request);
     }
-      history_ += std::to_string(static_cast<int>(action.step)) + (action.party == 0 ? "p " : "q ");
+    history_ += std::to_string(static_cast<int>(action.step)) + (action.party == 0 ? "p " : "q ");
     EXPECT_EQ(answer.code, expected) << "history (step, party): " << history_;
     if (answer.code != expected) return false;
     if (expected == fine) model_.apply(action, answer.value, planned);

@@ -24,8 +24,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/calibration/calibrate.h>
 
 namespace surety::accounting {
 namespace {

@@ -45,7 +45,8 @@ class LedgerStores : public ::testing::Test {
  protected:
   Place in_a_file() {
     const auto path = folder_ / (std::to_string(files_++) + ".db");
-    return {[path](std::optional<Budget> budget) { return Ledger::create(path, adjacency, budget); }, [path] { return Ledger::open(path); }};
+    return {[path](std::optional<Budget> budget) { return Ledger::create(path, adjacency, budget); },
+            [path] { return Ledger::open(path); }};
   }
   std::vector<Place> places() { return {in_a_file(), in_memory()}; }
 

@@ -69,13 +69,21 @@ TEST(OneLine, LeavesNoControlCharacter) {
 
 TEST(OneLine, LeavesNothingThatATerminalObeys) {
   // The eight-bit form of ESC [, the end of a line as a character, and marks that reverse the direction of writing.
-  EXPECT_EQ(one_line("a\xc2\x9b" "31mb"), "a 31mb");
-  EXPECT_EQ(one_line("a\xe2\x80\xa8" "b\xe2\x80\xae" "c\xe2\x81\xa6" "d"), "a b c d");
+  EXPECT_EQ(one_line("a\xc2\x9b"
+                     "31mb"),
+            "a 31mb");
+  EXPECT_EQ(one_line("a\xe2\x80\xa8"
+                     "b\xe2\x80\xae"
+                     "c\xe2\x81\xa6"
+                     "d"),
+            "a b c d");
   EXPECT_EQ(one_line("\x1b]0;title\x07"), " ]0;title ");
 }
 
 TEST(OneLine, ShowsBytesThatAreNoText) {
-  EXPECT_EQ(one_line("gr\xf6\xdf" "e"), "gr\\xf6\\xdfe");
+  EXPECT_EQ(one_line("gr\xf6\xdf"
+                     "e"),
+            "gr\\xf6\\xdfe");
   EXPECT_EQ(one_line("\xc3"), "\\xc3");
   EXPECT_EQ(one_line("\xc0\xaf\xed\xa0\x80\xf5\x80\x80\x80"), "\\xc0\\xaf\\xed\\xa0\\x80\\xf5\\x80\\x80\\x80");
   EXPECT_LE(one_line(std::string(1000, '\xff')).size(), 203U);
@@ -88,10 +96,12 @@ TEST(OneLine, CutsBetweenCharacters) {
 }
 
 TEST(IsUtf8, KnowsTheEdges) {
-  for (const char* text : {"", "abc", "\xc3\xa9", "\xed\x9f\xbf", "\xee\x80\x80", "\xf4\x8f\xbf\xbf", "\xc2\x80", "\xe0\xa0\x80", "\xf0\x90\x80\x80"}) {
+  for (const char* text :
+       {"", "abc", "\xc3\xa9", "\xed\x9f\xbf", "\xee\x80\x80", "\xf4\x8f\xbf\xbf", "\xc2\x80", "\xe0\xa0\x80", "\xf0\x90\x80\x80"}) {
     EXPECT_TRUE(is_utf8(text)) << text;
   }
-  for (const char* text : {"\x80", "\xc3", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xff", "a\xe2\x82"}) {
+  for (const char* text :
+       {"\x80", "\xc3", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xff", "a\xe2\x82"}) {
     EXPECT_FALSE(is_utf8(text));
   }
 }

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include <support/foreign_floating_point.h>
-#include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/composition.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/ledger/filter.h>
 #include <surety/accounting/accountants/group.h>
 #include <surety/accounting/accountants/opinions.h>
 #include <surety/accounting/accountants/tradeoff.h>
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/ledger/filter.h>
 #include <surety/accounting/numbers/interval.h>
 
 namespace surety::accounting {
@@ -149,8 +149,8 @@ TEST(ForeignMpfr, DefaultsAndExponentsOnlyWiden) {
       mpfr_set_default_rounding_mode(rounding);
     }
   } keep;
-  const std::vector<std::pair<std::string, Question>> asked{{"gaussian(1)", Epsilon{1}},         {"gaussian(1)", Epsilon{30}},  
-                                                            {"gaussian(1)", Delta{1e-6}},        {"repeat(7, pure(0.2))", Delta{1e-9}},
+  const std::vector<std::pair<std::string, Question>> asked{{"gaussian(1)", Epsilon{1}},           {"gaussian(1)", Epsilon{30}},
+                                                            {"gaussian(1)", Delta{1e-6}},          {"repeat(7, pure(0.2))", Delta{1e-9}},
                                                             {"repeat(7, laplace(3))", Epsilon{1}}, {"repeat(90, zcdp(0.1))", Delta{1e-9}}};
   std::vector<Enclosure> narrow;
   for (const auto& [text, question] : asked) {

@@ -25,7 +25,8 @@ TEST(NarrowRoot, ClosesOnTheRootFromBothSides) {
 
 TEST(NarrowRoot, StopsWhereTheAskerSaysThatItIsNear) {
   const auto line = [](double x) { return x - 0.3; };
-  const auto found = narrow_root(line, 0, 1, -0.3, 0.7, [](double a, double b) { return b - a < 2; }, 100);
+  const auto found = narrow_root(
+      line, 0, 1, -0.3, 0.7, [](double a, double b) { return b - a < 2; }, 100);
   EXPECT_LE(found.low, 0.3);
   EXPECT_GE(found.high, 0.3);
 }

@@ -29,12 +29,13 @@ TEST_P(HomeProcessByMethod, IsHereInTheProcessThatMadeIt) {
             }),
             0);
   // A grandchild of a child that never asked.
-  EXPECT_EQ(in_child([&] { return in_child([&] { return !home.is_here() && HomeProcess{GetParam()}.is_here() && !home.is_here() ? 1 : 0; }); }), 1);
+  EXPECT_EQ(
+      in_child([&] { return in_child([&] { return !home.is_here() && HomeProcess{GetParam()}.is_here() && !home.is_here() ? 1 : 0; }); }),
+      1);
   EXPECT_TRUE(home.is_here());
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, HomeProcessByMethod,
-                         ::testing::Values(HomeProcess::Method::wiped_page, HomeProcess::Method::process_id));
+INSTANTIATE_TEST_SUITE_P(Both, HomeProcessByMethod, ::testing::Values(HomeProcess::Method::wiped_page, HomeProcess::Method::process_id));
 
 TEST(HomeProcess, SaysWhatWasMadeElsewhere) {
   const HomeProcess home;
@@ -44,7 +45,8 @@ TEST(HomeProcess, SaysWhatWasMadeElsewhere) {
                 home.require_here("this sum");
               } catch (const Error& error) {
                 const std::string said = error.what();
-                return error.code() == ErrorCode::invalid_argument && said == "this sum was made in another process, must be made anew after a fork";
+                return error.code() == ErrorCode::invalid_argument &&
+                       said == "this sum was made in another process, must be made anew after a fork";
               }
               return false;
             }),

@@ -58,9 +58,10 @@ TEST_F(PlaceTest, IsOneForAllWaysToWriteAPathAndAnotherForEveryOtherFile) {
     std::string name;
     bool exists;
   };
-  const std::vector<Meant> files{{"sub", "data.csv", true},     {"sub/deep", "data.csv", true}, {"sub", "new.db", false},
-                                 {"sub/deep", "new.db", false}, {"sub", "new.db ", false},      {"ünïcødé", "mödel.json", false},
-                                 {"sub", "a\nb\xff", true},     {"sub", "-", false},            {"sub", "...", false}};
+  const std::vector<Meant> files{
+      {"sub", "data.csv", true}, {"sub/deep", "data.csv", true},   {"sub", "new.db", false},  {"sub/deep", "new.db", false},
+      {"sub", "new.db ", false}, {"ünïcødé", "mödel.json", false}, {"sub", "a\nb\xff", true}, {"sub", "-", false},
+      {"sub", "...", false}};
   std::vector<Spelling> all;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string plain = files[i].folder + "/" + files[i].name;
@@ -104,8 +105,10 @@ TEST_F(PlaceTest, SaysWhatIsThere) {
   fs::create_symlink("circle", "circle");
   fs::create_symlink("sub/", "with_slash");
   EXPECT_EQ(holds("file"), Holds::file);
-  for (const char* text : {".", "..", "/", "sub", "sub/", "sub/.", "sub/deep/..", "with_slash", "//", "/tmp/"}) EXPECT_EQ(holds(text), Holds::folder) << text;
-  for (const char* text : {"/dev/null", "/dev/full", "/dev/tty", "pipe", "to_pipe", "/proc/self/comm"}) EXPECT_EQ(holds(text), Holds::other) << text;
+  for (const char* text : {".", "..", "/", "sub", "sub/", "sub/.", "sub/deep/..", "with_slash", "//", "/tmp/"})
+    EXPECT_EQ(holds(text), Holds::folder) << text;
+  for (const char* text : {"/dev/null", "/dev/full", "/dev/tty", "pipe", "to_pipe", "/proc/self/comm"})
+    EXPECT_EQ(holds(text), Holds::other) << text;
   for (const char* text : {"no/such/file", "file/below", "file/", "new/", "into_nothing", "circle", "circle/x", "no/.."}) {
     EXPECT_EQ(holds(text), Holds::unreachable) << text;
     EXPECT_FALSE(Place{text}.reason().empty()) << text;

@@ -11,10 +11,10 @@
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/zcdp.h>
 
-#include <support/discrete_laws.h>
 #include <support/additive_checks.h>
-#include <support/scripted_bits.h>
+#include <support/discrete_laws.h>
 #include <support/refusal.h>
+#include <support/scripted_bits.h>
 
 namespace surety::mechanisms {
 namespace {
@@ -138,9 +138,7 @@ TEST(DiscreteGaussian, RoundsRhoUp) {
   EXPECT_LT(reference::Real{std::nextafter(rho, 0)} * 18, 1.0);
 }
 
-TEST(DiscreteGaussian, ReleasesTheQueryPlusItsNoise) {
-  expect_the_query_plus_its_noise(with(300, 1));
-}
+TEST(DiscreteGaussian, ReleasesTheQueryPlusItsNoise) { expect_the_query_plus_its_noise(with(300, 1)); }
 
 RC_GTEST_PROP(DiscreteGaussian, ShiftingTheQueryShiftsTheRelease, (std::int32_t shift, std::uint64_t seed)) {
   static const auto mechanism = with(5.1, 1);

@@ -11,10 +11,10 @@
 
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 
-#include <support/discrete_laws.h>
 #include <support/additive_checks.h>
-#include <support/scripted_bits.h>
+#include <support/discrete_laws.h>
 #include <support/refusal.h>
+#include <support/scripted_bits.h>
 
 namespace surety::mechanisms {
 namespace {
@@ -143,9 +143,7 @@ TEST(DiscreteLaplace, MovingSeveralCoordinatesCostsNoMore) {
   }
 }
 
-TEST(DiscreteLaplace, ReleasesTheQueryPlusItsNoise) {
-  expect_the_query_plus_its_noise(with(300, 1));
-}
+TEST(DiscreteLaplace, ReleasesTheQueryPlusItsNoise) { expect_the_query_plus_its_noise(with(300, 1)); }
 
 TEST(DiscreteLaplace, ClampsAsAFunctionOfTheSum) {
   const auto mechanism = with(1, 1);

@@ -17,8 +17,8 @@
 #include <surety/mechanisms/queries/record_sum.h>
 
 #include <support/additive_checks.h>
-#include <support/scripted_bits.h>
 #include <support/refusal.h>
+#include <support/scripted_bits.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -13,8 +13,8 @@
 #include <surety/accounting/numbers/error.h>
 
 #include <support/additive_checks.h>
-#include <support/scripted_bits.h>
 #include <support/refusal.h>
+#include <support/scripted_bits.h>
 
 namespace surety::mechanisms {
 namespace {

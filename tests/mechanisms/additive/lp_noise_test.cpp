@@ -20,9 +20,9 @@
 
 #include <support/exact_counts.h>
 #include <support/norms.h>
-#include <support/scripted_bits.h>
 #include <support/real.h>
 #include <support/refusal.h>
+#include <support/scripted_bits.h>
 
 namespace surety::mechanisms {
 namespace {

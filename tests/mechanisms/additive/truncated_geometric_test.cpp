@@ -13,8 +13,8 @@
 
 #include <support/discrete_laws.h>
 #include <support/exact_counts.h>
-#include <support/scripted_bits.h>
 #include <support/refusal.h>
+#include <support/scripted_bits.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -7,12 +7,12 @@
 #include <string>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/additive/scaled_noise.h>
+#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/choices/sparse_vector.h>
 #include <surety/mechanisms/prefix_sums/buffered_sum.h>
 #include <surety/mechanisms/prefix_sums/continual_sum.h>
-#include <surety/mechanisms/additive/gaussian.h>
-#include <surety/mechanisms/bits/random_bits.h>
-#include <surety/mechanisms/additive/scaled_noise.h>
-#include <surety/mechanisms/choices/sparse_vector.h>
 #include <surety/mechanisms/prefix_sums/toeplitz_sum.h>
 
 #include <support/child_process.h>
@@ -91,8 +91,8 @@ TEST(CopiedProcess, GetsNoSecondNoiseOnTheSameSums) {
   const Gaussian node{{.multiplier = multiplier, .sensitivity = L2Sensitivity{1}, .grid = grid, .adjacency = Adjacency::replace_one}};
   TreeSum<Gaussian> tree{node, Count{8}, Count{1}};
   TreeSum<Gaussian> streaming{node, Count{8}, Count{1}, TreeEstimate::streaming};
-  AdaptiveTreeSum<ScaledGaussian> adaptive{
-      ScaledGaussian{{.multiplier = multiplier, .grid = grid, .adjacency = Adjacency::replace_one}}, Count{8}, Count{1}};
+  AdaptiveTreeSum<ScaledGaussian> adaptive{ScaledGaussian{{.multiplier = multiplier, .grid = grid, .adjacency = Adjacency::replace_one}},
+                                           Count{8}, Count{1}};
   RestartedSum<TreeSum<Gaussian>> restarted{Count{8}, [&](Count steps) { return TreeSum<Gaussian>{node, steps, Count{1}}; }};
   ToeplitzSum toeplitz{options};
   BufferedSum buffered{options};

@@ -10,8 +10,8 @@
 #include <surety/mechanisms/bits/random_bits.h>
 
 #include <support/exact_counts.h>
-#include <support/scripted_bits.h>
 #include <support/real.h>
+#include <support/scripted_bits.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -22,7 +22,6 @@
 
 #include <fmt/format.h>
 
-#include <surety/mechanisms/samplers/exact_rounding.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/additive/lp_noise.h>
@@ -30,6 +29,7 @@
 #include <surety/mechanisms/choices/randomized_response.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/mechanisms/choices/sparse_vector.h>
+#include <surety/mechanisms/samplers/exact_rounding.h>
 
 namespace surety::mechanisms {
 

@@ -29,8 +29,8 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
-#include <surety/mechanisms/samplers/exact_rounding.h>
 #include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/samplers/exact_rounding.h>
 
 namespace {
 

@@ -16,9 +16,9 @@
 
 #include <surety/accounting/numbers/error.h>
 
-#include <support/scripted_bits.h>
 #include <support/real.h>
 #include <support/refusal.h>
+#include <support/scripted_bits.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -9,9 +9,9 @@
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 
 #include <support/exact_counts.h>
-#include <support/scripted_bits.h>
 #include <support/real.h>
 #include <support/refusal.h>
+#include <support/scripted_bits.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -14,10 +14,10 @@
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 
 #include <support/exact_counts.h>
-#include <support/scripted_bits.h>
-#include <support/selection_laws.h>
 #include <support/random.h>
 #include <support/refusal.h>
+#include <support/scripted_bits.h>
+#include <support/selection_laws.h>
 
 namespace surety::mechanisms {
 namespace {

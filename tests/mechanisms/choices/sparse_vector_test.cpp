@@ -11,10 +11,10 @@
 #include <vector>
 
 #include <support/exact_counts.h>
-#include <support/scripted_bits.h>
 #include <support/random.h>
 #include <support/real.h>
 #include <support/refusal.h>
+#include <support/scripted_bits.h>
 
 namespace surety::mechanisms {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/interval.h>
-#include <surety/mechanisms/prefix_sums/continual_sum.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/prefix_sums/continual_sum.h>
 
 #include <support/factorized_streams.h>
 #include <support/refusal.h>

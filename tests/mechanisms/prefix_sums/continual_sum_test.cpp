@@ -16,8 +16,8 @@
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/additive/lp_noise.h>
-#include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/additive/scaled_noise.h>
+#include <surety/mechanisms/bits/random_bits.h>
 
 namespace surety::mechanisms {
 namespace {

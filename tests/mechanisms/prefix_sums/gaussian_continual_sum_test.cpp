@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/bits/random_bits.h>

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <surety/accounting/numbers/error.h>
-#include <surety/mechanisms/prefix_sums/continual_sum.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/prefix_sums/continual_sum.h>
 
 #include <support/factorized_streams.h>
 #include <support/failing_bits.h>
@@ -207,7 +207,8 @@ TEST(ToeplitzSum, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal_of_options(wrong), "headroom * sensitivity is 0.5 grid steps, must be from 1 to 2^60");
   wrong = options(1);
   wrong.multiplier = NoiseMultiplier{128};
-  EXPECT_EQ(refusal_of_options(wrong), "sigma is 1.4411518807585587e+17 units of the encoded stream, must be at most 2^56: take a coarser grid");
+  EXPECT_EQ(refusal_of_options(wrong),
+            "sigma is 1.4411518807585587e+17 units of the encoded stream, must be at most 2^56: take a coarser grid");
 }
 
 TEST(ToeplitzSum, RefusesAPushTooManyOrOfAnotherShape) {

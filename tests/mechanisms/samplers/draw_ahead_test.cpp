@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include <surety/mechanisms/additive/truncated_geometric.h>
 #include <surety/mechanisms/samplers/exact_rounding.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
-#include <surety/mechanisms/additive/truncated_geometric.h>
 
 #include <support/failing_bits.h>
 

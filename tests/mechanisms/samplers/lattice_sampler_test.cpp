@@ -22,9 +22,9 @@
 #include <surety/accounting/numbers/error.h>
 
 #include <support/discrete_laws.h>
-#include <support/scripted_bits.h>
-#include <support/real.h>
 #include <support/lattice.h>
+#include <support/real.h>
+#include <support/scripted_bits.h>
 
 namespace surety::mechanisms {
 namespace {
@@ -329,7 +329,8 @@ std::vector<std::uint64_t> words_in_block(const Law& law, const std::vector<Real
   const Real middle = (above + below) / 2;
   const std::uint64_t digits = testing::binary_digits(middle, wide_digits);
   auto words = words_of(law, digits, negative, v, u);
-  const bool tells = std::none_of(truth.begin(), truth.end(), [&](const Real& s) { return testing::binary_digits(s, wide_digits) == digits; });
+  const bool tells =
+      std::none_of(truth.begin(), truth.end(), [&](const Real& s) { return testing::binary_digits(s, wide_digits) == digits; });
   if (!tells) words.push_back(testing::binary_digits(middle, wide_digits + 64));
   return words;
 }

@@ -35,7 +35,9 @@ LinearBanditOptions options(std::uint64_t steps, std::uint64_t arms, std::uint64
 
 /// Everything that anyone but the user at `place` sees: the arms of the others, and all parameters.
 auto run(const LinearBanditOptions& options, std::size_t features, std::size_t place) {
-  return [=](const std::vector<BanditRecord>& users, auto& stream) { return shown_by(LinearBandit{loss, ball, options, Count{features}}, users, place, stream); };
+  return [=](const std::vector<BanditRecord>& users, auto& stream) {
+    return shown_by(LinearBandit{loss, ball, options, Count{features}}, users, place, stream);
+  };
 }
 
 TEST(LinearBandit, WithoutNoiseFollowsThePaperArmByArm) {

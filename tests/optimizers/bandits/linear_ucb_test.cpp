@@ -35,7 +35,9 @@ LinearUcbOptions options(std::uint64_t steps, std::uint64_t arms, Adjacency adja
 
 /// Everything that anyone but the user at `place` sees.
 auto run(const LinearUcbOptions& options, std::size_t features, std::size_t place) {
-  return [=](const std::vector<BanditRecord>& users, auto& stream) { return shown_by(LinearUcb{options, Count{features}}, users, place, stream); };
+  return [=](const std::vector<BanditRecord>& users, auto& stream) {
+    return shown_by(LinearUcb{options, Count{features}}, users, place, stream);
+  };
 }
 
 TEST(LinearUcb, WithoutNoiseIsRidgeRegressionWithConfidence) {

@@ -8,11 +8,11 @@
 #include <random>
 #include <vector>
 
-#include <surety/accounting/events/releases.h>
 #include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/interval.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/problem/loss.h>
-#include <surety/accounting/numbers/interval.h>
 
 #include <support/bandit_records.h>
 #include <support/drawn_cases.h>

@@ -11,18 +11,18 @@
 #include <random>
 #include <vector>
 
-#include <surety/accounting/ledger/audit.h>
 #include <surety/accounting/events/continual.h>
-#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
+#include <surety/accounting/ledger/audit.h>
 #include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/optimizers/problem/matroid.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
+#include <support/empirical_epsilon.h>
 #include <support/refusal.h>
 #include <support/stream_taint.h>
 #include <support/temporary_folder.h>
-#include <support/empirical_epsilon.h>
 
 namespace surety::optimizers {
 namespace {
@@ -255,9 +255,7 @@ void expect_all_within(std::uint64_t seed, double nearly) {
   expect_all_within_sensitivity(seed, one_case, nearly);
 }
 
-TEST(ProjectionFreeBandit, LeaksNothingAndMovesOnePushByAtMostItsL2Sensitivity) {
-  expect_all_within<L2Sensitivity>(20240601, 0.999);
-}
+TEST(ProjectionFreeBandit, LeaksNothingAndMovesOnePushByAtMostItsL2Sensitivity) { expect_all_within<L2Sensitivity>(20240601, 0.999); }
 
 TEST(ProjectionFreeBandit, LeaksNothingAndMovesOnePushByAtMostItsL1Sensitivity) {
   expect_all_within<L1Sensitivity>(20240602, 0.99);  // in directions of equal coordinates

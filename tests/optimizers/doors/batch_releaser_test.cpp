@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <surety/mechanisms/bits/random_bits.h>
-#include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/bandits/polyhedral_bandit.h>
+#include <surety/optimizers/gossip/gossip.h>
 
 #include <support/ledger_test.h>
 #include <support/refusal.h>
@@ -82,7 +82,8 @@ TEST_F(NoisyBatchReleaserTest, NothingIsDrawnTwiceForOneChargeByACopyOfTheProces
   SharedSelector selector{arms, bits_, choices};
   const std::vector<double> scores{1, 2};
   EXPECT_TRUE(is_refused_in_a_copy([&] {
-    static_cast<void>(selector.select(scores, ScoreSensitivity{1}, ScoreChange::either_way, surety::release(Event::Exponential{Epsilon{1}}, adjacency)));
+    static_cast<void>(
+        selector.select(scores, ScoreSensitivity{1}, ScoreChange::either_way, surety::release(Event::Exponential{Epsilon{1}}, adjacency)));
   }));
 
   auto learners = reserve(pass.pass);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <surety/mechanisms/additive/gaussian.h>
-#include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/additive/scaled_noise.h>
+#include <surety/mechanisms/bits/random_bits.h>
 
 #include <support/temporary_folder.h>
 

@@ -11,13 +11,13 @@
 #include <type_traits>
 #include <vector>
 
-#include <surety/mechanisms/queries/record_sum.h>
-#include <surety/optimizers/problem/gradient_sum.h>
-#include <surety/optimizers/empirical_risk/gradient_descent.h>
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/data/libsvm.h>
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/empirical_risk/gradient_descent.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/full_gradient_checks.h>
@@ -122,9 +122,8 @@ auto leaky(Leak leak) {
 
 TEST(AcceleratedGradientDescent, PlantedViolationsAreCaught) {
   const std::vector<std::vector<double>> script{{0.5, -0.25}, {1, 2}, {-3, 0.125}, {-4, -3}};
-  expect_planted_leaks_caught<Leak>(
-      leaky, {{-1.5, -2.5}, 1}, script,
-      {Leak::exact_gradient_ahead, Leak::restart_on_loss, Leak::backtracking, Leak::best_iterate});
+  expect_planted_leaks_caught<Leak>(leaky, {{-1.5, -2.5}, 1}, script,
+                                    {Leak::exact_gradient_ahead, Leak::restart_on_loss, Leak::backtracking, Leak::best_iterate});
   expect_planted_leaks_caught<Leak>(leaky, {{15, 25}, 1}, script, {Leak::smoothness_from_rows});
 }
 

@@ -17,15 +17,15 @@
 #include <string>
 #include <vector>
 
-#include <surety/mechanisms/queries/record_sum.h>
-#include <surety/optimizers/problem/gradient_sum.h>
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/accounting/calibration/calibrate.h>
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>
-#include <surety/optimizers/problem/loss.h>
+#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/models/metrics.h>
+#include <surety/optimizers/problem/gradient_sum.h>
+#include <surety/optimizers/problem/loss.h>
 
 #include <support/full_gradient_checks.h>
 #include <support/refusal.h>

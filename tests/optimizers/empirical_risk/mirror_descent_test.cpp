@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>
-#include <surety/accounting/ledger/ledger.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/full_gradient_checks.h>

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include <surety/optimizers/empirical_risk/minimizer.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/optimizers/empirical_risk/minimizer.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_records.h>

@@ -9,20 +9,20 @@
 #include <string>
 #include <vector>
 
-#include <surety/optimizers/empirical_risk/minimizer.h>
 #include <surety/accounting/accountants/best.h>
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/calibration/calibrate.h>
 #include <surety/mechanisms/bits/random_bits.h>
-#include <surety/optimizers/problem/loss.h>
+#include <surety/optimizers/empirical_risk/minimizer.h>
 #include <surety/optimizers/models/metrics.h>
+#include <surety/optimizers/problem/loss.h>
 
-#include <support/drawn_records.h>
 #include <support/drawn_cases.h>
+#include <support/drawn_records.h>
+#include <support/empirical_epsilon.h>
 #include <support/refusal.h>
 #include <support/taint.h>
 #include <support/temporary_folder.h>
-#include <support/empirical_epsilon.h>
 
 namespace surety::optimizers {
 namespace {

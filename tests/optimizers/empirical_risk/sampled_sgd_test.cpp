@@ -14,12 +14,12 @@
 
 #include <fmt/format.h>
 
-#include <surety/mechanisms/queries/record_sum.h>
-#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/calibrate.h>
-#include <surety/mechanisms/bits/random_bits.h>
 #include <surety/data/libsvm.h>
+#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_records.h>

@@ -13,10 +13,10 @@
 
 #include <fmt/format.h>
 
-#include <surety/mechanisms/queries/record_sum.h>
-#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_records.h>

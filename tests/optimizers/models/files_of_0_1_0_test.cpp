@@ -13,8 +13,8 @@
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/optimizers/problem/loss.h>
 #include <surety/optimizers/models/model.h>
+#include <surety/optimizers/problem/loss.h>
 
 #include <support/temporary_folder.h>
 

@@ -225,7 +225,10 @@ TEST(ModelFile, RefusesNamesThatJsonCannotHoldBeforeTheTraining) {
   const auto refused = [&](const FeatureMap& features, const std::optional<LabelRule>& label, std::string_view word) {
     return refuses([&] { ModelFile(folder / "model.json", features, label); }, ErrorCode::invalid_argument, {word, "not UTF-8"});
   };
-  EXPECT_TRUE(refused({.inputs = NamedColumns{{"gr\xf6\xdf" "e", Unchanged{}}}}, std::nullopt, "column 'gr\\xf6\\xdfe'"));
+  EXPECT_TRUE(refused({.inputs = NamedColumns{{"gr\xf6\xdf"
+                                               "e",
+                                               Unchanged{}}}},
+                      std::nullopt, "column 'gr\\xf6\\xdfe'"));
   EXPECT_TRUE(refused({.inputs = NamedColumns{{"town", Categories{{"a", "M\xfcnchen"}}}}}, std::nullopt, "category 'M\\xfcnchen'"));
   EXPECT_TRUE(refused(example().features, LabelRule{.column = "\xff", .test = std::nullopt}, "label '\\xff'"));
   EXPECT_EQ(files_in(folder), 0U);

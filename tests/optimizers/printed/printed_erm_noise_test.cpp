@@ -10,12 +10,12 @@
 #include <variant>
 
 #include <surety/accounting/accountants/best.h>
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/participation.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/calibration/calibrate.h>
 
-#include <support/refusal.h>
 #include <support/empirical_epsilon.h>
+#include <support/refusal.h>
 
 namespace surety::optimizers {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include <surety/accounting/accountants/best.h>
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/calibration/calibrate.h>
 
 #include <support/refusal.h>
 

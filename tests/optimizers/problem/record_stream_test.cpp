@@ -63,9 +63,8 @@ TEST_F(RecordStreamTest, ReadsWhatTheFileHolds) {
 // Whatever one record holds, it is one: those behind it keep their places.
 TEST_F(RecordStreamTest, ADamagedRecordIsOneOfZerosAndMovesNoOther) {
   const Records expected{{1, 1, 2}, {0}, {-1, 3, 4}};
-  for (const std::string damaged :
-       {"x,1,2", "1,1", "1,2,3,4", "", "\"1\n\n\",1,2", "1,\"1\"2,2", "1\"2\",1,2", "1,nan,2", "1e999,1,2", "1,\r1,2", "\r", ",,", "#",
-        "\"1,1,2\n\n\""}) {
+  for (const std::string damaged : {"x,1,2", "1,1", "1,2,3,4", "", "\"1\n\n\",1,2", "1,\"1\"2,2", "1\"2\",1,2", "1,nan,2", "1e999,1,2",
+                                    "1,\r1,2", "\r", ",,", "#", "\"1,1,2\n\n\""}) {
     auto rows = csv("a,y,b\n1,1,2\n" + damaged + "\n3,0,4\n");
     EXPECT_EQ(all(rows), expected) << damaged;
     EXPECT_EQ(rows.damaged(), 1U) << damaged;

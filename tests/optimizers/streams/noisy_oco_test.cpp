@@ -136,13 +136,9 @@ void expect_all_within(std::uint64_t seed) {
   });
 }
 
-TEST(NoisyOco, LeaksNothingAndMovesOnePushByAtMostItsL2Sensitivity) {
-  expect_all_within<L2Sensitivity>(20240701);
-}
+TEST(NoisyOco, LeaksNothingAndMovesOnePushByAtMostItsL2Sensitivity) { expect_all_within<L2Sensitivity>(20240701); }
 
-TEST(NoisyOco, LeaksNothingAndMovesOnePushByAtMostItsL1Sensitivity) {
-  expect_all_within<L1Sensitivity>(20240702);
-}
+TEST(NoisyOco, LeaksNothingAndMovesOnePushByAtMostItsL1Sensitivity) { expect_all_within<L1Sensitivity>(20240702); }
 
 }  // namespace
 }  // namespace surety::optimizers

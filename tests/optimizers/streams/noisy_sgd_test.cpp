@@ -9,20 +9,20 @@
 #include <string>
 #include <vector>
 
-#include <surety/mechanisms/queries/record_sum.h>
-#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/batch_taint.h>
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
+#include <support/empirical_epsilon.h>
 #include <support/noisy_sgd_options.h>
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
-#include <support/empirical_epsilon.h>
 
 namespace surety::optimizers {
 namespace {

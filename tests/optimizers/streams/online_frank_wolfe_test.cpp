@@ -19,10 +19,10 @@
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
+#include <support/empirical_epsilon.h>
 #include <support/refusal.h>
 #include <support/stream_taint.h>
 #include <support/temporary_folder.h>
-#include <support/empirical_epsilon.h>
 
 namespace surety::optimizers {
 namespace {

@@ -32,9 +32,7 @@ constexpr double clip = 0.7;
 /// All iterates of a run with `learner`.
 template <OnlineLearner L>
 auto run(const OnlineToBatchOptions& options, L learner) {
-  return [=](const Dataset& data, auto& stream) {
-    return iterates_of(OnlineToBatch{LogisticLoss{}, learner, options}, data, stream);
-  };
+  return [=](const Dataset& data, auto& stream) { return iterates_of(OnlineToBatch{LogisticLoss{}, learner, options}, data, stream); };
 }
 
 SubgradientDescent<L2Ball> descent(std::size_t features) { return {ball, std::vector<double>(features, 0.0)}; }
@@ -301,8 +299,9 @@ TEST(OnlineToBatch, PlantedViolationsAreCaught) {
   auto neighbours = planted_records;
   neighbours[0].row = {0.1, 0.1};
   neighbours[1].row = {0.1, 0.1};
-  EXPECT_FALSE(stream_difference(run_with(Mistake::scale_of_data), assemble(planted_records), assemble(neighbours), 1, grid, planted_releases)
-                   .untainted);
+  EXPECT_FALSE(
+      stream_difference(run_with(Mistake::scale_of_data), assemble(planted_records), assemble(neighbours), 1, grid, planted_releases)
+          .untainted);
 }
 
 }  // namespace

@@ -9,18 +9,18 @@
 #include <random>
 #include <vector>
 
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/numbers/interval.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/optimizers/problem/loss.h>
-#include <surety/accounting/numbers/interval.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
+#include <support/empirical_epsilon.h>
 #include <support/refusal.h>
 #include <support/taint.h>
-#include <support/empirical_epsilon.h>
 
 namespace surety::optimizers {
 namespace {

@@ -16,8 +16,9 @@ using reference::refusal_of;
 Loss loss_of(const std::string& text) { return collect(parse_event(text, Adjacency::add_or_remove_one)); }
 
 TEST(ContourLoss, GathersBatchesOfOneKindAndMergesGaussianReleases) {
-  const auto loss = loss_of("compose(gaussian(2), repeat(3, poisson(0.1, gaussian(2))), poisson(0.1, gaussian(2)), poisson(0.2, gaussian(1)), "
-                            "parallel(gaussian(1), gaussian(2)), poisson(1, gaussian(2)))");
+  const auto loss = loss_of(
+      "compose(gaussian(2), repeat(3, poisson(0.1, gaussian(2))), poisson(0.1, gaussian(2)), poisson(0.2, gaussian(1)), "
+      "parallel(gaussian(1), gaussian(2)), poisson(1, gaussian(2)))");
   EXPECT_DOUBLE_EQ(loss.mu_squared, 1.5);
   ASSERT_EQ(loss.parts.size(), 2U);
   EXPECT_EQ(loss.parts[0].rate, 0.1);
@@ -60,7 +61,8 @@ TEST(ContourMoments, ARangeThatIsCutIsPaidForByItsError) {
 TEST(ContourSaddle, IsTheLastPointThatIsStillTooSmall) {
   const auto loss = loss_of("gaussian(1)");
   Cumulants cumulants{loss, Direction::remove, 40};
-  const auto found = find_saddle(cumulants, [](const Saddle& at) { return at.epsilon < 3; }, 0.05);
+  const auto found = find_saddle(
+      cumulants, [](const Saddle& at) { return at.epsilon < 3; }, 0.05);
   EXPECT_LT(found.epsilon, 3);
   EXPECT_GT(found.epsilon, 2);
   EXPECT_EQ(found.variance, 1);

@@ -203,7 +203,7 @@ std::vector<Case> bases() {
 
 std::vector<LossLaw> laws(const BaseLaw& base) {
   std::vector<LossLaw> all{{base, Mixing::remove, 1, 0},    {base, Mixing::remove, 0.3, 0}, {base, Mixing::add, 0.3, 0},
-                           {base, Mixing::remove, 1e-3, 0}, {base, Mixing::add, 1e-3, 0},  {base, Mixing::symmetric, 0.3, 0}};
+                           {base, Mixing::remove, 1e-3, 0}, {base, Mixing::add, 1e-3, 0},   {base, Mixing::symmetric, 0.3, 0}};
   // Never of noise added to a sum.
   if (std::holds_alternative<AtomsBase>(base) || std::holds_alternative<BoundedRangeBase>(base)) {
     all.push_back({base, Mixing::revealed, 0.3, 0});

@@ -322,7 +322,8 @@ TEST(PrivacyLossEpsilon, OfNearlyOneOutcomeIsAnswered) {
 }
 
 TEST(PrivacyLossEpsilon, WithoutNoiseIsRefused) {
-  for (const auto* text : {"shuffled(4503599627370696, 4503599627370496, repeat(6, gaussian(5e-324)))", "shuffled(10, 2, gaussian(5e-324))"}) {
+  for (const auto* text :
+       {"shuffled(4503599627370696, 4503599627370496, repeat(6, gaussian(5e-324)))", "shuffled(10, 2, gaussian(5e-324))"}) {
     EXPECT_THROW((void)epsilon_of(text, 0.005, 1e-4, Adjacency::zero_out), Error) << text;
   }
 }
@@ -376,7 +377,8 @@ TEST(PrivacyLossOfMany, MeetsTheDefaultWidth) {
   std::mt19937_64 words{5};
   const auto composed = [&](int parts, const std::string& before, const std::string& after, double least, double most) {
     std::string text;
-    for (int i = 0; i < parts; ++i) text += (i == 0 ? "compose(" : ", ") + before + fmt::format("{}", log_uniform(words, least, most)) + after;
+    for (int i = 0; i < parts; ++i)
+      text += (i == 0 ? "compose(" : ", ") + before + fmt::format("{}", log_uniform(words, least, most)) + after;
     return text + ")";
   };
   for (const auto& text : {compose(300, "pure(", ")", 0.001, 0.1), compose(120, "laplace(", ")", 5, 50),

@@ -11,8 +11,8 @@
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/privacy_loss/dominating_pair.h>
 #include <surety/accounting/accountants/group.h>
+#include <surety/accounting/accountants/privacy_loss/dominating_pair.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/zcdp.h>
