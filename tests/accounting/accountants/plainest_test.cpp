@@ -31,7 +31,7 @@ TEST(OtherNames, CostWhatTheKnownNameCostsByEveryAccountant) {
 TEST(OtherNames, AGeneralizedGaussianOfTheEuclideanNormIsAGaussian) {
   const auto found = best_epsilon(parse_event("generalized_gaussian(2, 5, 2)", Adjacency::replace_one), Delta{1e-3});
   EXPECT_EQ(found.accountant, ClosedForm::name);
-  EXPECT_NEAR(found.value.upper, 1.3521, 1e-4);
+  EXPECT_NEAR(found.value.upper, 1.352276, 1e-6);
 }
 
 }  // namespace

@@ -33,8 +33,10 @@ TEST(Supports, SaysOfEveryKindWhatAskingSays) {
       for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
         const bool says = supports_by_name(accountant, *event);
         ++(says ? supported : refused);
+        // Little noise in few batches: contour knows the event, and not these numbers of it.
+        const bool is_out_of_range = accountant == place_of<Contour> && std::string{row.written}.ends_with("z up to 0.2");
         for (const auto& question : {Question{Epsilon{0.7}}, Question{Delta{1e-3}}}) {
-          EXPECT_EQ(answers(accountant, *event, question), says)
+          EXPECT_EQ(answers(accountant, *event, question), says && !is_out_of_range)
               << accountant_names()[accountant] << ", " << describe(*event) << ", " << name(adjacency);
         }
       }
