@@ -11,7 +11,7 @@
 
 namespace surety::cli {
 
-/// Exit codes, as documented in the README.
+/// Exit codes, as documented in docs/reference/exit-codes.md.
 namespace exit_code {
 inline constexpr int fine = 0;
 inline constexpr int broken = 1;
