@@ -27,9 +27,17 @@ run(${folder}/consumer/release)
 run(${folder}/consumer/train)
 
 # The example of an embedded sampler: a project of its own, whose program needs nothing of the ledger, of data sets or of files.
+# It is configured where none of what only other libraries need can be found.
 run(${CMAKE_COMMAND} -G Ninja -S ${source}/examples/embed_sampler -B ${folder}/embed_sampler -D CMAKE_CXX_COMPILER=${compiler}
+    -D CMAKE_DISABLE_FIND_PACKAGE_SQLite3=ON -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON -D CMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
+    -D CMAKE_DISABLE_FIND_PACKAGE_Boost=ON -D CMAKE_DISABLE_FIND_PACKAGE_Threads=ON -D CMAKE_DISABLE_FIND_PACKAGE_CLI11=ON
     -D CMAKE_PREFIX_PATH=${folder}/installed -D "CMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror")
 run(${CMAKE_COMMAND} --build ${folder}/embed_sampler --parallel 1)
+execute_process(COMMAND ninja -C ${folder}/embed_sampler -t deps OUTPUT_VARIABLE headers COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCH "[^ \n]*(sqlite3|zlib|nlohmann|boost|CLI)[^ \n]*[.]h[^ \n]*" unneeded "${headers}")
+if(unneeded OR NOT headers MATCHES "surety/mechanisms")
+  message(FATAL_ERROR "embed_sampler includes ${unneeded}, which a sampler does not need")
+endif()
 execute_process(COMMAND ${folder}/embed_sampler/embed_sampler OUTPUT_VARIABLE noise COMMAND_ERROR_IS_FATAL ANY)
 if(NOT noise MATCHES "^(-?[0-9]+\n)+$")
   message(FATAL_ERROR "embed_sampler printed no integers but: ${noise}")
