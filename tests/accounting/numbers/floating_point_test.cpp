@@ -162,7 +162,7 @@ TEST(ForeignMpfr, DefaultsAndExponentsOnlyWiden) {
   mpfr_set_default_prec(11);
   mpfr_set_default_rounding_mode(MPFR_RNDZ);
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    for (const auto accountant : {Asked::closed_form, Asked::contour, Asked::zcdp, Asked::optimal}) {
+    for (const auto accountant : {place_of<ClosedForm>, place_of<Contour>, place_of<Zcdp>, place_of<Composition::Optimal>}) {
       const auto found = opinion_of(accountant, event_of(asked[i].first), asked[i].second, {});
       EXPECT_TRUE(!found.value || overlap(*found.value, narrow[i])) << found.accountant << " " << asked[i].first;
     }
