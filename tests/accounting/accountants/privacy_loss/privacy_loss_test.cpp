@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/privacy_loss/terms.h>
 #include <surety/accounting/accountants/renyi.h>
 
 #include <support/gaussian_truth.h>
@@ -381,8 +382,8 @@ TEST(PrivacyLossOfMany, MeetsTheDefaultWidth) {
       text += (i == 0 ? "compose(" : ", ") + before + fmt::format("{}", log_uniform(words, least, most)) + after;
     return text + ")";
   };
-  for (const auto& text : {compose(300, "pure(", ")", 0.001, 0.1), compose(120, "laplace(", ")", 5, 50),
-                           "repeat(1000, " + compose(16, "poisson(0.01, laplace(", "))", 1, 5) + ")"}) {
+  for (const auto& text : {composed(300, "pure(", ")", 0.001, 0.1), composed(120, "laplace(", ")", 5, 50),
+                           "repeat(1000, " + composed(16, "poisson(0.01, laplace(", "))", 1, 5) + ")"}) {
     const auto found = epsilon_of(text, 1e-6);
     EXPECT_LE(found.width(), 1e-4) << text.substr(0, 60);
     const auto by_moments = epsilon(Renyi{}, parse_event(text, add_remove), Delta{1e-6});
