@@ -49,7 +49,7 @@ TEST_F(NoisySamplingReleaserTest, ChargesTheSamplerThatDrewTheBatch) {
   EXPECT_EQ(std::vector(batch.begin(), batch.end()), poisson.draw(1000, same));
   EXPECT_FALSE(reservation.released().event());
   static_cast<void>(releaser.release_sampled(zeros(2), sensitivity, adding(2.5)));
-  EXPECT_EQ(reservation.released().event(), poisson(SamplingRate{0.25}, adding(2.5)));
+  EXPECT_EQ(reservation.released().event(), surety::poisson(SamplingRate{0.25}, adding(2.5)));
   static_cast<void>(releaser.draw_batch(1000));
   static_cast<void>(releaser.release_sampled(zeros(2), sensitivity, adding(2.5)));
   EXPECT_EQ(reservation.released().count(poisson.event(adding(2.5))), 2U);
