@@ -10,6 +10,8 @@
 
 #include <support/refusal.h>
 
+#include <surety/accounting/events/format.h>
+
 namespace surety::simulations {
 namespace {
 

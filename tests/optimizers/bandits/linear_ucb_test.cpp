@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 
 #include <support/bandit_records.h>
 #include <support/drawn_cases.h>

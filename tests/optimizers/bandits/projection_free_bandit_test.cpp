@@ -1,5 +1,6 @@
 // Besides fixed cases: 10,000 pairs of streams for the sensitivity, and runs on two neighbouring streams for a lower bound on epsilon,
 // 100,000 each with fixed seeds; a true claim is contradicted with probability 1e-9.
+#include <surety/accounting/events/format.h>
 #include <surety/optimizers/bandits/projection_free_bandit.h>
 
 #include <gtest/gtest.h>
