@@ -23,6 +23,7 @@
 #include <vector>
 
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/format.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
