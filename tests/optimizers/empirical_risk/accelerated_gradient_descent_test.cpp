@@ -124,7 +124,11 @@ TEST(AcceleratedGradientDescent, PlantedViolationsAreCaught) {
   const std::vector<std::vector<double>> script{{0.5, -0.25}, {1, 2}, {-3, 0.125}, {-4, -3}};
   expect_planted_leaks_caught<Leak>(leaky, {{-1.5, -2.5}, 1}, script,
                                     {Leak::exact_gradient_ahead, Leak::restart_on_loss, Leak::backtracking, Leak::best_iterate});
-  expect_planted_leaks_caught<Leak>(leaky, {{15, 25}, 1}, script, {Leak::smoothness_from_rows});
+  // A longer row in the same direction: the same clipped gradient, another smoothness.
+  const DrawnRecord first{{0.6, 0.1}, -1};
+  EXPECT_FALSE(full_gradient_difference(leaky(Leak::smoothness_from_rows), assemble({first, {{1.5, 2.5}, 1}}),
+                                        assemble({first, {{15, 25}, 1}}), script)
+                   .untainted);
 }
 
 // What is charged is what the worst pair shows.
