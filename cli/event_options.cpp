@@ -19,7 +19,8 @@ Adjacency adjacency_of(const std::string& text) {
 
 Option& EventOptions::add_optional_to(OptionTable& table) {
   table.add("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out");
-  return table.add("--event", event, "What is released, such as repeat(100, gaussian(40)): the words are in docs/reference/events.md; or its JSON form");
+  return table.add("--event", event,
+                   "What is released, such as repeat(100, gaussian(40)): the words are in docs/reference/events.md; or its JSON form");
 }
 
 void EventOptions::add_to(OptionTable& table) {

@@ -102,4 +102,4 @@ class MpiRanks final : public Ranks {
 }  // namespace
 }  // namespace surety::cli
 
-extern "C" surety::cli::Ranks* surety_start_ranks() { return new surety::cli::MpiRanks; }
+extern "C" __attribute__((visibility("default"))) surety::cli::Ranks* surety_start_ranks() { return new surety::cli::MpiRanks; }

@@ -38,6 +38,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/numbers/error.h>
