@@ -288,9 +288,9 @@ TEST(RenyiCurve, OfLinearCurves) {
 }
 
 TEST(RenyiCurve, SaysWhereItIsOnlyABound) {
-  for (const std::string text : {"gaussian(2)", "laplace(2)", "discrete_laplace(2, 3)", "pure(1)", "zcdp(1)", "exponential(1)",
-                                 "poisson(0.1, gaussian(2))", "compose(gaussian(2), parallel(laplace(1), pure(2)))",
-                                 "compose(gaussian(2), k_norm(l1, 3, 2))"}) {
+  for (const std::string text :
+       {"gaussian(2)", "laplace(2)", "discrete_laplace(2, 3)", "pure(1)", "zcdp(1)", "exponential(1)", "poisson(0.1, gaussian(2))",
+        "compose(gaussian(2), parallel(laplace(1), pure(2)))", "compose(gaussian(2), k_norm(l1, 3, 2))"}) {
     EXPECT_TRUE(at_order(event_of(text), 3).exact) << text;
   }
   for (const std::string text : {"discrete_gaussian(2, 1)", "generalized_gaussian(3, 2, 1)", "k_norm(l2, 3, 2)",
