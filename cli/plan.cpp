@@ -142,6 +142,7 @@ PlannedArguments with_plan_as_options(const Arguments& words) {
   for (const auto& [field, value] : plan["options"].items()) {
     if (field == "data") {
       const auto data = text_of(*file, field, value);
+      if (data == "-" && *file == "-") refuse_plan(*file, "the plan and its data are both standard input, must be two");
       // A path that begins as an option does is none.
       result.words.push_back(data.starts_with('-') && data != "-" ? "./" + data : data);
     } else if (field == "epsilon" || field == "delta" || field == "adjacency" || field == "plan") {

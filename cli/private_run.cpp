@@ -54,6 +54,11 @@ bool PrivateRunOptions::is_only_planned(const PlannedRun& plan) const {
   return print_plan;
 }
 
+std::vector<NamedFile> PrivateRunOptions::inputs(std::vector<NamedFile> others) const {
+  if (expected) others.push_back({"--plan", expected->file});
+  return others;
+}
+
 Target PrivateRunOptions::target() const {
   return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency_of(adjacency)};
 }

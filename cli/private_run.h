@@ -16,6 +16,7 @@
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
+#include "files.h"
 #include "options.h"
 #include "plan.h"
 
@@ -47,6 +48,8 @@ struct PrivateRunOptions {
   /// Holds a run to the plan that was read, if one was. Prints its plan where that is all that is asked for, and says so.
   /// \throws Error{invalid_argument} when the plan says what does not follow from it.
   [[nodiscard]] bool is_only_planned(const PlannedRun& plan) const;
+  /// All that the command reads: these, and the plan that was read, if one was.
+  [[nodiscard]] std::vector<NamedFile> inputs(std::vector<NamedFile> others) const;
   /// Refuses what the ledger would refuse at this moment, where there is one already. Writes nothing.
   void check(const accounting::Plan& plan) const;
   /// Makes the charge durable.

@@ -260,7 +260,7 @@ int release(const ReleaseOptions& options, const OptionTable& given) {
   }
   const Target target = options.run.target();
   const auto statistic = parse_statistic(options);
-  require_separate({.ledger = NamedFile{"--ledger", options.run.ledger}, .inputs = {{"the data file", options.data}}});
+  require_separate({.ledger = NamedFile{"--ledger", options.run.ledger}, .inputs = options.run.inputs({{"the data file", options.data}})});
   auto chosen = choose(statistic, target, options.noise);
   const auto planned = options.run.plan(chosen.cost.event, describe(statistic));
   if (options.run.is_only_planned({.command = "release",

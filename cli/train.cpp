@@ -35,7 +35,7 @@ int follow(TrainingRun& training, const TrainOptions& options, Team& team) {
 int train(const TrainOptions& options, const Algorithm& algorithm, const OptionTable& given, Team& team) {
   if (team.is_first()) {
     require_separate({.ledger = NamedFile{"--ledger", options.run.ledger},
-                      .inputs = algorithm.inputs(options),
+                      .inputs = options.run.inputs(algorithm.inputs(options)),
                       .outputs = {{"--model", options.model}}});
   }
   const Target target = options.run.target();

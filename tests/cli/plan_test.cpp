@@ -109,6 +109,30 @@ TEST_F(Plan, NeverRunsAsSomethingElseThanItSays) {
   expect_refused_untouched({"train", "--plan", path("nothing.json")}, 3, {"nothing.json", "No such file"});
 }
 
+// A plan is an input: nothing that the run writes takes its place, whatever name says so.
+TEST_F(Plan, IsNotReplacedByWhatTheRunWrites) {
+  auto plan = planned(replayed(small_data()));
+  plan["options"]["model"] = path("plan.json");
+  change(plan);
+  expect_refused_untouched(from_plan(), 2, {"--model", "must be another file than --plan"});
+  std::filesystem::create_symlink(path("plan.json"), path("link.json"));
+  expect_refused_untouched({"train", "--plan", path("link.json")}, 2, {"--model", "must be another file than --plan"});
+  plan["options"]["model"] = path("model.json");
+  plan["options"]["ledger"] = path("plan.json");
+  change(plan);
+  expect_refused_untouched(from_plan(), 2, {"--plan", "must be another file than the ledger"});
+}
+
+TEST_F(Plan, AndItsDataAreNotBothStandardInput) {
+  auto plan = planned(replayed(small_data()));
+  plan["options"]["data"] = "-";
+  change(plan);
+  const auto input = path("plan.json");
+  const auto outcome = surety({"train", "--plan", "-"}, {.standard_input = input.c_str()});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("both standard input"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Plan, IsHeldToTheSameChecksAsWords) {
   const auto plan = planned(replayed(small_data()));
   const auto refused = [&](const char* option, const nlohmann::json& value, const Words& said) {
