@@ -1,4 +1,4 @@
-// What a statistic costs: its event against the exact divergence of what it releases on neighbouring files (mechanisms/binding.h). The
+// What a statistic costs: its event against the exact divergence of what it releases on neighbouring files (tests/binding/binding.h). The
 // files go through StatisticSum record by record, the noise is the one that noise_for makes.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,5 +1,5 @@
 // Mechanisms that answer one of few things, against exact probabilities: selection, sparse vector, randomized response. n = 2e6 answers of
-// each (a tenth of sample_size), one by one and in consecutive pairs. The laws are in closed form in MPFR (mechanisms/selection_laws.h), or
+// each (a tenth of sample_size), one by one and in consecutive pairs. The laws are in closed form in MPFR (tests/support/selection_laws.h), or
 // integrals over one noise, whose integrands are analytic between the scores. Mutants are laws and simulations of usual mistakes.
 #include <gtest/gtest.h>
 
