@@ -1,8 +1,9 @@
 // Where the entries of a ledger are kept. What they mean, and what may be written, is the ledger's; a store keeps them, in order and durably,
 // lets one writer in at a time, and knows which runs are alive. SQLite is the first store (sqlite_store.h).
 //
-// A store need not be believed: every entry carries a checksum over itself and all before it, and the ledger adds up what is charged from the
-// entries that it has verified, never from a total that a store says.
+// A store that damages what it keeps is noticed: every entry carries a checksum over itself and all before it, the head says how many there are,
+// and the ledger adds up what is charged from the entries that it has verified, never from a total that a store says. It is believed in that
+// what it acknowledged is durable, and in which runs are alive. The checksum has no key: a store that forges is not noticed.
 #pragma once
 
 #include <cstdint>

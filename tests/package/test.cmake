@@ -19,12 +19,16 @@ foreach(config IN LISTS configs)
   endforeach()
 endforeach()
 
-run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR} -B ${folder}/consumer -D CMAKE_CXX_COMPILER=${compiler}
+# The programs that the guide shows are built, too.
+run(awk -v folder=${folder} -f ${CMAKE_CURRENT_LIST_DIR}/programs.awk ${source}/docs/guides/embedding.md)
+run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR} -B ${folder}/consumer -D guide=${folder} -D CMAKE_CXX_COMPILER=${compiler}
     -D CMAKE_PREFIX_PATH=${folder}/installed)
 run(${CMAKE_COMMAND} --build ${folder}/consumer --parallel 1)
 run(${folder}/consumer/plan)
 run(${folder}/consumer/release)
 run(${folder}/consumer/train)
+run(${folder}/consumer/guide_1)
+run(${folder}/consumer/guide_2)
 
 # The example of an embedded sampler: a project of its own, whose program needs nothing of the ledger, of data sets or of files.
 # It is configured where none of what only other libraries need can be found.

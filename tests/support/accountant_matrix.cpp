@@ -1,6 +1,6 @@
 // Prints which accountant has a theorem for which event under which adjacency, for docs/reference/accountants.md.
 #include <cstdio>
 
-#include "../tests/accounting/accountants/accountant_matrix.h"
+#include <support/accountant_matrix.h>
 
 int main() { std::fputs(surety::accounting::matrix::markdown().c_str(), stdout); }

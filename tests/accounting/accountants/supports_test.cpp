@@ -8,7 +8,7 @@
 
 #include <surety/accounting/accountants/opinions.h>
 
-#include "accountant_matrix.h"
+#include <support/accountant_matrix.h>
 
 namespace surety::accounting {
 namespace {
