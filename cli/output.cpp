@@ -25,7 +25,7 @@ std::string rounded(double value, int digits, const char* pattern) {
   return buffer.data();
 }
 
-void print(nlohmann::json object, int indent) {
+void print_indented(nlohmann::json object, int indent) {
   constexpr int output_version = 1;
   object.emplace("version", output_version);
   // A path need not be UTF-8; JSON must.
@@ -43,9 +43,9 @@ nlohmann::json json(const Enclosure& enclosure) {
   return {{"lower", accounting::json_number(enclosure.lower)}, {"upper", accounting::json_number(enclosure.upper)}};
 }
 
-void print(const nlohmann::json& object) { print(object, 2); }
+void print(const nlohmann::json& object) { print_indented(object, 2); }
 
-void print_line(const nlohmann::json& object) { print(object, -1); }
+void print_line(const nlohmann::json& object) { print_indented(object, -1); }
 
 void finish_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

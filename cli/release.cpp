@@ -173,14 +173,14 @@ Candidate choose(const Statistic& statistic, const Target& target, const std::st
   return standard_deviation(gaussian.noise) < standard_deviation(laplace.noise) ? gaussian : laplace;
 }
 
-struct Report {
+struct ReleaseReport {
   Candidate chosen;
   accounting::RunId run;
   std::uint64_t records;
   std::vector<Estimate> estimates;
 };
 
-void print_report(const ReleaseOptions& options, const Report& report) {
+void print_report(const ReleaseOptions& options, const ReleaseReport& report) {
   const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
   const auto& sum = report.chosen.sum;
   const auto value = [&](double number) { return sum.counts() ? fmt::format("{:.0f}", number) : fmt::format("{:.10g}", number); };
@@ -213,7 +213,7 @@ void print_report(const ReleaseOptions& options, const Report& report) {
   }
 }
 
-void print_json(const ReleaseOptions& options, const Report& report) {
+void print_json(const ReleaseOptions& options, const ReleaseReport& report) {
   const auto& sum = report.chosen.sum;
   const auto number = [&](double value) -> nlohmann::json {
     if (std::isinf(value)) return accounting::json_number(value);
@@ -282,7 +282,7 @@ int release(const ReleaseOptions& options, const OptionTable& given) {
   const auto released = bits.with([&](auto& source) { return statistics::release(chosen.sum, chosen.noise, reservation, source); });
 
   auto estimates = chosen.sum.estimates(released, reach, records);
-  const Report report{.chosen = std::move(chosen), .run = reservation.id(), .records = records, .estimates = std::move(estimates)};
+  const ReleaseReport report{.chosen = std::move(chosen), .run = reservation.id(), .records = records, .estimates = std::move(estimates)};
   return report_and_settle(reservation, options.run.ledger,
                            [&] { options.json ? print_json(options, report) : print_report(options, report); });
 }

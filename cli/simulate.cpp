@@ -396,7 +396,7 @@ void print_json(const SimulateOptions& options, const SimulationReport& report) 
   print(object);
 }
 
-void print(const SimulateOptions& options, const SimulationReport& report) {
+void print_simulation(const SimulateOptions& options, const SimulationReport& report) {
   options.json ? print_json(options, report) : print_report(options, report);
 }
 
@@ -434,7 +434,8 @@ int simulate(const SimulateOptions& options, const SimulatedAlgorithm& algorithm
   if (algorithm.draws_noise()) require_fitting_promise(options, given);
   auto simulated = algorithm.prepare(options);
   if (!simulated.charge) {
-    print(options, {.charge = {}, .not_private = simulated.is_without_needed_noise, .regret = bands_of(options, simulated, nullptr)});
+    print_simulation(options,
+                     {.charge = {}, .not_private = simulated.is_without_needed_noise, .regret = bands_of(options, simulated, nullptr)});
     return exit_code::fine;
   }
   require_separate({.ledger = NamedFile{"--ledger", options.run.ledger}});
@@ -449,7 +450,7 @@ int simulate(const SimulateOptions& options, const SimulatedAlgorithm& algorithm
   simulated.charge->run = reservation.id();
   const SimulationReport report{
       .charge = std::move(simulated.charge), .not_private = options.run.replay_seed.has_value(), .regret = std::move(regret)};
-  return report_and_settle(reservation, options.run.ledger, [&] { print(options, report); });
+  return report_and_settle(reservation, options.run.ledger, [&] { print_simulation(options, report); });
 }
 
 }  // namespace

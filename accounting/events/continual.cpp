@@ -15,9 +15,9 @@
 namespace surety::accounting {
 namespace {
 
-constexpr mpfr_prec_t precision = 128;
+constexpr mpfr_prec_t continual_precision = 128;
 
-Interval number(double value) { return {value, precision}; }
+Interval number(double value) { return {value, continual_precision}; }
 
 void check_node(const Event& node) {
   if (node.has_sampling()) {

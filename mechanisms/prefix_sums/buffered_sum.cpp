@@ -17,15 +17,15 @@ namespace surety::mechanisms {
 namespace {
 
 using accounting::Interval;
-__extension__ using Wide = __int128;
+__extension__ using Product = __int128;
 
-constexpr int fraction_bits = 53;
+constexpr int theta_bits = 53;
 constexpr mpfr_prec_t precision = 256;
 
 /// The integer nearest to product / 2^53, halves upward.
-std::int64_t rounded(Wide product) { return static_cast<std::int64_t>((product + (Wide{1} << (fraction_bits - 1))) >> fraction_bits); }
+std::int64_t rounded(Product product) { return static_cast<std::int64_t>((product + (Product{1} << (theta_bits - 1))) >> theta_bits); }
 
-double to_multiple(double x) { return std::ldexp(std::round(std::ldexp(x, fraction_bits)), -fraction_bits); }
+double to_multiple(double x) { return std::ldexp(std::round(std::ldexp(x, theta_bits)), -theta_bits); }
 
 Interval number(double x) { return Interval{x, precision}; }
 
@@ -86,8 +86,8 @@ BufferedCodec::BufferedCodec(const FactorizedSumOptions& options, Buffers buffer
   double largest_gain = 1;  // of a buffer, relative to the largest contribution
   double output_gain = 1;
   for (const BufferTerm& term : terms_) {
-    fixed_terms_.push_back({.theta = checked_cast<std::int64_t>(std::ldexp(term.theta, fraction_bits)),
-                            .weight = checked_cast<std::int64_t>(std::ldexp(term.weight, fraction_bits))});
+    fixed_terms_.push_back({.theta = checked_cast<std::int64_t>(std::ldexp(term.theta, theta_bits)),
+                            .weight = checked_cast<std::int64_t>(std::ldexp(term.weight, theta_bits))});
     thetas.push_back(term.theta);
     weights.push_back(number(term.weight));
     poles.push_back(term.theta);
@@ -133,10 +133,10 @@ std::span<const std::int64_t> BufferedCodec::encode(std::span<const std::int64_t
   std::int64_t* buffer = buffers_.data();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::int64_t x = std::clamp(steps[i], -largest_, largest_) * (std::int64_t{1} << shift_);
-    Wide sum = 0;
+    Product sum = 0;
     for (const Term& term : fixed_terms_) {
-      sum += Wide{term.weight} * *buffer;
-      *buffer = rounded(Wide{term.theta} * *buffer) + x;
+      sum += Product{term.weight} * *buffer;
+      *buffer = rounded(Product{term.theta} * *buffer) + x;
       ++buffer;
     }
     encoded_[i] = x + rounded(sum);

@@ -28,17 +28,17 @@ namespace {
 using Lanes = double __attribute__((vector_size(32)));
 using Masks = std::int64_t __attribute__((vector_size(32)));
 
-constexpr std::size_t width = sizeof(Lanes) / sizeof(double);
+constexpr std::size_t lanes = sizeof(Lanes) / sizeof(double);
 
 /// steps[k] = scale values[k] steps_per_unit, rounded toward zero, where that is below 2^52 in magnitude; else at least 2^52 in magnitude,
-/// or a NaN. \return the sum of their squares, in some order. \pre steps has room for whole vectors: up to width - 1 zeros follow.
+/// or a NaN. \return the sum of their squares, in some order. \pre steps has room for whole vectors: up to lanes - 1 zeros follow.
 SURETY_VECTORIZED double whole_steps(double scale, double steps_per_unit, const double* values, std::size_t size, double* steps) {
   constexpr std::int64_t sign_bit = std::numeric_limits<std::int64_t>::min();
   constexpr Lanes one = {1, 1, 1, 1};
   Lanes squared_norms = {};
-  for (std::size_t k = 0; k < size; k += width) {
+  for (std::size_t k = 0; k < size; k += lanes) {
     Lanes exact;
-    if (size - k >= width) [[likely]] {
+    if (size - k >= lanes) [[likely]] {
       std::memcpy(&exact, values + k, sizeof exact);
     } else {
       exact = Lanes{values[k], size - k > 1 ? values[k + 1] : 0, size - k > 2 ? values[k + 2] : 0, 0};
@@ -121,7 +121,7 @@ bool RecordSum::place(double scale, std::span<const double> values) {
 
 void RecordSum::place_clipped(double factor, std::span<const double> values, double norm) {
   const accounting::StandardFloatingPoint environment;
-  if (steps_.size() < values.size() + width) steps_.resize(values.size() + width);
+  if (steps_.size() < values.size() + lanes) steps_.resize(values.size() + lanes);
   const double clip = clip_factor(factor, norm);
   // A record without a finite norm may hold an infinite factor, and 0 times that is not 0.
   double scale = clip == 0 ? 0 : factor * clip;
