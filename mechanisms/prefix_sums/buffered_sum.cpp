@@ -20,14 +20,14 @@ using accounting::Interval;
 __extension__ using Product = __int128;
 
 constexpr int theta_bits = 53;
-constexpr mpfr_prec_t precision = 256;
+constexpr mpfr_prec_t buffer_precision = 256;
 
 /// The integer nearest to product / 2^53, halves upward.
 std::int64_t rounded(Product product) { return static_cast<std::int64_t>((product + (Product{1} << (theta_bits - 1))) >> theta_bits); }
 
 double to_multiple(double x) { return std::ldexp(std::round(std::ldexp(x, theta_bits)), -theta_bits); }
 
-Interval number(double x) { return Interval{x, precision}; }
+Interval number(double x) { return Interval{x, buffer_precision}; }
 
 Interval power(Interval base, std::uint64_t exponent) {
   Interval result = number(1);

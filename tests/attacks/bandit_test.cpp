@@ -19,7 +19,7 @@
 #include <support/bandit_records.h>
 #include <support/empirical_epsilon.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::bandit_test {
 namespace {
 
 using mechanisms::Factorization;
@@ -98,7 +98,7 @@ void attack(Make make, const StreamShape<>& asked, const BanditRecord& one, cons
   const double lower = proved(multiplier, 1);
   EXPECT_LE(lower, charged.upper);
   EXPECT_GE(lower, 0.7 * charged.upper);
-  testing::Test::RecordProperty("lower_over_upper", std::to_string(lower / charged.upper));
+  ::testing::Test::RecordProperty("lower_over_upper", std::to_string(lower / charged.upper));
   // Two thirds of the noise contradict the charge: the attack can fail.
   EXPECT_GT(proved(NoiseMultiplier{multiplier.value() / 1.5}, 3), charged.upper);
 }
@@ -121,4 +121,4 @@ TEST(BanditAudit, LinearUcbIsNearlyAsLeakyAsCharged) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::bandit_test

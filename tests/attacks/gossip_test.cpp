@@ -17,7 +17,7 @@
 #include <support/batch_taint.h>
 #include <support/empirical_epsilon.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::gossip_test {
 namespace {
 
 constexpr std::uint64_t runs = 40'000;
@@ -70,7 +70,7 @@ double lower_bound(const LearnerNoise& noise, std::uint64_t passes, double delta
   const double charged = accounting::best_epsilon(plan(settings, Count{1}), Delta{delta}).value.upper;
   const double lower = reference::empirical_epsilon(hits(1), hits(-1), delta, alpha);
   EXPECT_LE(lower, charged);
-  testing::Test::RecordProperty("lower_over_upper", std::to_string(lower / charged));
+  ::testing::Test::RecordProperty("lower_over_upper", std::to_string(lower / charged));
   return lower / charged;
 }
 
@@ -145,4 +145,4 @@ TEST(GossipAudit, ThePrintedAlgorithm2CostsMoreThanItsClaim) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::gossip_test

@@ -12,7 +12,7 @@
 #include <support/empirical_epsilon.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::objective_perturbation_test {
 namespace {
 
 // A lower bound on epsilon from runs on a worst pair: one record of long row against the opposite label.
@@ -47,4 +47,4 @@ TEST(ObjectivePerturbation, LosesNoMoreThanItIsCharged) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::objective_perturbation_test

@@ -23,7 +23,7 @@
 #include <support/drawn_cases.h>
 #include <support/empirical_epsilon.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::online_to_batch_test {
 namespace {
 
 constexpr std::uint64_t steps = 8;  // four levels
@@ -175,4 +175,4 @@ TEST(OnlineToBatchAudit, PlantedViolationsAreFound) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::online_to_batch_test

@@ -16,7 +16,7 @@
 #include <support/empirical_epsilon.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::sampled_sgd_test {
 namespace {
 
 using mechanisms::FixedSizeBatches;
@@ -180,4 +180,4 @@ TEST(SampledSgdAudit, OfASamplerThatIsNotPoissonShowsMoreThanItsCharge) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::sampled_sgd_test

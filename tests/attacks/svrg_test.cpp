@@ -22,7 +22,7 @@
 
 #include <support/empirical_epsilon.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::svrg_test {
 namespace {
 
 using mechanisms::FixedSizeBatches;
@@ -165,7 +165,7 @@ double lower_bound(const SvrgOptions& settings, double noise_factor, std::uint64
       settings.sampler);
 }
 
-class SvrgAudit : public testing::TestWithParam<Adjacency> {};
+class SvrgAudit : public ::testing::TestWithParam<Adjacency> {};
 
 TEST_P(SvrgAudit, CostsAtLeastHalfOfWhatIsClaimedAndNotMore) {
   const auto settings = options(1, GetParam());
@@ -182,7 +182,7 @@ TEST_P(SvrgAudit, HalfOfTheNoiseIsFound) {
   EXPECT_GT(lower_bound(settings, 0.5, 31), accounting::best_epsilon(plan(settings), Delta{delta}).value.upper);
 }
 
-INSTANTIATE_TEST_SUITE_P(Adjacencies, SvrgAudit, testing::Values(Adjacency::replace_one, Adjacency::zero_out));
+INSTANTIATE_TEST_SUITE_P(Adjacencies, SvrgAudit, ::testing::Values(Adjacency::replace_one, Adjacency::zero_out));
 
 // 200,000 records, 15 epochs of 5,000 steps, delta = 1e-3, a share of 5 %: multipliers found independently, by another program.
 TEST(SvrgNoise, IsThatOfAKnownTable) {
@@ -203,4 +203,4 @@ TEST(SvrgNoise, IsThatOfAKnownTable) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::svrg_test

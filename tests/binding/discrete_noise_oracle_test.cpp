@@ -25,7 +25,7 @@
 #include <support/discrete_laws.h>
 #include <support/real.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::discrete_noise_oracle_test {
 namespace {
 
 using reference::CanonneKamathSteinke;
@@ -211,4 +211,4 @@ TEST(CanonneKamathSteinke, HasOneZero) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::discrete_noise_oracle_test

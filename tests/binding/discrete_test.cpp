@@ -18,7 +18,7 @@
 #include <binding/binding.h>
 #include <support/random.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::discrete_test {
 namespace {
 
 using namespace testing;
@@ -236,4 +236,4 @@ TEST(BindingDiscreteNoise, TakesEveryInteger) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::discrete_test

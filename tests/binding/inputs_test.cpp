@@ -20,7 +20,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::inputs_test {
 namespace {
 
 using reference::refusal_of;
@@ -198,4 +198,4 @@ TEST(Inputs, OptionsWithoutMeaningAreRefused) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::inputs_test

@@ -19,7 +19,7 @@
 #include <binding/binding.h>
 #include <support/random.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::noise_test {
 namespace {
 
 using namespace testing;
@@ -361,4 +361,4 @@ RC_GTEST_PROP(BindingRecordSum, NeverMovesByMoreThanItsSensitivity, ()) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::noise_test

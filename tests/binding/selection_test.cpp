@@ -19,7 +19,7 @@
 #include <support/random.h>
 #include <support/selection_laws.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::selection_test {
 namespace {
 
 using namespace testing;
@@ -353,4 +353,4 @@ TEST(BindingRandomizedResponse, KeepsTheEpsilonAskedFor) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::selection_test

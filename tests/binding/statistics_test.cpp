@@ -18,7 +18,7 @@
 #include <support/every_statistic.h>
 #include <support/random.h>
 
-namespace surety::statistics {
+namespace surety::statistics::statistics_test {
 
 using namespace data;
 
@@ -183,4 +183,4 @@ RC_GTEST_PROP(BindingStatistics, NeverCostMoreThanTheirEventsSay, ()) {
 }
 
 }  // namespace
-}  // namespace surety::statistics
+}  // namespace surety::statistics::statistics_test

@@ -18,7 +18,7 @@
 #include <binding/binding.h>
 #include <support/random.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::vector_test {
 namespace {
 
 using namespace testing;
@@ -245,4 +245,4 @@ TEST(BindingGeneralizedGaussian, CostsAtMostWhatItsEventSaysInThePlane) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::vector_test

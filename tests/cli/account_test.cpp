@@ -3,7 +3,7 @@
 
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::account_test {
 namespace {
 
 const std::string hundred = "repeat(100, gaussian(z))";
@@ -167,4 +167,4 @@ TEST(Account, RefusesEventsWithNameValueAndConstraint) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::account_test

@@ -1,7 +1,7 @@
 // Each algorithm's help lists the options that it accepts and no others, and one of another algorithm is refused by its name.
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::algorithms_test {
 namespace {
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -128,4 +128,4 @@ TEST_F(Algorithms, AreMeantWhereTheirNamesAreMistyped) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::algorithms_test

@@ -1,7 +1,7 @@
 // What every command of surety shares: help, version, usage errors, and output that cannot be written.
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::command_test {
 namespace {
 
 const std::vector<Words> commands{{"account"},  {"calibrate"},        {"train"},          {"predict"},       {"audit"},
@@ -105,4 +105,4 @@ TEST(Command, KeepsItsExitCodeWithoutStandardError) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::command_test

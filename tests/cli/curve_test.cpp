@@ -1,7 +1,7 @@
 // surety curve, and what account and calibrate say of events that more than one accountant knows.
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::curve_test {
 namespace {
 
 const std::string sampled = "repeat(500, poisson(0.02, gaussian(1.5)))";
@@ -99,4 +99,4 @@ TEST(Curve, IsTheBestOfAllAccountants) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::curve_test

@@ -9,7 +9,7 @@
 #include <support/path_spellings.h>
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -325,4 +325,4 @@ TEST_F(Files, AreNamedInShortLinesWithoutWhatATerminalObeys) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::files_test

@@ -1,7 +1,7 @@
 // surety train --algorithm gossip in one process: what it charges, writes and refuses. What mpirun adds is in mpirun_test.
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::gossip_test {
 namespace {
 
 class Gossip : public CommandTest {
@@ -174,4 +174,4 @@ TEST_F(Gossip, RefusesBeforeAnythingIsWritten) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::gossip_test

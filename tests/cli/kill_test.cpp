@@ -14,7 +14,7 @@
 
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::kill_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -228,4 +228,4 @@ TEST_F(Kill, OfAReleaseLeavesALedgerThatChargesIt) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::kill_test

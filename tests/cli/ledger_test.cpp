@@ -1,7 +1,7 @@
 // surety ledger and surety audit, budgets, and full disks: what is in a ledger stays there.
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::ledger_test {
 namespace {
 
 class LedgerCommand : public CommandTest {
@@ -299,4 +299,4 @@ TEST_F(LedgerCommand, ChargesARunWhoseReportIsLost) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::ledger_test

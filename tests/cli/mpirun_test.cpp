@@ -7,7 +7,7 @@
 
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::mpirun_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -289,4 +289,4 @@ TEST_F(Mpirun, EndsWhenARankNoLongerAnswers) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::mpirun_test

@@ -8,7 +8,7 @@
 
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::neighbour_test {
 namespace {
 
 using Random = std::mt19937_64;
@@ -277,4 +277,4 @@ TEST_F(Neighbours, AreToldApartByAStrictReaderAndByAnUnlabelledCount) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::neighbour_test

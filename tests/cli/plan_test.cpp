@@ -1,7 +1,7 @@
 // A run as one value: printed, kept in a file, and run from there.
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::plan_test {
 namespace {
 
 class Plan : public CommandTest {
@@ -150,4 +150,4 @@ TEST_F(Plan, IsHeldToTheSameChecksAsWords) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::plan_test

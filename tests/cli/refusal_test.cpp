@@ -4,7 +4,7 @@
 
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::refusal_test {
 namespace {
 
 /// A folder with good data and a ledger of one run, which every refusal must leave as they are.
@@ -207,4 +207,4 @@ TEST_F(Refusal, OfPlacesThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::refusal_test

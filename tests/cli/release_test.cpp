@@ -3,7 +3,7 @@
 
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::release_test {
 namespace {
 
 class Release : public CommandTest {
@@ -309,4 +309,4 @@ TEST_F(ReleaseRefusal, OfWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::release_test

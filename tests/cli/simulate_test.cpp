@@ -6,7 +6,7 @@
 
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::simulate_test {
 namespace {
 
 class Simulate : public CommandTest {
@@ -275,4 +275,4 @@ TEST_F(Simulate, RefusesWhatDoesNotFitTogether) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::simulate_test

@@ -1,7 +1,7 @@
 // surety train on whole files: every algorithm end to end, DP-SGD by the flags that people know, and what is refused.
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::train_erm_test {
 namespace {
 
 class TrainOnFile : public CommandTest {
@@ -184,4 +184,4 @@ TEST_F(TrainOnFile, RefusesWhatItCannotPromiseOrDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::train_erm_test

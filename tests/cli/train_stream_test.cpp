@@ -3,7 +3,7 @@
 
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::train_stream_test {
 namespace {
 
 class TrainOnStream : public CommandTest {
@@ -188,4 +188,4 @@ TEST_F(TrainOnStream, RefusesWhatItCannotPromiseOrDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::train_stream_test

@@ -4,7 +4,7 @@
 
 #include <support/surety_process.h>
 
-namespace surety_test {
+namespace surety_test::train_test {
 namespace {
 
 using Train = CommandTest;
@@ -297,4 +297,4 @@ TEST_F(Predict, NoticesAFullDiskAlsoInLongOutput) {
 }
 
 }  // namespace
-}  // namespace surety_test
+}  // namespace surety_test::train_test

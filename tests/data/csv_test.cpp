@@ -13,7 +13,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::data {
+namespace surety::data::csv_test {
 namespace {
 
 /// The cells as they are, without intercept and normalisation.
@@ -187,4 +187,4 @@ TEST(ReadCsv, RefusesOptionsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace surety::data
+}  // namespace surety::data::csv_test

@@ -11,7 +11,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::data {
+namespace surety::data::dataset_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -194,4 +194,4 @@ TEST(Split, TrainsOnAPublicNumberOfRecordsWhereTheirNumberIsPublic) {
 }
 
 }  // namespace
-}  // namespace surety::data
+}  // namespace surety::data::dataset_test

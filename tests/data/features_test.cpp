@@ -13,7 +13,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::data {
+namespace surety::data::features_test {
 namespace {
 
 FeatureMap example() {
@@ -106,4 +106,4 @@ RC_GTEST_PROP(LabelRule, SurvivesText, (double threshold)) {
 }
 
 }  // namespace
-}  // namespace surety::data
+}  // namespace surety::data::features_test

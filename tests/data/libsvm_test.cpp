@@ -9,7 +9,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::data {
+namespace surety::data::libsvm_test {
 namespace {
 
 FeatureMap plain(std::uint32_t count) { return {.inputs = SparseFeatures{count}, .intercept = false, .unit_norm = false}; }
@@ -76,4 +76,4 @@ TEST(ReadLibsvm, RefusesOtherMaps) {
 }
 
 }  // namespace
-}  // namespace surety::data
+}  // namespace surety::data::libsvm_test

@@ -10,7 +10,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::data {
+namespace surety::data::record_splitter_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -119,4 +119,4 @@ TEST(SplitCells, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace surety::data
+}  // namespace surety::data::record_splitter_test

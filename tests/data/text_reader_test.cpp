@@ -12,7 +12,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::data {
+namespace surety::data::text_reader_test {
 namespace {
 
 std::string read(const std::filesystem::path& path) {
@@ -118,4 +118,4 @@ TEST(InQuotes, KeepsMessagesOnOneShortLine) {
 }
 
 }  // namespace
-}  // namespace surety::data
+}  // namespace surety::data::text_reader_test

@@ -7,7 +7,7 @@
 
 #include <surety/accounting/numbers/error.h>
 
-namespace surety::experiments {
+namespace surety::experiments::page_check_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -81,4 +81,4 @@ TEST(PageCheck, RefusesANameTwiceAndWhatIsNoNumber) {
 }
 
 }  // namespace
-}  // namespace surety::experiments
+}  // namespace surety::experiments::page_check_test

@@ -12,7 +12,7 @@
 
 #include <surety/accounting/events/format.h>
 
-namespace surety::simulations {
+namespace surety::simulations::loss_simulation_test {
 namespace {
 
 using mechanisms::Factorization;
@@ -133,4 +133,4 @@ TEST(LossRegret, IsLessWithoutNoiseAndFollowsItsSeed) {
 }
 
 }  // namespace
-}  // namespace surety::simulations
+}  // namespace surety::simulations::loss_simulation_test

@@ -10,7 +10,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::simulations {
+namespace surety::simulations::simulation_test {
 namespace {
 
 using mechanisms::Factorization;
@@ -166,4 +166,4 @@ TEST(Bands, SummarizeRunsAtTenths) {
 }
 
 }  // namespace
-}  // namespace surety::simulations
+}  // namespace surety::simulations::simulation_test

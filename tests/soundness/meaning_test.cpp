@@ -36,7 +36,7 @@
 
 #include <support/small_world.h>
 
-namespace surety::accounting {
+namespace surety::accounting::meaning_test {
 namespace {
 
 using namespace reference;
@@ -1026,4 +1026,4 @@ TEST(WrongHypothesis, ThatTwoReleasesOfOneBatchAreOfTwo) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::meaning_test

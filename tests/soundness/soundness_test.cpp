@@ -33,7 +33,7 @@
 #include <support/random.h>
 #include <support/real.h>
 
-namespace surety::accounting {
+namespace surety::accounting::soundness_test {
 namespace {
 
 using reference::log_uniform;
@@ -903,4 +903,4 @@ TEST(SoundnessProperties, ParallelOfEqualPartsCostsOnePart) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::soundness_test

@@ -22,7 +22,7 @@
 
 #include <support/suite.h>
 
-namespace surety::statistical {
+namespace surety::statistical::batch_test {
 namespace {
 
 using mechanisms::draw_word;
@@ -417,4 +417,4 @@ TEST(BatchMutants, OfFixedSizeAreFound) {
 }
 
 }  // namespace
-}  // namespace surety::statistical
+}  // namespace surety::statistical::batch_test

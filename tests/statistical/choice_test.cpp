@@ -24,7 +24,7 @@
 #include <support/selection_laws.h>
 #include <support/suite.h>
 
-namespace surety::statistical {
+namespace surety::statistical::choice_test {
 namespace {
 
 using mechanisms::NoiseShape;
@@ -307,4 +307,4 @@ TEST(ChoiceMutants, AreFound) {
 }
 
 }  // namespace
-}  // namespace surety::statistical
+}  // namespace surety::statistical::choice_test

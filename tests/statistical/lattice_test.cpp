@@ -15,7 +15,7 @@
 #include <surety/mechanisms/samplers/exact_rounding.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
 
-namespace surety::statistical {
+namespace surety::statistical::lattice_test {
 namespace {
 
 using mechanisms::ReplayBits;
@@ -115,4 +115,4 @@ TEST(LaplaceMechanism, ReleasesFitTheirLaw) {
 }
 
 }  // namespace
-}  // namespace surety::statistical
+}  // namespace surety::statistical::lattice_test

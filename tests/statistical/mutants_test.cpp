@@ -62,7 +62,7 @@ inline constexpr bool surety::is_cryptographic<surety::statistical::StuckBits> =
 template <>
 inline constexpr bool surety::is_cryptographic<surety::statistical::ReusingBits> = true;
 
-namespace surety::statistical {
+namespace surety::statistical::mutants_test {
 namespace {
 
 using mechanisms::DiscreteGaussianNoise;
@@ -279,4 +279,4 @@ TEST(Mutants, AreNotFoundAmongRightSamples) {
 }
 
 }  // namespace
-}  // namespace surety::statistical
+}  // namespace surety::statistical::mutants_test

@@ -24,7 +24,7 @@
 #include <support/norms.h>
 #include <support/suite.h>
 
-namespace surety::statistical {
+namespace surety::statistical::vector_test {
 namespace {
 
 using mechanisms::GeneralizedGaussian;
@@ -396,4 +396,4 @@ INSTANTIATE_TEST_SUITE_P(Planted, VectorMutants, ::testing::ValuesIn(mutants()),
                          [](const auto& test) { return identifier(test.param.name) + std::to_string(test.index); });
 
 }  // namespace
-}  // namespace surety::statistical
+}  // namespace surety::statistical::vector_test

@@ -15,7 +15,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::statistics {
+namespace surety::statistics::statistics_test {
 
 using namespace data;
 
@@ -497,4 +497,4 @@ TEST(ReadStatistic, ReadsEveryRowStrictlyWhereTheFormIsPublic) {
 }
 
 }  // namespace
-}  // namespace surety::statistics
+}  // namespace surety::statistics::statistics_test

@@ -34,7 +34,7 @@ Difference batch_difference(const Algorithm& algorithm, const Dataset& data, con
   const std::vector<double> result = algorithm(data, first);
   const std::vector<double> other = algorithm(neighbour, second);
   double ratio = 0;
-  const auto tainted = [&](const std::string& what) { return Difference{testing::AssertionFailure() << what, ratio}; };
+  const auto tainted = [&](const std::string& what) { return Difference{::testing::AssertionFailure() << what, ratio}; };
   if (first.log().size() != second.log().size()) return tainted("the number of releases depends on a record");
   std::size_t differing = 0;
   for (std::size_t t = 0; t < first.log().size(); ++t) {
@@ -49,7 +49,7 @@ Difference batch_difference(const Algorithm& algorithm, const Dataset& data, con
     ratio = std::max(ratio, query_distance(a.query, b.query) / a.sensitivity.value());
   }
   if (!same_bits(result, other)) return tainted("the result depends on a record outside its releases");
-  return {testing::AssertionSuccess(), ratio};
+  return {::testing::AssertionSuccess(), ratio};
 }
 
 /// y s: its gradient does not depend on the weights.

@@ -109,7 +109,7 @@ void expect_bad_data_refused(const Refused& refused, Options options) {
 /// Runs make(adjacency, random) on `cases` pairs of neighbours with scripted releases. The worst of what was seen.
 struct Checked {
   double largest_ratio = 0;  ///< of the change of a query to its sensitivity
-  testing::AssertionResult untainted = testing::AssertionSuccess();
+  ::testing::AssertionResult untainted = ::testing::AssertionSuccess();
 };
 template <class Make>
 Checked check_neighbours(const Make& make, std::size_t steps, int cases, std::uint64_t seed) {
@@ -136,7 +136,7 @@ inline void expect_nothing_but_queries_moved(const Checked& found, const std::st
   EXPECT_TRUE(found.untainted);
   EXPECT_LE(found.largest_ratio, 1);
   EXPECT_GT(found.largest_ratio, 0.99);
-  testing::Test::RecordProperty(property, std::to_string(found.largest_ratio));
+  ::testing::Test::RecordProperty(property, std::to_string(found.largest_ratio));
 }
 
 /// Rows of unit norm with labels of a logistic model: a problem on which every method must learn.

@@ -90,7 +90,7 @@ Difference learner_difference(const Algorithm& algorithm, std::span<const Datase
   const std::vector<double> result = algorithm(parts, engine, first);
   const std::vector<double> other = algorithm(neighbours, other_engine, second);
   double ratio = 0;
-  const auto tainted = [&](const std::string& what) { return Difference{testing::AssertionFailure() << what, ratio}; };
+  const auto tainted = [&](const std::string& what) { return Difference{::testing::AssertionFailure() << what, ratio}; };
   if (first.passes().size() != 1 || second.passes().size() != 1) return tainted("a run does not begin once");
   const GossipPass& pass = first.passes().front();
   if (!(pass.pass == second.passes().front().pass) || pass.rounds != second.passes().front().rounds) {
@@ -116,7 +116,7 @@ Difference learner_difference(const Algorithm& algorithm, std::span<const Datase
   }
   if (!same_bits(engine.sent(), other_engine.sent())) return tainted("a message depends on a record outside the releases");
   if (!same_bits(result, other)) return tainted("the result depends on a record outside the releases");
-  return {testing::AssertionSuccess(), ratio};
+  return {::testing::AssertionSuccess(), ratio};
 }
 
 }  // namespace surety::optimizers

@@ -3,15 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::testing {
 
-inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr auto replace = Adjacency::replace_one;
 inline constexpr auto zero = Adjacency::zero_out;
 

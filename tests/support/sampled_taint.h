@@ -41,7 +41,7 @@ Difference sampled_difference(const Algorithm& algorithm, const Dataset& data, c
   const std::vector<double> result = algorithm(data, first);
   const std::vector<double> other = algorithm(neighbour, second);
   double ratio = 0;
-  const auto tainted = [&](const std::string& what) { return Difference{testing::AssertionFailure() << what, ratio}; };
+  const auto tainted = [&](const std::string& what) { return Difference{::testing::AssertionFailure() << what, ratio}; };
   if (first.log().size() != second.log().size()) return tainted("the number of releases depends on a record");
   for (std::size_t t = 0; t < first.log().size(); ++t) {
     const auto& a = first.log()[t];
@@ -56,7 +56,7 @@ Difference sampled_difference(const Algorithm& algorithm, const Dataset& data, c
     ratio = std::max(ratio, query_distance(a.query, b.query) / a.sensitivity.value());
   }
   if (!same_bits(result, other)) return tainted("the result depends on a record outside its releases");
-  return {testing::AssertionSuccess(), ratio};
+  return {::testing::AssertionSuccess(), ratio};
 }
 
 }  // namespace surety::optimizers

@@ -71,7 +71,7 @@ Difference stream_difference(const Algorithm& algorithm, const Data& data, const
   const auto b = stream_trace<Sensitivity>(algorithm, neighbour, grid, released);
   double ratio = 0;
   const auto tainted = [&](const std::string& what) {
-    return Difference{testing::AssertionFailure() << what << " depends on a record outside its release", ratio};
+    return Difference{::testing::AssertionFailure() << what << " depends on a record outside its release", ratio};
   };
   if (a.requests.size() != b.requests.size()) return tainted("the number of pushes");
   for (std::size_t t = 0; t < a.requests.size(); ++t) {
@@ -89,7 +89,7 @@ Difference stream_difference(const Algorithm& algorithm, const Data& data, const
   for (std::size_t t = 0; t < a.iterates.size(); ++t) {
     if (!same_bits(a.iterates[t], b.iterates[t])) return tainted(fmt::format("iterate {}", t));
   }
-  return {testing::AssertionSuccess(), ratio};
+  return {::testing::AssertionSuccess(), ratio};
 }
 
 template <class Sensitivity = L2Sensitivity, class Algorithm, class Data>

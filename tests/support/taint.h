@@ -39,8 +39,8 @@ class WatchedDomain {
 
 /// What one record did.
 struct Difference {
-  testing::AssertionResult untainted;  ///< nothing differs but what may
-  double ratio;                        ///< the largest change of a query over its sensitivity: at most 1, or the claim is wrong
+  ::testing::AssertionResult untainted;  ///< nothing differs but what may
+  double ratio;                          ///< the largest change of a query over its sensitivity: at most 1, or the claim is wrong
 };
 
 /// Everything that one run shows.
@@ -63,11 +63,11 @@ bool same_bits(std::span<const double> a, std::span<const double> b);
 
 /// Success when nothing but the queries' content differs between the runs on `data` and on its neighbour.
 template <class Optimizer, Projectable D>
-testing::AssertionResult untainted(const Optimizer& optimizer, const Dataset& data, const Dataset& neighbour, const D& domain,
-                                   const std::vector<std::vector<double>>& released) {
+::testing::AssertionResult untainted(const Optimizer& optimizer, const Dataset& data, const Dataset& neighbour, const D& domain,
+                                     const std::vector<std::vector<double>>& released) {
   const Trace a = trace(optimizer, data, domain, released);
   const Trace b = trace(optimizer, neighbour, domain, released);
-  const auto tainted = [](auto what) { return testing::AssertionFailure() << what << " depends on a record outside the releases"; };
+  const auto tainted = [](auto what) { return ::testing::AssertionFailure() << what << " depends on a record outside the releases"; };
   if (a.requests.size() != b.requests.size()) return tainted("the number of releases");
   for (std::size_t t = 0; t < a.requests.size(); ++t) {
     if (a.requests[t].query.steps.size() != b.requests[t].query.steps.size() || !(a.requests[t].query.grid == b.requests[t].query.grid)) {
@@ -81,7 +81,7 @@ testing::AssertionResult untainted(const Optimizer& optimizer, const Dataset& da
     if (!same_bits(a.iterates[t], b.iterates[t])) return tainted(fmt::format("iterate {}", t));
   }
   if (!same_bits(a.result, b.result)) return tainted("the result");
-  return testing::AssertionSuccess();
+  return ::testing::AssertionSuccess();
 }
 
 /// The l2 distance between two queries on one grid, in data units.

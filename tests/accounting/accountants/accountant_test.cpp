@@ -7,7 +7,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/zcdp.h>
 
-namespace surety::accounting {
+namespace surety::accounting::accountant_test {
 namespace {
 
 // Asked about below, and never called.
@@ -37,4 +37,4 @@ TEST(Accountant, IsANameAndTwoQuestionsAnsweredByEnclosures) {
 TEST(Accountant, NamesDiffer) { EXPECT_NE(ClosedForm::name, Zcdp::name); }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::accountant_test

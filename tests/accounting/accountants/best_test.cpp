@@ -13,7 +13,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::accounting {
+namespace surety::accounting::best_test {
 namespace {
 
 using reference::refusal_of;
@@ -118,4 +118,4 @@ TEST(Quick, OverlapsBest) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::best_test

@@ -20,7 +20,7 @@
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/interval.h>
 
-namespace surety::accounting {
+namespace surety::accounting::closed_form_test {
 namespace {
 
 using namespace reference;
@@ -686,4 +686,4 @@ TEST(ClosedForm, CostDoesNotDependOnTheAdjacencyTheMultiplierIsStatedUnder) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::closed_form_test

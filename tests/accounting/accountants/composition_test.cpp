@@ -14,7 +14,7 @@
 #include <support/random.h>
 #include <support/real.h>
 
-namespace surety::accounting {
+namespace surety::accounting::composition_test {
 namespace {
 
 using namespace reference;
@@ -323,4 +323,4 @@ TEST(ParallelPromise, TakesTheLargestOfEach) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::composition_test

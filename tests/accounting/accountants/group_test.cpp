@@ -14,7 +14,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/zcdp.h>
 
-namespace surety::accounting {
+namespace surety::accounting::group_test {
 namespace {
 
 using reference::draw_log_uniform;
@@ -115,4 +115,4 @@ RC_GTEST_PROP(GroupDelta, IsAboveTheExactOne, ()) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::group_test

@@ -10,7 +10,7 @@
 
 #include <support/plain_law.h>
 
-namespace surety::accounting {
+namespace surety::accounting::parallel_test {
 namespace {
 
 using testing::epsilon_of;
@@ -105,4 +105,4 @@ TEST(Parallel, SharesAPoissonBatchAndNoOther) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::parallel_test

@@ -17,7 +17,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::accounting {
+namespace surety::accounting::participation_test {
 namespace {
 
 using reference::refusal_of;
@@ -224,4 +224,4 @@ TEST(Participation, IsAskedByBest) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::participation_test

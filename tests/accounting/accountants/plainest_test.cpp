@@ -5,7 +5,7 @@
 
 #include <surety/accounting/accountants/opinions.h>
 
-namespace surety::accounting {
+namespace surety::accounting::plainest_test {
 namespace {
 
 TEST(OtherNames, CostWhatTheKnownNameCostsByEveryAccountant) {
@@ -35,4 +35,4 @@ TEST(OtherNames, AGeneralizedGaussianOfTheEuclideanNormIsAGaussian) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::plainest_test

@@ -19,7 +19,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/zcdp.h>
 
-namespace surety::accounting {
+namespace surety::accounting::renyi_test {
 namespace {
 
 using reference::draw_log_uniform;
@@ -560,4 +560,4 @@ TEST(Moments, SayWhenTheLargestOrderIsTheBest) {
 static_assert(Accountant<Renyi> && Accountant<Moments>);
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::renyi_test

@@ -10,7 +10,7 @@
 
 #include <support/accountant_matrix.h>
 
-namespace surety::accounting {
+namespace surety::accounting::supports_test {
 namespace {
 
 /// An accountant refuses an event by this code alone.
@@ -74,4 +74,4 @@ TEST(Supports, TheMatrixNamesEveryAccountant) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::supports_test

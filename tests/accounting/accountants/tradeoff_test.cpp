@@ -10,7 +10,7 @@
 #include <surety/accounting/accountants/composition.h>
 #include <surety/accounting/accountants/zcdp.h>
 
-namespace surety::accounting {
+namespace surety::accounting::tradeoff_test {
 namespace {
 
 using reference::contains;
@@ -145,4 +145,4 @@ TEST(MuOfACurve, BracketsOtherCurves) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::tradeoff_test

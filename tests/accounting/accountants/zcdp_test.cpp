@@ -14,7 +14,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/numbers/interval.h>
 
-namespace surety::accounting {
+namespace surety::accounting::zcdp_test {
 namespace {
 
 using namespace reference;
@@ -216,4 +216,4 @@ TEST(ZcdpExtremes, Epsilon500ContainsTheClosedForm) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::zcdp_test

@@ -9,7 +9,7 @@
 #include <surety/accounting/accountants/participation.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 
-namespace surety::accounting {
+namespace surety::accounting::best_cost_test {
 namespace {
 
 constexpr auto adjacency = Adjacency::add_or_remove_one;
@@ -125,4 +125,4 @@ TEST(BestEpsilon, ZeroConcentrationCostsNothingAtDeltaZero) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::best_cost_test

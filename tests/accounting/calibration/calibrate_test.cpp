@@ -16,7 +16,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/zcdp.h>
 
-namespace surety {
+namespace surety::calibrate_test {
 namespace {
 
 using accounting::ClosedForm;
@@ -206,4 +206,4 @@ TEST(CalibrateRefuses, AnEventOfAnotherAdjacency) {
 }
 
 }  // namespace
-}  // namespace surety
+}  // namespace surety::calibrate_test

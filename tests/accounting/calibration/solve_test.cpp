@@ -7,7 +7,7 @@
 #include <surety/accounting/calibration/best_cost.h>
 #include <string>
 
-namespace surety {
+namespace surety::solve_test {
 namespace {
 
 using reference::refusal_of;
@@ -99,4 +99,4 @@ TEST(ParameterOf, RefusesWhatCannotBeSolvedFor) {
 }
 
 }  // namespace
-}  // namespace surety
+}  // namespace surety::solve_test

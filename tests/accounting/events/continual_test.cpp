@@ -17,7 +17,7 @@
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/interval.h>
 
-namespace surety::accounting {
+namespace surety::accounting::continual_test {
 namespace {
 
 constexpr auto adjacency = Adjacency::replace_one;
@@ -262,4 +262,4 @@ TEST(DoublingTree, MeetsTheTargetOfEachEpoch) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::continual_test

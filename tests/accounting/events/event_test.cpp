@@ -18,7 +18,7 @@
 
 #include <support/refusal.h>
 
-namespace surety {
+namespace surety::event_test {
 namespace {
 
 using nlohmann::json;
@@ -684,4 +684,4 @@ TEST(DamagedEvent, InJsonIsAnEventOrRefused) {
 }
 
 }  // namespace
-}  // namespace surety
+}  // namespace surety::event_test

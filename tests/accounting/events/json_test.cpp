@@ -10,7 +10,7 @@
 #include <support/refusal.h>
 #include <surety/accounting/numbers/error.h>
 
-namespace surety::accounting {
+namespace surety::accounting::json_test {
 namespace {
 
 using nlohmann::json;
@@ -114,4 +114,4 @@ TEST(JsonNumber, KeepsFiniteNumbersExactly) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::json_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace surety::accounting {
+namespace surety::accounting::normal_form_test {
 namespace {
 
 constexpr auto adjacency = Adjacency::zero_out;
@@ -73,4 +73,4 @@ TEST(GaussianMuSquared, IsNothingWhereAPartIsNoGaussianReleaseAndThatPartIsNamed
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::normal_form_test

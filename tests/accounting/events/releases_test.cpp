@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace surety::accounting {
+namespace surety::accounting::releases_test {
 namespace {
 
 constexpr auto adjacency = Adjacency::replace_one;
@@ -155,4 +155,4 @@ RC_GTEST_PROP(ReleasesLaws, BeingPartIsAnOrderAndMeansThatCountsAreAtMost, ()) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::releases_test

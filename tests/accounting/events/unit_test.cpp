@@ -8,7 +8,7 @@
 
 #include <surety/accounting/events/json.h>
 
-namespace surety {
+namespace surety::unit_test {
 namespace {
 
 TEST(UnitOfPrivacy, IsOneRowUnlessSaidOtherwise) {
@@ -39,4 +39,4 @@ TEST(UnitOfPrivacy, HasANameThatCanBePrinted) {
 }
 
 }  // namespace
-}  // namespace surety
+}  // namespace surety::unit_test

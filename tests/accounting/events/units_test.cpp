@@ -15,7 +15,7 @@
 #include <support/random.h>
 #include <support/refusal.h>
 
-namespace surety {
+namespace surety::units_test {
 namespace {
 
 using reference::refusal_of;
@@ -113,4 +113,4 @@ TEST(Adjacency, UnknownNameIsRefusedWithTheKnownOnes) {
 }
 
 }  // namespace
-}  // namespace surety
+}  // namespace surety::units_test

@@ -11,7 +11,7 @@
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 
-namespace surety::accounting {
+namespace surety::accounting::audit_test {
 namespace {
 
 constexpr auto adjacency = Adjacency::replace_one;
@@ -128,4 +128,4 @@ TEST_F(AuditTest, ShowsWhereTheBudgetStands) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::audit_test

@@ -11,7 +11,7 @@
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 
-namespace surety::accounting {
+namespace surety::accounting::filter_test {
 namespace {
 
 constexpr auto adjacency = Adjacency::replace_one;
@@ -200,4 +200,4 @@ RC_GTEST_PROP(FilterLaws, WhatTheFilterAdmitsTheAccountantConfirms, ()) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::filter_test

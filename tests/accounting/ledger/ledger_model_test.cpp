@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace surety::accounting {
+namespace surety::accounting::ledger_model_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -476,4 +476,4 @@ TEST_F(LedgerModel, HoldsInLongRandomHistories) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::ledger_model_test

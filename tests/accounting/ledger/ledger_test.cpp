@@ -27,7 +27,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/calibration/calibrate.h>
 
-namespace surety::accounting {
+namespace surety::accounting::ledger_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -1034,4 +1034,4 @@ RC_GTEST_FIXTURE_PROP(LedgerTest, ChargesAreBetweenWhatWasReleasedAndWhatWasPlan
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::ledger_test

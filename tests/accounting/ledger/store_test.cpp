@@ -17,7 +17,7 @@
 #include <support/temporary_folder.h>
 #include <surety/accounting/ledger/ledger.h>
 
-namespace surety::accounting {
+namespace surety::accounting::store_test {
 namespace {
 
 using reference::refusal_of;
@@ -169,4 +169,4 @@ TEST_F(LedgerStores, HoldInRandomHistoriesWhatAModelSays) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::store_test

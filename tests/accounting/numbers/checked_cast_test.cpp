@@ -9,7 +9,7 @@
 
 #include <surety/accounting/numbers/error.h>
 
-namespace surety {
+namespace surety::checked_cast_test {
 namespace {
 
 template <class To, class From>
@@ -45,4 +45,4 @@ TEST(CheckedCast, RefusesWhatTheIntegerCannotHold) {
 }
 
 }  // namespace
-}  // namespace surety
+}  // namespace surety::checked_cast_test

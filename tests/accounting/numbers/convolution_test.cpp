@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace surety::accounting {
+namespace surety::accounting::convolution_test {
 namespace {
 
 std::vector<double> random_weights(std::mt19937_64& words, std::size_t size) {
@@ -92,4 +92,4 @@ TEST(Transform, UndoesItself) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::convolution_test

@@ -7,7 +7,7 @@
 
 #include <support/refusal.h>
 
-namespace surety {
+namespace surety::enclosure_test {
 namespace {
 
 using reference::refusal_of;
@@ -56,4 +56,4 @@ RC_GTEST_PROP(Enclosure, OverlapsWhereOnePointIsInBoth, (int a, int b, int c, in
 }
 
 }  // namespace
-}  // namespace surety
+}  // namespace surety::enclosure_test

@@ -9,7 +9,7 @@
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 
-namespace surety {
+namespace surety::error_test {
 namespace {
 
 TEST(Error, CarriesItsCodeAndItsLine) {
@@ -117,4 +117,4 @@ TEST(OneLine, KeepsAMessageOnOneLine) {
 }
 
 }  // namespace
-}  // namespace surety
+}  // namespace surety::error_test

@@ -20,7 +20,7 @@
 #include <surety/accounting/ledger/filter.h>
 #include <surety/accounting/numbers/interval.h>
 
-namespace surety::accounting {
+namespace surety::accounting::floating_point_test {
 namespace {
 
 using reference::foreign_environments;
@@ -170,4 +170,4 @@ TEST(ForeignMpfr, DefaultsAndExponentsOnlyWiden) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::floating_point_test

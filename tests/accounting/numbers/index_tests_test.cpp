@@ -9,7 +9,7 @@
 
 #include <support/random.h>
 
-namespace surety::accounting {
+namespace surety::accounting::index_tests_test {
 namespace {
 
 using reference::log_uniform;
@@ -119,4 +119,4 @@ TEST(IndexTests, OfNothingSayNothing) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::index_tests_test

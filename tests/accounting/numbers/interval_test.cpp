@@ -13,7 +13,7 @@
 #include <support/random.h>
 #include <support/refusal.h>
 
-namespace surety::accounting {
+namespace surety::accounting::interval_test {
 namespace {
 
 using reference::draw_log_uniform;
@@ -354,4 +354,4 @@ TEST(IntervalValue, ResultMayReplaceAnOperand) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::interval_test

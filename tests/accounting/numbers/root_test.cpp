@@ -8,7 +8,7 @@
 
 #include <support/random.h>
 
-namespace surety::accounting {
+namespace surety::accounting::root_test {
 namespace {
 
 using reference::draw_log_uniform;
@@ -85,4 +85,4 @@ TEST(WhereItFallsTo, IsAtOrJustBeyondThePointOfCrossing) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::root_test

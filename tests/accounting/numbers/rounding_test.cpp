@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace surety::accounting {
+namespace surety::accounting::rounding_test {
 namespace {
 
 TEST(Rounding, TheUnitRoundoffIsHalfTheDistanceToTheNextDouble) {
@@ -31,4 +31,4 @@ TEST(Rounding, InfinityStaysWhereItIs) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::rounding_test

@@ -11,7 +11,7 @@
 
 #include <support/child_process.h>
 
-namespace surety {
+namespace surety::home_process_test {
 namespace {
 
 using reference::in_child;
@@ -78,4 +78,4 @@ TEST(HomeProcess, EachProcessHasOneOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace surety
+}  // namespace surety::home_process_test

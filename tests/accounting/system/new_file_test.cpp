@@ -18,7 +18,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::accounting {
+namespace surety::accounting::new_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -190,4 +190,4 @@ TEST_P(NewFileTest, BelongsToTheProcessThatMadeIt) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::new_file_test

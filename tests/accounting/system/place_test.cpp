@@ -17,7 +17,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::accounting {
+namespace surety::accounting::place_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -191,4 +191,4 @@ TEST_F(PlaceTest, RefusesWhatCouldNotBeReplacedBeforeAnybodyTries) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::place_test

@@ -16,7 +16,7 @@
 #include <support/refusal.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::discrete_gaussian_test {
 namespace {
 
 using reference::refusal_of;
@@ -173,4 +173,4 @@ TEST(DiscreteGaussian, TakesEmptyVectors) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::discrete_gaussian_test

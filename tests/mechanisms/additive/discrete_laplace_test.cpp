@@ -16,7 +16,7 @@
 #include <support/refusal.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::discrete_laplace_test {
 namespace {
 
 using reference::refusal_of;
@@ -158,4 +158,4 @@ TEST(DiscreteLaplace, ClampsAsAFunctionOfTheSum) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::discrete_laplace_test

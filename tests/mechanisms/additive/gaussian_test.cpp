@@ -20,7 +20,7 @@
 #include <support/refusal.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::gaussian_test {
 namespace {
 
 using testing::ScriptedBits;
@@ -252,4 +252,4 @@ TEST(GaussianOnReals, RefusesAnotherDimension) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::gaussian_test

@@ -16,7 +16,7 @@
 #include <support/refusal.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::laplace_test {
 namespace {
 
 using testing::ScriptedBits;
@@ -137,4 +137,4 @@ TEST(Laplace, RefusesAnotherGridAndNoiseOutOfRange) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::laplace_test

@@ -24,7 +24,7 @@
 #include <support/refusal.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::lp_noise_test {
 namespace {
 
 using namespace reference;
@@ -422,4 +422,4 @@ TEST(LpNoise, RefusesWhatHasNoMeaning) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::lp_noise_test

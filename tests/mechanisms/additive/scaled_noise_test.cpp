@@ -20,7 +20,7 @@
 #include <support/exact_counts.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::scaled_noise_test {
 namespace {
 
 constexpr auto adjacency = Adjacency::replace_one;
@@ -262,4 +262,4 @@ TEST(ScaledNoise, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::scaled_noise_test

@@ -16,7 +16,7 @@
 #include <support/refusal.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::truncated_geometric_test {
 namespace {
 
 using reference::refusal_of;
@@ -219,4 +219,4 @@ TEST(TruncatedGeometricNoise, RefusesWhatIsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::truncated_geometric_test

@@ -12,7 +12,7 @@
 
 #include <surety/accounting/numbers/error.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::bits_ref_test {
 namespace {
 
 /// Bits that fail.
@@ -21,12 +21,12 @@ struct Failing {
 };
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::bits_ref_test
 
 template <>
-inline constexpr bool surety::is_cryptographic<surety::mechanisms::Failing> = true;  // for this test, which draws no noise
+inline constexpr bool surety::is_cryptographic<surety::mechanisms::bits_ref_test::Failing> = true;  // for this test, which draws no noise
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::bits_ref_test {
 namespace {
 
 /// Bytes from a generator that nobody vouches for.
@@ -84,4 +84,4 @@ TEST(BitsRef, ThrowsWhatItsSourceThrows) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::bits_ref_test

@@ -17,7 +17,7 @@
 
 #include <support/child_process.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::fork_guard_test {
 namespace {
 
 using reference::in_child;
@@ -107,4 +107,4 @@ TEST(CopiedProcess, GetsNoSecondNoiseOnTheSameSums) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::fork_guard_test

@@ -13,7 +13,7 @@
 #include <support/real.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::lazy_real_test {
 namespace {
 
 using reference::Real;
@@ -174,4 +174,4 @@ TEST(UniformBelow, RejectsExactlyTheExcessWords) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::lazy_real_test

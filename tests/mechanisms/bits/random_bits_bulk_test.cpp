@@ -64,7 +64,7 @@ class UnguardedBits {
 template <>
 inline constexpr bool surety::is_cryptographic<surety::mechanisms::UnguardedBits> = true;
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::random_bits_bulk_test {
 namespace {
 
 using Words = std::vector<std::uint64_t>;
@@ -325,4 +325,4 @@ TEST(ReplayBits, ShareSamplesAmongThreadsOnEveryPath) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::random_bits_bulk_test

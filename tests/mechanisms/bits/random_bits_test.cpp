@@ -64,7 +64,7 @@ struct SignedHostRandom {
 template <>
 inline constexpr bool surety::is_cryptographic<surety::mechanisms::SignedHostRandom> = true;
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::random_bits_test {
 namespace {
 
 // What compiles. A generator that nobody vouched for gets past no door.
@@ -393,4 +393,4 @@ TEST(SystemBits, NeverFallsBackOnInheritedBytesInAChildWithoutEntropy) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::random_bits_test

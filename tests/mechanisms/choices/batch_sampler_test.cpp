@@ -20,7 +20,7 @@
 #include <support/refusal.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::batch_sampler_test {
 namespace {
 
 using reference::Real;
@@ -348,4 +348,4 @@ TEST(Places, OfAWordStopAtTheLastRecord) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::batch_sampler_test

@@ -13,7 +13,7 @@
 #include <support/refusal.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::randomized_response_test {
 namespace {
 
 using reference::Real;
@@ -169,4 +169,4 @@ TEST(RandomizedResponse, TakesEveryRecordAndRefusesBadParameters) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::randomized_response_test

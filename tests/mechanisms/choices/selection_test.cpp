@@ -19,7 +19,7 @@
 #include <support/scripted_bits.h>
 #include <support/selection_laws.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::selection_test {
 namespace {
 
 using reference::Real;
@@ -384,4 +384,4 @@ TEST(Selection, RefusesAnotherNumberOfScores) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::selection_test

@@ -16,7 +16,7 @@
 #include <support/refusal.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::sparse_vector_test {
 namespace {
 
 using reference::Real;
@@ -306,4 +306,4 @@ TEST(AboveThreshold, RefusesWhatHasNoMeaning) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::sparse_vector_test

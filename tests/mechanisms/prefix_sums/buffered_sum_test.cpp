@@ -17,7 +17,7 @@
 #include <support/factorized_streams.h>
 #include <support/refusal.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::buffered_sum_test {
 namespace {
 
 using Integer = boost::multiprecision::cpp_int;
@@ -319,4 +319,4 @@ TEST(BufferedCodec, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::buffered_sum_test

@@ -19,7 +19,7 @@
 #include <surety/mechanisms/additive/scaled_noise.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::continual_sum_test {
 namespace {
 
 const Grid grid{.log2_step = -20};
@@ -580,4 +580,4 @@ TEST(Taint, NothingButTheNodesOfAStepDependsOnIt) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::continual_sum_test

@@ -13,7 +13,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::gaussian_continual_sum_test {
 namespace {
 
 static_assert(ContinualSum<GaussianContinualSum, ReplayBits> && ContinualSum<GaussianContinualSum, SystemBits>);
@@ -312,4 +312,4 @@ TEST(ContinualGrid, RefusesWhatHasNoRoom) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::gaussian_continual_sum_test

@@ -17,7 +17,7 @@
 #include <support/failing_bits.h>
 #include <support/refusal.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::toeplitz_sum_test {
 namespace {
 
 using Integer = boost::multiprecision::cpp_int;
@@ -240,4 +240,4 @@ TEST(ToeplitzSum, TakesNoMoreAfterAPushThatFailedHalfWay) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::toeplitz_sum_test

@@ -14,7 +14,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::bounded_sum_test {
 namespace {
 
 using reference::refusal_of;
@@ -180,4 +180,4 @@ TEST(BoundedSum, RefusesBadBounds) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::bounded_sum_test

@@ -13,7 +13,7 @@
 
 #include <surety/accounting/numbers/error.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::grid_test {
 namespace {
 
 TEST(Grid, ReadsAsAnAggregate) {
@@ -101,4 +101,4 @@ TEST(ToReals, IsTheNearestDoubleBeyond53Bits) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::grid_test

@@ -16,7 +16,7 @@
 #include <support/plain_record_sum.h>
 #include <support/refusal.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::record_sum_test {
 namespace {
 
 using reference::PlainRecordSum;
@@ -339,4 +339,4 @@ TEST(RecordSum, RefusesOptionsAndShapesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::record_sum_test

@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::sensitivity_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -69,4 +69,4 @@ TEST(AfterRounding, RefusesADimensionOutOfRange) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::sensitivity_test

@@ -43,7 +43,7 @@ void operator delete[](void* memory) noexcept {
 }
 void operator delete[](void* memory, std::size_t) noexcept { operator delete[](memory); }
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::draw_ahead_test {
 namespace {
 
 using Gaussian = DrawAhead<DiscreteGaussianNoise>;
@@ -265,4 +265,4 @@ TEST(DrawAhead, ParentAndChildShareNoSample) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::draw_ahead_test

@@ -15,7 +15,7 @@
 
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::exact_rounding_test {
 namespace {
 
 using testing::Outcome;
@@ -215,4 +215,4 @@ TEST(StepSigma, IsPositiveAndAtMost2To60) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::exact_rounding_test

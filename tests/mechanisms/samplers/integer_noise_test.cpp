@@ -9,7 +9,7 @@
 
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::integer_noise_test {
 namespace {
 
 using testing::ScriptedBits;
@@ -49,4 +49,4 @@ RC_GTEST_PROP(IntegerNoise, AddsTheSamplesOfFill, (std::uint64_t seed)) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::integer_noise_test

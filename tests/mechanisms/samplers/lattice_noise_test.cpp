@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::lattice_noise_test {
 namespace {
 
 TEST(DiscreteNoise, IsTheLatticeSamplersLaw) {
@@ -20,4 +20,4 @@ TEST(DiscreteNoise, IsTheLatticeSamplersLaw) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::lattice_noise_test

@@ -26,7 +26,7 @@
 #include <support/real.h>
 #include <support/scripted_bits.h>
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::lattice_sampler_test {
 namespace {
 
 /// Words of a test's own first, then those of another source.
@@ -53,12 +53,12 @@ class SplicedBits {
 };
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::lattice_sampler_test
 
 template <>
-inline constexpr bool surety::is_cryptographic<surety::mechanisms::SplicedBits> = true;
+inline constexpr bool surety::is_cryptographic<surety::mechanisms::lattice_sampler_test::SplicedBits> = true;
 
-namespace surety::mechanisms {
+namespace surety::mechanisms::lattice_sampler_test {
 namespace {
 
 using reference::Real;
@@ -759,4 +759,4 @@ TEST(LatticeSampler, RefusesParametersThatNameNoLaw) {
 }
 
 }  // namespace
-}  // namespace surety::mechanisms
+}  // namespace surety::mechanisms::lattice_sampler_test

@@ -17,7 +17,7 @@
 #include <support/refusal.h>
 #include <support/stream_taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::linear_bandit_test {
 namespace {
 
 const Grid grid{.log2_step = -30};
@@ -254,4 +254,4 @@ TEST(LinearBandit, PlantedViolationsAreCaught) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::linear_bandit_test

@@ -19,7 +19,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::polyhedral_bandit_test {
 namespace {
 
 const SquaredLoss loss{.label_bound = LabelBound{1.3}, .weight_radius = Radius{1}};
@@ -73,10 +73,10 @@ TEST(PolyhedralBandit, LeaksNothingAndMovesTheScoresOfAllArmsByAtMostOneSensitiv
     const auto chosen = drawn_choices(size * arms, random);
     const Shown a = run(settings, users, place, chosen);
     const Shown b = run(settings, neighbours, place, chosen);
-    Difference found{testing::AssertionSuccess(), 0};
+    Difference found{::testing::AssertionSuccess(), 0};
     EXPECT_EQ(a.ends, b.ends);
     EXPECT_EQ(a.seen.size(), b.seen.size());
-    if (testing::Test::HasFailure()) return found;
+    if (::testing::Test::HasFailure()) return found;
     for (std::size_t i = 0; i < a.seen.size(); ++i) EXPECT_TRUE(same_bits(a.seen[i], b.seen[i]));
     for (std::size_t t = 0, k = 0; t < size; ++t) {
       double ratio = 0;
@@ -177,4 +177,4 @@ TEST(PolyhedralBandit, RefusesAWarmUpLongerThanTheHorizon) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::polyhedral_bandit_test

@@ -12,7 +12,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::sampled_releaser_test {
 namespace {
 
 using mechanisms::FixedSizeBatches;
@@ -29,7 +29,7 @@ Event adding(double z) { return gaussian(NoiseMultiplier{z}, Adjacency::add_or_r
 Event replacing(double z) { return gaussian(NoiseMultiplier{z}, Adjacency::replace_one); }
 Event replacing_in_sum(double z) { return release(Event::RecordSum{NoiseMultiplier{z}}, Adjacency::replace_one); }
 
-class NoisySamplingReleaserTest : public testing::Test {
+class NoisySamplingReleaserTest : public ::testing::Test {
  protected:
   accounting::Reservation reserve(const Event& event) {
     return accounting::Ledger::create(folder_ / std::to_string(++ledgers_), event.adjacency()).reserve({.event = event});
@@ -192,4 +192,4 @@ TEST(ScriptedSamplingReleaser, ReplaysAndLogs) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::sampled_releaser_test

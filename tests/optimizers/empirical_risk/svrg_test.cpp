@@ -24,7 +24,7 @@
 #include <support/sampled_taint.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::svrg_test {
 namespace {
 
 using mechanisms::FixedSizeBatches;
@@ -473,7 +473,7 @@ TEST(Svrg, RefusesWhatItHasNoGuaranteeFor) {
       const auto found = refuses([&] { static_cast<void>(run(settings, NoRegularizer{})(data, none)); }, code, {word});
       if (!found) return found;
     }
-    return testing::AssertionSuccess();
+    return ::testing::AssertionSuccess();
   };
   EXPECT_TRUE(refuses([] { static_cast<void>(DifferenceFloor{0}); }, ErrorCode::invalid_argument, {"floor", "is 0", "greater than 0"}));
   auto settings = options(fixed, Adjacency::replace_one);
@@ -518,4 +518,4 @@ TEST(Svrg, RefusesWhatItHasNoGuaranteeFor) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::svrg_test

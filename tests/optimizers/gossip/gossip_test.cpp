@@ -28,7 +28,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::gossip_test {
 namespace {
 
 const L2Ball ball{Radius{2}};
@@ -177,9 +177,9 @@ TEST(Gossip, PlantedViolationsAreCaught) {
   };
   const auto says = [&](Mistake mistake, const std::string& words) {
     const auto found = difference(mistake);
-    if (found.untainted) return testing::AssertionFailure() << "not caught";
+    if (found.untainted) return ::testing::AssertionFailure() << "not caught";
     const std::string message = found.untainted.message();
-    return message.find(words) != std::string::npos ? testing::AssertionSuccess() : testing::AssertionFailure() << message;
+    return message.find(words) != std::string::npos ? ::testing::AssertionSuccess() : ::testing::AssertionFailure() << message;
   };
   const auto right = difference(Mistake::none);
   EXPECT_TRUE(right.untainted);
@@ -585,4 +585,4 @@ TEST(Gossip, RefusesWhatItHasNoGuaranteeFor) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::gossip_test

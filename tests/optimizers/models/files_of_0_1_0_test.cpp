@@ -18,7 +18,7 @@
 
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::files_of_0_1_0_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,7 +33,7 @@ std::string bytes_of(const fs::path& path) {
 }
 
 /// Ledgers are opened as copies: a journal beside the kept ones would be a change of the sources.
-class FilesOf010 : public testing::Test {
+class FilesOf010 : public ::testing::Test {
  protected:
   Ledger open(const std::string& name) {
     fs::copy_file(kept / name, folder_ / name);
@@ -140,4 +140,4 @@ TEST_F(FilesOf010, EveryKindOfEventIsReadAndWrittenAsItWas) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::files_of_0_1_0_test

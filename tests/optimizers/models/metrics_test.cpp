@@ -11,7 +11,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::metrics_test {
 namespace {
 
 TEST(BinaryScores, AreTheFormulas) {
@@ -77,4 +77,4 @@ TEST(MeanSquaredError, IsTheFormula) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::metrics_test

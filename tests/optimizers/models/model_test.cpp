@@ -18,7 +18,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::model_test {
 
 using namespace data;
 
@@ -235,4 +235,4 @@ TEST(ModelFile, RefusesNamesThatJsonCannotHoldBeforeTheTraining) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::model_test

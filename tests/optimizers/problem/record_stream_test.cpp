@@ -15,13 +15,13 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::record_stream_test {
 
 using namespace data;
 
 namespace {
 
-class RecordStreamTest : public testing::Test {
+class RecordStreamTest : public ::testing::Test {
  protected:
   [[nodiscard]] RecordStream csv(const std::string& text) {
     CsvReader reader{folder_.write("stream.csv", text), DataPolicy{}};
@@ -168,4 +168,4 @@ TEST_F(RecordStreamTest, HandsOnARecordAsSoonAsItsLineIsThere) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::record_stream_test

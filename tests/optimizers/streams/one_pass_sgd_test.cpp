@@ -18,7 +18,7 @@
 #include <support/refusal.h>
 #include <support/taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::one_pass_sgd_test {
 namespace {
 
 const L2Ball ball{Radius{2}};
@@ -118,4 +118,4 @@ TEST(OnePassSgd, CostsOneReleaseAndRefusesMoreRecordsOrPasses) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::one_pass_sgd_test

@@ -24,7 +24,7 @@
 #include <support/stream_taint.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::online_frank_wolfe_test {
 namespace {
 
 const Grid grid{.log2_step = -30};
@@ -241,4 +241,4 @@ TEST(OnlineFrankWolfe, PlantedViolationsAreCaught) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::online_frank_wolfe_test

@@ -13,7 +13,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::online_learner_test {
 namespace {
 
 constexpr double radius = 2;
@@ -135,7 +135,7 @@ template <class Make, class Bound>
 void expect_regret_within_bound(const Make& make, const Bound& bound, double at_least) {
   const double ratio = largest_ratio(make, bound);
   EXPECT_GT(ratio, at_least);
-  testing::Test::RecordProperty("largest_ratio", std::to_string(ratio));
+  ::testing::Test::RecordProperty("largest_ratio", std::to_string(ratio));
 }
 
 TEST(SubgradientDescent, RegretIsWithinItsBoundAtAnyScale) {
@@ -340,4 +340,4 @@ TEST(OnlineLearner, PlantedMistakesExceedTheBounds) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::online_learner_test

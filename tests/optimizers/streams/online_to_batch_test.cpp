@@ -18,7 +18,7 @@
 #include <support/refusal.h>
 #include <support/stream_taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::online_to_batch_test {
 
 using namespace data;
 
@@ -305,4 +305,4 @@ TEST(OnlineToBatch, PlantedViolationsAreCaught) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::online_to_batch_test

@@ -22,7 +22,7 @@
 #include <support/refusal.h>
 #include <support/taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::polyhedral_frank_wolfe_test {
 namespace {
 
 PolyhedralFrankWolfeOptions options(std::uint64_t steps, Adjacency adjacency = Adjacency::replace_one) {
@@ -60,7 +60,7 @@ TEST(PolyhedralFrankWolfe, LeaksNothingAndMovesScoresByAtMostTheirSensitivity) {
     const auto chosen = drawn_choices(size, random);
     const Shown a = run(options(size, adjacency), drawn.data, chosen);
     const Shown b = run(options(size, adjacency), drawn.neighbour, chosen);
-    Difference found{testing::AssertionSuccess(), 0};
+    Difference found{::testing::AssertionSuccess(), 0};
     for (std::size_t t = 0; t < size; ++t) {
       EXPECT_EQ(a.requests[t].sensitivity, b.requests[t].sensitivity);
       EXPECT_TRUE(a.requests[t].event == b.requests[t].event);
@@ -300,4 +300,4 @@ TEST(PolyhedralFrankWolfe, RefusesWhatItHasNoGuaranteeFor) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::polyhedral_frank_wolfe_test

@@ -16,7 +16,7 @@
 #include <support/refusal.h>
 #include <support/stream_taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::private_ftrl_test {
 namespace {
 
 const Grid grid{.log2_step = -30};
@@ -97,4 +97,4 @@ TEST(PrivateFtrl, RefusesWhatHasNoFixedPlacesOrNoCoordinates) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::private_ftrl_test

@@ -15,7 +15,7 @@
 
 #include <support/random.h>
 
-namespace surety::accounting {
+namespace surety::accounting::contour_test {
 namespace {
 
 using reference::log_uniform;
@@ -69,7 +69,7 @@ struct Mixed {
   double noise;
   double epsilon;
 
-  [[nodiscard]] Event event() const { return compose({accounting::noise(noise), batch(rate, multiplier)}); }
+  [[nodiscard]] Event event() const { return compose({contour_test::noise(noise), batch(rate, multiplier)}); }
   [[nodiscard]] Long truth(Direction direction) const { return mixed_delta(rate, multiplier, noise, epsilon, direction); }
 };
 
@@ -312,4 +312,4 @@ TEST(Contour, RefusesWhatItCannotProve) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::contour_test

@@ -8,7 +8,7 @@
 #include <surety/accounting/accountants/contour/decay.h>
 #include <surety/accounting/accountants/contour/line.h>
 
-namespace surety::accounting::contour {
+namespace surety::accounting::contour::parts_test {
 namespace {
 
 using reference::refusal_of;
@@ -89,4 +89,4 @@ TEST(ContourDecay, BoundsTheCharacteristicFunctionOfABatch) {
 }
 
 }  // namespace
-}  // namespace surety::accounting::contour
+}  // namespace surety::accounting::contour::parts_test

@@ -14,7 +14,7 @@
 
 #include <support/real.h>
 
-namespace surety::accounting {
+namespace surety::accounting::dominating_pair_test {
 namespace {
 
 using reference::Real;
@@ -430,4 +430,4 @@ TEST(DiscreteNoise, IsWorstAtTheLargestShift) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::dominating_pair_test

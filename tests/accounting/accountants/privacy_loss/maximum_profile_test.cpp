@@ -12,7 +12,7 @@
 
 #include <support/plain_law.h>
 
-namespace surety::accounting {
+namespace surety::accounting::maximum_profile_test {
 namespace {
 
 using namespace testing;
@@ -117,4 +117,4 @@ TEST(Parallel, CostsAtLeastEachPartWhateverIsReleasedBeside) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::maximum_profile_test

@@ -8,7 +8,7 @@
 #include <surety/accounting/accountants/privacy_loss/composed_curve.h>
 #include <surety/accounting/accountants/privacy_loss/task.h>
 
-namespace surety::accounting::privacy_loss {
+namespace surety::accounting::privacy_loss::parts_of_events_test {
 namespace {
 
 using reference::refusal_of;
@@ -77,4 +77,4 @@ TEST(PrivacyLossComposedCurve, EnclosesTheCurveOfAPureRelease) {
 }
 
 }  // namespace
-}  // namespace surety::accounting::privacy_loss
+}  // namespace surety::accounting::privacy_loss::parts_of_events_test

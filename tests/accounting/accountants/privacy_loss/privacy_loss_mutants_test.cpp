@@ -13,7 +13,7 @@
 #include <support/random.h>
 #include <support/real.h>
 
-namespace surety::accounting {
+namespace surety::accounting::privacy_loss_mutants_test {
 namespace {
 
 using reference::log_uniform;
@@ -180,4 +180,4 @@ TEST(PrivacyLossMutants, DirectionsSwappedAreCaught) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::privacy_loss_mutants_test

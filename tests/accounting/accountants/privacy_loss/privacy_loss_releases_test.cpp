@@ -17,7 +17,7 @@
 #include <support/real.h>
 #include <support/refusal.h>
 
-namespace surety::accounting {
+namespace surety::accounting::privacy_loss_releases_test {
 namespace {
 
 using reference::Real;
@@ -275,4 +275,4 @@ TEST(Refusals, AreNotBests) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::privacy_loss_releases_test

@@ -20,7 +20,7 @@
 #include <support/random.h>
 #include <support/real.h>
 
-namespace surety::accounting {
+namespace surety::accounting::privacy_loss_test {
 namespace {
 
 using reference::log_uniform;
@@ -409,4 +409,4 @@ TEST(PrivacyLossEpsilon, RefusesByName) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::privacy_loss_test

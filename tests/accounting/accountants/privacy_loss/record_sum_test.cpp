@@ -17,7 +17,7 @@
 #include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/zcdp.h>
 
-namespace surety::accounting {
+namespace surety::accounting::record_sum_test {
 namespace {
 
 constexpr auto replace = Adjacency::replace_one;
@@ -283,4 +283,4 @@ TEST(PoissonUnderReplaceOne, IsMonotone) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::record_sum_test

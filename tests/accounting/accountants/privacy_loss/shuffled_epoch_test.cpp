@@ -12,7 +12,7 @@
 
 #include <support/plain_law.h>
 
-namespace surety::accounting {
+namespace surety::accounting::shuffled_epoch_test {
 namespace {
 
 using namespace testing;
@@ -112,4 +112,4 @@ TEST(Shuffled, IsNeverAPoissonSample) {
 }
 
 }  // namespace
-}  // namespace surety::accounting
+}  // namespace surety::accounting::shuffled_epoch_test
