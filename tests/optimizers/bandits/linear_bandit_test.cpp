@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/bandit_records.h>
@@ -17,7 +18,7 @@
 #include <support/refusal.h>
 #include <support/stream_taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::linear_bandit_test {
 namespace {
 
 const Grid grid{.log2_step = -30};
@@ -254,4 +255,4 @@ TEST(LinearBandit, PlantedViolationsAreCaught) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::linear_bandit_test

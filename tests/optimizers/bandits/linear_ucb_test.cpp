@@ -18,7 +18,7 @@
 #include <support/refusal.h>
 #include <support/stream_taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::linear_ucb_test {
 namespace {
 
 const Grid grid{.log2_step = -30};
@@ -223,4 +223,4 @@ TEST(LinearUcb, PlantedViolationsAreCaught) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::linear_ucb_test

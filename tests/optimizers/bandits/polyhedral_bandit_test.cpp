@@ -19,7 +19,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::polyhedral_bandit_test {
 namespace {
 
 const SquaredLoss loss{.label_bound = LabelBound{1.3}, .weight_radius = Radius{1}};
@@ -177,4 +177,4 @@ TEST(PolyhedralBandit, RefusesAWarmUpLongerThanTheHorizon) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::polyhedral_bandit_test

@@ -25,7 +25,7 @@
 #include <support/stream_taint.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::projection_free_bandit_test {
 namespace {
 
 const Grid grid{.log2_step = -30};
@@ -610,4 +610,4 @@ TEST(ProjectionFreeBandit, EuclideanNoiseCostsAtLeastHalfOfWhatIsCharged) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::projection_free_bandit_test

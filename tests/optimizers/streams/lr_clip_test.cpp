@@ -13,7 +13,7 @@
 #include <support/drawn_records.h>
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::lr_clip_test {
 namespace {
 
 const Grid grid{.log2_step = -30};
@@ -96,4 +96,4 @@ TEST(BestExponent, HasTheLeastKappa) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::lr_clip_test

@@ -21,7 +21,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::noisy_frank_wolfe_test {
 namespace {
 
 NoisyFrankWolfeOptions options(std::uint64_t iterations, Adjacency adjacency = Adjacency::replace_one) {
@@ -196,4 +196,4 @@ TEST(NoisyFrankWolfe, RefusesWhatItHasNoGuaranteeFor) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::noisy_frank_wolfe_test

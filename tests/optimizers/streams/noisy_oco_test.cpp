@@ -16,7 +16,7 @@
 #include <support/refusal.h>
 #include <support/stream_taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::noisy_oco_test {
 namespace {
 
 const Grid grid{.log2_step = -30};
@@ -141,4 +141,4 @@ TEST(NoisyOco, LeaksNothingAndMovesOnePushByAtMostItsL2Sensitivity) { expect_all
 TEST(NoisyOco, LeaksNothingAndMovesOnePushByAtMostItsL1Sensitivity) { expect_all_within<L1Sensitivity>(20240702); }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::noisy_oco_test

@@ -24,7 +24,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::noisy_sgd_test {
 namespace {
 
 NoisySgdOptions options(std::uint64_t records, std::uint64_t size, Adjacency adjacency = Adjacency::replace_one) {
@@ -165,4 +165,4 @@ TEST(NoisySgd, RefusesWhatItHasNoGuaranteeFor) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::noisy_sgd_test

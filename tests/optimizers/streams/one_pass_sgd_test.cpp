@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_cases.h>
@@ -18,7 +19,7 @@
 #include <support/refusal.h>
 #include <support/taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::one_pass_sgd_test {
 namespace {
 
 const L2Ball ball{Radius{2}};
@@ -118,4 +119,4 @@ TEST(OnePassSgd, CostsOneReleaseAndRefusesMoreRecordsOrPasses) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::one_pass_sgd_test

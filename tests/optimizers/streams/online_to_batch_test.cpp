@@ -10,15 +10,18 @@
 #include <string>
 #include <vector>
 
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/data/features.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_records.h>
 #include <support/refusal.h>
 #include <support/stream_taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::online_to_batch_test {
 
 using namespace data;
 
@@ -305,4 +308,4 @@ TEST(OnlineToBatch, PlantedViolationsAreCaught) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::online_to_batch_test

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_cases.h>
@@ -16,7 +17,7 @@
 #include <support/refusal.h>
 #include <support/stream_taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::private_ftrl_test {
 namespace {
 
 const Grid grid{.log2_step = -30};
@@ -97,4 +98,4 @@ TEST(PrivateFtrl, RefusesWhatHasNoFixedPlacesOrNoCoordinates) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::private_ftrl_test
