@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/accountant.h>
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
@@ -155,7 +154,7 @@ PrintedBanditNoise<Noise> accounted(Noise noise, const Event& node, const Projec
                                                          name(target.adjacency), name(options.adjacency))};
   }
   const Event event = accounting::tree(shape(options, problem.dimension).steps, node);
-  const Enclosure epsilon = accounting::epsilon(accounting::ClosedForm{}, event, target.delta);
+  const Enclosure epsilon = accounting::quick_epsilon(event, target.delta);
   if (epsilon.upper > target.epsilon.value()) {
     throw Error{ErrorCode::unsupported, fmt::format("the printed noise costs epsilon = {} at delta = {}, must cost at most {}",
                                                     epsilon.upper, target.delta, target.epsilon)};

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/optimizers/problem/gradient_sum.h>
@@ -160,7 +159,7 @@ PrintedNoise<NoiseMultiplier> printed_noise(Count steps, const Target& target) {
   const double rho = target.epsilon.value() / (2 * std::sqrt(-std::log(target.delta.value())));
   const NoiseMultiplier multiplier{std::sqrt(1 + std::log2(static_cast<double>(steps.value()))) / rho};
   Event event = accounting::tree(steps, gaussian(multiplier, target.adjacency));
-  const Enclosure epsilon = accounting::epsilon(accounting::ClosedForm{}, event, target.delta);
+  const Enclosure epsilon = accounting::quick_epsilon(event, target.delta);
   if (epsilon.upper > target.epsilon.value()) {
     throw Error{ErrorCode::unsupported,
                 fmt::format("the printed noise for epsilon = {} at delta = {} costs epsilon = {:.4g}: it is not as private as it says",
