@@ -15,7 +15,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::batch_releaser_test {
 namespace {
 
 constexpr auto adjacency = Adjacency::replace_one;
@@ -98,4 +98,4 @@ TEST_F(NoisyBatchReleaserTest, NothingIsDrawnTwiceForOneChargeByACopyOfTheProces
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::batch_releaser_test

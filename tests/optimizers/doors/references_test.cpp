@@ -14,7 +14,7 @@
 #include <surety/optimizers/doors/selector.h>
 #include <surety/optimizers/doors/stream.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::references_test {
 namespace {
 
 const Event event = gaussian(NoiseMultiplier{2}, Adjacency::replace_one);
@@ -122,4 +122,4 @@ TEST(LearnerBitsRef, DrawsFromTheBitsOfTheLearner) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::references_test

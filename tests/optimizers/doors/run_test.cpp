@@ -12,7 +12,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::run_test {
 namespace {
 
 constexpr auto adjacency = Adjacency::replace_one;
@@ -54,12 +54,13 @@ struct CountingBits {
 };
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::run_test
 
 template <>
-inline constexpr bool surety::is_cryptographic<surety::optimizers::CountingBits> = true;  // for this test, which looks at no noise
+inline constexpr bool surety::is_cryptographic<surety::optimizers::run_test::CountingBits> =
+    true;  // for this test, which looks at no noise
 
-namespace surety::optimizers {
+namespace surety::optimizers::run_test {
 namespace {
 
 TEST(NoisyReleaser, DrawsNoBitBeforeTheEventIsSpent) {
@@ -101,4 +102,4 @@ TEST(ScriptedReleaser, ReplaysAndLogs) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::run_test

@@ -12,7 +12,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::sampled_releaser_test {
 namespace {
 
 using mechanisms::FixedSizeBatches;
@@ -192,4 +192,4 @@ TEST(ScriptedSamplingReleaser, ReplaysAndLogs) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::sampled_releaser_test

@@ -12,7 +12,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::selector_test {
 namespace {
 
 constexpr auto adjacency = Adjacency::replace_one;
@@ -71,4 +71,4 @@ TEST(ScriptedSelector, RepliesFromItsScriptAndLogs) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::selector_test

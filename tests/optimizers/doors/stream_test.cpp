@@ -11,7 +11,7 @@
 
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::stream_test {
 namespace {
 
 using mechanisms::AdaptiveTreeSum;
@@ -110,4 +110,4 @@ TEST(ScriptedStream, RepliesFromItsScriptAndLogs) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::stream_test

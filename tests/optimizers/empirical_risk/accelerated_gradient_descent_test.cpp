@@ -24,7 +24,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::accelerated_gradient_descent_test {
 
 using namespace data;
 
@@ -307,4 +307,4 @@ TEST(AcceleratedGradientDescent, ComesCloseToTheOptimumOnAdult) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::accelerated_gradient_descent_test

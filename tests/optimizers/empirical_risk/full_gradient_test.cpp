@@ -9,7 +9,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::full_gradient_test {
 namespace {
 
 const Dataset data = Dataset::dense(2, {0.6, 0.8, 3, 4}, {1, -1});
@@ -89,4 +89,4 @@ TEST(NoisyFullGradient, RefusesWithoutALabelARecordOrAPublicCount) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::full_gradient_test

@@ -32,7 +32,7 @@
 #include <support/taint.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::gradient_descent_test {
 
 using namespace data;
 
@@ -657,4 +657,4 @@ TEST(GradientDescent, PredictsVisitsOnOtherSplitsToo) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::gradient_descent_test

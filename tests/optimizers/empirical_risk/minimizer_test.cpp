@@ -14,7 +14,7 @@
 #include <support/drawn_records.h>
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::minimizer_test {
 namespace {
 
 long double exact_norm(std::span<const double> values) {
@@ -192,4 +192,4 @@ TEST(Minimizer, RefusesWhatRoundingErrorsWouldSpoil) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::minimizer_test

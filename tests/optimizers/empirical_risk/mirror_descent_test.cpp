@@ -19,7 +19,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::mirror_descent_test {
 namespace {
 
 constexpr std::size_t few = 3;
@@ -324,4 +324,4 @@ TEST(MirrorDescent, RefusesBeforeTheFirstRelease) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::mirror_descent_test

@@ -22,7 +22,7 @@
 #include <support/taint.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::objective_perturbation_test {
 namespace {
 
 const SquaredLoss squared{.label_bound = LabelBound{1}, .weight_radius = Radius{1}};
@@ -363,4 +363,4 @@ TEST(ObjectivePerturbation, RefusesBeforeAnythingIsDrawn) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::objective_perturbation_test

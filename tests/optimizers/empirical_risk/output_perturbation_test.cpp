@@ -24,7 +24,7 @@
 #include <support/taint.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::output_perturbation_test {
 namespace {
 
 OutputPerturbationOptions some_options(Adjacency adjacency = Adjacency::replace_one) {
@@ -297,4 +297,4 @@ TEST(OutputPerturbation, RefusesBeforeTheRelease) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::output_perturbation_test

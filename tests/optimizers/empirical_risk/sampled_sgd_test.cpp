@@ -27,7 +27,7 @@
 #include <support/sampled_taint.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::sampled_sgd_test {
 
 using namespace data;
 
@@ -341,4 +341,4 @@ TEST(SampledSgd, ComesCloseToTheOptimumOnAdult) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::sampled_sgd_test

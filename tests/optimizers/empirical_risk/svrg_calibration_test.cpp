@@ -12,7 +12,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::svrg_calibration_test {
 namespace {
 
 using mechanisms::FixedSizeBatches;
@@ -96,4 +96,4 @@ TEST(SvrgCalibration, RefusesWhatItCannotPromise) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::svrg_calibration_test

@@ -24,7 +24,7 @@
 #include <support/sampled_taint.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::svrg_test {
 namespace {
 
 using mechanisms::FixedSizeBatches;
@@ -518,4 +518,4 @@ TEST(Svrg, RefusesWhatItHasNoGuaranteeFor) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::svrg_test

@@ -19,7 +19,7 @@
 #include <support/refusal.h>
 #include <support/taint.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::exchange_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -261,4 +261,4 @@ TEST(Exchange, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::exchange_test

@@ -28,7 +28,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::gossip_test {
 namespace {
 
 const L2Ball ball{Radius{2}};
@@ -585,4 +585,4 @@ TEST(Gossip, RefusesWhatItHasNoGuaranteeFor) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::gossip_test

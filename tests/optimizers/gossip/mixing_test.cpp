@@ -16,7 +16,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::mixing_test {
 namespace {
 
 constexpr auto invalid = ErrorCode::invalid_argument;
@@ -287,4 +287,4 @@ TEST(Mixing, IsConnectedOverItsPeriod) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::mixing_test

@@ -17,7 +17,7 @@
 #include <support/empirical_epsilon.h>
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::printed_erm_noise_test {
 namespace {
 
 Target target(double epsilon, double delta = 1e-3) {
@@ -215,4 +215,4 @@ TEST(PrintedErmNoise, OfAcceleratedMirrorDescentShowsTheData) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::printed_erm_noise_test

@@ -10,7 +10,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::printed_frank_wolfe_noise_test {
 namespace {
 
 Target target(std::uint64_t steps, Adjacency adjacency = Adjacency::replace_one) {
@@ -70,4 +70,4 @@ TEST(PrintedFrankWolfeNoise, RefusesTheRadiusOfTheAlgorithm) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::printed_frank_wolfe_noise_test

@@ -12,7 +12,7 @@
 #include <support/drawn_records.h>
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::conditional_gradient_test {
 namespace {
 
 double squared_distance(const std::vector<double>& a, const std::vector<double>& b) {
@@ -98,4 +98,4 @@ TEST(ConditionalGradient, TakesAnyTarget) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::conditional_gradient_test

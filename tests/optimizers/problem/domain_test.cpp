@@ -14,7 +14,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::domain_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -568,4 +568,4 @@ TEST(WholeSpace, LeavesWeightsAlone) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::domain_test

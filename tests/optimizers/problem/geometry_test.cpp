@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace surety::optimizers {
+namespace surety::optimizers::geometry_test {
 namespace {
 
 double l1(std::span<const double> x) {
@@ -229,4 +229,4 @@ TEST(Geometry, BoundsTheDualNormOfNoise) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::geometry_test

@@ -17,7 +17,7 @@
 
 #include <support/plain_record_sum.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::gradient_sum_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -165,4 +165,4 @@ TEST(GradientSum, AFailureInAnyThreadIsThrown) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::gradient_sum_test

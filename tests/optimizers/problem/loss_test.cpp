@@ -13,7 +13,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::loss_test {
 namespace {
 
 const SquaredLoss squared{.label_bound = LabelBound{2.5}, .weight_radius = Radius{3}};
@@ -249,4 +249,4 @@ TEST(RegularizedLoss, IsTheFormula) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::loss_test

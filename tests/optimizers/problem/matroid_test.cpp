@@ -16,7 +16,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::matroid_test {
 namespace {
 
 using Mask = std::uint32_t;
@@ -302,4 +302,4 @@ TEST(Matroids, RefuseOptionsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::matroid_test

@@ -10,7 +10,7 @@
 
 #include <surety/optimizers/problem/loss.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::problem_test {
 namespace {
 
 /// score^2 label, whose sums are easy to do by hand; it knows the labels 1 and 2.
@@ -131,4 +131,4 @@ TEST(Problem, RegularizationIsFiniteAndNotNegative) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::problem_test

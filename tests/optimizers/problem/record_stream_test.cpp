@@ -15,7 +15,7 @@
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::record_stream_test {
 
 using namespace data;
 
@@ -168,4 +168,4 @@ TEST_F(RecordStreamTest, HandsOnARecordAsSoonAsItsLineIsThere) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::record_stream_test

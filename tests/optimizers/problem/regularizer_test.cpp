@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace surety::optimizers {
+namespace surety::optimizers::regularizer_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -216,4 +216,4 @@ TEST(Regularizer, AWrongMapIsWorseThanTheRightOne) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::regularizer_test

@@ -7,7 +7,7 @@
 
 #include <support/refusal.h>
 
-namespace surety::optimizers {
+namespace surety::optimizers::returned_iterate_test {
 namespace {
 
 /// What is kept of w_0 = (0, 1), w_1 = (1, 2), w_2 = (4, 3), w_3 = (9, 4), w_4 = (16, 5).
@@ -46,4 +46,4 @@ TEST(ReturnedIterate, RandomIndicesAreUniformBelowTheSteps) {
 }
 
 }  // namespace
-}  // namespace surety::optimizers
+}  // namespace surety::optimizers::returned_iterate_test
