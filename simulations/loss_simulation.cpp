@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/format.h>
@@ -122,16 +122,12 @@ namespace {
 /// What is released is what the sums themselves say.
 CalibratedLossNoise gaussian(const LossSimulation& simulation, Factorization factorization, NoiseMultiplier z, Delta delta) {
   const Event event = detail::gaussian_sum(simulation, factorization, z).event();
-  return {
-      .amount = z, .factorization = factorization, .event = event, .epsilon = accounting::epsilon(accounting::ClosedForm{}, event, delta)};
+  return {.amount = z, .factorization = factorization, .event = event, .epsilon = accounting::quick_epsilon(event, delta)};
 }
 
 CalibratedLossNoise laplace(const LossSimulation& simulation, NoiseScale scale, Delta delta) {
   const Event event = detail::laplace_sum(simulation, scale).event();
-  return {.amount = scale,
-          .factorization = Factorization::tree,
-          .event = event,
-          .epsilon = accounting::epsilon(accounting::ClosedForm{}, event, delta)};
+  return {.amount = scale, .factorization = Factorization::tree, .event = event, .epsilon = accounting::quick_epsilon(event, delta)};
 }
 
 /// A tree of levels / epsilon, or what rounding asks for on top of it, so that the certified upper bound meets the promise.

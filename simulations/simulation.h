@@ -18,6 +18,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
+#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/bandits/linear_bandit.h>
 #include <surety/optimizers/bandits/linear_ucb.h>
 #include <surety/optimizers/doors/stream.h>

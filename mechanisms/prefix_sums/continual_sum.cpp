@@ -7,6 +7,23 @@
 
 namespace surety::mechanisms {
 
+void require_next_step(std::uint64_t taken, Count steps) {
+  if (taken == steps.value()) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("step is {}, must be at most the horizon {}", taken + 1, steps.value())};
+  }
+}
+
+void detail::require_epoch(Count steps, Count of_epoch, Grid grid, Grid first) {
+  if (steps != of_epoch) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("the sum of an epoch is for {} steps, must be for {}", steps.value(), of_epoch.value())};
+  }
+  if (grid != first) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("the grid of an epoch has log2_step {}, must be that of the first, {}",
+                                                         grid.log2_step.value(), first.log2_step.value())};
+  }
+}
+
 BinaryTree::BinaryTree(Count steps, Count dimension, Grid grid, TreeEstimate estimate)
     : steps_{steps}, dimension_{dimension}, grid_{grid}, estimate_{estimate}, open_{.grid = grid, .steps = {}} {
   if (dimension.value() > std::uint64_t{1} << 32) {
@@ -21,9 +38,7 @@ BinaryTree::BinaryTree(Count steps, Count dimension, Grid grid, TreeEstimate est
 void BinaryTree::begin(const GridVector& contribution) {
   home_.require_here("this sum");
   if (broken_) throw Error{ErrorCode::invalid_argument, "an earlier push failed half way, so this sum takes no more"};
-  if (pushed_ == steps_.value()) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("step is {}, must be at most the horizon {}", pushed_ + 1, steps_.value())};
-  }
+  require_next_step(pushed_, steps_);
   if (contribution.grid != grid_) {
     throw Error{ErrorCode::invalid_argument, fmt::format("the contribution's grid has log2_step {}, must be the sum's {}",
                                                          contribution.grid.log2_step.value(), grid_.log2_step.value())};

@@ -29,8 +29,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/numbers/error.h>
@@ -62,6 +60,9 @@ concept AdaptiveContinualSum = ReleaseBits<Bits> &&
   { constant.steps() } -> std::same_as<Count>;
   { constant.grid() } -> std::same_as<Grid>;
 };
+
+/// \throws Error{invalid_argument} when all `steps` of a stream were taken.
+void require_next_step(std::uint64_t taken, Count steps);
 
 /// How prefix sums are made from the nodes of a tree.
 enum class TreeEstimate {
@@ -264,6 +265,11 @@ class AdaptiveTreeSum {
   std::vector<double> largest_;  ///< by level, where that bit of the pushes is one: the largest sensitivity of that node's steps
 };
 
+namespace detail {
+/// \throws Error{invalid_argument} unless the sum of an epoch is for as many steps as it has, on the grid of the first epoch.
+void require_epoch(Count steps, Count of_epoch, Grid grid, Grid first);
+}  // namespace detail
+
 /// Prefix sums of a stream whose length is unknown: a new sum for each of the epochs of 1, 2, 4, ... steps. The prefix is the last estimate
 /// of each ended epoch plus that of the current one.
 ///
@@ -301,15 +307,7 @@ class RestartedSum {
     // Epoch i holds the steps 2^i to 2^(i+1) - 1.
     for (std::uint64_t first = 1; first <= steps.value(); first *= 2) {
       epochs.push_back(make(Count{first}));
-      if (epochs.back().steps() != Count{first}) {
-        throw Error{ErrorCode::invalid_argument,
-                    fmt::format("the sum of an epoch is for {} steps, must be for {}", epochs.back().steps().value(), first)};
-      }
-      if (epochs.back().grid() != epochs.front().grid()) {
-        throw Error{ErrorCode::invalid_argument,
-                    fmt::format("the grid of an epoch has log2_step {}, must be that of the first, {}",
-                                epochs.back().grid().log2_step.value(), epochs.front().grid().log2_step.value())};
-      }
+      detail::require_epoch(epochs.back().steps(), Count{first}, epochs.back().grid(), epochs.front().grid());
     }
     return epochs;
   }
@@ -321,9 +319,7 @@ class RestartedSum {
 
   template <class Push>
   std::vector<double> push_to(Push push) {
-    if (pushed_ == steps_.value()) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("step is {}, must be at most the horizon {}", pushed_ + 1, steps_.value())};
-    }
+    require_next_step(pushed_, steps_);
     const auto epoch = static_cast<std::size_t>(std::bit_width(pushed_ + 1)) - 1;
     auto prefix = push(epochs_[epoch]);
     ++pushed_;

@@ -21,29 +21,18 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
-#include <numbers>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <surety/accounting/accountants/accountant.h>
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/event.h>
-#include <surety/accounting/events/format.h>
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/numbers/enclosure.h>
-#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/bits/bits_ref.h>
-#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/domain.h>
@@ -55,20 +44,14 @@ namespace surety::optimizers {
 class LossRange {
  public:
   /// \throws Error{invalid_argument} unless lowest < highest, both finite, and so is their difference.
-  LossRange(double lowest, double highest) : lowest_{lowest}, highest_{highest} {
-    if (!(lowest < highest) || !std::isfinite(highest - lowest)) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("loss range is {} to {}, must be finite and ascending", lowest, highest)};
-    }
-  }
+  LossRange(double lowest, double highest);
   [[nodiscard]] double lowest() const noexcept { return lowest_; }
   [[nodiscard]] double highest() const noexcept { return highest_; }
   /// V.
   [[nodiscard]] double width() const noexcept { return highest_ - lowest_; }
 
   /// Where in the range a loss is, once clipped: from -1/2 to 1/2; 0 for a NaN.
-  [[nodiscard]] double place(double loss) const noexcept {
-    return std::isnan(loss) ? 0 : (std::clamp(loss, lowest_, highest_) - lowest_) / width() - 0.5;
-  }
+  [[nodiscard]] double place(double loss) const noexcept;
 
  private:
   double lowest_;
@@ -103,16 +86,7 @@ struct BanditProblem {
 };
 
 /// Line 1 of Algorithm 1: T_round = sqrt(T), zeta = D sqrt(n) / T^(1/4), eta = D / (T^(3/4) sqrt(n) L), and losses in [0, L (D + zeta)].
-[[nodiscard]] inline ProjectionFreeBanditOptions printed_options(const BanditProblem& problem) {
-  const auto t = static_cast<double>(problem.steps.value());
-  const double root_n = std::sqrt(static_cast<double>(problem.dimension.value()));
-  const Radius radius{problem.diameter * root_n / std::pow(t, 0.25)};
-  return {.steps = problem.steps,
-          .batch = Count{std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::sqrt(t)))},
-          .radius = radius,
-          .step_size = StepSize{problem.diameter / (std::pow(t, 0.75) * root_n * problem.lipschitz)},
-          .losses = {0, problem.lipschitz * (problem.diameter + radius.value())}};
-}
+[[nodiscard]] ProjectionFreeBanditOptions printed_options(const BanditProblem& problem);
 
 /// For points inside a domain that has `ball` in it, of radius r and dimension d, with losses of range V = L D:
 ///
@@ -121,31 +95,10 @@ struct BanditProblem {
 /// Keeping zeta away from the boundary moves decisions by up to (zeta / r) D, at a cost of L zeta D / r per step, and the variance of terms
 /// costs about d V D / (zeta sqrt(T)): zeta makes these equal, and eta is the paper's for terms of such a variance (Lemma C.2).
 /// \throws Error{invalid_argument} when the ball is a point.
-[[nodiscard]] inline ProjectionFreeBanditOptions options_inside(const BanditProblem& problem, const InnerBall& ball) {
-  const auto t = static_cast<double>(problem.steps.value());
-  const auto d = static_cast<double>(ball.dimension());
-  const Radius radius{std::min(ball.radius / 2, std::sqrt(d * ball.radius * problem.diameter) / std::pow(t, 0.25))};
-  const double range = problem.lipschitz * problem.diameter;
-  const double slope = d * range / (2 * radius.value());
-  const Count batch{std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::sqrt(t)))};
-  const double variance = slope * slope + static_cast<double>(batch.value()) * problem.lipschitz * problem.lipschitz;
-  return {.steps = problem.steps,
-          .batch = batch,
-          .radius = radius,
-          .step_size = StepSize{problem.diameter / std::sqrt(t * variance)},
-          .losses = {0, range},
-          .queries = QueryRegion::inside};
-}
+[[nodiscard]] ProjectionFreeBanditOptions options_inside(const BanditProblem& problem, const InnerBall& ball);
 
 /// What the framework is run with: terms have norm at most 1/2.
-[[nodiscard]] inline NoisyOcoOptions framework_options(const ProjectionFreeBanditOptions& options, std::size_t hull_dimension) {
-  return {.steps = options.steps,
-          .batch = options.batch,
-          .clip = ClippingNorm{0.5},
-          .step_size =
-              StepSize{options.step_size.value() * static_cast<double>(hull_dimension) * options.losses.width() / options.radius.value()},
-          .adjacency = options.adjacency};
-}
+[[nodiscard]] NoisyOcoOptions framework_options(const ProjectionFreeBanditOptions& options, std::size_t hull_dimension);
 
 /// What the algorithm asks of its stream: one push per batch, of l2 sensitivity 1 under replace-one (l1: sqrt(n)), half of that under
 /// zero-out, whatever zeta, the range of losses and the batch are. \throws as `shape` of the framework.
@@ -159,17 +112,7 @@ template <class Sensitivity = L2Sensitivity>
 using Directions = std::function<void(std::span<double>)>;
 
 /// From a source of bits, which must outlive the result. Two words for two coordinates (Box and Muller 1958).
-[[nodiscard]] inline Directions normal_directions(mechanisms::BitsRef bits) {
-  return [bits](std::span<double> direction) {
-    for (std::size_t j = 0; j < direction.size(); j += 2) {
-      const auto unit = [&] { return (static_cast<double>(mechanisms::draw_word(bits) >> 12) + 0.5) * 0x1p-52; };  // in (0, 1)
-      const double length = std::sqrt(-2 * std::log(unit()));
-      const double angle = 2 * std::numbers::pi * unit();
-      direction[j] = length * std::cos(angle);
-      if (j + 1 < direction.size()) direction[j + 1] = length * std::sin(angle);
-    }
-  };
-}
+[[nodiscard]] Directions normal_directions(mechanisms::BitsRef bits);
 
 /// A domain shrunken toward `centre` by the factor 1 - shrinkage.
 template <LinearlyMinimizable D>
@@ -187,6 +130,38 @@ struct Shrunken {
   }
 };
 
+namespace detail {
+
+/// Where points are played: around decisions, in directions of the hull of a domain.
+class PlayedPoint {
+ public:
+  PlayedPoint(Radius radius, InnerBall ball, Directions directions);
+
+  /// x~ + zeta u_t. \throws Error{invalid_argument} when the direction drawn has no length.
+  void choose_around(std::span<const double> decision);
+
+  [[nodiscard]] std::span<const double> point() const noexcept { return point_; }
+  /// u_t, of length 1.
+  [[nodiscard]] RowView direction() const;
+  [[nodiscard]] const InnerBall& ball() const noexcept { return ball_; }
+
+ private:
+  double radius_;
+  InnerBall ball_;
+  Directions directions_;
+  std::vector<double> direction_;
+  std::vector<double> point_;
+};
+
+/// For points around the domain: a ball of R^n that sets no limit.
+[[nodiscard]] InnerBall unlimited_ball(Count dimension);
+/// \throws Error{invalid_argument} when the ball is smaller than the radius of exploration.
+void require_room(const ProjectionFreeBanditOptions& options, const InnerBall& ball);
+/// \throws Error{unsupported}: points are to be played inside a domain that knows no ball.
+[[noreturn]] void no_ball_is_known();
+
+}  // namespace detail
+
 /// The algorithm: `point()` is to be played, then `observe` is told what it cost.
 ///
 /// Between two batches its state is released values and public ones; within a batch it also holds the exact sum of the terms so far.
@@ -196,24 +171,20 @@ class ProjectionFreeBandit {
   /// \throws as `shape`; Error{unsupported} for points inside a domain that knows no inner ball, Error{invalid_argument} when that
   ///         ball is smaller than the radius of exploration.
   ProjectionFreeBandit(D domain, const ProjectionFreeBanditOptions& options, Count dimension, Directions directions)
-      : options_{options},
-        ball_{ball_of(domain, options, dimension)},
-        directions_{std::move(directions)},
-        oco_{map_of(std::move(domain), options, ball_), framework_options(options, ball_.dimension()), dimension},
-        direction_(dimension.value()),
-        point_(dimension.value()) {
-    choose_point();
+      : losses_{options.losses},
+        played_{options.radius, ball_of(domain, options, dimension), std::move(directions)},
+        oco_{map_of(std::move(domain), options, played_.ball()), framework_options(options, played_.ball().dimension()), dimension} {
+    played_.choose_around(oco_.decision());
   }
 
   /// x_t: released values and public ones, may be shown. For `QueryRegion::inside` in the domain, to within rounding.
-  [[nodiscard]] std::span<const double> point() const noexcept { return point_; }
+  [[nodiscard]] std::span<const double> point() const noexcept { return played_.point(); }
 
   /// Takes in f_t(x_t), any double. O(n); at the end of a batch one push and at most `oracle_calls` calls of the oracle.
   /// \throws Error{invalid_argument} beyond the horizon; what the stream throws.
   void observe(double loss, StreamReleaserRef<Sensitivity> stream) {
-    const RowView row{.indices = {}, .values = direction_, .norm = mechanisms::l2_norm(direction_)};
-    oco_.observe(options_.losses.place(loss), row, stream);
-    choose_point();
+    oco_.observe(losses_.place(loss), played_.direction(), stream);
+    played_.choose_around(oco_.decision());
   }
 
   /// x~, around which points are played: released, may be shown.
@@ -223,21 +194,14 @@ class ProjectionFreeBandit {
  private:
   using Map = ConditionalGradientMap<Shrunken<D>>;
 
-  /// For points around the domain: a ball of R^n that sets no limit.
   static InnerBall ball_of(const D& domain, const ProjectionFreeBanditOptions& options, Count dimension) {
-    if (options.queries == QueryRegion::around) {
-      return {.centre = std::vector<double>(dimension.value()), .radius = std::numeric_limits<double>::infinity()};
-    }
+    if (options.queries == QueryRegion::around) return detail::unlimited_ball(dimension);
     if constexpr (HasInnerBall<D>) {
       InnerBall ball = domain.inner_ball(dimension.value());
-      if (!(options.radius.value() <= ball.radius)) {
-        throw Error{
-            ErrorCode::invalid_argument,
-            fmt::format("radius of exploration is {}, must be at most {}, that of a ball in the domain", options.radius, ball.radius)};
-      }
+      detail::require_room(options, ball);
       return ball;
     } else {
-      throw Error{ErrorCode::unsupported, "points are to be played inside the domain, must be around it: no ball in this domain is known"};
+      detail::no_ball_is_known();
     }
   }
 
@@ -246,26 +210,15 @@ class ProjectionFreeBandit {
             .calls = std::min(options.oracle_calls, options.batch)};
   }
 
-  void choose_point() {
-    directions_(direction_);
-    ball_.project_direction(direction_);
-    const double norm = mechanisms::l2_norm(direction_);
-    if (!(norm > 0) || !std::isfinite(norm)) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("the norm of a direction is {}, must be finite and greater than 0", norm)};
-    }
-    for (std::size_t j = 0; j < point_.size(); ++j) {
-      direction_[j] /= norm;
-      point_[j] = oco_.decision()[j] + options_.radius.value() * direction_[j];
-    }
-  }
-
-  ProjectionFreeBanditOptions options_;
-  InnerBall ball_;
-  Directions directions_;
+  LossRange losses_;
+  detail::PlayedPoint played_;
   NoisyOco<Map, Sensitivity> oco_;
-  std::vector<double> direction_;  ///< u_t
-  std::vector<double> point_;
 };
+
+namespace detail {
+/// \throws Error{invalid_argument} unless these are options of epoch `epoch`, of the adjacency of all before.
+void require_epoch(const ProjectionFreeBanditOptions& options, unsigned epoch, Adjacency adjacency);
+}  // namespace detail
 
 /// The algorithm for a horizon that nobody knows: epoch e = 0, 1, ... starts afresh and has 4^e records in 2^e batches of 2^e.
 ///
@@ -322,16 +275,8 @@ class DoublingBandit {
   void start() {
     const Count steps{std::uint64_t{1} << (2 * epoch_)};
     const ProjectionFreeBanditOptions options = rule_(steps);
-    if (options.steps != steps || options.batch.value() != std::uint64_t{1} << epoch_) {
-      throw Error{ErrorCode::invalid_argument,
-                  fmt::format("epoch {} has {} steps in batches of {}, must have {} in batches of {}", epoch_, options.steps.value(),
-                              options.batch.value(), steps.value(), std::uint64_t{1} << epoch_)};
-    }
-    if (epoch_ > 0 && options.adjacency != adjacency_) {
-      throw Error{ErrorCode::invalid_argument,
-                  fmt::format("adjacency of epoch {} is {}, must be {} as before", epoch_, name(options.adjacency), name(adjacency_))};
-    }
-    adjacency_ = options.adjacency;
+    if (epoch_ == 0) adjacency_ = options.adjacency;
+    detail::require_epoch(options, epoch_, adjacency_);
     bandit_.emplace(domain_, options, dimension_, directions_);
   }
 
@@ -348,16 +293,7 @@ class DoublingBandit {
 };
 
 /// How often the algorithm pushes in its first `steps` steps. O(log steps).
-[[nodiscard]] inline Count doubling_pushes(Count steps) {
-  std::uint64_t pushes = 0;
-  std::uint64_t left = steps.value();
-  std::uint64_t batch = 1;
-  for (; left > batch * batch; batch *= 2) {
-    left -= batch * batch;
-    pushes += batch;
-  }
-  return Count{pushes + left / batch};
-}
+[[nodiscard]] Count doubling_pushes(Count steps);
 
 /// Noise that the paper prints, and what it really costs.
 template <class Noise>
@@ -367,54 +303,15 @@ struct PrintedBanditNoise {
   Enclosure epsilon;  ///< of that event at the target's delta
 };
 
-namespace detail {
-/// `noise` in the paper's units, over the sensitivity (n / zeta) V of a push there.
-inline double over_sensitivity(double noise, const ProjectionFreeBanditOptions& options, const BanditProblem& problem) {
-  const auto n = static_cast<double>(problem.dimension.value());
-  return noise * options.radius.value() / (n * options.losses.width() * (options.adjacency == Adjacency::zero_out ? 0.5 : 1));
-}
-
-/// \throws Error{unsupported} when the printed noise is too little for what it claims.
-template <class Noise>
-PrintedBanditNoise<Noise> accounted(Noise noise, const Event& node, const ProjectionFreeBanditOptions& options,
-                                    const BanditProblem& problem, const Target& target) {
-  if (options.adjacency != target.adjacency) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("adjacency of the target is {}, must be {} as of the options",
-                                                         name(target.adjacency), name(options.adjacency))};
-  }
-  const Event event = accounting::tree(shape(options, problem.dimension).steps, node);
-  const Enclosure epsilon = accounting::epsilon(accounting::ClosedForm{}, event, target.delta);
-  if (epsilon.upper > target.epsilon.value()) {
-    throw Error{ErrorCode::unsupported, fmt::format("the printed noise costs epsilon = {} at delta = {}, must cost at most {}",
-                                                    epsilon.upper, target.delta, target.epsilon)};
-  }
-  return {.noise = noise, .event = event, .epsilon = epsilon};
-}
-}  // namespace detail
-
 /// Lemma 5.1: lambda = sqrt(T) n L log(T) / epsilon in the paper's units.
 /// \throws Error{unsupported} when it costs more than the target, as for few steps in a high dimension; Error{invalid_argument} for one
 ///         step.
-[[nodiscard]] inline PrintedBanditNoise<NoiseScale> printed_laplace(const ProjectionFreeBanditOptions& options,
-                                                                    const BanditProblem& problem, const Target& target) {
-  const auto t = static_cast<double>(problem.steps.value());
-  const auto n = static_cast<double>(problem.dimension.value());
-  const double lambda = std::sqrt(t) * n * problem.lipschitz * std::log(t) / target.epsilon.value();
-  const NoiseScale scale{detail::over_sensitivity(lambda, options, problem) / std::sqrt(n)};
-  return detail::accounted(scale, release(Event::Laplace{scale}, options.adjacency), options, problem, target);
-}
+[[nodiscard]] PrintedBanditNoise<NoiseScale> printed_laplace(const ProjectionFreeBanditOptions& options, const BanditProblem& problem,
+                                                             const Target& target);
 
 /// Lemma 5.4: sigma = T^(1/4) sqrt(n) L log(T) log(T / delta) / epsilon (a + sqrt((1 + sqrt(T) / n) a)), a = log((n + T) / delta), in the
 /// paper's units. \throws as `printed_laplace`; Error{invalid_argument} when delta is 0.
-[[nodiscard]] inline PrintedBanditNoise<NoiseMultiplier> printed_gaussian(const ProjectionFreeBanditOptions& options,
-                                                                          const BanditProblem& problem, const Target& target) {
-  const auto t = static_cast<double>(problem.steps.value());
-  const auto n = static_cast<double>(problem.dimension.value());
-  const double a = std::log((n + t) / target.delta.value());
-  const double sigma = std::pow(t, 0.25) * std::sqrt(n) * problem.lipschitz * std::log(t) * std::log(t / target.delta.value()) /
-                       target.epsilon.value() * (a + std::sqrt((1 + std::sqrt(t) / n) * a));
-  const NoiseMultiplier multiplier{detail::over_sensitivity(sigma, options, problem)};
-  return detail::accounted(multiplier, gaussian(multiplier, options.adjacency), options, problem, target);
-}
+[[nodiscard]] PrintedBanditNoise<NoiseMultiplier> printed_gaussian(const ProjectionFreeBanditOptions& options, const BanditProblem& problem,
+                                                                   const Target& target);
 
 }  // namespace surety::optimizers

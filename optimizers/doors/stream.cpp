@@ -13,6 +13,14 @@ void require_fixed_places(Adjacency adjacency) {
   }
 }
 
+StreamShape<> one_push_per_record(Count steps, Count dimension, ClippingNorm clip, Adjacency adjacency) {
+  require_fixed_places(adjacency);
+  return {.steps = steps,
+          .dimension = dimension,
+          .sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, adjacency),
+          .adjacency = adjacency};
+}
+
 namespace detail {
 
 void push_too_sensitive(double sensitivity, double calibrated) {

@@ -69,6 +69,9 @@ struct StreamShape {
 /// \throws Error{unsupported} under add-or-remove-one.
 void require_fixed_places(Adjacency adjacency);
 
+/// One push per record, clipped to l2 norm `clip`: of sensitivity 2 clip under replace-one and clip under zero-out. \throws as above.
+[[nodiscard]] StreamShape<> one_push_per_record(Count steps, Count dimension, ClippingNorm clip, Adjacency adjacency);
+
 namespace detail {
 /// \throws Error{internal}: a push of more than the noise is for.
 [[noreturn]] void push_too_sensitive(double sensitivity, double calibrated);

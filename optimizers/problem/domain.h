@@ -228,6 +228,8 @@ class Box {
 
 /// Throws Error{invalid_argument} unless `size` is `wanted`: "<what> has 3 coordinates, must have 2".
 void require_dimension(std::string_view what, std::size_t size, std::size_t wanted);
+/// The point of the set nearest to `start`. \throws Error{invalid_argument} when it has no coordinates.
+[[nodiscard]] std::vector<double> start_in(ProjectableRef domain, std::vector<double> start);
 /// Throws Error{invalid_argument} when `dimension` is 0.
 void require_positive_dimension(std::size_t dimension);
 

@@ -17,8 +17,6 @@
 // [ENV21] Ene, Nguyen, Vladu: Projection-Free Bandit Optimization with Privacy Guarantees, 2021.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -27,10 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/stream.h>
@@ -50,35 +45,45 @@ struct NoisyOcoOptions {
   Adjacency adjacency = Adjacency::replace_one;
 };
 
+/// The norms in which it is known.
+template <class Sensitivity>
+concept TermSensitivity = std::same_as<Sensitivity, L1Sensitivity> || std::same_as<Sensitivity, L2Sensitivity>;
+
 /// How far one record moves a push, in the norm of `Sensitivity`: at most 2C in l2 under replace-one, C under zero-out; in l1, for vectors
 /// of `dimension` coordinates, at most sqrt(dimension) times that. Rounded up.
-template <class Sensitivity>
-[[nodiscard]] Sensitivity sensitivity_of_term(ClippingNorm clip, Adjacency adjacency, Count dimension) {
-  static_assert(std::same_as<Sensitivity, L1Sensitivity> || std::same_as<Sensitivity, L2Sensitivity>);
-  const L2Sensitivity euclidean = mechanisms::sensitivity_of_clipped_sum(clip, adjacency);
-  if constexpr (std::same_as<Sensitivity, L2Sensitivity>) {
-    return euclidean;
-  } else {
-    // Three roundings, of relative error 2^-53 each.
-    return L1Sensitivity{euclidean.value() * std::sqrt(static_cast<double>(dimension.value())) * (1 + 0x1p-51)};
-  }
-}
+template <TermSensitivity Sensitivity>
+[[nodiscard]] Sensitivity sensitivity_of_term(ClippingNorm clip, Adjacency adjacency, Count dimension);
 
 /// What the algorithm asks of its stream: one push per batch.
 /// \throws Error{invalid_argument} when there are fewer steps than a batch holds; Error{unsupported} under add-or-remove-one: which record
 ///         comes at which step is public.
-template <class Sensitivity = L2Sensitivity>
-[[nodiscard]] StreamShape<Sensitivity> shape(const NoisyOcoOptions& options, Count dimension) {
-  require_fixed_places(options.adjacency);
-  if (options.steps < options.batch) {
-    throw Error{ErrorCode::invalid_argument,
-                fmt::format("batch is {}, must be at most the {} steps", options.batch.value(), options.steps.value())};
-  }
-  return {.steps = Count{options.steps.value() / options.batch.value()},
-          .dimension = dimension,
-          .sensitivity = sensitivity_of_term<Sensitivity>(options.clip, options.adjacency, dimension),
-          .adjacency = options.adjacency};
-}
+template <TermSensitivity Sensitivity = L2Sensitivity>
+[[nodiscard]] StreamShape<Sensitivity> shape(const NoisyOcoOptions& options, Count dimension);
+
+namespace detail {
+
+/// Terms in batches, whatever the map.
+template <TermSensitivity Sensitivity>
+class TermBatches {
+ public:
+  TermBatches(const NoisyOcoOptions& options, Count dimension);
+
+  /// Adds one record's term, factor x row. \return at the end of a batch eta s_R, the costs of the next decision.
+  [[nodiscard]] std::optional<std::vector<double>> add(double factor, const RowView& row, StreamReleaserRef<Sensitivity> stream);
+
+  [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+
+ private:
+  NoisyOcoOptions options_;
+  StreamShape<Sensitivity> shape_;
+  std::uint64_t steps_ = 0;
+  std::optional<mechanisms::RecordSum> batch_;  ///< the exact sum of the terms of the current batch: private
+};
+
+extern template class TermBatches<L1Sensitivity>;
+extern template class TermBatches<L2Sensitivity>;
+
+}  // namespace detail
 
 /// The framework. Between two batches its state is released values and public ones; within a batch it holds the exact sum of the terms so
 /// far, which goes to the push at its end and nowhere else.
@@ -89,45 +94,25 @@ class NoisyOco {
  public:
   /// \throws as `shape`, and what the map throws.
   NoisyOco(M map, const NoisyOcoOptions& options, Count dimension)
-      : map_{std::move(map)},
-        options_{options},
-        shape_{optimizers::shape<Sensitivity>(options, dimension)},
-        decision_{map_(std::vector<double>(dimension.value(), 0.0), {})} {}
+      : map_{std::move(map)}, batches_{options, dimension}, decision_{map_(std::vector<double>(dimension.value(), 0.0), {})} {}
 
   /// Adds one record's term, factor x row. O(nonzeros); at the end of a batch one push and one map.
   /// \return whether the decision is new.
   /// \throws Error{invalid_argument} beyond the horizon, or when the row does not have `dimension` coordinates; what the stream throws.
   bool observe(double factor, const RowView& row, StreamReleaserRef<Sensitivity> stream) {
-    if (steps_ == options_.steps.value()) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("step is {}, must be at most the horizon {}", steps_ + 1, steps_)};
-    }
-    if (!batch_)
-      batch_.emplace(mechanisms::RecordSum::Options{.clip = options_.clip, .grid = stream.grid(), .dimension = decision_.size()});
-    if (row.is_sparse()) {
-      batch_->add_scaled(factor, row.indices, row.values, row.norm);
-    } else {
-      batch_->add_scaled(factor, row.values, row.norm);
-    }
-    ++steps_;
-    if (steps_ % options_.batch.value() != 0) return false;
-    std::vector<double> costs = stream.push(batch_->sum(), shape_.sensitivity);
-    batch_->clear();
-    for (double& cost : costs) cost *= options_.step_size.value();
-    decision_ = map_(costs, decision_);
-    return true;
+    const std::optional<std::vector<double>> costs = batches_.add(factor, row, stream);
+    if (costs) decision_ = map_(*costs, decision_);
+    return costs.has_value();
   }
 
   /// x_R, for the next record: released, may be shown.
   [[nodiscard]] std::span<const double> decision() const noexcept { return decision_; }
-  [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+  [[nodiscard]] std::uint64_t steps() const noexcept { return batches_.steps(); }
 
  private:
   M map_;
-  NoisyOcoOptions options_;
-  StreamShape<Sensitivity> shape_;
-  std::uint64_t steps_ = 0;
+  detail::TermBatches<Sensitivity> batches_;
   std::vector<double> decision_;
-  std::optional<mechanisms::RecordSum> batch_;  ///< the exact sum of the terms of the current batch: private
 };
 
 /// Full information: the term is the gradient of the record's loss at the decision.

@@ -14,81 +14,34 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/batch_releaser.h>
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
-#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/streams/noisy_sgd.h>
+#include <surety/optimizers/streams/record_by_record.h>
 
 namespace surety::optimizers {
 
-/// The state between two records: released values, public ones, and the sum of the open batch, which feeds its release and nothing else.
-/// The guarantee needs nothing of the data. \pre labels are as the objective wants them. \source docs/proofs/frank-wolfe.md#batches.
-template <Objective O, Projectable D>
-class OnePassSgd {
+namespace detail {
+
+/// What of `OnePassSgd` is the same for all losses and domains.
+class OnePassSgdSteps {
  public:
-  /// `pass(options)` is what the releaser will be asked for. \throws Error{invalid_argument} unless the options ask for one pass; as
-  /// `pass`.
-  OnePassSgd(O objective, D domain, const NoisySgdOptions& options, Count features)
-      : objective_{std::move(objective)},
-        domain_{std::move(domain)},
-        options_{options},
-        pass_{pass(options)},
-        sensitivity_{mechanisms::sensitivity_of_clipped_sum(options.clip, options.adjacency)},
-        sum_{{.clip = options.clip,
-              .grid = mechanisms::grid_for(sensitivity_, options.noise_multiplier),
-              .dimension = static_cast<std::size_t>(features.value())}},
-        weights_(features.value(), 0.0),
-        mean_(features.value(), 0.0) {
-    if (options.passes != Count{1}) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("passes are {}, must be 1 over a stream", options.passes.value())};
-    }
-  }
+  using Door = ReleaserRef;
 
-  /// Reads the next record; at the end of its batch releases and moves on. O(nonzeros), and O(features) and one release for a batch.
-  /// \throws Error{invalid_argument} when all records that the batches are for were read, or the row has not `features` coordinates; and
-  ///         what the releaser throws.
-  void observe(const RowView& row, double label, ReleaserRef releaser) {
-    const std::uint64_t records = options_.batches.records().value();
-    if (steps_ == records) {
-      throw Error{ErrorCode::invalid_argument,
-                  fmt::format("record is {}, must be at most {}, for which the batches were made", steps_ + 1, records)};
-    }
-    add_clipped(objective_.derivative(row.dot(weights_), label), row, sum_);
-    ++steps_;
-    ++filled_;
-    if (filled_ == options_.batches.size().value() || steps_ == records) release(releaser);
-  }
-
-  /// The mean of the iterates of the last half of the steps, as far as they are made; the current one before: released, may be shown.
+  OnePassSgdSteps(const NoisySgdOptions& options, Count features);
+  void observe(ObjectiveRef objective, ProjectableRef domain, const RowView& row, double label, ReleaserRef releaser);
   [[nodiscard]] std::span<const double> weights() const noexcept { return averaged_ > 0 ? mean_ : weights_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  void release(ReleaserRef releaser) {
-    const std::vector<double> released = releaser.release(sum_.sum(), sensitivity_, pass_.release);
-    sum_.clear();
-    for (std::size_t j = 0; j < weights_.size(); ++j) {
-      weights_[j] -= options_.step_size.value() * released[j] / static_cast<double>(filled_);
-    }
-    domain_.project(weights_);
-    filled_ = 0;
-    if (++batches_ <= pass_.batches.value() / 2) return;
-    const double share = 1 / static_cast<double>(++averaged_);
-    for (std::size_t j = 0; j < weights_.size(); ++j) mean_[j] += share * (weights_[j] - mean_[j]);
-  }
+  void release(ProjectableRef domain, ReleaserRef releaser);
 
-  O objective_;
-  D domain_;
   NoisySgdOptions options_;
   BatchPass pass_;
   L2Sensitivity sensitivity_;
@@ -99,6 +52,25 @@ class OnePassSgd {
   std::uint64_t averaged_ = 0;
   std::vector<double> weights_;
   std::vector<double> mean_;
+};
+
+}  // namespace detail
+
+/// The state between two records: released values, public ones, and the sum of the open batch, which feeds its release and nothing else.
+/// The guarantee needs nothing of the data. \pre labels are as the objective wants them. \source docs/proofs/frank-wolfe.md#batches.
+///
+/// At the end of a batch `observe` releases: O(nonzeros), and O(features) and one release for a batch. It throws Error{invalid_argument}
+/// when all records that the batches are for were read, or the row has not `features` coordinates. `weights` are the mean of the iterates
+/// of the last half of the steps, as far as they are made, and the current one before.
+template <Objective O, Projectable D>
+class OnePassSgd : public detail::RecordByRecord<detail::OnePassSgdSteps, O, D> {
+ public:
+  /// `pass(options)` is what the releaser will be asked for. \throws Error{invalid_argument} unless the options ask for one pass; as
+  /// `pass`.
+  OnePassSgd(O objective, D domain, const NoisySgdOptions& options, Count features)
+      : detail::RecordByRecord<detail::OnePassSgdSteps, O, D>{std::move(objective), std::move(domain), [&](const D&) {
+                                                                return detail::OnePassSgdSteps{options, features};
+                                                              }} {}
 };
 
 }  // namespace surety::optimizers

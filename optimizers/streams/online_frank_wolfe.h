@@ -17,7 +17,6 @@
 // [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,19 +24,15 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
-#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/units.h>
 #include <surety/optimizers/streams/lr_clip.h>
+#include <surety/optimizers/streams/record_by_record.h>
 
 namespace surety::optimizers {
 
@@ -61,72 +56,58 @@ struct GeneralizedFrankWolfeOptions {
 
 /// What the algorithm asks of its stream: one push per record, of sensitivity 2C under replace-one and C under zero-out.
 /// \throws Error{unsupported} under add-or-remove-one: which record comes at which step is public.
-[[nodiscard]] inline StreamShape<> shape(const OnlineFrankWolfeOptions& options, Count features) {
-  require_fixed_places(options.adjacency);
-  return {.steps = options.steps,
-          .dimension = features,
-          .sensitivity = mechanisms::sensitivity_of_clipped_sum(options.clip, options.adjacency),
-          .adjacency = options.adjacency};
-}
+[[nodiscard]] StreamShape<> shape(const OnlineFrankWolfeOptions& options, Count features);
 
 /// The same in l_r, for a sum with generalized Gaussian noise of that r: TreeSum<GeneralizedGaussian>. \throws as above.
-[[nodiscard]] inline StreamShape<LrSensitivity> shape(const GeneralizedFrankWolfeOptions& options, Count features) {
-  require_fixed_places(options.adjacency);
-  return {.steps = options.steps,
-          .dimension = features,
-          .sensitivity = lr_sensitivity(options.clip, options.adjacency),
-          .adjacency = options.adjacency};
-}
+[[nodiscard]] StreamShape<LrSensitivity> shape(const GeneralizedFrankWolfeOptions& options, Count features);
 
-/// The state between two records: released values and public ones alone.
-///
-/// The guarantee needs nothing of the data: rows longer than expected, labels out of range and overflowing scores are clipped or count as
-/// zero. \pre labels are as the objective wants them.
-template <Objective O, LinearlyMinimizable D, class Options = OnlineFrankWolfeOptions>
-class OnlineFrankWolfe {
+namespace detail {
+
+/// What of `OnlineFrankWolfe` is the same for all losses and domains, for either of the options.
+template <class Options>
+class OnlineFrankWolfeSteps {
  public:
   using Sensitivity = decltype(shape(std::declval<Options>(), std::declval<Count>()).sensitivity);
+  using Door = StreamReleaserRef<Sensitivity>;
 
-  /// Starts at `start`, a public point of the domain; by default at 0, which must be one.
-  /// \throws Error{invalid_argument} when `start` has not one coordinate per feature.
-  OnlineFrankWolfe(O objective, D domain, const Options& options, Count features, std::optional<std::vector<double>> start = std::nullopt)
-      : objective_{std::move(objective)},
-        domain_{std::move(domain)},
-        options_{options},
-        sensitivity_{shape(options, features).sensitivity},
-        weights_{start ? *std::move(start) : std::vector<double>(features.value(), 0.0)},
-        previous_{weights_} {
-    if (weights_.size() != features.value()) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("the start has {} coordinates, must have one for each of the {} features",
-                                                           weights_.size(), features.value())};
-    }
-  }
-
-  /// Reads the next record and moves on. O(features) and one push. \throws what the stream throws; Error{invalid_argument} when the row
-  /// does not have `features` coordinates.
-  void observe(const RowView& row, double label, StreamReleaserRef<Sensitivity> stream) {
-    const auto t = static_cast<double>(++steps_);
-    const double factor = t * objective_.derivative(row.dot(weights_), label) - (t - 1) * objective_.derivative(row.dot(previous_), label);
-    const std::vector<double> sum =
-        stream.push(clipped_contribution(factor, row, options_.clip, stream.grid(), weights_.size()), sensitivity_);
-    const std::vector<double> vertex = domain_.minimize_linear(sum);
-    previous_ = weights_;
-    const double step = options_.step_scale.value() / (t + 1);
-    for (std::size_t j = 0; j < weights_.size(); ++j) weights_[j] += step * (vertex[j] - weights_[j]);
-  }
-
-  /// w_{t+1} after t records: released, may be shown.
+  OnlineFrankWolfeSteps(const Options& options, Count features, std::optional<std::vector<double>> start);
+  void observe(ObjectiveRef objective, LinearlyMinimizableRef domain, const RowView& row, double label,
+               StreamReleaserRef<Sensitivity> stream);
   [[nodiscard]] std::span<const double> weights() const noexcept { return weights_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  O objective_;
-  D domain_;
   Options options_;
   Sensitivity sensitivity_;
   std::uint64_t steps_ = 0;
   std::vector<double> weights_;   ///< w_t
   std::vector<double> previous_;  ///< w_{t-1}
+};
+
+extern template class OnlineFrankWolfeSteps<OnlineFrankWolfeOptions>;
+extern template class OnlineFrankWolfeSteps<GeneralizedFrankWolfeOptions>;
+
+}  // namespace detail
+
+/// The state between two records: released values and public ones alone.
+///
+/// The guarantee needs nothing of the data: rows longer than expected, labels out of range and overflowing scores are clipped or count as
+/// zero. \pre labels are as the objective wants them.
+///
+/// `observe` takes O(features) and one push. It throws Error{invalid_argument} when the row does not have `features` coordinates. `weights`
+/// are w_{t+1} after t records.
+template <Objective O, LinearlyMinimizable D, class Options = OnlineFrankWolfeOptions>
+class OnlineFrankWolfe : public detail::RecordByRecord<detail::OnlineFrankWolfeSteps<Options>, O, D> {
+ public:
+  using Sensitivity = typename detail::OnlineFrankWolfeSteps<Options>::Sensitivity;
+
+  /// Starts at `start`, a public point of the domain; by default at 0, which must be one.
+  /// \throws Error{invalid_argument} when `start` has not one coordinate per feature.
+  OnlineFrankWolfe(O objective, D domain, const Options& options, Count features, std::optional<std::vector<double>> start = std::nullopt)
+      : detail::RecordByRecord<detail::OnlineFrankWolfeSteps<Options>, O, D>{
+            std::move(objective), std::move(domain), [&](const D&) {
+              return detail::OnlineFrankWolfeSteps<Options>{options, features, std::move(start)};
+            }} {}
 };
 
 }  // namespace surety::optimizers

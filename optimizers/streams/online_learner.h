@@ -15,22 +15,15 @@
 // last follow the gradients seen, so there is no step size to choose. Proofs: docs/proofs/online-to-batch.md#learners.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <numeric>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/error.h>
-#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/units.h>
 
@@ -52,28 +45,53 @@ concept OnlineLearner = requires(L& learner, const L& constant, const Feedback& 
 template <class D>
 concept BoundedConvexSet = Projectable<D> && Bounded<D>;
 
+/// Any `OnlineLearner`, which must outlive the reference: called twice a round.
+class OnlineLearnerRef {
+ public:
+  template <class L>
+  requires(!std::same_as<std::remove_const_t<L>, OnlineLearnerRef>) &&
+      OnlineLearner<L> OnlineLearnerRef(L& learner) noexcept  // NOLINT(google-explicit-constructor): callers pass the learner itself
+      : learner_{&learner},
+  predict_{[](const void* l) { return static_cast<const L*>(l)->predict(); }}, update_{[](void* l, const Feedback& feedback) {
+    static_cast<L*>(l)->update(feedback);
+  }} {}
+
+  [[nodiscard]] std::span<const double> predict() const { return predict_(learner_); }
+  void update(const Feedback& feedback) const { update_(learner_, feedback); }
+
+ private:
+  void* learner_;
+  std::span<const double> (*predict_)(const void*);
+  void (*update_)(void*, const Feedback&);
+};
+
 namespace detail {
 
-[[nodiscard]] inline double inner(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-[[nodiscard]] inline double squared_norm(std::span<const double> a) { return inner(a, a); }
+/// A learner over D of which everything but the domain is `Rounds`, compiled once: made of a start in the domain, the domain's diameter in
+/// l2 and the learner's own options; update(feedback, domain) ends a round.
+template <BoundedConvexSet D, class Rounds>
+class LearnerOver {
+ public:
+  [[nodiscard]] std::span<const double> predict() const noexcept { return rounds_.predict(); }
 
-/// \throws Error{invalid_argument} unless the gradient has one coordinate per weight.
-inline void require_dimension(const Feedback& feedback, std::size_t dimension) {
-  if (feedback.gradient.size() != dimension) {
-    throw Error{ErrorCode::invalid_argument,
-                fmt::format("the gradient has {} coordinates, must have {}", feedback.gradient.size(), dimension)};
+  /// \throws Error{invalid_argument} when the gradient has not one coordinate per weight; so do all learners.
+  void update(const Feedback& feedback) { rounds_.update(feedback, domain_); }
+
+ protected:
+  template <class... Options>
+  explicit LearnerOver(D domain, std::vector<double> start, const Options&... options)
+      : domain_{std::move(domain)}, rounds_{rounds_from(domain_, start_in(domain_, std::move(start)), options...)} {}
+
+ private:
+  template <class... Options>
+  static Rounds rounds_from(const D& domain, std::vector<double> start, const Options&... options) {
+    const double diameter = domain.diameter(Norm::l2, start.size());
+    return Rounds{std::move(start), diameter, options...};
   }
-}
 
-/// The nearest point of the domain. \throws Error{invalid_argument} when there are no coordinates.
-template <Projectable D>
-[[nodiscard]] std::vector<double> start_in(const D& domain, std::vector<double> start) {
-  if (start.empty()) throw Error{ErrorCode::invalid_argument, "the start has no coordinates, must have at least 1"};
-  domain.project(start);
-  return start;
-}
+  D domain_;
+  Rounds rounds_;
+};
 
 }  // namespace detail
 
@@ -84,34 +102,57 @@ struct InitialAccumulatorRule : NonNegative {
 /// where gradients become small, as those of smooth losses do, and steps that follow them would grow.
 using InitialAccumulator = Quantity<InitialAccumulatorRule>;
 
-/// w_{t+1} = project(w_t - eta_t g_t) with eta_t = D / sqrt(2 (B + S_t)), B the initial accumulator. \source [SM12], [Ora19] Theorem 4.14.
-template <BoundedConvexSet D>
-class SubgradientDescent {
+namespace detail {
+
+class SubgradientRounds {
  public:
-  /// Starts at the point of the domain nearest to `start`. \throws Error{invalid_argument} when it has no coordinates.
-  SubgradientDescent(D domain, std::vector<double> start, InitialAccumulator accumulator = InitialAccumulator{0})
-      : domain_{std::move(domain)},
-        weights_{detail::start_in(domain_, std::move(start))},
-        diameter_{domain_.diameter(Norm::l2, weights_.size())},
-        squares_{accumulator.value()} {}
-
+  SubgradientRounds(std::vector<double> start, double diameter, InitialAccumulator accumulator);
   [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
-
-  /// \throws Error{invalid_argument} when the gradient has not one coordinate per weight; so do all learners.
-  void update(const Feedback& feedback) {
-    detail::require_dimension(feedback, weights_.size());
-    squares_ += detail::squared_norm(feedback.gradient);
-    if (!(squares_ > 0)) return;
-    const double step = diameter_ / std::sqrt(2 * squares_);
-    for (std::size_t j = 0; j < weights_.size(); ++j) weights_[j] -= step * feedback.gradient[j];
-    domain_.project(weights_);
-  }
+  void update(const Feedback& feedback, ProjectableRef domain);
 
  private:
-  D domain_;
   std::vector<double> weights_;
   double diameter_;
   double squares_;  ///< B + S_t
+};
+
+/// With the guess h_{t+1} = g_t where it is optimistic, and h = 0 otherwise.
+class LeaderRounds {
+ public:
+  LeaderRounds(std::vector<double> start, double diameter, bool optimistic, InitialAccumulator accumulator);
+  [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
+  void update(const Feedback& feedback, ProjectableRef domain);
+
+ private:
+  std::vector<double> start_;
+  double diameter_;
+  bool optimistic_;
+  double squares_;
+  std::vector<double> weights_;
+  std::vector<double> sum_;
+  std::vector<double> guess_;
+};
+
+class StronglyConvexRounds {
+ public:
+  StronglyConvexRounds(std::vector<double> start, double /*diameter*/) : weights_{std::move(start)} {}
+  [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
+  void update(const Feedback& feedback, ProjectableRef domain);
+
+ private:
+  double convexity_ = 0;
+  std::vector<double> weights_;
+};
+
+}  // namespace detail
+
+/// w_{t+1} = project(w_t - eta_t g_t) with eta_t = D / sqrt(2 (B + S_t)), B the initial accumulator. \source [SM12], [Ora19] Theorem 4.14.
+template <BoundedConvexSet D>
+class SubgradientDescent : public detail::LearnerOver<D, detail::SubgradientRounds> {
+ public:
+  /// Starts at the point of the domain nearest to `start`. \throws Error{invalid_argument} when it has no coordinates.
+  SubgradientDescent(D domain, std::vector<double> start, InitialAccumulator accumulator = InitialAccumulator{0})
+      : detail::LearnerOver<D, detail::SubgradientRounds>{std::move(domain), std::move(start), accumulator} {}
 };
 
 /// Follow the regularized leader: w_{t+1} = project(w_1 - eta_{t+1} (g_1 + ... + g_t + h_{t+1})) with h the guess of the next gradient and
@@ -120,42 +161,11 @@ class SubgradientDescent {
 /// Dual averaging guesses nothing, h = 0; the optimistic learner guesses that the next gradient is like the last, h_{t+1} = g_t.
 /// \source [OP18] (steps), [RS13] (guesses), docs/proofs/online-to-batch.md#learners (the constants).
 template <BoundedConvexSet D, bool optimistic>
-class RegularizedLeader {
+class RegularizedLeader : public detail::LearnerOver<D, detail::LeaderRounds> {
  public:
   /// As `SubgradientDescent`.
   RegularizedLeader(D domain, std::vector<double> start, InitialAccumulator accumulator = InitialAccumulator{0})
-      : domain_{std::move(domain)},
-        start_{detail::start_in(domain_, std::move(start))},
-        diameter_{domain_.diameter(Norm::l2, start_.size())},
-        squares_{accumulator.value()},
-        weights_{start_},
-        sum_(start_.size(), 0.0),
-        guess_(start_.size(), 0.0) {}
-
-  [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
-
-  void update(const Feedback& feedback) {
-    detail::require_dimension(feedback, weights_.size());
-    for (std::size_t j = 0; j < sum_.size(); ++j) {
-      const double surprise = feedback.gradient[j] - guess_[j];
-      squares_ += surprise * surprise;
-      sum_[j] += feedback.gradient[j];
-      if constexpr (optimistic) guess_[j] = feedback.gradient[j];
-    }
-    if (!(squares_ > 0)) return;
-    const double step = diameter_ / (2 * std::sqrt(squares_));
-    for (std::size_t j = 0; j < sum_.size(); ++j) weights_[j] = start_[j] - step * (sum_[j] + guess_[j]);
-    domain_.project(weights_);
-  }
-
- private:
-  D domain_;
-  std::vector<double> start_;
-  double diameter_;
-  double squares_;
-  std::vector<double> weights_;
-  std::vector<double> sum_;
-  std::vector<double> guess_;
+      : detail::LearnerOver<D, detail::LeaderRounds>{std::move(domain), std::move(start), optimistic, accumulator} {}
 };
 
 template <BoundedConvexSet D>
@@ -169,30 +179,11 @@ struct OptimisticAveraging : RegularizedLeader<D, true> {
 
 /// w_{t+1} = project(w_t - g_t / sum_{i<=t} m_i), for losses that are m_t-strongly convex. \source [HAK07] Theorem 1.
 template <BoundedConvexSet D>
-class StronglyConvexDescent {
+class StronglyConvexDescent : public detail::LearnerOver<D, detail::StronglyConvexRounds> {
  public:
-  /// As `SubgradientDescent`.
+  /// As `SubgradientDescent`; `update` throws Error{invalid_argument} also unless the loss is said to be strongly convex.
   StronglyConvexDescent(D domain, std::vector<double> start)
-      : domain_{std::move(domain)}, weights_{detail::start_in(domain_, std::move(start))} {}
-
-  [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
-
-  /// \throws Error{invalid_argument} also unless the loss is said to be strongly convex.
-  void update(const Feedback& feedback) {
-    detail::require_dimension(feedback, weights_.size());
-    if (!(feedback.strong_convexity > 0 && std::isfinite(feedback.strong_convexity))) {
-      throw Error{ErrorCode::invalid_argument,
-                  fmt::format("strong convexity is {}, must be finite and greater than 0 for this learner", feedback.strong_convexity)};
-    }
-    convexity_ += feedback.strong_convexity;
-    for (std::size_t j = 0; j < weights_.size(); ++j) weights_[j] -= feedback.gradient[j] / convexity_;
-    domain_.project(weights_);
-  }
-
- private:
-  D domain_;
-  double convexity_ = 0;
-  std::vector<double> weights_;
+      : detail::LearnerOver<D, detail::StronglyConvexRounds>{std::move(domain), std::move(start)} {}
 };
 
 struct InitialWealthRule : Positive {
@@ -200,6 +191,34 @@ struct InitialWealthRule : Positive {
 };
 /// What a betting learner may lose, in units of gradient bound x weights; public.
 using InitialWealth = Quantity<InitialWealthRule>;
+
+struct CoinBettingOptions {
+  GradientBound gradient_bound;  ///< L
+  InitialWealth wealth;          ///< e
+};
+
+namespace detail {
+
+class CoinBettingRounds {
+ public:
+  CoinBettingRounds(std::vector<double> start, double diameter, const CoinBettingOptions& options);
+  [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
+  void update(const Feedback& feedback, ProjectableRef domain);
+
+ private:
+  void remove_outward_pull(std::vector<double>& coin) const;
+
+  double bound_;
+  double wealth_;
+  double share_ = 0;    ///< v_t
+  double squares_ = 1;  ///< 1 + sum of squared slopes
+  std::vector<double> start_;
+  std::vector<double> weights_;
+  std::vector<double> bet_;  ///< v_t wealth_t q_t
+  SubgradientDescent<L2Ball> direction_;
+};
+
+}  // namespace detail
 
 /// Parameter-free: bets a share v_t of its wealth on a direction q_t, reduced to W,
 ///
@@ -211,74 +230,17 @@ using InitialWealth = Quantity<InitialWealthRule>;
 /// depends on L, beside the gradients themselves, by a logarithmic term alone.
 /// \source [CO18] Algorithms 1 and 4 and Theorem 2, [Cut20] Theorem 2 (reduction), docs/proofs/online-to-batch.md#learners (constants).
 template <BoundedConvexSet D>
-class CoinBetting {
+class CoinBetting : public detail::LearnerOver<D, detail::CoinBettingRounds> {
  public:
-  struct Options {
-    GradientBound gradient_bound;  ///< L
-    InitialWealth wealth;          ///< e
-  };
+  using Options = CoinBettingOptions;
 
   /// As `SubgradientDescent`.
-  CoinBetting(D domain, std::vector<double> start, Options options)
-      : domain_{std::move(domain)},
-        bound_{options.gradient_bound.value()},
-        wealth_{options.wealth.value()},
-        start_{detail::start_in(domain_, std::move(start))},
-        weights_{start_},
-        bet_(start_.size(), 0.0),
-        direction_{L2Ball{Radius{1}}, std::vector<double>(start_.size(), 0.0)} {}
-
-  [[nodiscard]] std::span<const double> predict() const noexcept { return weights_; }
-
-  void update(const Feedback& feedback) {
-    detail::require_dimension(feedback, weights_.size());
-    std::vector<double> coin(feedback.gradient.begin(), feedback.gradient.end());
-    const double scale = 1 / std::max(bound_, mechanisms::l2_norm(coin));
-    for (double& coordinate : coin) coordinate *= scale;
-    remove_outward_pull(coin);
-
-    const double outcome = detail::inner(coin, direction_.predict());
-    wealth_ *= 1 - outcome * share_;
-    const double slope = outcome / (1 - outcome * share_);
-    squares_ += slope * slope;
-    // log(1 + x) <= x - (2 - log 3) x^2 / 4 for x in [-1, 2] is the curvature that the Newton step relies on.
-    share_ = std::clamp(share_ - 2 / (2 - log_of_three) * slope / squares_, -0.5, 0.5);
-    direction_.update({.gradient = coin});
-
-    for (std::size_t j = 0; j < bet_.size(); ++j) {
-      bet_[j] = share_ * wealth_ * direction_.predict()[j];
-      weights_[j] = start_[j] + bet_[j];
-    }
-    domain_.project(weights_);
-  }
-
- private:
-  static constexpr double log_of_three = 1.0986122886681098;
-
-  void remove_outward_pull(std::vector<double>& coin) const {
-    std::vector<double> outward(bet_.size());
-    for (std::size_t j = 0; j < outward.size(); ++j) outward[j] = start_[j] + bet_[j] - weights_[j];
-    const double distance = mechanisms::l2_norm(outward);
-    if (!(distance > 0)) return;
-    for (double& coordinate : outward) coordinate /= distance;
-    const double pull = detail::inner(coin, outward);
-    if (!(pull < 0)) return;
-    for (std::size_t j = 0; j < coin.size(); ++j) coin[j] -= pull * outward[j];
-  }
-
-  D domain_;
-  double bound_;
-  double wealth_;
-  double share_ = 0;    ///< v_t
-  double squares_ = 1;  ///< 1 + sum of squared slopes
-  std::vector<double> start_;
-  std::vector<double> weights_;
-  std::vector<double> bet_;  ///< v_t wealth_t q_t
-  SubgradientDescent<L2Ball> direction_;
+  CoinBetting(D domain, std::vector<double> start, const CoinBettingOptions& options)
+      : detail::LearnerOver<D, detail::CoinBettingRounds>{std::move(domain), std::move(start), options} {}
 };
 
 static_assert(OnlineLearner<SubgradientDescent<L2Ball>> && OnlineLearner<DualAveraging<L2Ball>> &&
               OnlineLearner<OptimisticAveraging<L2Ball>> && OnlineLearner<StronglyConvexDescent<L2Ball>> &&
-              OnlineLearner<CoinBetting<L2Ball>>);
+              OnlineLearner<CoinBetting<L2Ball>> && OnlineLearner<OnlineLearnerRef>);
 
 }  // namespace surety::optimizers

@@ -16,26 +16,19 @@
 // [HLL22] Han, Liang, Liang, Wang, Yao, Zhang: On Private Online Convex Optimization, 2022.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
-#include <surety/accounting/numbers/error.h>
+#include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/selector.h>
-#include <surety/optimizers/doors/stream.h>
 #include <surety/optimizers/problem/dataset.h>
-#include <surety/optimizers/problem/domain.h>
 #include <surety/optimizers/problem/problem.h>
-#include <surety/optimizers/streams/online_frank_wolfe.h>
+#include <surety/optimizers/problem/units.h>
 
 namespace surety::optimizers {
 
@@ -58,100 +51,29 @@ struct PolyhedralFrankWolfeOptions {
 };
 
 /// The event of choice t: the same for all t of an octave, so that a run is a composition of few different events.
-[[nodiscard]] inline Event choice(const PolyhedralFrankWolfeOptions& options, std::uint64_t t) {
-  const auto first = static_cast<double>(std::bit_floor(t));
-  const Epsilon epsilon{std::sqrt(first) / (first + 1) / options.noise_multiplier.value()};
-  return options.laplace ? release(Event::Pure{epsilon}, options.adjacency) : release(Event::Exponential{epsilon}, options.adjacency);
-}
+[[nodiscard]] Event choice(const PolyhedralFrankWolfeOptions& options, std::uint64_t t);
 
 /// What a run releases: its choices, octave by octave.
 /// \throws Error{unsupported} under add-or-remove-one; Error{invalid_argument} for more than 2^40 steps.
 /// \source Dong, Durfee, Rogers 2020 (the exponential mechanism's range); Cesar, Rogers 2021 (epsilon^2 / 8 in zCDP).
-[[nodiscard]] inline Event plan(const PolyhedralFrankWolfeOptions& options) {
-  require_fixed_places(options.adjacency);
-  const std::uint64_t n = options.steps.value();
-  if (n > std::uint64_t{1} << 40) throw Error{ErrorCode::invalid_argument, fmt::format("steps is {}, must be at most 2^40", n)};
-  std::vector<Event> octaves;
-  for (std::uint64_t first = 1; first <= n; first *= 2) {
-    octaves.push_back(repeat(Count{std::min(2 * first, n + 1) - first}, choice(options, first)));
-  }
-  return compose(std::move(octaves));
-}
+[[nodiscard]] Event plan(const PolyhedralFrankWolfeOptions& options);
 
-/// The state between two records: w_t, and the exact sum, which leaves it through choices alone.
-template <Objective O>
-class PolyhedralFrankWolfe {
+namespace detail {
+
+/// What of `PolyhedralFrankWolfe` is the same for all losses.
+class PolyhedralFrankWolfeSteps {
  public:
-  /// Starts at 0. `plan(options)` is what the selector will be asked for. \throws as `plan`.
-  PolyhedralFrankWolfe(O objective, const PolyhedralFrankWolfeOptions& options, Count features)
-      : objective_{std::move(objective)},
-        options_{options},
-        weights_(features.value(), 0.0),
-        previous_(features.value(), 0.0),
-        sum_(features.value(), 0),
-        scores_(2 * features.value()) {
-    static_cast<void>(plan(options));
-    // n contributions of at most 2^bits steps stay below 2^52, so that every score is an exact double.
-    const int bits = std::min(30, 51 - static_cast<int>(std::bit_width(options.steps.value())));
-    largest_ = std::int64_t{1} << bits;
-  }
-
-  /// Reads the next record and moves on. O(features).
-  /// \pre a sparse row has as many indices as values; indices that do not increase or are no feature are ignored.
-  /// \throws Error{invalid_argument} beyond the horizon or for a row of another length; and what the selector throws.
-  void observe(const RowView& row, double label, SelectorRef selector) {
-    if (steps_ == options_.steps.value()) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("step is {}, must be at most the horizon {}", steps_ + 1, steps_)};
-    }
-    if (!row.is_sparse() && !row.values.empty() && row.values.size() != weights_.size()) {
-      throw Error{ErrorCode::invalid_argument, fmt::format("the row has {} coordinates, must have {}", row.values.size(), weights_.size())};
-    }
-    const auto t = static_cast<double>(++steps_);
-    add(t * objective_.derivative(row.dot(weights_), label) - (t - 1) * objective_.derivative(row.dot(previous_), label), row);
-    for (std::size_t j = 0; j < sum_.size(); ++j) {
-      scores_[2 * j] = -static_cast<double>(sum_[j]);  // of +R e_j
-      scores_[2 * j + 1] = static_cast<double>(sum_[j]);
-    }
-    const std::size_t chosen = selector.select(scores_, sensitivity(), ScoreChange::range, choice(options_, steps_));
-    previous_ = weights_;
-    const double step = options_.step_scale.value() / (t + 1);
-    for (double& weight : weights_) weight *= 1 - step;
-    weights_[chosen / 2] += (chosen % 2 == 0 ? step : -step) * options_.radius.value();
-  }
-
-  /// w_{t+1} after t records: released, may be shown.
+  PolyhedralFrankWolfeSteps(const PolyhedralFrankWolfeOptions& options, Count features);
+  void observe(ObjectiveRef objective, const RowView& row, double label, SelectorRef selector);
   [[nodiscard]] std::span<const double> weights() const noexcept { return weights_; }
   [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
-
-  /// The range of the changes of the scores, exactly.
-  [[nodiscard]] ScoreSensitivity sensitivity() const {
-    const auto one_record = static_cast<double>(largest_);
-    return ScoreSensitivity{options_.adjacency == Adjacency::replace_one ? 4 * one_record : 2 * one_record};
-  }
+  [[nodiscard]] ScoreSensitivity sensitivity() const;
 
  private:
   /// Adds factor x row, scaled to l-infinity norm at most C and rounded toward zero, C being `largest_` steps. A vector that is not finite
   /// counts as zero.
-  void add(double factor, const RowView& row) {
-    double largest = 0;
-    for (const double value : row.values) largest = std::max(largest, std::abs(value));
-    const double norm = std::abs(factor) * largest;
-    if (!std::isfinite(norm) || norm == 0) return;
-    const auto bound = static_cast<double>(largest_);
-    const double steps_per_unit = bound / options_.clip.value();
-    const double scale = factor * std::min(1.0, options_.clip.value() / norm);
-    // The range of the changes is that of a record which names no coordinate twice: hence the increasing order.
-    std::size_t next = 0;
-    for (std::size_t k = 0; k < row.values.size(); ++k) {
-      const std::size_t j = row.is_sparse() ? row.indices[k] : k;
-      const double steps = scale * row.values[k] * steps_per_unit;
-      if (j < next || j >= sum_.size() || std::isnan(steps)) continue;
-      sum_[j] += static_cast<std::int64_t>(std::clamp(steps, -bound, bound));
-      next = j + 1;
-    }
-  }
+  void add(double factor, const RowView& row);
 
-  O objective_;
   PolyhedralFrankWolfeOptions options_;
   std::uint64_t steps_ = 0;
   std::int64_t largest_ = 0;       ///< C in grid steps
@@ -159,6 +81,33 @@ class PolyhedralFrankWolfe {
   std::vector<double> previous_;   ///< w_{t-1}
   std::vector<std::int64_t> sum_;  ///< S_t in grid steps: private
   std::vector<double> scores_;
+};
+
+}  // namespace detail
+
+/// The state between two records: w_t, and the exact sum, which leaves it through choices alone.
+template <Objective O>
+class PolyhedralFrankWolfe {
+ public:
+  /// Starts at 0. `plan(options)` is what the selector will be asked for. \throws as `plan`.
+  PolyhedralFrankWolfe(O objective, const PolyhedralFrankWolfeOptions& options, Count features)
+      : objective_{std::move(objective)}, state_{options, features} {}
+
+  /// Reads the next record and moves on. O(features).
+  /// \pre a sparse row has as many indices as values; indices that do not increase or are no feature are ignored.
+  /// \throws Error{invalid_argument} beyond the horizon or for a row of another length; and what the selector throws.
+  void observe(const RowView& row, double label, SelectorRef selector) { state_.observe(objective_, row, label, selector); }
+
+  /// w_{t+1} after t records: released, may be shown.
+  [[nodiscard]] std::span<const double> weights() const noexcept { return state_.weights(); }
+  [[nodiscard]] std::uint64_t steps() const noexcept { return state_.steps(); }
+
+  /// The range of the changes of the scores, exactly.
+  [[nodiscard]] ScoreSensitivity sensitivity() const { return state_.sensitivity(); }
+
+ private:
+  O objective_;
+  detail::PolyhedralFrankWolfeSteps state_;
 };
 
 }  // namespace surety::optimizers

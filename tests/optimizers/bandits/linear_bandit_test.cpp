@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/bandit_records.h>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_cases.h>

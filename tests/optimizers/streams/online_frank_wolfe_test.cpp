@@ -15,11 +15,13 @@
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/lp_noise.h>
 #include <surety/mechanisms/bits/random_bits.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
 #include <support/empirical_epsilon.h>
+#include <support/first_record.h>
 #include <support/refusal.h>
 #include <support/stream_taint.h>
 #include <support/temporary_folder.h>
@@ -166,14 +168,11 @@ reference::Hits runs_above(double threshold, double first_label, double multipli
       asked.steps, asked.dimension};
   mechanisms::ReplayBits bits{static_cast<std::uint64_t>(first_label + 20)};
   constexpr std::uint64_t runs = 60'000;
-  const std::vector<double> longest{100};
-  const std::vector<double> zero{0};
   std::uint64_t hits = 0;
   for (std::uint64_t k = 0; k < runs; ++k) {
     WatchedStream stream{sum, bits};
     OnlineFrankWolfe algorithm{LogisticLoss{}, L2Ball{Radius{2}}, settings, Count{1}};
-    algorithm.observe({.indices = {}, .values = longest, .norm = 100}, -first_label, stream);
-    for (int t = 2; t <= 8; ++t) algorithm.observe({.indices = {}, .values = zero, .norm = 0}, 1, stream);
+    observe_first_record_alone(algorithm, -first_label, 8, stream);
     const auto& prefix = stream.released;
     if (prefix[0][0] + prefix[1][0] + prefix[3][0] + prefix[7][0] > threshold * settings.clip.value()) ++hits;
   }

@@ -7,9 +7,12 @@
 #include <functional>
 #include <memory>
 #include <numbers>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
+
+#include <surety/mechanisms/queries/record_sum.h>
 
 #include <support/refusal.h>
 
@@ -21,6 +24,8 @@ constexpr double diameter = 2 * radius;
 const L2Ball ball{Radius{radius}};
 
 double norm(std::span<const double> v) { return mechanisms::l2_norm(v); }
+double inner(std::span<const double> a, std::span<const double> b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
+double squared_norm(std::span<const double> v) { return inner(v, v); }
 
 /// The round's gradient, by round (from 1) and point played.
 using Adversary = std::function<std::vector<double>(std::uint64_t, std::span<const double>)>;
@@ -229,13 +234,13 @@ TEST(StronglyConvexDescent, RegretIsWithinItsBound) {
         constant += m / 2 * centre[j] * centre[j];
       }
       convexity += m;
-      bound += detail::squared_norm(g) / (2 * convexity);
+      bound += squared_norm(g) / (2 * convexity);
       learner.update({.gradient = g, .strong_convexity = m});
     }
     std::vector<double> best(dimension);
     for (std::size_t j = 0; j < dimension; ++j) best[j] = -linear[j] / convexity;
     ball.project(best);
-    const double least = constant + detail::inner(linear, best) + convexity / 2 * detail::squared_norm(best);
+    const double least = constant + inner(linear, best) + convexity / 2 * squared_norm(best);
     ASSERT_LE(loss - least, bound * (1 + 1e-9)) << c;
     largest = std::max(largest, (loss - least) / bound);
   }
@@ -265,7 +270,7 @@ TEST(CoinBetting, RegretIsWithinItsBoundForEveryDistanceAtOnce) {
           auto u = scaled(played.sum, -distance);
           for (std::size_t j = 0; j < dimension; ++j) u[j] += start[j];
           if (norm(u) > radius) continue;
-          const double found = played.loss - detail::inner(played.sum, u);
+          const double found = played.loss - inner(played.sum, u);
           const double squares = played.squares / (bound * bound);
           const double least = wealth / (1.06 * std::pow(1 + 4 * squares, 1.11));
           const double betting = std::max(std::sqrt(2 * squares * std::log1p(2 * squares * distance * distance / (least * least))),

@@ -10,8 +10,11 @@
 #include <string>
 #include <vector>
 
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/data/features.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_records.h>

@@ -14,11 +14,13 @@
 #include <surety/accounting/numbers/interval.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/choices/selection.h>
+#include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_cases.h>
 #include <support/drawn_records.h>
 #include <support/empirical_epsilon.h>
+#include <support/first_record.h>
 #include <support/refusal.h>
 #include <support/taint.h>
 
@@ -182,14 +184,11 @@ TEST(PolyhedralFrankWolfe, LosesNoMoreThanItIsCharged) {
   const auto hits = [&](double label) {
     mechanisms::ReplayBits bits{static_cast<std::uint64_t>(label + 30)};
     constexpr std::uint64_t runs = 60'000;
-    const std::vector<double> longest{100};
-    const std::vector<double> zero{0};
     std::uint64_t count = 0;
     for (std::uint64_t k = 0; k < runs; ++k) {
       WatchedSelector selector{bits};
       PolyhedralFrankWolfe algorithm{LogisticLoss{}, settings, Count{1}};
-      algorithm.observe({.indices = {}, .values = longest, .norm = 100}, label, selector);
-      for (int t = 2; t <= 7; ++t) algorithm.observe({.indices = {}, .values = zero, .norm = 0}, 1, selector);
+      observe_first_record_alone(algorithm, label, 7, selector);
       if (std::count(selector.chosen.begin(), selector.chosen.end(), 0) >= 6) ++count;
     }
     return reference::Hits{.hits = count, .runs = runs};

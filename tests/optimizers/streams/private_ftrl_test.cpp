@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/drawn_cases.h>
