@@ -17,26 +17,6 @@
 namespace surety::accounting {
 namespace {
 
-/// What of a file changes whenever somebody commits to it, or begins to.
-struct Traces {
-  std::int64_t seconds = 0;
-  std::int64_t nanoseconds = 0;
-  std::int64_t size = 0;
-  bool has_journal = false;
-  friend bool operator==(const Traces&, const Traces&) = default;
-
-  [[nodiscard]] static Traces of(const std::string& name) {
-    // Looked at by name: to open and close the file would drop this process's locks on it.
-    struct stat status {};
-    Traces traces;
-    if (::stat(name.c_str(), &status) == 0) {
-      traces = {.seconds = status.st_mtim.tv_sec, .nanoseconds = status.st_mtim.tv_nsec, .size = status.st_size, .has_journal = false};
-    }
-    traces.has_journal = ::stat((name + "-journal").c_str(), &status) == 0;
-    return traces;
-  }
-};
-
 /// The calls of this process.
 struct Calls {
   explicit Calls(const Calls* inherited)
@@ -59,10 +39,30 @@ DatabaseCall::~DatabaseCall() { --one_of_this_process<Calls>().running; }
 
 /// How long a connection has waited for a lock while nobody else got on.
 struct Connection::Wait {
+  /// What of a file changes whenever somebody commits to it, or begins to.
+  struct Traces {
+    std::int64_t seconds = 0;
+    std::int64_t nanoseconds = 0;
+    std::int64_t size = 0;
+    bool has_journal = false;
+    friend bool operator==(const Traces&, const Traces&) = default;
+
+    [[nodiscard]] static Traces of(const std::string& name) {
+      // Looked at by name: to open and close the file would drop this process's locks on it.
+      struct stat status {};
+      Traces traces;
+      if (::stat(name.c_str(), &status) == 0) {
+        traces = {.seconds = status.st_mtim.tv_sec, .nanoseconds = status.st_mtim.tv_nsec, .size = status.st_size, .has_journal = false};
+      }
+      traces.has_journal = ::stat((name + "-journal").c_str(), &status) == 0;
+      return traces;
+    }
+  };
+
   explicit Wait(const std::string& file) : name{file} {}
 
   const std::string& name;
-  Traces last_seen = {};
+  Traces last_seen;
   std::chrono::steady_clock::time_point since = {};
 
   /// SQLite's busy handler: 0 gives up.

@@ -13,9 +13,9 @@ namespace {
 using accounting::Interval;
 
 // Products of three doubles are exact.
-constexpr mpfr_prec_t precision = 192;
+constexpr mpfr_prec_t response_precision = 192;
 
-Interval point(double value) { return {value, precision}; }
+Interval point(double value) { return {value, response_precision}; }
 
 /// A double next to numerator / denominator, on the side of 1 / categories where the loss is larger.
 Probability with_more_loss(const Ratio& truth, Count categories) {
