@@ -34,7 +34,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   std::size_t least = 0;
   for (const auto candidate : known) {
     // The beginning of a word stands for it, as "replace" for replace-one.
-    const bool is_beginning = word.size() >= 3 && candidate.starts_with(word);
+    const bool is_beginning = word.size() >= 3 && word != candidate && candidate.starts_with(word);
     const std::size_t found = is_beginning ? 1 : letters_between(word, candidate);
     const std::size_t most = std::max<std::size_t>(1, std::min(word.size(), candidate.size()) / 3);
     if (found == 0 || found > most || found >= candidate.size()) continue;
