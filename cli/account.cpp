@@ -1,7 +1,6 @@
 // surety account: what an event costs.
 #include <fmt/format.h>
 
-#include <memory>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -73,25 +72,22 @@ int account(const AccountOptions& options) {
 }  // namespace
 
 Command account_command() {
-  Command command{.name = "account", .summary = "Print what an event costs, as an interval that contains the truth"};
-  auto& table = command.options;
-  const auto options = std::make_shared<AccountOptions>();
-  options->event.add_to(table);
-  table.group("Exactly one of");
-  command.exactly_one_of = {"--delta", "--epsilon"};
-  table.add("--delta", options->delta, "Ask for epsilon at this delta", number());
-  table.add("--epsilon", options->epsilon, "Ask for delta at this epsilon", number());
-  table.group("");
-  table.add("--width", options->width, "The width in epsilon that accountants on a grid aim at", number());
-  table.add("--explain", options->explain, "Say which theorem gave the answer, what it assumes, and what each accountant says");
-  table.add("--json", options->json, "Print one JSON object");
-  command.footer =
-      "Examples:\n"
-      "  surety account --event 'repeat(100, gaussian(40))' --adjacency replace-one --delta 1e-5\n"
-      "  surety account --event 'repeat(10000, poisson(0.01, gaussian(1)))' --adjacency add-or-remove-one --delta 1e-5 --explain\n"
-      "  surety account --event 'compose(gaussian(3), repeat(5, gaussian(8)))' --adjacency add-or-remove-one --epsilon 2 --json";
-  command.run = [options](const Command&) { return account(*options); };
-  return command;
+  const auto describe = [](Command& command, OptionTable& table, AccountOptions& options) {
+    options.event.add_to(table);
+    table.group("Exactly one of");
+    command.exactly_one_of = {"--delta", "--epsilon"};
+    table.add("--delta", options.delta, "Ask for epsilon at this delta", number());
+    table.add("--epsilon", options.epsilon, "Ask for delta at this epsilon", number());
+    table.group("");
+    table.add("--width", options.width, "The width in epsilon that accountants on a grid aim at", number());
+    table.add("--explain", options.explain, "Say which theorem gave the answer, what it assumes, and what each accountant says");
+    table.add("--json", options.json, "Print one JSON object");
+    command.footer = R"(Examples:
+  surety account --event 'repeat(100, gaussian(40))' --adjacency replace-one --delta 1e-5
+  surety account --event 'repeat(10000, poisson(0.01, gaussian(1)))' --adjacency add-or-remove-one --delta 1e-5 --explain
+  surety account --event 'compose(gaussian(3), repeat(5, gaussian(8)))' --adjacency add-or-remove-one --epsilon 2 --json)";
+  };
+  return make_command("account", "Print what an event costs, as an interval that contains the truth", account, describe);
 }
 
 }  // namespace surety::cli

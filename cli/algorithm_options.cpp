@@ -54,6 +54,21 @@ void add_algorithm_options(Command& command, const std::vector<AlgorithmOptions>
   }
 }
 
+std::vector<std::string> names_of(const std::vector<AlgorithmOptions>& all) {
+  std::vector<std::string> names;
+  for (const auto& one : all) names.push_back(one.algorithm);
+  return names;
+}
+
+std::function<int(const Command&)> list_or_run(std::vector<AlgorithmOptions> all, const bool& lists,
+                                               std::function<int(const Command&, const std::vector<AlgorithmOptions>&)> run) {
+  return [all = std::move(all), &lists, run = std::move(run)](const Command& given) {
+    if (!lists) return run(given, all);
+    print_algorithms(all);
+    return 0;
+  };
+}
+
 void require_own_options(const OptionTable& hidden, const std::vector<AlgorithmOptions>& all, std::string_view name) {
   const auto& refusals = find(all, name)->refusals;
   for (const auto& group : hidden.groups()) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -172,26 +171,22 @@ int audit(const AuditOptions& options) {
 }  // namespace
 
 Command audit_command() {
-  Command command{
-      .name = "audit",
-      .summary = "Report what a ledger proves and whether its runs kept their promises, or whether a claim about an event holds"};
-  auto& table = command.options;
-  const auto options = std::make_shared<AuditOptions>();
-  table.add("ledger", options->ledger, "The ledger's file");
-  options->event.add_optional_to(table).excludes("ledger");
-  table.add("--delta", options->delta, "Report epsilon at this delta", number()).required();
-  table.add("--epsilon", options->epsilon,
-            "Also require that everything together costs at most this epsilon; with --event, what is claimed", number());
-  table.add("--json", options->json, "Print one JSON object");
-  command.footer =
-      "The ledger is all that is read. Exit code 1 when a promise is broken, and when a claim is not kept.\n"
-      "Examples:\n"
-      "  surety audit run.db --delta 1e-5\n"
-      "  surety audit run.db --delta 1e-5 --epsilon 2 --json\n"
-      "  surety audit --event 'repeat(75000, without_replacement(200000, 1, gaussian(0.0045)))' --adjacency replace-one --epsilon 0.2 "
-      "--delta 1e-3";
-  command.run = [options](const Command&) { return audit(*options); };
-  return command;
+  const auto describe = [](Command& command, OptionTable& table, AuditOptions& options) {
+    table.add("ledger", options.ledger, "The ledger's file");
+    options.event.add_optional_to(table).excludes("ledger");
+    table.add("--delta", options.delta, "Report epsilon at this delta", number()).required();
+    table.add("--epsilon", options.epsilon,
+              "Also require that everything together costs at most this epsilon; with --event, what is claimed", number());
+    table.add("--json", options.json, "Print one JSON object");
+    command.footer = R"(The ledger is all that is read. Exit code 1 when a promise is broken, and when a claim is not kept.
+Examples:
+  surety audit run.db --delta 1e-5
+  surety audit run.db --delta 1e-5 --epsilon 2 --json
+  surety audit --event 'repeat(75000, without_replacement(200000, 1, gaussian(0.0045)))' --adjacency replace-one --epsilon 0.2 --delta 1e-3)";
+  };
+  return make_command("audit",
+                      "Report what a ledger proves and whether its runs kept their promises, or whether a claim about an event holds",
+                      audit, describe);
 }
 
 }  // namespace surety::cli

@@ -1,8 +1,6 @@
 // surety calibrate: the least noise that meets a target.
 #include <fmt/format.h>
 
-#include <memory>
-
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/calibration/best_cost.h>
@@ -29,7 +27,7 @@ struct CalibrateOptions {
 
 int calibrate(const CalibrateOptions& options) {
   const Target target{
-      .epsilon = Epsilon{options.epsilon}, .delta = Delta{options.delta}, .adjacency = adjacency_of(options.event.adjacency)};
+      .epsilon = Epsilon{options.epsilon}, .delta = Delta{options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
   const auto parameter = parameter_of(options.event.event, target.adjacency, options.unknown);
   accounting::BestCost cost{target, {.width = options.width}};
   const auto found = solve(
@@ -69,27 +67,24 @@ int calibrate(const CalibrateOptions& options) {
 }  // namespace
 
 Command calibrate_command() {
-  Command command{.name = "calibrate", .summary = "Print the value of one number in an event that meets a target"};
-  auto& table = command.options;
-  const auto options = std::make_shared<CalibrateOptions>();
-  options->event.add_to(table);
-  table.add("--solve", options->unknown, "The name in the event that stands for the number to find: noise, a scale, a rate, a count")
-      .required();
-  table.add("--epsilon", options->epsilon, "The target's epsilon", number()).required();
-  table.add("--delta", options->delta, "The target's delta", number()).required();
-  table.add("--width", options->width, "The width in epsilon that accountants on a grid aim at", number());
-  table.add("--json", options->json, "Print one JSON object");
-  command.footer =
-      "Examples:\n"
-      "  surety calibrate --event 'repeat(100, gaussian(z))' --solve z --epsilon 1 --delta 1e-5 --adjacency replace-one\n"
-      "  surety calibrate --event 'repeat(100000, poisson(0.001, gaussian(z)))' --solve z --epsilon 1 --delta 1e-6 \\\n"
-      "                   --adjacency add-or-remove-one\n"
-      "  surety calibrate --event 'repeat(steps, poisson(0.01, gaussian(1)))' --solve steps --epsilon 4 --delta 1e-5 \\\n"
-      "                   --adjacency add-or-remove-one\n"
-      "  surety calibrate --event 'compose(gaussian(z), repeat(10, gaussian(50)))' --solve z --epsilon 2 --delta 1e-6 \\\n"
-      "                   --adjacency add-or-remove-one --json";
-  command.run = [options](const Command&) { return calibrate(*options); };
-  return command;
+  const auto describe = [](Command& command, OptionTable& table, CalibrateOptions& options) {
+    options.event.add_to(table);
+    table.add("--solve", options.unknown, "The name in the event that stands for the number to find: noise, a scale, a rate, a count")
+        .required();
+    table.add("--epsilon", options.epsilon, "The target's epsilon", number()).required();
+    table.add("--delta", options.delta, "The target's delta", number()).required();
+    table.add("--width", options.width, "The width in epsilon that accountants on a grid aim at", number());
+    table.add("--json", options.json, "Print one JSON object");
+    command.footer = R"(Examples:
+  surety calibrate --event 'repeat(100, gaussian(z))' --solve z --epsilon 1 --delta 1e-5 --adjacency replace-one
+  surety calibrate --event 'repeat(100000, poisson(0.001, gaussian(z)))' --solve z --epsilon 1 --delta 1e-6 \
+                   --adjacency add-or-remove-one
+  surety calibrate --event 'repeat(steps, poisson(0.01, gaussian(1)))' --solve steps --epsilon 4 --delta 1e-5 \
+                   --adjacency add-or-remove-one
+  surety calibrate --event 'compose(gaussian(z), repeat(10, gaussian(50)))' --solve z --epsilon 2 --delta 1e-6 \
+                   --adjacency add-or-remove-one --json)";
+  };
+  return make_command("calibrate", "Print the value of one number in an event that meets a target", calibrate, describe);
 }
 
 }  // namespace surety::cli

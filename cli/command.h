@@ -2,7 +2,9 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <surety/accounting/events/units.h>
 
@@ -33,6 +35,16 @@ struct Failure {
 [[nodiscard]] Failure failure_of(const std::exception_ptr& error);
 /// Prints one line on standard error, whatever `message` holds, and returns `code`; silent where standard error cannot be written.
 int fail(int code, const std::string& message);
+
+/// A command with options of its own, which `describe(command, table, options)` lays out and `run` reads; they live as long as the command.
+template <class Options, class Describe>
+[[nodiscard]] Command make_command(std::string name, std::string summary, int (*run)(const Options&), Describe describe) {
+  Command command{.name = std::move(name), .summary = std::move(summary)};
+  const auto options = std::make_shared<Options>();
+  describe(command, command.options, *options);
+  command.run = [options, run](const Command&) { return run(*options); };
+  return command;
+}
 
 [[nodiscard]] Command account_command();
 [[nodiscard]] Command calibrate_command();

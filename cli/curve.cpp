@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -168,23 +167,21 @@ int curve(const CurveOptions& options) {
 }  // namespace
 
 Command curve_command() {
-  Command command{.name = "curve", .summary = "Print a whole curve of an event: delta(epsilon), epsilon(delta), or the trade-off function"};
-  auto& table = command.options;
-  const auto options = std::make_shared<CurveOptions>();
-  options->event.add_to(table);
-  table.add("--kind", options->kind, "delta, epsilon or tradeoff", one_of({"delta", "epsilon", "tradeoff"}));
-  table.add("--from", options->from, "First epsilon, delta or false positive rate; default 0, 1e-12, 0.001", number());
-  table.add("--to", options->to, "Last one; default 10, 0.1, 0.999", number());
-  table.add("--points", options->points, "How many points, from 2 to 10000", whole_number());
-  table.add("--format", options->format, "csv, json or svg", one_of({"csv", "json", "svg"}));
-  table.add("--json", options->json, "The same as --format json");
-  table.add("--width", options->width, "The width in epsilon that accountants on a grid aim at", number());
-  command.footer =
-      "Examples:\n"
-      "  surety curve --event 'repeat(1000, poisson(0.01, gaussian(1)))' --adjacency add-or-remove-one --from 0.5 --to 6\n"
-      "  surety curve --event 'gaussian(2)' --adjacency replace-one --kind tradeoff --format svg > tradeoff.svg";
-  command.run = [options](const Command&) { return curve(*options); };
-  return command;
+  const auto describe = [](Command& command, OptionTable& table, CurveOptions& options) {
+    options.event.add_to(table);
+    table.add("--kind", options.kind, "delta, epsilon or tradeoff", one_of({"delta", "epsilon", "tradeoff"}));
+    table.add("--from", options.from, "First epsilon, delta or false positive rate; default 0, 1e-12, 0.001", number());
+    table.add("--to", options.to, "Last one; default 10, 0.1, 0.999", number());
+    table.add("--points", options.points, "How many points, from 2 to 10000", whole_number());
+    table.add("--format", options.format, "csv, json or svg", one_of({"csv", "json", "svg"}));
+    table.add("--json", options.json, "The same as --format json");
+    table.add("--width", options.width, "The width in epsilon that accountants on a grid aim at", number());
+    command.footer = R"(Examples:
+  surety curve --event 'repeat(1000, poisson(0.01, gaussian(1)))' --adjacency add-or-remove-one --from 0.5 --to 6
+  surety curve --event 'gaussian(2)' --adjacency replace-one --kind tradeoff --format svg > tradeoff.svg)";
+  };
+  return make_command("curve", "Print a whole curve of an event: delta(epsilon), epsilon(delta), or the trade-off function", curve,
+                      describe);
 }
 
 }  // namespace surety::cli

@@ -6,17 +6,6 @@
 
 namespace surety::cli {
 
-Adjacency adjacency_of(const std::string& text) {
-  try {
-    return parse_adjacency(text);
-  } catch (const Error& error) {
-    std::vector<std::string> words;
-    for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out})
-      words.emplace_back(name(adjacency));
-    throw Error{error.code(), error.what() + did_you_mean(text, words)};
-  }
-}
-
 Option& EventOptions::add_optional_to(OptionTable& table) {
   table.add("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out");
   return table.add("--event", event,
@@ -29,7 +18,7 @@ void EventOptions::add_to(OptionTable& table) {
 }
 
 Event EventOptions::parse(const std::map<std::string, double>& values) const {
-  const auto said = adjacency_of(adjacency);
+  const auto said = parse_adjacency(adjacency);
   const auto first = event.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || event[first] != '{') return parse_event(event, said, values);
   auto parsed = event_from_json(event);

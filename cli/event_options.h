@@ -10,9 +10,6 @@
 
 namespace surety::cli {
 
-/// \throws Error{invalid_argument}, which says what was meant where it is nearly one.
-[[nodiscard]] Adjacency adjacency_of(const std::string& text);
-
 struct EventOptions {
   std::string event;  ///< the event language, or its JSON form
   std::string adjacency;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <variant>
 
 #include <surety/accounting/events/format.h>
@@ -17,40 +19,45 @@ bool has_gaussian(const Event& event) {
   return std::holds_alternative<Event::Gaussian>(event.node());
 }
 
+/// What an accountant's answers rest on.
+struct Theorem {
+  std::string_view accountant;
+  std::string_view text;
+};
+constexpr std::array theorems{
+    Theorem{"closed-form",
+            "Gaussian releases compose exactly to one with mu^2 = sum of 1/z^2 (Dong, Roth, Su 2019), whose curve is known "
+            "exactly (Balle, Wang 2018)."},
+    Theorem{"contour",
+            "the curve is an inversion integral of the moment generating function of the privacy loss; both directions are "
+            "composed, the larger counts (Zhu, Dong, Wang 2022)."},
+    Theorem{"privacy-loss",
+            "the distribution of the privacy loss on a grid, rounded to dominate (upper) and to be dominated (lower), "
+            "composed by transforms (Doroshenko et al. 2022)."},
+    Theorem{"participation",
+            "with so little noise whoever sees a batch sees whether the record is in it; the cost is that of the Gaussian "
+            "releases of those batches, averaged over how many there are."},
+    Theorem{"renyi",
+            "Renyi divergences add up at every order (Mironov 2017), converted at the best order (Canonne, Kamath, Steinke 2020). An "
+            "upper bound only."},
+    Theorem{"optimal-composition",
+            "every release is at most as hard as one bit that is right with odds e^epsilon, or with probability delta "
+            "shows everything; those compose exactly (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016)."},
+    Theorem{"advanced-composition",
+            "the sum of the losses concentrates around its mean (Dwork, Rothblum, Vadhan 2010). An upper bound only."},
+    Theorem{"basic-composition", "epsilons add up, and so do deltas. An upper bound only."},
+    Theorem{"zcdp", "rho adds up (Bun, Steinke 2016), converted at the best order (Canonne, Kamath, Steinke 2020). An upper bound only."},
+};
+constexpr std::string_view theorem_without_gaussians =
+    "every release has the same worst pair (of pure and approx: Kairouz, Oh, Viswanath 2015), whose privacy loss takes "
+    "few values or, for Laplace noise, lies between two atoms; the law of the sum is known exactly.";
+
 std::string theorem_of(std::string_view accountant, const Event& event) {
-  if (accountant == "closed-form" && !has_gaussian(event)) {
-    return "closed-form: every release has the same worst pair (of pure and approx: Kairouz, Oh, Viswanath 2015), whose privacy loss takes "
-           "few values or, for Laplace noise, lies between two atoms; the law of the sum is known exactly.";
-  }
-  if (accountant == "closed-form") {
-    return "closed-form: Gaussian releases compose exactly to one with mu^2 = sum of 1/z^2 (Dong, Roth, Su 2019), whose curve is known "
-           "exactly (Balle, Wang 2018).";
-  }
-  if (accountant == "contour") {
-    return "contour: the curve is an inversion integral of the moment generating function of the privacy loss; both directions are "
-           "composed, the larger counts (Zhu, Dong, Wang 2022).";
-  }
-  if (accountant == "privacy-loss") {
-    return "privacy-loss: the distribution of the privacy loss on a grid, rounded to dominate (upper) and to be dominated (lower), "
-           "composed by transforms (Doroshenko et al. 2022).";
-  }
-  if (accountant == "participation") {
-    return "participation: with so little noise whoever sees a batch sees whether the record is in it; the cost is that of the Gaussian "
-           "releases of those batches, averaged over how many there are.";
-  }
-  if (accountant == "renyi") {
-    return "renyi: Renyi divergences add up at every order (Mironov 2017), converted at the best order (Canonne, Kamath, Steinke 2020). An "
-           "upper bound only.";
-  }
-  if (accountant == "optimal-composition") {
-    return "optimal-composition: every release is at most as hard as one bit that is right with odds e^epsilon, or with probability delta "
-           "shows everything; those compose exactly (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016).";
-  }
-  if (accountant == "advanced-composition") {
-    return "advanced-composition: the sum of the losses concentrates around its mean (Dwork, Rothblum, Vadhan 2010). An upper bound only.";
-  }
-  if (accountant == "basic-composition") return "basic-composition: epsilons add up, and so do deltas. An upper bound only.";
-  return "zcdp: rho adds up (Bun, Steinke 2016), converted at the best order (Canonne, Kamath, Steinke 2020). An upper bound only.";
+  const auto* found =
+      std::find_if(theorems.begin(), theorems.end(), [&](const Theorem& theorem) { return theorem.accountant == accountant; });
+  if (found == theorems.end()) throw Error{ErrorCode::internal, fmt::format("accountant '{}' is not explained", accountant)};
+  const bool is_other = accountant == "closed-form" && !has_gaussian(event);
+  return fmt::format("{}: {}", accountant, is_other ? theorem_without_gaussians : found->text);
 }
 
 /// Notes on the kinds of event that occur, each once.

@@ -10,10 +10,10 @@
 namespace surety::cli {
 namespace {
 
-constexpr std::size_t width = 100;
-constexpr std::size_t indent = 25;  ///< of what is said of an option
+constexpr std::size_t line_width = 100;
+constexpr std::size_t indent_of_entries = 25;  ///< of what is said of an option
 
-/// `text` in lines of at most `width`, of which the first begins after `begin` and the others after `left` blanks.
+/// `text` in lines of at most `line_width`, of which the first begins after `begin` and the others after `left` blanks.
 std::string wrapped(std::string begin, std::string_view text, std::size_t left) {
   std::string all;
   std::string line = std::move(begin);
@@ -24,7 +24,7 @@ std::string wrapped(std::string begin, std::string_view text, std::size_t left) 
       text.remove_prefix(1);
       continue;
     }
-    if (line.size() + 1 + word.size() > width && line.find_first_not_of(' ') != std::string::npos) {
+    if (line.size() + 1 + word.size() > line_width && line.find_first_not_of(' ') != std::string::npos) {
       all += line + "\n";
       line.assign(left, ' ');
     } else if (!line.empty() && line.back() != ' ') {
@@ -39,9 +39,9 @@ std::string wrapped(std::string begin, std::string_view text, std::size_t left) 
 /// A name, and beside it what is said of it.
 std::string entry(const std::string& name, const std::string& said) {
   std::string begin = "  " + name;
-  if (begin.size() + 1 >= indent) return begin + "\n" + wrapped(std::string(indent, ' '), said, indent);
-  begin.resize(indent, ' ');
-  return wrapped(std::move(begin), said, indent);
+  if (begin.size() + 1 >= indent_of_entries) return begin + "\n" + wrapped(std::string(indent_of_entries, ' '), said, indent_of_entries);
+  begin.resize(indent_of_entries, ' ');
+  return wrapped(std::move(begin), said, indent_of_entries);
 }
 
 std::string spelled(const Option& option) {

@@ -16,7 +16,6 @@
 #include <surety/accounting/ledger/ledger.h>
 
 #include "command.h"
-#include "event_options.h"
 #include "files.h"
 #include "output.h"
 #include "validators.h"
@@ -36,7 +35,7 @@ struct LedgerOptions {
   bool json = false;
 };
 
-std::string_view state_of(const accounting::Run& run) { return run.settlement ? "settled" : "reserved"; }
+std::string_view settlement_word(const accounting::Run& run) { return run.settlement ? "settled" : "reserved"; }
 
 nlohmann::json event_json(const std::optional<Event>& event) { return event ? to_json(*event) : nlohmann::json{}; }
 
@@ -66,9 +65,9 @@ class Costs {
 };
 
 nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
-  nlohmann::json object{{"run", run.id.value},    {"unit", to_json(run.plan.unit)},     {"created", run.created},
-                        {"state", state_of(run)}, {"planned", to_json(run.plan.event)}, {"charged", event_json(run.charged())},
-                        {"note", run.plan.note},  {"not_private", run.plan.not_private}};
+  nlohmann::json object{{"run", run.id.value},           {"unit", to_json(run.plan.unit)},     {"created", run.created},
+                        {"state", settlement_word(run)}, {"planned", to_json(run.plan.event)}, {"charged", event_json(run.charged())},
+                        {"note", run.plan.note},         {"not_private", run.plan.not_private}};
   if (run.plan.promise) object["promise"] = {{"epsilon", run.plan.promise->epsilon.value()}, {"delta", run.plan.promise->delta.value()}};
   if (run.settlement) {
     object["settled"] = {{"time", run.settlement->time},
@@ -80,7 +79,7 @@ nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
 }
 
 int create(const LedgerOptions& options) {
-  const auto adjacency = adjacency_of(options.adjacency);
+  const auto adjacency = parse_adjacency(options.adjacency);
   if (options.epsilon.has_value() != options.delta.has_value()) {
     invalid("a budget needs both --epsilon and --delta");
   }
@@ -117,7 +116,8 @@ int list(const LedgerOptions& options) {
   for (const auto& run : runs) {
     const auto charged = run.charged();
     const auto cost = costs.of(run);
-    fmt::print("{:>4}  {}  {:<8}  {}{}{}  # {}\n", run.id.value, run.created, state_of(run), charged ? describe(*charged) : "nothing",
+    fmt::print("{:>4}  {}  {:<8}  {}{}{}  # {}\n", run.id.value, run.created, settlement_word(run),
+               charged ? describe(*charged) : "nothing",
                cost ? fmt::format("  epsilon <= {} at delta = {}", rounded_up(cost->upper, 6), run.plan.promise->delta) : "",
                run.plan.not_private ? "  NOT PRIVATE" : "", one_line(run.plan.note));
   }

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 #include <type_traits>
 
@@ -50,22 +47,6 @@ std::string standard_of(const Value& target) {
   } else {
     return {};
   }
-}
-
-/// How many letters have to be changed, left out, put in or swapped with their neighbour.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
-        continue;
-      }
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-    }
-  }
-  return cost[a.size()][b.size()];
 }
 
 }  // namespace
@@ -154,25 +135,6 @@ std::optional<std::string> value_in(const Arguments& words, std::string_view nam
       return words[k].substr(name.size() + 1);
   }
   return std::nullopt;
-}
-
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
-  constexpr std::size_t longest = 64;  // longer words are no typing errors
-  if (word.size() > longest) return {};
-  const std::string* best = nullptr;
-  std::size_t least = 0;
-  for (const auto& candidate : known) {
-    // The beginning of a word stands for it, as "replace" for replace-one.
-    const bool is_beginning = word.size() >= 3 && candidate.starts_with(word);
-    const std::size_t found = is_beginning ? 1 : distance(word, candidate);
-    const std::size_t most = std::max<std::size_t>(1, std::min(word.size(), candidate.size()) / 3);
-    if (found == 0 || found > most || found >= candidate.size()) continue;
-    if (best == nullptr || found < least) {
-      best = &candidate;
-      least = found;
-    }
-  }
-  return best == nullptr ? std::string{} : fmt::format("; did you mean '{}'?", *best);
 }
 
 }  // namespace surety::cli

@@ -116,7 +116,4 @@ using Arguments = std::vector<std::string>;
 /// The value of "--name value" or "--name=value", before anything is parsed; nothing when it is not there.
 [[nodiscard]] std::optional<std::string> value_in(const Arguments& words, std::string_view name);
 
-/// "; did you mean 'svrg'?" where `word` is nearly one of `known`, else nothing.
-[[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
-
 }  // namespace surety::cli

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include <surety/accounting/events/format.h>
+#include <surety/accounting/events/words.h>
 #include <surety/accounting/numbers/error.h>
 
 namespace surety::cli {
@@ -77,8 +78,8 @@ Request chosen_by(const CLI::App& app, const Command& surety) {
 }
 
 /// What a word might have been meant to be.
-std::vector<std::string> known_words(const Command& command, bool is_option) {
-  std::vector<std::string> known;
+std::vector<std::string_view> known_words(const Command& command, bool is_option) {
+  std::vector<std::string_view> known;
   if (!is_option) {
     for (const auto& one : command.commands) known.push_back(one.name);
     return known;

@@ -43,7 +43,7 @@ std::string read_file(const std::string& file) {
   data::TextReader reader{file};
   std::string text;
   for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
-    if (bytes.size() > most - text.size()) reader.refuse(fmt::format("has more than {} bytes, must have fewer for a plan", most));
+    if (bytes.size() > most - text.size()) reader.refuse_file(fmt::format("has more than {} bytes, must have fewer for a plan", most));
     text += bytes;
     reader.skip(bytes.size());
   }

@@ -2,7 +2,6 @@
 // training data; what it says of new records is about those records.
 #include <fmt/format.h>
 
-#include <memory>
 #include <variant>
 #include <vector>
 
@@ -52,21 +51,19 @@ int predict(const PredictOptions& options) {
 }  // namespace
 
 Command predict_command() {
-  Command command{.name = "predict", .summary = "Print what a model says about each record: a probability, or a value"};
-  auto& table = command.options;
-  const auto options = std::make_shared<PredictOptions>();
-  table.add("model", options->model, "A model that 'surety train' wrote").required();
-  table.add("data", options->data, "A file with the same columns as the training data; the label may be missing").required();
-  options->reading.add_limits_to(table);
-  table.add("--json", options->json, "Print one JSON object");
-  command.footer =
-      "What is said of a record is said of that record alone, so nothing of the file is kept private: errors show the row and the cell.\n"
-      "One number per line: the probability of the label +1 for logistic loss, the value for squared loss, and for hinge losses a score "
-      "whose sign is the class.\n"
-      "Example:\n"
-      "  surety predict model.json examples/data/randhie.csv | head";
-  command.run = [options](const Command&) { return predict(*options); };
-  return command;
+  const auto describe = [](Command& command, OptionTable& table, PredictOptions& options) {
+    table.add("model", options.model, "A model that 'surety train' wrote").required();
+    table.add("data", options.data, "A file with the same columns as the training data; the label may be missing").required();
+    options.reading.add_limits_to(table);
+    table.add("--json", options.json, "Print one JSON object");
+    command.footer =
+        R"(What is said of a record is said of that record alone, so nothing of the file is kept private: errors show the row and
+the cell. One number per line: the probability of the label +1 for logistic loss, the value for squared loss, and for
+hinge losses a score whose sign is the class.
+Example:
+  surety predict model.json examples/data/randhie.csv | head)";
+  };
+  return make_command("predict", "Print what a model says about each record: a probability, or a value", predict, describe);
 }
 
 }  // namespace surety::cli

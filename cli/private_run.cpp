@@ -13,7 +13,6 @@
 #include <surety/accounting/events/releases.h>
 
 #include "command.h"
-#include "event_options.h"
 #include "files.h"
 #include "output.h"
 #include "validators.h"
@@ -60,7 +59,7 @@ std::vector<NamedFile> PrivateRunOptions::inputs(std::vector<NamedFile> others) 
 }
 
 Target PrivateRunOptions::target() const {
-  return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency_of(adjacency)};
+  return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)};
 }
 
 accounting::Plan PrivateRunOptions::plan(const Event& event, const std::string& said) const {

@@ -14,6 +14,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
 #include "files.h"
@@ -86,7 +87,9 @@ struct Released {
 class RunBits {
  public:
   explicit RunBits(const std::optional<std::uint64_t>& replay_seed);
-  /// `draw` with a reference to the bits, whose type says what they are.
+  /// The bits, wherever they come from.
+  [[nodiscard]] mechanisms::BitsRef source() { return replay_ ? mechanisms::BitsRef{*replay_} : mechanisms::BitsRef{*system_}; }
+  /// `draw` with a reference to the bits, for what treats the two differently.
   template <class Draw>
   auto with(Draw draw) {
     return replay_ ? draw(*replay_) : draw(*system_);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -19,12 +20,12 @@
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/words.h>
 #include <surety/data/text_reader.h>
 #include <surety/statistics/statistics.h>
 
 #include "command.h"
 #include "data_options.h"
-#include "event_options.h"
 #include "files.h"
 #include "output.h"
 #include "private_run.h"
@@ -87,7 +88,7 @@ Statistic parse_statistic(const ReleaseOptions& options) {
   };
   if (function != "count" && function != "sum" && function != "mean" && function != "histogram") {
     invalid(fmt::format("--query has '{}', must be count, sum, mean or histogram there{}", one_line(function),
-                        did_you_mean(function, {"count", "sum", "mean", "histogram"})));
+                        did_you_mean(function, std::array<std::string_view, 4>{"count", "sum", "mean", "histogram"})));
   }
   const bool is_histogram = function == "histogram";
   if (function == "count") {
@@ -100,7 +101,7 @@ Statistic parse_statistic(const ReleaseOptions& options) {
     refuse_option(options.bins.has_value(), "--bins");
     refuse_option(options.categories.has_value(), "--categories");
   }
-  Statistic statistic{.of = CountOf{}, .adjacency = adjacency_of(options.run.adjacency)};
+  Statistic statistic{.of = CountOf{}, .adjacency = parse_adjacency(options.run.adjacency)};
   if (options.where) statistic.where = parse_condition(*options.where);
   if (function == "sum") {
     statistic.of = SumOf{column, bounds()};
@@ -279,7 +280,7 @@ int release(const ReleaseOptions& options, const OptionTable& given) {
   auto reservation = options.run.reserve(planned);
 
   // From here on nothing depends on data but the values.
-  const auto released = bits.with([&](auto& source) { return statistics::release(chosen.sum, chosen.noise, reservation, source); });
+  const auto released = statistics::release(chosen.sum, chosen.noise, reservation, bits.source());
 
   auto estimates = chosen.sum.estimates(released, reach, records);
   const ReleaseReport report{.chosen = std::move(chosen), .run = reservation.id(), .records = records, .estimates = std::move(estimates)};

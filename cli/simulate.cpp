@@ -82,27 +82,16 @@ struct SimulatedRun {
 };
 
 /// An algorithm of surety simulate, in the table below: all that is its own.
-class SimulatedAlgorithm {
+class SimulatedAlgorithm : public NamedAlgorithm<SimulateOptions> {
  public:
-  SimulatedAlgorithm(std::string_view name, std::string_view summary) : name_{name}, summary_{summary} {}
-  SimulatedAlgorithm(const SimulatedAlgorithm&) = delete;
-  SimulatedAlgorithm& operator=(const SimulatedAlgorithm&) = delete;
-  virtual ~SimulatedAlgorithm() = default;
+  using NamedAlgorithm::NamedAlgorithm;
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] const std::string& summary() const noexcept { return summary_; }
-  virtual void add_options(OptionTable& table, SimulateOptions& shared) = 0;
-  [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> refusals() const { return {}; }
   /// Whether it is for the instances with losses.
   [[nodiscard]] virtual bool is_for_losses() const { return false; }
   /// Whether it draws noise, unless it is told not to.
   [[nodiscard]] virtual bool draws_noise() const { return true; }
   /// Calibrates. \throws Error{invalid_argument} for what is missing or cannot be simulated.
   [[nodiscard]] virtual SimulatedRun prepare(const SimulateOptions& shared) const = 0;
-
- private:
-  std::string name_;
-  std::string summary_;
 };
 
 void add_noise_options(OptionTable& table, SimulateOptions& shared) {
@@ -179,7 +168,7 @@ class LearningArmAlgorithm : public ArmAlgorithm {
     require_possible(simulation, noise.value);
     return {.charge = Charge{.event = noise.event, .epsilon = noise.epsilon, .noise = noise.value},
             .regret = [simulation, multiplier = noise.value](std::uint64_t seed, RunBits* bits) {
-              return bits->with([&](auto& source) { return private_regret(simulation, multiplier, seed, source); });
+              return private_regret(simulation, multiplier, seed, bits->source());
             }};
   }
 
@@ -300,7 +289,7 @@ class ProjectionFree final : public SimulatedAlgorithm {
     const auto noise = calibrated_noise(simulation, target);
     return {.charge = Charge{.event = noise.event, .epsilon = noise.epsilon, .noise = noise.amount},
             .regret = [simulation, noise](std::uint64_t seed, RunBits* bits) {
-              return bits->with([&](auto& source) { return private_regret(simulation, noise, seed, source); });
+              return private_regret(simulation, noise, seed, bits->source());
             }};
   }
 
@@ -456,21 +445,11 @@ int simulate(const SimulateOptions& options, const SimulatedAlgorithm& algorithm
 }  // namespace
 
 Command simulate_command(const Arguments& words) {
-  struct State {
-    SimulateOptions options;
-    std::vector<std::unique_ptr<SimulatedAlgorithm>> algorithms = all_simulated_algorithms();
-    bool lists_algorithms = false;
-  };
-  const auto state = std::make_shared<State>();
+  const auto state = std::make_shared<AlgorithmCommand<SimulatedAlgorithm, SimulateOptions>>();
+  state->algorithms = all_simulated_algorithms();
   auto& options = state->options;
   Command command{.name = "simulate", .summary = "Simulate private bandits: their regret on users drawn from seeds."};
-  std::vector<AlgorithmOptions> tables;
-  std::vector<std::string> names;
-  for (const auto& algorithm : state->algorithms) {
-    names.push_back(algorithm->name());
-    tables.push_back({.algorithm = algorithm->name(), .summary = algorithm->summary(), .refusals = algorithm->refusals()});
-    algorithm->add_options(tables.back().options, options);
-  }
+  auto tables = options_of(state->algorithms, options);
   auto& table = command.options;
   table.group("Instance");
   table
@@ -485,7 +464,7 @@ Command simulate_command(const Arguments& words) {
   table.group("Algorithm");
   table
       .add("--algorithm", options.algorithm, "hdb (online Frank-Wolfe), ucb or random play for arms; projection-free for losses",
-           one_of(names))
+           one_of(names_of(tables)))
       .required()
       .essential();
   table.group("Privacy");  // before the others, where an algorithm draws noise
@@ -502,16 +481,11 @@ Command simulate_command(const Arguments& words) {
       "  surety simulate --instance dense --algorithm ucb --exploration 0 --epsilon 1 --delta 1e-4 --ledger bandit.db --replay-seed 1\n"
       "  surety simulate --instance sparse --algorithm random\n"
       "  surety simulate --instance simplex --algorithm projection-free --dimension 5 --epsilon 1 --delta 1e-5 --ledger bandit.db";
-  command.run = [state, tables = std::move(tables)](const Command& given) {
-    if (state->lists_algorithms) {
-      print_algorithms(tables);
-      return exit_code::fine;
-    }
-    const auto chosen = std::find_if(state->algorithms.begin(), state->algorithms.end(),
-                                     [&](const auto& algorithm) { return algorithm->name() == state->options.algorithm; });
-    require_own_options(given.hidden, tables, state->options.algorithm);
-    return simulate(state->options, **chosen, given.options);
-  };
+  command.run =
+      list_or_run(std::move(tables), state->lists_algorithms, [state](const Command& given, const std::vector<AlgorithmOptions>& all) {
+        require_own_options(given.hidden, all, state->options.algorithm);
+        return simulate(state->options, algorithm_named(state->algorithms, state->options.algorithm), given.options);
+      });
   return command;
 }
 

@@ -89,21 +89,11 @@ std::chrono::milliseconds timeout_or_let_the_first_speak(const Algorithm& algori
 }  // namespace
 
 Command train_command(const PlannedArguments& given) {
-  struct State {
-    TrainOptions options;
-    std::vector<std::unique_ptr<Algorithm>> algorithms = all_algorithms();
-    bool lists_algorithms = false;
-  };
-  const auto state = std::make_shared<State>();
+  const auto state = std::make_shared<AlgorithmCommand<Algorithm, TrainOptions>>();
+  state->algorithms = all_algorithms();
   Command command{.name = "train", .summary = "Train a private model and write what it spent into a ledger."};
-  std::vector<AlgorithmOptions> tables;
-  std::vector<std::string> names;
-  for (const auto& algorithm : state->algorithms) {
-    names.push_back(algorithm->name());
-    tables.push_back({.algorithm = algorithm->name(), .summary = algorithm->summary(), .refusals = algorithm->refusals()});
-    algorithm->add_options(tables.back().options, state->options);
-  }
-  add_shared_options(command.options, state->options, names);
+  auto tables = options_of(state->algorithms, state->options);
+  add_shared_options(command.options, state->options, names_of(tables));
   const auto chosen_name = value_in(given.words, "--algorithm");
   add_algorithm_options(command, tables, chosen_name.value_or(state->options.algorithm), chosen_name.has_value(), state->lists_algorithms,
                         given.words);
@@ -122,16 +112,10 @@ Command train_command(const PlannedArguments& given) {
       "  surety train examples/data/randhie.csv --label 'mdvis>0' --algorithm dp-sgd --records 20190 --batch-size 200 --epochs 5 \\\n"
       "               --clip 0.5 --epsilon 1 --delta 1e-5 --ledger run.db --model model.json";
 
-  command.run = [state, tables = std::move(tables)](const Command& said) {
-    if (state->lists_algorithms) {
-      print_algorithms(tables);
-      return exit_code::fine;
-    }
-    const auto chosen = std::find_if(state->algorithms.begin(), state->algorithms.end(),
-                                     [&](const auto& algorithm) { return algorithm->name() == state->options.algorithm; });
-    const Algorithm& algorithm = **chosen;
+  const auto run = [state](const Command& said, const std::vector<AlgorithmOptions>& all) {
+    const Algorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
     const auto start = [&](Team& team) {
-      require_own_options(said.hidden, tables, algorithm.name());
+      require_own_options(said.hidden, all, algorithm.name());
       return train(state->options, algorithm, said.options, team);
     };
     if (algorithm.runs_on_ranks()) {
@@ -144,6 +128,7 @@ Command train_command(const PlannedArguments& given) {
     Team alone{nullptr};
     return start(alone);
   };
+  command.run = list_or_run(std::move(tables), state->lists_algorithms, run);
   return command;
 }
 

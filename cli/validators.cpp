@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/words.h>
 #include <surety/accounting/numbers/error.h>
 
 #include "options.h"
@@ -46,7 +46,8 @@ Check whole_number(std::uint64_t least, std::uint64_t most) {
 Check one_of(std::vector<std::string> words) {
   return [words = std::move(words)](const std::string& text) -> std::string {
     if (std::find(words.begin(), words.end(), text) != words.end()) return {};
-    return fmt::format("is '{}', must be {}{}", one_line(text), fmt::join(words, " or "), did_you_mean(text, words));
+    return fmt::format("is '{}', must be {}{}", one_line(text), fmt::join(words, " or "),
+                       did_you_mean(text, std::vector<std::string_view>{words.begin(), words.end()}));
   };
 }
 

@@ -16,14 +16,14 @@ namespace surety::data {
 CsvReader::CsvReader(const std::filesystem::path& path, const DataPolicy& policy)
     : policy_{policy}, records_{path, RecordEnd::line_outside_quotes, policy.limits.header_bytes, policy} {
   const auto& limits = policy.limits;
-  if (!records_.next(record_)) records_.refuse("is empty, must start with a header line");
-  if (const auto fault = cut(limits.columns, limits.header_bytes, header_); !fault.empty()) refuse(fault);
+  if (!records_.next(record_)) records_.refuse_file("is empty, must start with a header line");
+  if (const auto fault = cut(limits.columns, limits.header_bytes, header_); !fault.empty()) refuse_record(fault);
   records_.set_most_bytes(limits.record_bytes);
   for (std::size_t k = 0; k < header_.size(); ++k) {
     header_[k] = std::string{trimmed(header_[k])};
-    if (header_[k].empty()) records_.refuse(fmt::format("column {} of the header has no name", k + 1));
+    if (header_[k].empty()) records_.refuse_file(fmt::format("column {} of the header has no name", k + 1));
     if (!positions_.emplace(header_[k], k).second) {
-      records_.refuse(fmt::format("column {} appears twice in the header", in_quotes(header_[k])));
+      records_.refuse_file(fmt::format("column {} appears twice in the header", in_quotes(header_[k])));
     }
   }
 }
@@ -44,7 +44,7 @@ bool CsvReader::next(std::vector<std::string>& cells) {
   is_damaged_ = false;
   if (!records_.next(record_)) return false;
   if (policy_.form == RecordForm::is_public) {
-    if (const auto fault = cut(header_.size(), policy_.limits.record_bytes, cells); !fault.empty()) refuse(fault);
+    if (const auto fault = cut(header_.size(), policy_.limits.record_bytes, cells); !fault.empty()) refuse_record(fault);
     return true;
   }
   const auto [count, fault] = split_cells(record_, header_.size(), cells);
@@ -60,7 +60,7 @@ std::size_t CsvReader::position(const std::string& column) const {
     std::string names =
         fmt::format("{}", fmt::join(header_.begin(), header_.begin() + std::min<std::ptrdiff_t>(shown, std::ssize(header_)), ", "));
     if (header_.size() > shown) names += ", ...";
-    records_.refuse(fmt::format("column {} is missing, the header has {}", in_quotes(column), names));
+    records_.refuse_file(fmt::format("column {} is missing, the header has {}", in_quotes(column), names));
   }
   return found->second;
 }
@@ -70,14 +70,14 @@ std::optional<double> CsvReader::number(const std::vector<std::string>& cells, s
   if (fault == NumberFault::none) return value;
   if (policy_.form == RecordForm::is_private) return std::nullopt;
   const auto column = in_quotes(header_[position]);
-  if (trimmed(cells[position]).empty()) refuse(fmt::format(", column {}: the cell is empty, must be a number", column));
-  refuse(fmt::format(", column {}: {} {}{}", column, in_quotes(cells[position]), describe(fault),
-                     fault == NumberFault::not_a_number ? advice : ""));
+  if (trimmed(cells[position]).empty()) refuse_record(fmt::format(", column {}: the cell is empty, must be a number", column));
+  refuse_record(fmt::format(", column {}: {} {}{}", column, in_quotes(cells[position]), describe(fault),
+                            fault == NumberFault::not_a_number ? advice : ""));
 }
 
-void CsvReader::refuse(const std::string& reason) const {
+void CsvReader::refuse_record(const std::string& reason) const {
   const std::string place = row_ == 0 ? "header" : fmt::format("row {}", row_);
-  records_.refuse(fmt::format("{} (line {}){}", place, records_.line(), reason));
+  records_.refuse_file(fmt::format("{} (line {}){}", place, records_.line(), reason));
 }
 
 namespace {

@@ -49,7 +49,7 @@ class CsvReader {
                                              std::string_view advice = {}) const;
 
   /// \throws Error{bad_data} "<file>: row <row> (line <line>)<reason>", or the header in place of the row, always.
-  [[noreturn]] void refuse(const std::string& reason) const;
+  [[noreturn]] void refuse_record(const std::string& reason) const;
   [[nodiscard]] RecordForm form() const noexcept { return policy_.form; }
 
  private:
@@ -99,7 +99,7 @@ class CsvRecords {
   /// The record that was read last had a damaged cell in a column that is used.
   [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
 
-  [[noreturn]] void refuse(const std::string& reason) const { reader_.refuse(reason); }
+  [[noreturn]] void refuse_record(const std::string& reason) const { reader_.refuse_record(reason); }
   [[nodiscard]] RecordForm form() const noexcept { return reader_.form(); }
 
  private:

@@ -106,9 +106,9 @@ bool LibsvmRecords::next(Record& record) {
   is_damaged_ = records_.is_too_long() || !parser.parse(line_, record);
   if (is_damaged_) {
     if (policy_.form == RecordForm::is_public) {
-      refuse(records_.is_too_long()
-                 ? fmt::format(" has more than {} bytes, must have fewer unless --no-limits is given", policy_.limits.record_bytes)
-                 : parser.fault());
+      refuse_record(records_.is_too_long()
+                        ? fmt::format(" has more than {} bytes, must have fewer unless --no-limits is given", policy_.limits.record_bytes)
+                        : parser.fault());
     }
     record = {.label = 0, .indices = {}, .values = {}};
     return true;
@@ -121,7 +121,9 @@ bool LibsvmRecords::next(Record& record) {
   return true;
 }
 
-void LibsvmRecords::refuse(const std::string& reason) const { records_.refuse(fmt::format("line {}{}", records_.line(), reason)); }
+void LibsvmRecords::refuse_record(const std::string& reason) const {
+  records_.refuse_file(fmt::format("line {}{}", records_.line(), reason));
+}
 
 Dataset read_libsvm(const std::filesystem::path& path, const FeatureMap& features, const DataLimits& limits) {
   LibsvmRecords records{path, features, {.form = RecordForm::is_public, .limits = limits}};

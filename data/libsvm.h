@@ -36,7 +36,7 @@ class LibsvmRecords {
   [[nodiscard]] RecordForm form() const noexcept { return policy_.form; }
 
   /// \throws Error{bad_data} "<file>: line <line><reason>", always.
-  [[noreturn]] void refuse(const std::string& reason) const;
+  [[noreturn]] void refuse_record(const std::string& reason) const;
 
  private:
   FeatureMap features_;

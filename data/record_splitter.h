@@ -36,7 +36,7 @@ class RecordSplitter {
   void set_most_bytes(std::size_t most_bytes) noexcept { most_bytes_ = most_bytes; }
 
   /// \throws Error{bad_data} "<file>: <reason>", always.
-  [[noreturn]] void refuse(std::string_view reason) const { text_.refuse(reason); }
+  [[noreturn]] void refuse_file(std::string_view reason) const { text_.refuse_file(reason); }
 
  private:
   TextReader text_;

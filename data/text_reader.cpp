@@ -43,7 +43,7 @@ struct TextReader::Stream {
 TextReader::TextReader(std::filesystem::path path, const ExpansionLimit& limit)
     : path_{std::move(path)}, stream_{std::make_unique<Stream>()}, buffer_(chunk), limit_{limit} {
   stream_->file = path_ == standard_input ? STDIN_FILENO : open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (stream_->file < 0) refuse(fmt::format("cannot be opened ({})", std::strerror(errno)));
+  if (stream_->file < 0) refuse_file(fmt::format("cannot be opened ({})", std::strerror(errno)));
   if (path_ == standard_input) path_ = "standard input";
   stream_->raw.resize(chunk);
   // A pipe may deliver its first bytes one by one, and the magic number and the byte order mark are two and three.
@@ -65,7 +65,7 @@ TextReader::~TextReader() = default;
 TextReader::TextReader(TextReader&&) noexcept = default;
 TextReader& TextReader::operator=(TextReader&&) noexcept = default;
 
-void TextReader::refuse(std::string_view reason) const {
+void TextReader::refuse_file(std::string_view reason) const {
   throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(path_.string()), reason)};
 }
 
@@ -82,7 +82,7 @@ std::size_t TextReader::read_some(std::size_t offset) {
       raw_bytes_ += static_cast<std::uint64_t>(got);
       return static_cast<std::size_t>(got);
     }
-    if (errno != EINTR) refuse(fmt::format("cannot be read ({})", std::strerror(errno)));
+    if (errno != EINTR) refuse_file(fmt::format("cannot be read ({})", std::strerror(errno)));
   }
 }
 
@@ -106,20 +106,20 @@ bool TextReader::refill() {
     }
     if (at_end) {
       if (stream.between_members) break;
-      refuse("gzip stream is truncated");
+      refuse_file("gzip stream is truncated");
     }
     if (stream.between_members) inflateReset(&inflater);
     inflater.next_out = reinterpret_cast<unsigned char*>(buffer_.data());
     inflater.avail_out = static_cast<uInt>(chunk);
     const int status = inflate(&inflater, Z_NO_FLUSH);
     if (status != Z_OK && status != Z_STREAM_END) {
-      refuse(fmt::format("gzip stream is damaged ({})", inflater.msg != nullptr ? inflater.msg : "unexpected end"));
+      refuse_file(fmt::format("gzip stream is damaged ({})", inflater.msg != nullptr ? inflater.msg : "unexpected end"));
     }
     stream.between_members = status == Z_STREAM_END;
     filled_ = chunk - inflater.avail_out;
     bytes_ += filled_;
     if (bytes_ > limit_.unsuspicious && static_cast<double>(bytes_) > limit_.factor * static_cast<double>(raw_bytes_)) {
-      refuse(fmt::format("decompresses to more than {} times its size, must be less unless --no-limits is given", limit_.factor));
+      refuse_file(fmt::format("decompresses to more than {} times its size, must be less unless --no-limits is given", limit_.factor));
     }
   }
   return filled_ > 0;

@@ -60,7 +60,7 @@ class TextReader {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
   /// \throws Error{bad_data} "<file>: <reason>", always.
-  [[noreturn]] void refuse(std::string_view reason) const;
+  [[noreturn]] void refuse_file(std::string_view reason) const;
 
  private:
   struct Stream;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
 
@@ -32,20 +33,10 @@ double chain_delta(double epsilon, double delta, double steps) {
 
 /// Releases whose costs are ordered by one number that a split group cannot exceed.
 bool is_gaussian(const Event& event) {
-  if (pairwise_multiplier(event)) return true;
-  if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) return is_gaussian(repeated->event);
-  if (const auto* composed = std::get_if<Event::Composed>(&event.node())) {
-    return std::all_of(composed->events.begin(), composed->events.end(), is_gaussian);
-  }
-  return false;
+  return every_leaf(event, [](const Event& leaf) { return pairwise_multiplier(leaf).has_value(); });
 }
 bool is_concentrated(const Event& event) {
-  if (std::holds_alternative<Event::Concentrated>(event.node())) return true;
-  if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) return is_concentrated(repeated->event);
-  if (const auto* composed = std::get_if<Event::Composed>(&event.node())) {
-    return std::all_of(composed->events.begin(), composed->events.end(), is_concentrated);
-  }
-  return false;
+  return every_leaf(event, [](const Event& leaf) { return std::holds_alternative<Event::Concentrated>(leaf.node()); });
 }
 
 /// One visit per kind of event; docs/proofs/composition.md#group proves each line.

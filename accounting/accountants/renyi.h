@@ -19,13 +19,6 @@
 
 namespace surety::accounting {
 
-struct RenyiOrderRule {
-  static constexpr std::string_view name = "Renyi order";
-  static constexpr std::string_view constraint = "finite and greater than 1";
-  static bool holds(double x) { return x > 1 && is_finite(x); }
-};
-using RenyiOrder = Quantity<RenyiOrderRule>;
-
 struct Renyi {
   static constexpr std::string_view name = "renyi";
 };

@@ -102,15 +102,6 @@ bool operator==(const Event& a, const Event& b) {
   return a.shared_ == b.shared_ || (a.adjacency() == b.adjacency() && a.depth() == b.depth() && a.node() == b.node());
 }
 
-std::string_view name(NormName norm) {
-  switch (norm) {
-    case NormName::l1: return "l1";
-    case NormName::l2: return "l2";
-    case NormName::linf: return "linf";
-  }
-  throw Error{ErrorCode::internal, "a norm without a name"};
-}
-
 Batches::Batches(Count records, Count size) : records_{records}, size_{size} {
   if (size > records) {
     throw Error{ErrorCode::invalid_argument,

@@ -20,38 +20,6 @@
 
 namespace surety {
 
-struct NoiseScaleRule : Positive {
-  static constexpr std::string_view name = "scale";
-};
-/// A scale in units of sensitivity (laplace, k_norm) or of lattice steps (discrete noise).
-using NoiseScale = Quantity<NoiseScaleRule>;
-
-struct ProbabilityRule {
-  static constexpr std::string_view name = "probability";
-  static constexpr std::string_view constraint = "greater than 0 and less than 1";
-  static bool holds(double x) { return x > 0 && x < 1; }
-};
-using Probability = Quantity<ProbabilityRule>;
-
-struct SamplingRateRule {
-  static constexpr std::string_view name = "sampling rate";
-  static constexpr std::string_view constraint = "greater than 0 and at most 1";
-  static bool holds(double x) { return x > 0 && x <= 1; }
-};
-using SamplingRate = Quantity<SamplingRateRule>;
-
-struct NormExponentRule {
-  static constexpr std::string_view name = "norm exponent";
-  static constexpr std::string_view constraint = "finite and at least 2";
-  static bool holds(double x) { return x >= 2 && is_finite(x); }
-};
-/// r of an l_r norm that is smooth.
-using NormExponent = Quantity<NormExponentRule>;
-
-/// The norm that an event names; what it measures is for mechanisms to say.
-enum class NormName { l1, l2, linf };
-[[nodiscard]] std::string_view name(NormName norm);
-
 /// `records` records in batches of `size`. \throws Error{invalid_argument} when a batch is larger than the data.
 class Batches {
  public:

@@ -7,12 +7,14 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/words.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 
@@ -54,104 +56,79 @@ class FieldWriter {
   virtual void events(const std::vector<Event>& values) = 0;
 };
 
-NormName parse_norm(const std::string& text) {
-  for (const auto norm : {NormName::l1, NormName::l2, NormName::linf}) {
-    if (text == name(norm)) return norm;
-  }
-  throw Error{ErrorCode::invalid_argument, fmt::format("norm is '{}', must be l1, l2 or linf", one_line(text))};
-}
-
-Batches read_batches(FieldReader& in) {
-  const Count records = in.whole("records");
-  return {records, in.whole("batch_size")};
-}
+using Fields = std::array<const char*, 3>;
 
 struct Kind {
   std::string_view word;
-  std::array<const char*, 3> fields;  ///< of the JSON object; none when the kind holds a list of events
-  Event (*read)(FieldReader&);
+  Fields fields;  ///< of the JSON object; none when the kind holds a list of events
+  Event (*read)(FieldReader& in, const Fields& fields);
 };
 
+template <class Value>
+Value read_value(FieldReader& in, const char* field) {
+  if constexpr (std::is_same_v<Value, Count>) {
+    return in.whole(field);
+  } else if constexpr (std::is_same_v<Value, NormName>) {
+    return parse_norm(in.word(field));
+  } else {
+    return Value{in.real(field)};
+  }
+}
+
+/// A release whose members are `Values`, in the order of the fields.
+template <class Release, class... Values>
+Event read_release(FieldReader& in, const Fields& fields) {
+  const auto* field = fields.begin();
+  return release(Release{read_value<Values>(in, *field++)...}, in.adjacency());
+}
+
+/// What is done with batches: `make(batches, event)`.
+template <Event (*make)(Batches, Event)>
+Event read_batches(FieldReader& in, const Fields& /*fields*/) {
+  const Count records = in.whole("records");
+  const Batches batches{records, in.whole("batch_size")};
+  return make(batches, in.event());
+}
+
 constexpr std::array kinds{
-    Kind{"gaussian",
-         {"noise_multiplier"},
-         [](FieldReader& in) { return release(Event::Gaussian{NoiseMultiplier{in.real("noise_multiplier")}}, in.adjacency()); }},
-    Kind{"record_sum",
-         {"noise_multiplier"},
-         [](FieldReader& in) { return release(Event::RecordSum{NoiseMultiplier{in.real("noise_multiplier")}}, in.adjacency()); }},
-    Kind{"laplace", {"scale"}, [](FieldReader& in) { return release(Event::Laplace{NoiseScale{in.real("scale")}}, in.adjacency()); }},
-    Kind{"discrete_gaussian",
-         {"sigma", "sensitivity"},
-         [](FieldReader& in) {
-           return release(Event::DiscreteGaussian{NoiseScale{in.real("sigma")}, in.whole("sensitivity")}, in.adjacency());
-         }},
-    Kind{"discrete_laplace",
-         {"scale", "sensitivity"},
-         [](FieldReader& in) {
-           return release(Event::DiscreteLaplace{NoiseScale{in.real("scale")}, in.whole("sensitivity")}, in.adjacency());
-         }},
-    Kind{"randomized_response",
-         {"truth", "categories"},
-         [](FieldReader& in) {
-           return release(Event::RandomizedResponse{Probability{in.real("truth")}, in.whole("categories")}, in.adjacency());
-         }},
-    Kind{"exponential",
-         {"epsilon"},
-         [](FieldReader& in) { return release(Event::Exponential{Epsilon{in.real("epsilon")}}, in.adjacency()); }},
-    Kind{"pure", {"epsilon"}, [](FieldReader& in) { return release(Event::Pure{Epsilon{in.real("epsilon")}}, in.adjacency()); }},
-    Kind{"approx",
-         {"epsilon", "delta"},
-         [](FieldReader& in) {
-           return release(Event::Approximate{Epsilon{in.real("epsilon")}, Delta{in.real("delta")}}, in.adjacency());
-         }},
-    Kind{"zcdp", {"rho"}, [](FieldReader& in) { return release(Event::Concentrated{Rho{in.real("rho")}}, in.adjacency()); }},
+    Kind{"gaussian", {"noise_multiplier"}, read_release<Event::Gaussian, NoiseMultiplier>},
+    Kind{"record_sum", {"noise_multiplier"}, read_release<Event::RecordSum, NoiseMultiplier>},
+    Kind{"laplace", {"scale"}, read_release<Event::Laplace, NoiseScale>},
+    Kind{"discrete_gaussian", {"sigma", "sensitivity"}, read_release<Event::DiscreteGaussian, NoiseScale, Count>},
+    Kind{"discrete_laplace", {"scale", "sensitivity"}, read_release<Event::DiscreteLaplace, NoiseScale, Count>},
+    Kind{"randomized_response", {"truth", "categories"}, read_release<Event::RandomizedResponse, Probability, Count>},
+    Kind{"exponential", {"epsilon"}, read_release<Event::Exponential, Epsilon>},
+    Kind{"pure", {"epsilon"}, read_release<Event::Pure, Epsilon>},
+    Kind{"approx", {"epsilon", "delta"}, read_release<Event::Approximate, Epsilon, Delta>},
+    Kind{"zcdp", {"rho"}, read_release<Event::Concentrated, Rho>},
     Kind{"generalized_gaussian",
          {"norm_exponent", "dimension", "noise_multiplier"},
-         [](FieldReader& in) {
-           const NormExponent r{in.real("norm_exponent")};
-           const Count dimension = in.whole("dimension");
-           return release(Event::GeneralizedGaussian{r, dimension, NoiseMultiplier{in.real("noise_multiplier")}}, in.adjacency());
-         }},
-    Kind{"k_norm",
-         {"norm", "dimension", "scale"},
-         [](FieldReader& in) {
-           const NormName norm = parse_norm(in.word("norm"));
-           const Count dimension = in.whole("dimension");
-           return release(Event::KNorm{norm, dimension, NoiseScale{in.real("scale")}}, in.adjacency());
-         }},
+         read_release<Event::GeneralizedGaussian, NormExponent, Count, NoiseMultiplier>},
+    Kind{"k_norm", {"norm", "dimension", "scale"}, read_release<Event::KNorm, NormName, Count, NoiseScale>},
     Kind{"repeat",
          {"count", "event"},
-         [](FieldReader& in) {
+         [](FieldReader& in, const Fields&) {
            const Count count = in.whole("count");
            return repeat(count, in.event());
          }},
-    Kind{"compose", {}, [](FieldReader& in) { return compose(in.events()); }},
-    Kind{"parallel", {}, [](FieldReader& in) { return parallel(in.events()); }},
+    Kind{"compose", {}, [](FieldReader& in, const Fields&) { return compose(in.events()); }},
+    Kind{"parallel", {}, [](FieldReader& in, const Fields&) { return parallel(in.events()); }},
     Kind{"poisson",
          {"sampling_rate", "event"},
-         [](FieldReader& in) {
+         [](FieldReader& in, const Fields&) {
            const SamplingRate rate{in.real("sampling_rate")};
            return poisson(rate, in.event());
          }},
-    Kind{"without_replacement",
-         {"records", "batch_size", "event"},
-         [](FieldReader& in) {
-           const Batches batches = read_batches(in);
-           return without_replacement(batches, in.event());
-         }},
-    Kind{"shuffled",
-         {"records", "batch_size", "event"},
-         [](FieldReader& in) {
-           const Batches batches = read_batches(in);
-           return shuffled(batches, in.event());
-         }},
-    Kind{"deterministic",
-         {"records", "batch_size", "event"},
-         [](FieldReader& in) {
-           const Batches batches = read_batches(in);
-           return deterministic(batches, in.event());
-         }},
+    Kind{"without_replacement", {"records", "batch_size", "event"}, read_batches<without_replacement>},
+    Kind{"shuffled", {"records", "batch_size", "event"}, read_batches<shuffled>},
+    Kind{"deterministic", {"records", "batch_size", "event"}, read_batches<deterministic>},
 };
+
+constexpr auto kind_words = [] {
+  std::array<std::string_view, kinds.size()> words{};
+  for (std::size_t i = 0; i < kinds.size(); ++i) words[i] = kinds[i].word;
+  return words;
+}();
 
 const Kind* find_kind(std::string_view word) {
   const auto* found = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) { return kind.word == word; });
@@ -162,91 +139,63 @@ const Kind* find_kind(std::string_view word) {
 struct Write {
   FieldWriter& out;
 
-  std::string_view operator()(const Event::Gaussian& e) const {
-    out.real("noise_multiplier", e.multiplier.value());
-    return "gaussian";
-  }
-  std::string_view operator()(const Event::RecordSum& e) const {
-    out.real("noise_multiplier", e.multiplier.value());
-    return "record_sum";
-  }
-  std::string_view operator()(const Event::Laplace& e) const {
-    out.real("scale", e.scale.value());
-    return "laplace";
-  }
+  std::string_view operator()(const Event::Gaussian& e) const { return kind("gaussian", "noise_multiplier", e.multiplier); }
+  std::string_view operator()(const Event::RecordSum& e) const { return kind("record_sum", "noise_multiplier", e.multiplier); }
+  std::string_view operator()(const Event::Laplace& e) const { return kind("laplace", "scale", e.scale); }
   std::string_view operator()(const Event::DiscreteGaussian& e) const {
-    out.real("sigma", e.sigma.value());
-    out.whole("sensitivity", e.sensitivity);
-    return "discrete_gaussian";
+    return kind("discrete_gaussian", "sigma", e.sigma, "sensitivity", e.sensitivity);
   }
   std::string_view operator()(const Event::DiscreteLaplace& e) const {
-    out.real("scale", e.scale.value());
-    out.whole("sensitivity", e.sensitivity);
-    return "discrete_laplace";
+    return kind("discrete_laplace", "scale", e.scale, "sensitivity", e.sensitivity);
   }
   std::string_view operator()(const Event::RandomizedResponse& e) const {
-    out.real("truth", e.truth.value());
-    out.whole("categories", e.categories);
-    return "randomized_response";
+    return kind("randomized_response", "truth", e.truth, "categories", e.categories);
   }
-  std::string_view operator()(const Event::Exponential& e) const {
-    out.real("epsilon", e.epsilon.value());
-    return "exponential";
-  }
-  std::string_view operator()(const Event::Pure& e) const {
-    out.real("epsilon", e.epsilon.value());
-    return "pure";
-  }
-  std::string_view operator()(const Event::Approximate& e) const {
-    out.real("epsilon", e.epsilon.value());
-    out.real("delta", e.delta.value());
-    return "approx";
-  }
-  std::string_view operator()(const Event::Concentrated& e) const {
-    out.real("rho", e.rho.value());
-    return "zcdp";
-  }
+  std::string_view operator()(const Event::Exponential& e) const { return kind("exponential", "epsilon", e.epsilon); }
+  std::string_view operator()(const Event::Pure& e) const { return kind("pure", "epsilon", e.epsilon); }
+  std::string_view operator()(const Event::Approximate& e) const { return kind("approx", "epsilon", e.epsilon, "delta", e.delta); }
+  std::string_view operator()(const Event::Concentrated& e) const { return kind("zcdp", "rho", e.rho); }
   std::string_view operator()(const Event::GeneralizedGaussian& e) const {
-    out.real("norm_exponent", e.r.value());
-    out.whole("dimension", e.dimension);
-    out.real("noise_multiplier", e.multiplier.value());
-    return "generalized_gaussian";
+    return kind("generalized_gaussian", "norm_exponent", e.r, "dimension", e.dimension, "noise_multiplier", e.multiplier);
   }
   std::string_view operator()(const Event::KNorm& e) const {
-    out.word("norm", name(e.norm));
-    out.whole("dimension", e.dimension);
-    out.real("scale", e.scale.value());
-    return "k_norm";
+    return kind("k_norm", "norm", e.norm, "dimension", e.dimension, "scale", e.scale);
   }
-  std::string_view operator()(const Event::Repeated& e) const {
-    out.whole("count", e.count);
-    out.event(e.event);
-    return "repeat";
-  }
-  std::string_view operator()(const Event::Composed& e) const {
-    out.events(e.events);
-    return "compose";
-  }
-  std::string_view operator()(const Event::Parallel& e) const {
-    out.events(e.events);
-    return "parallel";
-  }
-  std::string_view operator()(const Event::PoissonSampled& e) const {
-    out.real("sampling_rate", e.rate.value());
-    out.event(e.event);
-    return "poisson";
-  }
-  std::string_view operator()(const Event::SampledWithoutReplacement& e) const { return batches(e, "without_replacement"); }
-  std::string_view operator()(const Event::Shuffled& e) const { return batches(e, "shuffled"); }
-  std::string_view operator()(const Event::Deterministic& e) const { return batches(e, "deterministic"); }
+  std::string_view operator()(const Event::Repeated& e) const { return kind("repeat", "count", e.count, "event", e.event); }
+  std::string_view operator()(const Event::Composed& e) const { return list("compose", e.events); }
+  std::string_view operator()(const Event::Parallel& e) const { return list("parallel", e.events); }
+  std::string_view operator()(const Event::PoissonSampled& e) const { return kind("poisson", "sampling_rate", e.rate, "event", e.event); }
+  std::string_view operator()(const Event::SampledWithoutReplacement& e) const { return batches("without_replacement", e); }
+  std::string_view operator()(const Event::Shuffled& e) const { return batches("shuffled", e); }
+  std::string_view operator()(const Event::Deterministic& e) const { return batches("deterministic", e); }
 
+ private:
+  /// A field and its value, and the same of the rest.
+  template <class Value, class... Rest>
+  std::string_view kind(std::string_view word, const char* field, const Value& value, const Rest&... rest) const {
+    put(field, value);
+    if constexpr (sizeof...(rest) > 0) {
+      return kind(word, rest...);
+    } else {
+      return word;
+    }
+  }
   template <class Batch>
-  std::string_view batches(const Batch& e, std::string_view word) const {
-    out.whole("records", e.batches.records());
-    out.whole("batch_size", e.batches.size());
-    out.event(e.event);
+  std::string_view batches(std::string_view word, const Batch& e) const {
+    return kind(word, "records", e.batches.records(), "batch_size", e.batches.size(), "event", e.event);
+  }
+  std::string_view list(std::string_view word, const std::vector<Event>& events) const {
+    out.events(events);
     return word;
   }
+
+  template <class Unit>
+  void put(const char* field, const Quantity<Unit>& value) const {
+    out.real(field, value.value());
+  }
+  void put(const char* field, Count value) const { out.whole(field, value); }
+  void put(const char* field, NormName value) const { out.word(field, name(value)); }
+  void put(const char* /*field*/, const Event& value) const { out.event(value); }
 };
 
 [[noreturn]] void refuse_whole(std::string_view field, std::string_view value) {
@@ -269,7 +218,7 @@ class TextReader : public FieldReader {
   Event parse() {
     Event event = parse_event();
     skip_space();
-    if (position_ != text_.size()) refuse("the end of the event is expected");
+    if (position_ != text_.size()) refuse_here("the end of the event is expected");
     return event;
   }
 
@@ -314,19 +263,18 @@ class TextReader : public FieldReader {
 
  private:
   Event parse_event() {
-    if (++depth_ > Event::max_depth) refuse(fmt::format("an event may be nested at most {} deep", Event::max_depth));
+    if (++depth_ > Event::max_depth) refuse_here(fmt::format("an event may be nested at most {} deep", Event::max_depth));
     skip_space();
     const auto start = position_;
-    const auto* const kind = find_kind(parse_word());
+    const auto word = parse_word();
+    const auto* const kind = find_kind(word);
     if (kind == nullptr) {
       position_ = start;
-      std::string words;
-      for (const auto& known : kinds) words += fmt::format("{}{}", words.empty() ? "" : ", ", known.word);
-      refuse(fmt::format("an event is expected ({})", words));
+      refuse_here(fmt::format("an event is expected ({})", fmt::join(kind_words, ", ")), did_you_mean(word, kind_words));
     }
     expect('(');
     const bool outer_first = std::exchange(first_, true);
-    Event event = kind->read(*this);
+    Event event = kind->read(*this, kind->fields);
     first_ = outer_first;
     expect(')');
     --depth_;
@@ -358,12 +306,12 @@ class TextReader : public FieldReader {
         return found->second;
       }
       position_ = start;
-      refuse(fmt::format("the name '{}' has no value here, a number is expected", word));
+      refuse_here(fmt::format("the name '{}' has no value here, a number is expected", word));
     }
     double value = 0;
     const auto [end, error] = std::from_chars(text_.data() + position_, text_.data() + text_.size(), value);
-    if (error == std::errc::invalid_argument) refuse("a number is expected");
-    if (error == std::errc::result_out_of_range) refuse("a number within the range of double is expected");
+    if (error == std::errc::invalid_argument) refuse_here("a number is expected");
+    if (error == std::errc::result_out_of_range) refuse_here("a number within the range of double is expected");
     position_ = static_cast<std::size_t>(end - text_.data());
     return value;
   }
@@ -373,14 +321,14 @@ class TextReader : public FieldReader {
     return position_ < text_.size() && text_[position_] == wanted;
   }
   void expect(char wanted) {
-    if (!peek_is(wanted)) refuse(fmt::format("'{}' is expected", wanted));
+    if (!peek_is(wanted)) refuse_here(fmt::format("'{}' is expected", wanted));
     ++position_;
   }
   void skip_space() {
     while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_]))) ++position_;
   }
-  [[noreturn]] void refuse(const std::string& reason) const {
-    throw Error{ErrorCode::invalid_argument, fmt::format("{} at position {}", reason, position_ + 1)};
+  [[noreturn]] void refuse_here(const std::string& reason, const std::string& meant = {}) const {
+    invalid(fmt::format("{} at position {}{}", reason, position_ + 1, meant));
   }
 
   std::string_view text_;
@@ -428,7 +376,7 @@ class JsonReader : public FieldReader {
     const auto& word = json.begin().key();
     const auto& fields = json.begin().value();
     const auto* const kind = find_kind(word);
-    if (kind == nullptr) throw Error{ErrorCode::invalid_argument, fmt::format("event: unknown kind '{}'", one_line(word))};
+    if (kind == nullptr) invalid(fmt::format("event: unknown kind '{}'{}", one_line(word), did_you_mean(word, kind_words)));
     if (kind->fields[0] == nullptr) {
       if (!fields.is_array()) throw Error{ErrorCode::invalid_argument, fmt::format("{}: an array of events is expected", word)};
     } else {
@@ -439,7 +387,7 @@ class JsonReader : public FieldReader {
       accounting::require_fields(fields, names, word);
     }
     JsonReader reader{fields, adjacency, depth};
-    return kind->read(reader);
+    return kind->read(reader, kind->fields);
   }
 
   double real(const char* field) override {

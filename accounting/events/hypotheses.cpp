@@ -4,6 +4,8 @@
 #include <variant>
 #include <vector>
 
+#include <surety/accounting/events/releases.h>
+
 namespace surety::accounting {
 namespace {
 
@@ -49,12 +51,7 @@ PoissonPair poisson_pair(const Event& inner) {
 }
 
 bool splits_its_batch(const Event& inner) {
-  if (std::holds_alternative<Event::Parallel>(inner.node())) return true;
-  if (const auto* repeated = std::get_if<Event::Repeated>(&inner.node())) return splits_its_batch(repeated->event);
-  if (const auto* composed = std::get_if<Event::Composed>(&inner.node())) {
-    return std::any_of(composed->events.begin(), composed->events.end(), splits_its_batch);
-  }
-  return false;
+  return !every_leaf(inner, [](const Event& leaf) { return !std::holds_alternative<Event::Parallel>(leaf.node()); });
 }
 
 }  // namespace surety::accounting

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -121,6 +122,14 @@ std::optional<Event> Releases::event() const {
   if (parts.empty()) return std::nullopt;
   if (parts.size() == 1) return parts.front();
   return compose(std::move(parts));
+}
+
+bool every_leaf(const Event& event, bool (*holds)(const Event& leaf)) {
+  if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) return every_leaf(repeated->event, holds);
+  if (const auto* composed = std::get_if<Event::Composed>(&event.node())) {
+    return std::all_of(composed->events.begin(), composed->events.end(), [&](const Event& part) { return every_leaf(part, holds); });
+  }
+  return holds(event);
 }
 
 }  // namespace surety::accounting

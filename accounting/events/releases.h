@@ -63,4 +63,7 @@ class Releases {
   std::map<std::string, Entry> leaves_;
 };
 
+/// Whether `holds` is true of every leaf of `event`.
+[[nodiscard]] bool every_leaf(const Event& event, bool (*holds)(const Event& leaf));
+
 }  // namespace surety::accounting

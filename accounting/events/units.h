@@ -67,12 +67,41 @@ struct MuRule : NonNegative {
 struct NoiseMultiplierRule : Positive {
   static constexpr std::string_view name = "noise multiplier";
 };
+struct NoiseScaleRule : Positive {
+  static constexpr std::string_view name = "scale";
+};
+struct ProbabilityRule {
+  static constexpr std::string_view name = "probability";
+  static constexpr std::string_view constraint = "greater than 0 and less than 1";
+  static bool holds(double x) { return x > 0 && x < 1; }
+};
+struct SamplingRateRule {
+  static constexpr std::string_view name = "sampling rate";
+  static constexpr std::string_view constraint = "greater than 0 and at most 1";
+  static bool holds(double x) { return x > 0 && x <= 1; }
+};
+struct NormExponentRule {
+  static constexpr std::string_view name = "norm exponent";
+  static constexpr std::string_view constraint = "finite and at least 2";
+  static bool holds(double x) { return x >= 2 && is_finite(x); }
+};
+struct RenyiOrderRule {
+  static constexpr std::string_view name = "Renyi order";
+  static constexpr std::string_view constraint = "finite and greater than 1";
+  static bool holds(double x) { return x > 1 && is_finite(x); }
+};
 
 using Epsilon = Quantity<EpsilonRule>;
 using Delta = Quantity<DeltaRule>;
 using Rho = Quantity<RhoRule>;
 using Mu = Quantity<MuRule>;
 using NoiseMultiplier = Quantity<NoiseMultiplierRule>;
+/// A scale in units of sensitivity (laplace, k_norm) or of lattice steps (discrete noise).
+using NoiseScale = Quantity<NoiseScaleRule>;
+using Probability = Quantity<ProbabilityRule>;
+using SamplingRate = Quantity<SamplingRateRule>;
+/// r of an l_r norm that is smooth.
+using NormExponent = Quantity<NormExponentRule>;
 
 /// Which data sets are neighbours.
 ///   add_or_remove_one  one holds one record more than the other; the number of records is private
@@ -84,6 +113,13 @@ enum class Adjacency { add_or_remove_one, replace_one, zero_out };
 /// The inverse of `name`. \throws Error{invalid_argument} listing the three names.
 [[nodiscard]] Adjacency parse_adjacency(std::string_view text);
 
+/// The norm that an event names; what it measures is for mechanisms to say.
+enum class NormName { l1, l2, linf };
+
+[[nodiscard]] std::string_view name(NormName norm);
+/// The inverse of `name`. \throws Error{invalid_argument} listing the three names.
+[[nodiscard]] NormName parse_norm(std::string_view text);
+
 /// How often an event happens: an integer from 1 to 2^53, so that its JSON form is exact.
 class Count {
  public:
@@ -94,6 +130,11 @@ class Count {
  private:
   std::uint64_t value_;
 };
+
+namespace accounting {
+/// Of a Renyi divergence.
+using RenyiOrder = Quantity<RenyiOrderRule>;
+}  // namespace accounting
 
 /// A promise: at most `epsilon` at `delta`, between neighbours under `adjacency`.
 struct Target {

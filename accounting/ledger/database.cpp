@@ -62,7 +62,7 @@ struct Connection::Wait {
   explicit Wait(const std::string& file) : name{file} {}
 
   const std::string& name;
-  Traces last_seen = {};
+  Traces last_seen;
   std::chrono::steady_clock::time_point since = {};
 
   /// SQLite's busy handler: 0 gives up.

@@ -12,6 +12,7 @@
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/events/words.h>
 #include <surety/accounting/numbers/floating_point.h>
 
 namespace surety::accounting {
@@ -85,23 +86,14 @@ Interval sum_of_deltas(const Releases& total) {
   return sum_of(total, [](const Promise& promise) { return promise.delta.value(); });
 }
 
+constexpr Words<FilterKind, 3> filter_kinds{
+    .what = "filter", .values = {FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}, .words = {"gaussian", "zcdp", "basic"}};
+
 }  // namespace
 
-std::string_view name(FilterKind kind) {
-  switch (kind) {
-    case FilterKind::gaussian: return "gaussian";
-    case FilterKind::zcdp: return "zcdp";
-    case FilterKind::basic: return "basic";
-  }
-  throw Error{ErrorCode::internal, "a kind of filter without a name"};
-}
+std::string_view name(FilterKind kind) { return filter_kinds.name(kind); }
 
-FilterKind parse_filter_kind(std::string_view text) {
-  for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
-    if (text == name(kind)) return kind;
-  }
-  throw Error{ErrorCode::invalid_argument, fmt::format("filter is '{}', must be gaussian, zcdp or basic", text)};
-}
+FilterKind parse_filter_kind(std::string_view text) { return filter_kinds.parse(text); }
 
 Filter::Filter(const Budget& budget) : budget_{budget} {
   if (budget_.target.epsilon.value() == 0) {

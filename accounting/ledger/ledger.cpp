@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <surety/accounting/events/format.h>
+#include <surety/accounting/events/words.h>
 #include <surety/accounting/ledger/ledger_contents.h>
 #include <surety/accounting/ledger/sqlite_store.h>
 #include <surety/accounting/ledger/store.h>
@@ -16,20 +17,14 @@ namespace surety::accounting {
 
 // ---------------------------------------------------------------------------------------------------------------- ledger
 
-std::string_view name(Stopping stopping) {
-  switch (stopping) {
-    case Stopping::data_independent: return "data-independent";
-    case Stopping::adaptive: return "adaptive";
-  }
-  throw Error{ErrorCode::internal, "a way of stopping without a name"};
-}
+namespace {
+constexpr Words<Stopping, 2> stoppings{
+    .what = "stopping", .values = {Stopping::data_independent, Stopping::adaptive}, .words = {"data-independent", "adaptive"}};
+}  // namespace
 
-Stopping parse_stopping(std::string_view text) {
-  for (const auto stopping : {Stopping::data_independent, Stopping::adaptive}) {
-    if (text == name(stopping)) return stopping;
-  }
-  throw Error{ErrorCode::invalid_argument, fmt::format("stopping is '{}', must be data-independent or adaptive", text)};
-}
+std::string_view name(Stopping stopping) { return stoppings.name(stopping); }
+
+Stopping parse_stopping(std::string_view text) { return stoppings.parse(text); }
 
 std::optional<Event> Run::charged() const {
   return settlement && settlement->stopping == Stopping::data_independent ? settlement->released : plan.event;

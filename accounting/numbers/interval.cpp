@@ -7,20 +7,23 @@
 #include <surety/accounting/numbers/floating_point.h>
 
 namespace surety::accounting {
-namespace {
-
-using Unary = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
-
-void increasing(Unary function, mpfr_ptr lower, mpfr_ptr upper, const Interval& a) {
-  function(lower, a.lower(), MPFR_RNDD);
-  function(upper, a.upper(), MPFR_RNDU);
-}
-
-}  // namespace
-
 Interval::Interval(Uninitialised, mpfr_prec_t precision) {
   mpfr_init2(lower_, precision);
   mpfr_init2(upper_, precision);
+}
+
+Interval Interval::increasing(int (*function)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t), const Interval& a) {
+  Interval result{Uninitialised{}, a.precision()};
+  function(result.lower_, a.lower_, MPFR_RNDD);
+  function(result.upper_, a.upper_, MPFR_RNDU);
+  return result;
+}
+
+Interval Interval::increasing(int (*function)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t), const Interval& a, const Interval& b) {
+  Interval result{Uninitialised{}, std::max(a.precision(), b.precision())};
+  function(result.lower_, a.lower_, b.lower_, MPFR_RNDD);
+  function(result.upper_, a.upper_, b.upper_, MPFR_RNDU);
+  return result;
 }
 
 Interval::Interval(double value, mpfr_prec_t precision) : Interval{Uninitialised{}, precision} {
@@ -95,12 +98,7 @@ Interval operator-(const Interval& a) {
   return result;
 }
 
-Interval operator+(const Interval& a, const Interval& b) {
-  Interval result{Interval::Uninitialised{}, std::max(a.precision(), b.precision())};
-  mpfr_add(result.lower_, a.lower_, b.lower_, MPFR_RNDD);
-  mpfr_add(result.upper_, a.upper_, b.upper_, MPFR_RNDU);
-  return result;
-}
+Interval operator+(const Interval& a, const Interval& b) { return Interval::increasing(mpfr_add, a, b); }
 
 Interval operator-(const Interval& a, const Interval& b) {
   Interval result{Interval::Uninitialised{}, std::max(a.precision(), b.precision())};
@@ -148,35 +146,11 @@ Interval operator/(const Interval& a, const Interval& b) {
   return result;
 }
 
-Interval sqrt(const Interval& a) {
-  Interval result{Interval::Uninitialised{}, a.precision()};
-  increasing(mpfr_sqrt, result.lower_, result.upper_, a);
-  return result;
-}
-
-Interval exp(const Interval& a) {
-  Interval result{Interval::Uninitialised{}, a.precision()};
-  increasing(mpfr_exp, result.lower_, result.upper_, a);
-  return result;
-}
-
-Interval expm1(const Interval& a) {
-  Interval result{Interval::Uninitialised{}, a.precision()};
-  increasing(mpfr_expm1, result.lower_, result.upper_, a);
-  return result;
-}
-
-Interval log(const Interval& a) {
-  Interval result{Interval::Uninitialised{}, a.precision()};
-  increasing(mpfr_log, result.lower_, result.upper_, a);
-  return result;
-}
-
-Interval log1p(const Interval& a) {
-  Interval result{Interval::Uninitialised{}, a.precision()};
-  increasing(mpfr_log1p, result.lower_, result.upper_, a);
-  return result;
-}
+Interval sqrt(const Interval& a) { return Interval::increasing(mpfr_sqrt, a); }
+Interval exp(const Interval& a) { return Interval::increasing(mpfr_exp, a); }
+Interval expm1(const Interval& a) { return Interval::increasing(mpfr_expm1, a); }
+Interval log(const Interval& a) { return Interval::increasing(mpfr_log, a); }
+Interval log1p(const Interval& a) { return Interval::increasing(mpfr_log1p, a); }
 
 Interval erfc(const Interval& a) {
   Interval result{Interval::Uninitialised{}, a.precision()};
@@ -193,12 +167,7 @@ Interval clamp(const Interval& a, double lowest, double highest) {
   return result;
 }
 
-Interval maximum(const Interval& a, const Interval& b) {
-  Interval result{Interval::Uninitialised{}, std::max(a.precision(), b.precision())};
-  mpfr_max(result.lower_, a.lower_, b.lower_, MPFR_RNDD);
-  mpfr_max(result.upper_, a.upper_, b.upper_, MPFR_RNDU);
-  return result;
-}
+Interval maximum(const Interval& a, const Interval& b) { return Interval::increasing(mpfr_max, a, b); }
 
 Interval hull(const Interval& a, const Interval& b) {
   Interval result{Interval::Uninitialised{}, std::max(a.precision(), b.precision())};

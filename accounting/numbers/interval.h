@@ -55,6 +55,9 @@ class Interval {
  private:
   struct Uninitialised {};
   Interval(Uninitialised, mpfr_prec_t precision);
+  /// The range of a function that increases in every argument.
+  static Interval increasing(int (*function)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t), const Interval& a);
+  static Interval increasing(int (*function)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t), const Interval& a, const Interval& b);
 
   mpfr_t lower_;
   mpfr_t upper_;

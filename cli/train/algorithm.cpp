@@ -10,6 +10,56 @@ namespace surety::cli {
 using namespace optimizers;
 using namespace data;
 
+namespace {
+
+template <class Ref, class O>
+Owned<Ref> owned(O objective) {
+  return Owned<Ref>{std::make_shared<const O>(std::move(objective))};
+}
+
+template <class Ref>
+Owned<Ref> named_objective(const TrainOptions& options) {
+  if (options.loss != SmoothedHingeLoss::name) {
+    return with_objective(options, [](auto objective) { return owned<Ref>(std::move(objective)); });
+  }
+  require_options_of_loss(options);
+  return owned<Ref>(SmoothedHingeLoss{.width = SmoothingWidth{options.smoothing.value_or(0.5)}});
+}
+
+template <class Ref>
+std::function<ReadRecords()> reader(const TrainOptions& options, const Source& source, const Owned<Ref>& objective) {
+  return [&options, &source, objective] { return read(options, source, objective); };
+}
+
+}  // namespace
+
+AnyObjective objective_of(const TrainOptions& options) {
+  return with_objective(options, [](auto objective) { return owned<ObjectiveRef>(std::move(objective)); });
+}
+
+AnyObjective any_objective_of(const TrainOptions& options) {
+  if (options.loss != HingeLoss::name) return named_objective<ObjectiveRef>(options);
+  require_options_of_loss(options);
+  return owned<ObjectiveRef>(HingeLoss{});
+}
+
+AnyConvexObjective smooth_objective_of(const TrainOptions& options) {
+  if (options.loss != HingeLoss::name) return named_objective<ConvexObjectiveRef>(options);
+  require_options_of_loss(options);
+  invalid(fmt::format("--loss is {}, must be smooth for {}", options.loss, options.algorithm));
+}
+
+std::function<ReadRecords()> reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective) {
+  return reader(options, source, objective);
+}
+std::function<ReadRecords()> reader_for(const TrainOptions& options, const Source& source, const AnyConvexObjective& objective) {
+  return reader(options, source, objective);
+}
+
+ClippingNorm clip_of(const TrainOptions& options, ObjectiveRef objective) {
+  return ClippingNorm{options.clip ? *options.clip : objective.gradient_bound(1)};
+}
+
 void require_options_of_loss(const TrainOptions& options) {
   const bool is_squared = options.loss == SquaredLoss::name;
   if (options.label_bound && !is_squared)

@@ -19,6 +19,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/optimizers/problem/loss.h>
 
+#include "../algorithm_options.h"
 #include "../files.h"
 #include "../team.h"
 #include "train_options.h"
@@ -55,21 +56,10 @@ class TrainingRun {
   virtual void add_to(Report& report) const = 0;
 };
 
-class Algorithm {
+class Algorithm : public NamedAlgorithm<TrainOptions> {
  public:
-  Algorithm(std::string_view name, std::string_view summary) : name_{name}, summary_{summary} {}
-  Algorithm(const Algorithm&) = delete;
-  Algorithm& operator=(const Algorithm&) = delete;
-  virtual ~Algorithm() = default;
+  using NamedAlgorithm::NamedAlgorithm;
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// One sentence.
-  [[nodiscard]] const std::string& summary() const noexcept { return summary_; }
-
-  /// The options that it knows beside those that all share; their values go into this algorithm and into `shared`.
-  virtual void add_options(OptionTable& table, TrainOptions& shared) = 0;
-  /// Why it has no use for an option of others, in words that follow the option's name; where nothing is said, that it is for those.
-  [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> refusals() const { return {}; }
   /// Whether it runs on several ranks of an mpirun, and how long one waits for the others.
   [[nodiscard]] virtual bool runs_on_ranks() const { return false; }
   [[nodiscard]] virtual std::chrono::milliseconds timeout() const { return optimizers::default_timeout; }
@@ -78,19 +68,33 @@ class Algorithm {
   /// The run that the options make. Reads no records. \throws Error{invalid_argument} for what is missing or does not fit together.
   /// `shared`, `source` and `team` outlive the run, and so does this algorithm.
   [[nodiscard]] virtual std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team& team) const = 0;
+};
+
+/// A loss that lasts as long as any copy of this, as algorithms see it: a `Ref`.
+template <class Ref>
+class Owned : public Ref {
+ public:
+  template <class O>
+  explicit Owned(std::shared_ptr<const O> objective) : Ref{*objective}, objective_{std::move(objective)} {}
 
  private:
-  std::string name_;
-  std::string summary_;
+  std::shared_ptr<const void> objective_;
 };
+using AnyObjective = Owned<optimizers::ObjectiveRef>;
+using AnyConvexObjective = Owned<optimizers::ConvexObjectiveRef>;
+
+/// The loss that the options name, for algorithms that know logistic and squared loss, for those that know all of them, and for those that
+/// need a smooth one. \throws Error{invalid_argument} for options that do not suit it, and for a loss that the algorithm does not know.
+[[nodiscard]] AnyObjective objective_of(const TrainOptions& options);
+[[nodiscard]] AnyObjective any_objective_of(const TrainOptions& options);
+[[nodiscard]] AnyConvexObjective smooth_objective_of(const TrainOptions& options);
 
 /// \throws Error{invalid_argument} for an option of another loss than the one that is asked for.
 void require_options_of_loss(const TrainOptions& options);
 
-/// prepare(objective) with the loss that the options name, for algorithms that know two. \throws Error{invalid_argument} for options that do
-/// not suit it.
+/// prepare(objective) with the loss of `objective_of` itself, for algorithms that are compiled for each loss.
 template <class Prepare>
-std::unique_ptr<TrainingRun> with_objective(const TrainOptions& options, Prepare prepare) {
+auto with_objective(const TrainOptions& options, Prepare prepare) {
   using namespace optimizers;
   using namespace data;
   require_options_of_loss(options);
@@ -102,28 +106,13 @@ std::unique_ptr<TrainingRun> with_objective(const TrainOptions& options, Prepare
   return prepare(SquaredLoss{.label_bound = LabelBound{*options.label_bound}, .weight_radius = Radius{options.radius.value_or(1)}});
 }
 
-/// The same for algorithms that know all losses.
-template <class Prepare>
-std::unique_ptr<TrainingRun> with_any_objective(const TrainOptions& options, Prepare prepare) {
-  using namespace optimizers;
-  using namespace data;
-  if (options.loss != SmoothedHingeLoss::name && options.loss != HingeLoss::name) return with_objective(options, prepare);
-  require_options_of_loss(options);
-  if (options.loss == HingeLoss::name) return prepare(HingeLoss{});
-  return prepare(SmoothedHingeLoss{.width = SmoothingWidth{options.smoothing.value_or(0.5)}});
-}
-
 /// What reads all records with labels as `objective` wants them.
-template <class O>
-std::function<ReadRecords()> reader_for(const TrainOptions& options, const Source& source, const O& objective) {
-  return [&options, &source, objective] { return read(options, source, objective); };
-}
+[[nodiscard]] std::function<ReadRecords()> reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective);
+[[nodiscard]] std::function<ReadRecords()> reader_for(const TrainOptions& options, const Source& source,
+                                                      const AnyConvexObjective& objective);
 
 /// The clip of one record, or what the loss says for rows of norm 1.
-template <class O>
-ClippingNorm clip_of(const TrainOptions& options, const O& objective) {
-  return options.clip ? ClippingNorm{*options.clip} : ClippingNorm{objective.gradient_bound(1)};
-}
+[[nodiscard]] ClippingNorm clip_of(const TrainOptions& options, optimizers::ObjectiveRef objective);
 
 // ---- Options that several algorithms know -----------------------------------------------------------------------------------------------
 

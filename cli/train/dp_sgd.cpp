@@ -78,34 +78,31 @@ class DpSgd final : public FileAlgorithm {
   }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
-    return with_any_objective(shared, [&](const auto& objective) {
-      const Target target = shared.run.target();
-      const Count training = training_count(shared, records_);
-      const std::uint64_t size = batch_size_of(batch_size_, training, 200 / std::min<std::uint64_t>(microbatch_, 200));
-      const SampledSgdOptions settings = settings_for(shared, objective, training, size);
-      return on_file(
-          shared,
-          {.extent = fmt::format("{} steps of {} {} records", settings.steps.value(), sampling_ == "fixed" ? "exactly" : "about", size),
-           .records = records_,
-           .public_count = records_,
-           .read = reader_for(shared, source, objective),
-           .calibrate = [settings, target, given = noise_multiplier_] { return calibrated(settings, target, given); },
-           .run =
-               [settings, objective, penalty = Penalty{l1_, shared.radius, regularization_}](
-                   const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
-                 auto noisy = settings;
-                 noisy.noise_multiplier = NoiseMultiplier{noise};
-                 return bits.with([&](auto& its) {
-                   return with_sampler(noisy.sampler, reservation, its,
-                                       [&](auto& releaser) { return sampled_sgd(data, objective, penalty, noisy, releaser); });
-                 });
-               }});
-    });
+    const AnyObjective objective = any_objective_of(shared);
+    const Target target = shared.run.target();
+    const Count training = training_count(shared, records_);
+    const std::uint64_t size = batch_size_of(batch_size_, training, 200 / std::min<std::uint64_t>(microbatch_, 200));
+    const SampledSgdOptions settings = settings_for(shared, objective, training, size);
+    return on_file(
+        shared,
+        {.extent = fmt::format("{} steps of {} {} records", settings.steps.value(), sampling_ == "fixed" ? "exactly" : "about", size),
+         .records = records_,
+         .public_count = records_,
+         .read = reader_for(shared, source, objective),
+         .calibrate = [settings, target, given = noise_multiplier_] { return calibrated(settings, target, given); },
+         .run =
+             [settings, objective, penalty = Penalty{l1_, shared.radius, regularization_}](
+                 const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+               auto noisy = settings;
+               noisy.noise_multiplier = NoiseMultiplier{noise};
+               return with_sampler(noisy.sampler, reservation, bits,
+                                   [&](SamplingReleaserRef releaser) { return sampled_sgd(data, objective, penalty, noisy, releaser); });
+             }});
   }
 
  private:
-  template <class O>
-  SampledSgdOptions settings_for(const TrainOptions& shared, const O& objective, Count training, std::uint64_t size) const {
+  [[nodiscard]] SampledSgdOptions settings_for(const TrainOptions& shared, ObjectiveRef objective, Count training,
+                                               std::uint64_t size) const {
     if (size % microbatch_ != 0) {
       invalid(fmt::format("--batch-size is {}, must be a multiple of the {} of --microbatch", size, microbatch_));
     }

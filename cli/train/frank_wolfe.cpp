@@ -20,15 +20,14 @@ using namespace data;
 class OnlineFrankWolfeAlgorithm final : public PrefixSumAlgorithm {
  public:
   OnlineFrankWolfeAlgorithm()
-      : PrefixSumAlgorithm{"online-frank-wolfe",
-                           "Streams: steps towards extreme points of an l_p ball, on noisy prefix sums of gradients."} {}
+      : PrefixSumAlgorithm{"online-frank-wolfe", "Streams: steps towards extreme points of an l_p ball, on noisy prefix sums of gradients.",
+                           "0.5"} {}
 
-  void add_options(OptionTable& table, TrainOptions& shared) override {
-    add_stream_options(table, shared, "0.5");
+  void add_own_options(OptionTable& table) override {
     table.add("--step-scale", step_scale_, "s of the steps s / (t + 1)", number()).standard("0.5");
     table.add("--norm", norm_, "p of the ball's norm", number());
-    table.group("Privacy");
-    add_factorization(table);
+  }
+  void add_noise_options(OptionTable& table) override {
     table.add("--noise", noise_, "calibrated, or paper: the printed noise, accounted for", one_of({"calibrated", "paper"}));
   }
 
@@ -90,13 +89,11 @@ class PolyhedralFrankWolfeAlgorithm final : public StreamAlgorithm {
                        {.calibrate = [settings, target] { return calibrated(settings, target); },
                         .run =
                             [this, settings, objective](RecordStream& records, Count features, double noise,
-                                                        accounting::Reservation& reservation, RunBits& bits) {
+                                                        accounting::Reservation& reservation, mechanisms::BitsRef bits) {
                               auto noisy = settings;
                               noisy.noise_multiplier = NoiseMultiplier{noise};
-                              return bits.with([&](auto& its) {
-                                NoisySelector selector{reservation, its};
-                                return feed(objective, records, PolyhedralFrankWolfe{objective, noisy, features}, selector);
-                              });
+                              NoisySelector selector{reservation, bits};
+                              return feed(objective, records, PolyhedralFrankWolfe{objective, noisy, features}, selector);
                             }});
     });
   }

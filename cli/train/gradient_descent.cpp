@@ -51,8 +51,8 @@ class FullGradients : public FileAlgorithm {
   }
 
   /// The fields that the options of all three have.
-  template <class Options, class O>
-  [[nodiscard]] Options settings(const TrainOptions& shared, const O& objective) const {
+  template <class Options>
+  [[nodiscard]] Options settings(const TrainOptions& shared, ObjectiveRef objective) const {
     Options settings{.noise_multiplier = NoiseMultiplier{1}, .adjacency = shared.run.target().adjacency, .steps = Count{steps_}};
     settings.regularization = Regularization{regularization_};
     settings.clip = clip_of(shared, objective);
@@ -62,21 +62,21 @@ class FullGradients : public FileAlgorithm {
     return settings;
   }
 
-  /// `descend(data, settings with noise, releaser)` returns the weights.
-  template <class Options, class O, class Descend>
-  [[nodiscard]] std::unique_ptr<TrainingRun> prepared(const TrainOptions& shared, const Source& source, const O& objective,
+  /// `descend(data, settings with noise, reservation, bits)` returns the weights.
+  template <class Options, class Descend>
+  [[nodiscard]] std::unique_ptr<TrainingRun> prepared(const TrainOptions& shared, const Source& source, const AnyObjective& objective,
                                                       const Options& settings, Descend descend) const {
-    return on_file(shared,
-                   {.extent = fmt::format("{} steps", steps_),
-                    .public_count = public_count_,
-                    .read = reader_for(shared, source, objective),
-                    .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
-                    .run =
-                        [settings, descend](const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
-                          auto noisy = settings;
-                          noisy.noise_multiplier = NoiseMultiplier{noise};
-                          return bits.with([&](auto& its) { return descend(data, noisy, reservation, its); });
-                        }});
+    return on_file(shared, {.extent = fmt::format("{} steps", steps_),
+                            .public_count = public_count_,
+                            .read = reader_for(shared, source, objective),
+                            .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
+                            .run =
+                                [settings, descend](const Dataset& data, double noise, accounting::Reservation& reservation,
+                                                    mechanisms::BitsRef bits) {
+                                  auto noisy = settings;
+                                  noisy.noise_multiplier = NoiseMultiplier{noise};
+                                  return descend(data, noisy, reservation, bits);
+                                }});
   }
 
  private:
@@ -99,8 +99,8 @@ class Descent : public FullGradients {
     table.add("--iterate", iterate_, fmt::format("Which is the model: {}", fmt::join(iterates, ", ")), one_of(iterates));
   }
 
-  template <class Options, class O>
-  [[nodiscard]] Options descent_settings(const TrainOptions& shared, const O& objective) const {
+  template <class Options>
+  [[nodiscard]] Options descent_settings(const TrainOptions& shared, ObjectiveRef objective) const {
     auto result = settings<Options>(shared, objective);
     result.returned = iterate_ == "average" ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
     if (step_size_) {
@@ -127,15 +127,14 @@ class GradientDescent final : public Descent {
   void add_options(OptionTable& table, TrainOptions& shared) override { add_descent(table, shared, {"last", "average", "random"}); }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
-    return with_any_objective(shared, [&](const auto& objective) {
-      return prepared(shared, source, objective, descent_settings<GradientDescentOptions>(shared, objective),
-                      [objective, penalty = penalty(shared), is_random = is_random()](const Dataset& data, GradientDescentOptions noisy,
-                                                                                      accounting::Reservation& reservation, auto& bits) {
-                        NoisyReleaser releaser{reservation, bits};
-                        if (is_random) noisy.returned = random_iterate(noisy.steps, bits);
-                        return gradient_descent(data, objective, penalty, noisy, releaser).weights;
-                      });
-    });
+    const AnyObjective objective = any_objective_of(shared);
+    return prepared(shared, source, objective, descent_settings<GradientDescentOptions>(shared, objective),
+                    [objective, penalty = penalty(shared), is_random = is_random()](
+                        const Dataset& data, GradientDescentOptions noisy, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+                      NoisyReleaser releaser{reservation, bits};
+                      if (is_random) noisy.returned = random_iterate(noisy.steps, bits);
+                      return gradient_descent(data, objective, penalty, noisy, releaser).weights;
+                    });
   }
 };
 
@@ -148,14 +147,13 @@ class AcceleratedGradientDescent final : public Descent {
   void add_options(OptionTable& table, TrainOptions& shared) override { add_descent(table, shared, {"last", "average"}); }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
-    return with_any_objective(shared, [&](const auto& objective) {
-      return prepared(shared, source, objective, descent_settings<AcceleratedGradientDescentOptions>(shared, objective),
-                      [objective, penalty = penalty(shared)](const Dataset& data, const AcceleratedGradientDescentOptions& noisy,
-                                                             accounting::Reservation& reservation, auto& bits) {
-                        NoisyReleaser releaser{reservation, bits};
-                        return accelerated_gradient_descent(data, objective, penalty, noisy, releaser).weights;
-                      });
-    });
+    const AnyObjective objective = any_objective_of(shared);
+    return prepared(shared, source, objective, descent_settings<AcceleratedGradientDescentOptions>(shared, objective),
+                    [objective, penalty = penalty(shared)](const Dataset& data, const AcceleratedGradientDescentOptions& noisy,
+                                                           accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+                      NoisyReleaser releaser{reservation, bits};
+                      return accelerated_gradient_descent(data, objective, penalty, noisy, releaser).weights;
+                    });
   }
 };
 
@@ -170,20 +168,19 @@ class MirrorDescent final : public FullGradients {
   }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
-    return with_any_objective(shared, [&](const auto& objective) {
-      if (!shared.radius) invalid("--radius is missing: mirror-descent keeps its weights in a ball or a simplex of this size");
-      const Radius radius{*shared.radius};
-      static_cast<void>(require_smoothness(objective, 1, "mirror-descent"));
-      return prepared(shared, source, objective, settings<MirrorDescentOptions>(shared, objective),
-                      [objective, radius, geometry = geometry_](const Dataset& data, const MirrorDescentOptions& noisy,
-                                                                accounting::Reservation& reservation, auto& bits) {
-                        NoisyReleaser releaser{reservation, bits};
-                        const auto descend = [&](const auto& in) { return mirror_descent(data, objective, in, noisy, releaser).weights; };
-                        if (geometry == "l1") return descend(L1Geometry{radius});
-                        if (geometry == "simplex") return descend(SimplexGeometry{Simplex{.scale = Quantity<ScaleRule>{radius.value()}}});
-                        return descend(EuclideanGeometry{L2Ball{radius}});
-                      });
-    });
+    const AnyObjective objective = any_objective_of(shared);
+    if (!shared.radius) invalid("--radius is missing: mirror-descent keeps its weights in a ball or a simplex of this size");
+    const Radius radius{*shared.radius};
+    static_cast<void>(require_smoothness(objective, 1, "mirror-descent"));
+    return prepared(shared, source, objective, settings<MirrorDescentOptions>(shared, objective),
+                    [objective, radius, geometry = geometry_](const Dataset& data, const MirrorDescentOptions& noisy,
+                                                              accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+                      NoisyReleaser releaser{reservation, bits};
+                      const auto descend = [&](const auto& in) { return mirror_descent(data, objective, in, noisy, releaser).weights; };
+                      if (geometry == "l1") return descend(L1Geometry{radius});
+                      if (geometry == "simplex") return descend(SimplexGeometry{Simplex{.scale = Quantity<ScaleRule>{radius.value()}}});
+                      return descend(EuclideanGeometry{L2Ball{radius}});
+                    });
   }
 
  private:

@@ -79,7 +79,7 @@ class FileRun final : public TrainingRun {
   }
 
   std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) override {
-    return training_.run(parts_->training, noise, *reservation, bits);
+    return training_.run(parts_->training, noise, *reservation, bits.source());
   }
 
   void add_to(Report& report) const override {

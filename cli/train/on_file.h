@@ -21,7 +21,9 @@ struct FileTraining {
   std::optional<std::uint64_t> public_count = {};  ///< that takes the place of a private number of records
   std::function<ReadRecords()> read;
   std::function<CalibratedNoise()> calibrate;
-  std::function<std::vector<double>(const data::Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits)> run;
+  std::function<std::vector<double>(const data::Dataset& data, double noise, accounting::Reservation& reservation,
+                                    mechanisms::BitsRef bits)>
+      run;
   /// Refuses what only the numbers of records and features show, of what is public in the data.
   std::function<void(const data::Dataset& data)> check = {};
 };

@@ -32,7 +32,7 @@ class StreamRun final : public TrainingRun {
     return stream_->features;
   }
   std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) override {
-    auto outcome = training_.run(stream_->records, Count{stream_->features.features()}, noise, *reservation, bits);
+    auto outcome = training_.run(stream_->records, Count{stream_->features.features()}, noise, *reservation, bits.source());
     records_ = outcome.records;
     return std::move(outcome.weights);
   }
@@ -62,7 +62,7 @@ class BatchRun final : public TrainingRun {
     return found_->features;
   }
   std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) override {
-    return training_.run(found_->data, noise, *reservation, bits);
+    return training_.run(found_->data, noise, *reservation, bits.source());
   }
   void add_to(Report& report) const override { add_pass(report, found_->data.size(), found_->damaged); }
 

@@ -24,7 +24,7 @@ struct StreamOutcome {
 struct StreamTraining {
   std::function<CalibratedNoise()> calibrate;
   std::function<StreamOutcome(optimizers::RecordStream& records, Count features, double noise, accounting::Reservation& reservation,
-                              RunBits& bits)>
+                              mechanisms::BitsRef bits)>
       run;
 };
 
@@ -33,7 +33,9 @@ struct BatchTraining {
   std::optional<std::uint64_t> records = {};  ///< that the file must have
   std::function<ReadRecords()> read;
   std::function<CalibratedNoise()> calibrate;
-  std::function<std::vector<double>(const data::Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits)> run;
+  std::function<std::vector<double>(const data::Dataset& data, double noise, accounting::Reservation& reservation,
+                                    mechanisms::BitsRef bits)>
+      run;
   /// Refuses what does not suit the number of records, which is public.
   std::function<void(std::size_t records)> check = {};
 };

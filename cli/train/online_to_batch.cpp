@@ -15,14 +15,11 @@ using namespace data;
 class OnlineToBatchAlgorithm final : public PrefixSumAlgorithm {
  public:
   OnlineToBatchAlgorithm()
-      : PrefixSumAlgorithm{"online-to-batch", "Streams: a learner of linear losses on noisy prefix sums of weighted gradients."} {}
+      : PrefixSumAlgorithm{"online-to-batch", "Streams: a learner of linear losses on noisy prefix sums of weighted gradients.", "0.5"} {}
 
-  void add_options(OptionTable& table, TrainOptions& shared) override {
-    add_stream_options(table, shared, "0.5");
+  void add_own_options(OptionTable& table) override {
     table.add("--learner", learner_, "subgradient, dual-averaging, optimistic, strongly-convex or coin-betting",
               one_of({"subgradient", "dual-averaging", "optimistic", "strongly-convex", "coin-betting"}));
-    table.group("Privacy");
-    add_factorization(table);
   }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {

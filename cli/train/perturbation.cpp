@@ -40,18 +40,6 @@ class Perturbation : public FileAlgorithm {
   }
   [[nodiscard]] std::size_t threads() const { return threads_of(threads_); }
 
-  /// prepare(objective) with a loss that is smooth.
-  template <class Prepare>
-  [[nodiscard]] std::unique_ptr<TrainingRun> with_smooth_objective(const TrainOptions& shared, Prepare prepare) const {
-    return with_any_objective(shared, [&](const auto& objective) -> std::unique_ptr<TrainingRun> {
-      if constexpr (ConvexObjective<std::remove_cvref_t<decltype(objective)>>) {
-        return prepare(objective);
-      } else {
-        invalid(fmt::format("--loss is {}, must be smooth for {}", shared.loss, name()));
-      }
-    });
-  }
-
  private:
   double regularization_ = 0.01;
   std::optional<std::uint64_t> threads_;
@@ -68,38 +56,33 @@ class OutputPerturbation final : public Perturbation {
   }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
-    return with_smooth_objective(shared, [&](const auto& objective) {
-      const Target target = shared.run.target();
-      OutputPerturbationOptions settings{.noise = NoiseMultiplier{1},
-                                         .regularization = regularization(),
-                                         .adjacency = target.adjacency,
-                                         .clip = clip_of(shared, objective)};
-      if (public_count_) settings.public_count = Count{*public_count_};
-      settings.threads = threads();
-      return on_file(shared,
-                     {.extent = "one release",
-                      .public_count = public_count_,
-                      .read = reader_for(shared, source, objective),
-                      .calibrate = [target]() -> CalibratedNoise {
-                        const auto found = calibrate([&](NoiseMultiplier z) { return gaussian(z, target.adjacency); }, target);
-                        return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
-                      },
-                      .run =
-                          [settings, objective](const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
-                            auto noisy = settings;
-                            noisy.noise = NoiseMultiplier{noise};
-                            return bits.with([&](auto& its) {
-                              NoisyVectorReleaser releaser{reservation, its};
-                              return output_perturbation(data, objective, noisy, releaser);
-                            });
-                          },
-                      .check =
-                          [settings, objective](const Dataset& data) {
-                            // A private number of records may be 0, which is no Count.
-                            const Count count = settings.public_count ? *settings.public_count : Count{data.size()};
-                            static_cast<void>(minimizer_sensitivity(objective, settings, count, data.features()));
-                          }});
-    });
+    const AnyConvexObjective objective = smooth_objective_of(shared);
+    const Target target = shared.run.target();
+    OutputPerturbationOptions settings{
+        .noise = NoiseMultiplier{1}, .regularization = regularization(), .adjacency = target.adjacency, .clip = clip_of(shared, objective)};
+    if (public_count_) settings.public_count = Count{*public_count_};
+    settings.threads = threads();
+    return on_file(shared, {.extent = "one release",
+                            .public_count = public_count_,
+                            .read = reader_for(shared, source, objective),
+                            .calibrate = [target]() -> CalibratedNoise {
+                              const auto found = calibrate([&](NoiseMultiplier z) { return gaussian(z, target.adjacency); }, target);
+                              return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
+                            },
+                            .run =
+                                [settings, objective](const Dataset& data, double noise, accounting::Reservation& reservation,
+                                                      mechanisms::BitsRef bits) {
+                                  auto noisy = settings;
+                                  noisy.noise = NoiseMultiplier{noise};
+                                  NoisyVectorReleaser releaser{reservation, bits};
+                                  return output_perturbation(data, objective, noisy, releaser);
+                                },
+                            .check =
+                                [settings, objective](const Dataset& data) {
+                                  // A private number of records may be 0, which is no Count.
+                                  const Count count = settings.public_count ? *settings.public_count : Count{data.size()};
+                                  static_cast<void>(minimizer_sensitivity(objective, settings, count, data.features()));
+                                }});
   }
 
  private:
@@ -117,44 +100,40 @@ class ObjectivePerturbation final : public Perturbation {
   }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
-    return with_smooth_objective(shared, [&](const auto& objective) {
-      const Target target = shared.run.target();
-      if (target.adjacency == Adjacency::add_or_remove_one) {
-        invalid("--adjacency is add-or-remove-one, must be replace-one or zero-out for objective-perturbation");
-      }
-      // What is released is known so closely beforehand that much noise on it is little: nearly all of the budget is for the minimum.
-      const auto settings =
-          std::make_shared<ObjectivePerturbationOptions>(ObjectivePerturbationOptions{.records = training_count(shared, records_),
-                                                                                      .noise_multiplier = NoiseMultiplier{1},
-                                                                                      .epsilon = target.epsilon,
-                                                                                      .regularization = regularization(),
-                                                                                      .adjacency = target.adjacency,
-                                                                                      .clip = clip_of(shared, objective),
-                                                                                      .output_multiplier = NoiseMultiplier{1000},
-                                                                                      .threads = threads()});
-      return on_file(shared, {.extent = "one release",
-                              .records = records_,
-                              .public_count = records_,
-                              .read = reader_for(shared, source, objective),
-                              .calibrate = [settings, target, objective] { return calibrated(*settings, target, objective); },
-                              .run =
-                                  [settings, objective](const Dataset& data, double, accounting::Reservation& reservation, RunBits& bits) {
-                                    return bits.with([&](auto& its) {
-                                      NoisyPerturbingReleaser releaser{reservation, its};
-                                      return objective_perturbation(data, objective, *settings, releaser);
-                                    });
-                                  },
-                              .check =
-                                  [settings, objective](const Dataset& data) {
-                                    static_cast<void>(perturbed_minimum_distance(objective, *settings, data.features()));
-                                  }});
-    });
+    const AnyConvexObjective objective = smooth_objective_of(shared);
+    const Target target = shared.run.target();
+    if (target.adjacency == Adjacency::add_or_remove_one) {
+      invalid("--adjacency is add-or-remove-one, must be replace-one or zero-out for objective-perturbation");
+    }
+    // What is released is known so closely beforehand that much noise on it is little: nearly all of the budget is for the minimum.
+    const auto settings =
+        std::make_shared<ObjectivePerturbationOptions>(ObjectivePerturbationOptions{.records = training_count(shared, records_),
+                                                                                    .noise_multiplier = NoiseMultiplier{1},
+                                                                                    .epsilon = target.epsilon,
+                                                                                    .regularization = regularization(),
+                                                                                    .adjacency = target.adjacency,
+                                                                                    .clip = clip_of(shared, objective),
+                                                                                    .output_multiplier = NoiseMultiplier{1000},
+                                                                                    .threads = threads()});
+    return on_file(
+        shared,
+        {.extent = "one release",
+         .records = records_,
+         .public_count = records_,
+         .read = reader_for(shared, source, objective),
+         .calibrate = [settings, target, objective] { return calibrated(*settings, target, objective); },
+         .run =
+             [settings, objective](const Dataset& data, double, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+               NoisyPerturbingReleaser releaser{reservation, bits};
+               return objective_perturbation(data, objective, *settings, releaser);
+             },
+         .check = [settings, objective](
+                      const Dataset& data) { static_cast<void>(perturbed_minimum_distance(objective, *settings, data.features())); }});
   }
 
  private:
   /// Sets the noise in the objective and the part of epsilon that it may cost.
-  template <class O>
-  static CalibratedNoise calibrated(ObjectivePerturbationOptions& settings, const Target& target, const O& objective) {
+  static CalibratedNoise calibrated(ObjectivePerturbationOptions& settings, const Target& target, ConvexObjectiveRef objective) {
     const Delta of_output{target.delta.value() / 16};
     const double epsilon =
         target.epsilon.value() -

@@ -6,13 +6,17 @@
 
 namespace surety::cli {
 
-void PrefixSumAlgorithm::add_factorization(OptionTable& table) {
+void PrefixSumAlgorithm::add_options(OptionTable& table, TrainOptions& shared) {
+  add_stream_options(table, shared, clip_);
+  add_own_options(table);
+  table.group("Privacy");
   std::vector<std::string> words;
   for (const auto one : mechanisms::all_factorizations) words.emplace_back(mechanisms::name(one));
   table
       .add("--factorization", factorization_, "How prefix sums are made private: " + fmt::format("{}", fmt::join(words, ", ")),
            one_of(words))
       .standard("buffered");
+  add_noise_options(table);
 }
 
 mechanisms::Factorization PrefixSumAlgorithm::factorization() const {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
@@ -17,12 +18,18 @@ namespace surety::cli {
 /// Those that know --factorization.
 class PrefixSumAlgorithm : public StreamAlgorithm {
  public:
-  using StreamAlgorithm::StreamAlgorithm;
+  /// \param clip what holds without --clip
+  PrefixSumAlgorithm(std::string_view name, std::string_view summary, std::string_view clip)
+      : StreamAlgorithm{name, summary}, clip_{clip} {}
+
+  void add_options(OptionTable& table, TrainOptions& shared) final;
 
  protected:
   using Factorization = mechanisms::Factorization;
 
-  void add_factorization(OptionTable& table);
+  /// What no other one knows, of the problem and algorithm and of its noise.
+  virtual void add_own_options(OptionTable& table) = 0;
+  virtual void add_noise_options(OptionTable& /*table*/) {}
   [[nodiscard]] bool is_factorization_given() const { return factorization_.has_value(); }
   [[nodiscard]] Factorization factorization() const;
   /// The least noise on the sums of so many steps that keeps the promise.
@@ -37,7 +44,7 @@ class PrefixSumAlgorithm : public StreamAlgorithm {
         shared, source,
         {.calibrate = std::move(calibrate),
          .run = [this, objective, factorization, make, shape_of](optimizers::RecordStream& records, Count features, double noise,
-                                                                 accounting::Reservation& reservation, RunBits& bits) {
+                                                                 accounting::Reservation& reservation, mechanisms::BitsRef bits) {
            const optimizers::StreamShape<> shape = shape_of(features);
            const NoiseMultiplier multiplier{noise};
            mechanisms::GaussianContinualSum sum{
@@ -48,14 +55,13 @@ class PrefixSumAlgorithm : public StreamAlgorithm {
                 .multiplier = multiplier,
                 .grid = mechanisms::continual_grid(factorization, shape.steps, shape.sensitivity, multiplier),
                 .adjacency = shape.adjacency}};
-           return bits.with([&](auto& its) {
-             optimizers::NoisyStream stream{reservation, its, std::move(sum), shape.sensitivity};
-             return feed(objective, records, make(features), stream);
-           });
+           optimizers::NoisyStream stream{reservation, bits, std::move(sum), shape.sensitivity};
+           return feed(objective, records, make(features), stream);
          }});
   }
 
  private:
+  std::string clip_;
   std::optional<std::string> factorization_;
 };
 

@@ -9,19 +9,14 @@ namespace surety::cli {
 namespace {
 
 using namespace optimizers;
-using namespace data;
 
 class PrivateFtrlAlgorithm final : public PrefixSumAlgorithm {
  public:
   PrivateFtrlAlgorithm()
-      : PrefixSumAlgorithm{"private-ftrl", "Streams: follow the regularized leader on noisy prefix sums of gradients."} {}
+      : PrefixSumAlgorithm{"private-ftrl", "Streams: follow the regularized leader on noisy prefix sums of gradients.",
+                           "the loss's bound for rows of norm 1"} {}
 
-  void add_options(OptionTable& table, TrainOptions& shared) override {
-    add_stream_options(table, shared, "the loss's bound for rows of norm 1");
-    table.add("--step-size", step_size_, "Of each step", number()).standard("needed");
-    table.group("Privacy");
-    add_factorization(table);
-  }
+  void add_own_options(OptionTable& table) override { table.add("--step-size", step_size_, "Of each step", number()).standard("needed"); }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
     return with_objective(shared, [&](const auto& objective) {

@@ -19,7 +19,7 @@ using namespace optimizers;
 using namespace data;
 
 template <class Options>
-std::function<CalibratedNoise()> calibrated(const Options& settings, const Target& target) {
+std::function<CalibratedNoise()> calibration(const Options& settings, const Target& target) {
   return [settings, target]() -> CalibratedNoise {
     const auto found = calibrate(
         [&](NoiseMultiplier z) {
@@ -48,8 +48,7 @@ struct SgdOptions {
     table.add("--step-size", step_size, "Of each step", number()).standard("0.5");
   }
 
-  template <class O>
-  [[nodiscard]] NoisySgdOptions settings(const TrainOptions& shared, const O& objective, Count records, std::uint64_t passes) const {
+  [[nodiscard]] NoisySgdOptions settings(const TrainOptions& shared, ObjectiveRef objective, Count records, std::uint64_t passes) const {
     NoisySgdOptions settings{.noise_multiplier = NoiseMultiplier{1},
                              .batches = Batches{records, Count{batch_size.value_or(std::max<std::uint64_t>(records.value() / 30, 1))}},
                              .passes = Count{passes},
@@ -74,14 +73,12 @@ class OnePassSgdAlgorithm final : public StreamAlgorithm {
       const Radius radius = ball_radius(shared);
       const auto settings = sgd_.settings(shared, objective, most_records(), 1);
       return on_stream(shared, source,
-                       {.calibrate = calibrated(settings, shared.run.target()),
+                       {.calibrate = calibration(settings, shared.run.target()),
                         .run = [this, settings, objective, radius](RecordStream& records, Count features, double noise,
-                                                                   accounting::Reservation& reservation, RunBits& bits) {
+                                                                   accounting::Reservation& reservation, mechanisms::BitsRef bits) {
                           const auto noisy = with_noise(settings, noise);
-                          return bits.with([&](auto& its) {
-                            NoisyBatchReleaser releaser{reservation, its, pass(noisy)};
-                            return feed(objective, records, OnePassSgd{objective, L2Ball{radius}, noisy, features}, releaser);
-                          });
+                          NoisyBatchReleaser releaser{reservation, bits, pass(noisy)};
+                          return feed(objective, records, OnePassSgd{objective, L2Ball{radius}, noisy, features}, releaser);
                         }});
     });
   }
@@ -106,22 +103,19 @@ class NoisySgdAlgorithm final : public BallAlgorithm {
   }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
-    return with_objective(shared, [&](const auto& objective) {
-      const Radius radius = ball_radius(shared);
-      if (!records_) invalid("--records is missing: batches of a file need its public number of records");
-      const auto settings = sgd_.settings(shared, objective, Count{*records_}, passes_);
-      return on_batches(shared, {.records = records_,
-                                 .read = reader_for(shared, source, objective),
-                                 .calibrate = calibrated(settings, shared.run.target()),
-                                 .run = [settings, objective, radius](const Dataset& data, double noise,
-                                                                      accounting::Reservation& reservation, RunBits& bits) {
-                                   const auto noisy = with_noise(settings, noise);
-                                   return bits.with([&](auto& its) {
-                                     NoisyBatchReleaser releaser{reservation, its, pass(noisy)};
-                                     return noisy_sgd(data, objective, L2Ball{radius}, noisy, releaser);
-                                   });
-                                 }});
-    });
+    const AnyObjective objective = objective_of(shared);
+    const Radius radius = ball_radius(shared);
+    if (!records_) invalid("--records is missing: batches of a file need its public number of records");
+    const auto settings = sgd_.settings(shared, objective, Count{*records_}, passes_);
+    return on_batches(shared, {.records = records_,
+                               .read = reader_for(shared, source, objective),
+                               .calibrate = calibration(settings, shared.run.target()),
+                               .run = [settings, objective, radius](const Dataset& data, double noise, accounting::Reservation& reservation,
+                                                                    mechanisms::BitsRef bits) {
+                                 const auto noisy = with_noise(settings, noise);
+                                 NoisyBatchReleaser releaser{reservation, bits, pass(noisy)};
+                                 return noisy_sgd(data, objective, L2Ball{radius}, noisy, releaser);
+                               }});
   }
 
  private:
@@ -150,29 +144,26 @@ class NoisyFrankWolfeAlgorithm final : public BallAlgorithm {
   }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
-    return with_objective(shared, [&](const auto& objective) {
-      const Target target = shared.run.target();
-      const LpBall ball{.p = LpExponent{norm_}, .radius = ball_radius(shared)};
-      NoisyFrankWolfeOptions settings{.noise_multiplier = NoiseMultiplier{1}, .iterations = Count{steps_}, .adjacency = target.adjacency};
-      if (shared.clip) settings.clip = ClippingNorm{*shared.clip};
-      if (step_scale_) settings.step_scale = StepScaleFactor{*step_scale_};
-      if (settings.step_scale.value() > 1) {
-        invalid(fmt::format("--step-scale is {}, must be at most 1 for {}", settings.step_scale.value(), name()));
-      }
-      return on_batches(
-          shared, {.records = records_,
-                   .read = reader_for(shared, source, objective),
-                   .calibrate = calibrated(settings, target),
-                   .run =
-                       [settings, objective, ball](const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
-                         const auto noisy = with_noise(settings, noise);
-                         return bits.with([&](auto& its) {
-                           NoisyBatchReleaser releaser{reservation, its, pass(noisy)};
-                           return noisy_frank_wolfe(data, objective, ball, noisy, releaser);
-                         });
-                       },
-                   .check = [steps = steps_](std::size_t records) { require_batches(steps, records); }});
-    });
+    const AnyObjective objective = objective_of(shared);
+    const Target target = shared.run.target();
+    const LpBall ball{.p = LpExponent{norm_}, .radius = ball_radius(shared)};
+    NoisyFrankWolfeOptions settings{.noise_multiplier = NoiseMultiplier{1}, .iterations = Count{steps_}, .adjacency = target.adjacency};
+    if (shared.clip) settings.clip = ClippingNorm{*shared.clip};
+    if (step_scale_) settings.step_scale = StepScaleFactor{*step_scale_};
+    if (settings.step_scale.value() > 1) {
+      invalid(fmt::format("--step-scale is {}, must be at most 1 for {}", settings.step_scale.value(), name()));
+    }
+    return on_batches(shared, {.records = records_,
+                               .read = reader_for(shared, source, objective),
+                               .calibrate = calibration(settings, target),
+                               .run =
+                                   [settings, objective, ball](const Dataset& data, double noise, accounting::Reservation& reservation,
+                                                               mechanisms::BitsRef bits) {
+                                     const auto noisy = with_noise(settings, noise);
+                                     NoisyBatchReleaser releaser{reservation, bits, pass(noisy)};
+                                     return noisy_frank_wolfe(data, objective, ball, noisy, releaser);
+                                   },
+                               .check = [steps = steps_](std::size_t records) { require_batches(steps, records); }});
   }
 
  private:

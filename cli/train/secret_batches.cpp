@@ -1,6 +1,7 @@
 #include "secret_batches.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "../validators.h"
 
@@ -36,6 +37,16 @@ std::uint64_t batch_size_of(const std::optional<std::uint64_t>& said, Count trai
     invalid(fmt::format("--batch-size is {}, must be at most the {} records that are trained on", size, training.value()));
   }
   return size;
+}
+
+std::vector<double> with_sampler(const optimizers::AnySampler& sampler, accounting::Reservation& reservation, mechanisms::BitsRef bits,
+                                 const std::function<std::vector<double>(optimizers::SamplingReleaserRef releaser)>& run) {
+  return std::visit(
+      [&](const auto& its) {
+        optimizers::NoisySamplingReleaser releaser{reservation, bits, its};
+        return run(releaser);
+      },
+      sampler);
 }
 
 }  // namespace surety::cli

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
@@ -23,15 +23,9 @@ void add_batch_size(OptionTable& table, std::optional<std::uint64_t>& size, std:
 /// --batch-size, or a share of the records. \throws Error{invalid_argument} for more than those.
 [[nodiscard]] std::uint64_t batch_size_of(const std::optional<std::uint64_t>& said, Count training, std::uint64_t share);
 
-/// `run(releaser)` on a releaser of the sampler.
-template <class Bits, class Run>
-std::vector<double> with_sampler(const optimizers::AnySampler& sampler, accounting::Reservation& reservation, Bits& bits, Run run) {
-  return std::visit(
-      [&](const auto& its) {
-        optimizers::NoisySamplingReleaser releaser{reservation, bits, its};
-        return run(releaser);
-      },
-      sampler);
-}
+/// `run` with a releaser that draws batches of the sampler.
+[[nodiscard]] std::vector<double> with_sampler(const optimizers::AnySampler& sampler, accounting::Reservation& reservation,
+                                               mechanisms::BitsRef bits,
+                                               const std::function<std::vector<double>(optimizers::SamplingReleaserRef releaser)>& run);
 
 }  // namespace surety::cli

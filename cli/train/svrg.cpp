@@ -52,43 +52,40 @@ class Svrg final : public FileAlgorithm {
   }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
-    return with_any_objective(shared, [&](const auto& objective) {
-      const Target target = shared.run.target();
-      const Count training = training_count(shared, records_);
-      const std::uint64_t size = batch_size_of(batch_size_, training, 400);
-      const std::string sampling = sampling_.value_or(target.adjacency == Adjacency::replace_one ? "fixed" : "poisson");
-      auto settings = std::make_shared<SvrgOptions>(SvrgOptions{.anchor_multiplier = NoiseMultiplier{1},
-                                                                .noise_multiplier = NoiseMultiplier{1},
-                                                                .sampler = sampler_of(sampling, shared, training, size),
-                                                                .adjacency = target.adjacency,
-                                                                .variant = variant_,
-                                                                .epochs = Count{epochs_},
-                                                                .inner_steps = Count{inner_steps_},
-                                                                .clip = clip_of(shared, objective),
-                                                                .public_count = training,
-                                                                .threads = threads_of(threads_),
-                                                                .progress = progress_bar(epochs_)});
-      if (step_size_) settings->step_size = StepSize{*step_size_};
-      static_cast<void>(require_smoothness(objective, 1, name()));
-      const std::uint64_t inner = all_inner_steps(*settings).value();
-      if (noise_ == "paper") refuse_printed_svrg_noise(training, Count{inner});
-      if (noise_ != "calibrated") invalid(fmt::format("--noise is '{}', must be calibrated for {}", one_line(noise_), name()));
-      return on_file(shared, {.extent = fmt::format("{} epochs, {} steps of {} records in all", epochs_, inner, size),
-                              .records = records_,
-                              .public_count = records_,
-                              .read = reader_for(shared, source, objective),
-                              .calibrate = [settings, target] { return calibrated(*settings, target); },
-                              .run =
-                                  [settings, objective, penalty = Penalty{l1_, shared.radius, regularization_}](
-                                      const Dataset& data, double noise, accounting::Reservation& reservation, RunBits& bits) {
-                                    settings->noise_multiplier = NoiseMultiplier{noise};
-                                    return bits.with([&](auto& its) {
-                                      return with_sampler(settings->sampler, reservation, its, [&](auto& releaser) {
-                                        return svrg(data, objective, penalty, *settings, releaser);
-                                      });
-                                    });
-                                  }});
-    });
+    const AnyObjective objective = any_objective_of(shared);
+    const Target target = shared.run.target();
+    const Count training = training_count(shared, records_);
+    const std::uint64_t size = batch_size_of(batch_size_, training, 400);
+    const std::string sampling = sampling_.value_or(target.adjacency == Adjacency::replace_one ? "fixed" : "poisson");
+    auto settings = std::make_shared<SvrgOptions>(SvrgOptions{.anchor_multiplier = NoiseMultiplier{1},
+                                                              .noise_multiplier = NoiseMultiplier{1},
+                                                              .sampler = sampler_of(sampling, shared, training, size),
+                                                              .adjacency = target.adjacency,
+                                                              .variant = variant_,
+                                                              .epochs = Count{epochs_},
+                                                              .inner_steps = Count{inner_steps_},
+                                                              .clip = clip_of(shared, objective),
+                                                              .public_count = training,
+                                                              .threads = threads_of(threads_),
+                                                              .progress = progress_bar(epochs_)});
+    if (step_size_) settings->step_size = StepSize{*step_size_};
+    static_cast<void>(require_smoothness(objective, 1, name()));
+    const std::uint64_t inner = all_inner_steps(*settings).value();
+    if (noise_ == "paper") refuse_printed_svrg_noise(training, Count{inner});
+    if (noise_ != "calibrated") invalid(fmt::format("--noise is '{}', must be calibrated for {}", one_line(noise_), name()));
+    return on_file(shared, {.extent = fmt::format("{} epochs, {} steps of {} records in all", epochs_, inner, size),
+                            .records = records_,
+                            .public_count = records_,
+                            .read = reader_for(shared, source, objective),
+                            .calibrate = [settings, target] { return calibrated(*settings, target); },
+                            .run =
+                                [settings, objective, penalty = Penalty{l1_, shared.radius, regularization_}](
+                                    const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+                                  settings->noise_multiplier = NoiseMultiplier{noise};
+                                  return with_sampler(settings->sampler, reservation, bits, [&](SamplingReleaserRef releaser) {
+                                    return svrg(data, objective, penalty, *settings, releaser);
+                                  });
+                                }});
   }
 
  private:

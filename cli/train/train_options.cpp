@@ -121,6 +121,13 @@ void require_said_records(const TrainOptions& options, std::size_t records, std:
   throw Error{ErrorCode::bad_data, fmt::format("{}: has {} records, must have the {} of --records", one_line(options.data), records, said)};
 }
 
+ReadRecords read(const TrainOptions& options, const Source& source, ObjectiveRef objective) {
+  auto [records, features] = open_stream(options, source);
+  auto data = read_all(records, objective, features.features(), most_numbers(options));
+  require_records(options, data.size());
+  return {.data = std::move(data), .features = std::move(features), .damaged = records.damaged()};
+}
+
 std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps) {
   if (isatty(STDERR_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return {};
   return [steps](std::uint64_t done) {

@@ -76,13 +76,7 @@ void require_said_records(const TrainOptions& options, std::size_t records, std:
 
 /// \throws Error{bad_data} for what is wrong with the file, or with a record where its form is public, and where the number of records is
 ///         public for a file without any.
-template <class O>
-[[nodiscard]] ReadRecords read(const TrainOptions& options, const Source& source, const O& objective) {
-  auto [records, features] = open_stream(options, source);
-  auto data = read_all(records, objective, features.features(), most_numbers(options));
-  require_records(options, data.size());
-  return {.data = std::move(data), .features = std::move(features), .damaged = records.damaged()};
-}
+[[nodiscard]] ReadRecords read(const TrainOptions& options, const Source& source, optimizers::ObjectiveRef objective);
 
 /// Shows public progress on a terminal, and nothing elsewhere.
 [[nodiscard]] std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps);

@@ -63,9 +63,9 @@ NoiseScale DiscreteGaussian::sigma_for(NoiseScale wanted) {
 }
 
 DiscreteGaussian::DiscreteGaussian(Options options)
-    : options_{options},
-      sigma_{sigma_for(options.sigma)},
-      event_{std::visit(EventOf{sigma_, options.adjacency}, options.sensitivity)},
-      noise_{variance_of(sigma_)} {}
+    : IntegerMechanism{std::visit(EventOf{sigma_for(options.sigma), options.adjacency}, options.sensitivity),
+                       DiscreteGaussianNoise{variance_of(sigma_for(options.sigma))}},
+      options_{options},
+      sigma_{sigma_for(options.sigma)} {}
 
 }  // namespace surety::mechanisms

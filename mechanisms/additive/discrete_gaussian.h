@@ -12,13 +12,9 @@
 // docs/proofs/samplers.md#discrete-mechanisms.
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <variant>
-#include <vector>
 
 #include <surety/accounting/events/event.h>
-#include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/mechanisms/samplers/integer_noise.h>
 #include <surety/mechanisms/samplers/lattice_noise.h>
@@ -37,7 +33,8 @@ class CoordinateSensitivity {
   Count value_;
 };
 
-class DiscreteGaussian {
+/// `release` and `release_in_place`: integer_noise.h. `event()`: see above.
+class DiscreteGaussian : public IntegerMechanism<DiscreteGaussianNoise> {
  public:
   struct Options {
     NoiseScale sigma;                                                ///< in steps of the integers, see `sigma_for`
@@ -59,34 +56,11 @@ class DiscreteGaussian {
 
   /// sigma of the noise and of the event: sigma_for(options().sigma). The standard deviation is a little less where sigma is below 1.
   [[nodiscard]] double sigma() const noexcept { return sigma_.value(); }
-  /// What a release is, for the accountants: see above.
-  [[nodiscard]] const Event& event() const noexcept { return event_; }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
-  [[nodiscard]] const DiscreteGaussianNoise& noise() const noexcept { return noise_; }
-
-  /// query + k, where the query is clamped to +-2^62 and the result to +-(2^62 - 1). Never throws on a value of the query.
-  ///
-  /// Time depends on what is drawn, not on the query: a sample that its first word (sigma above 128: two words) does not decide takes some
-  /// 50 nanoseconds more, one of a magnitude above some 6 sigma microseconds to milliseconds. `DrawAhead` (draw_ahead.h) takes that time
-  /// beforehand. \throws Error{environment} when the bits fail.
-  template <ReleaseBits Bits>
-  [[nodiscard]] std::int64_t release(std::int64_t query, Bits& bits) const {
-    return with_noise(noise_, query, bits);
-  }
-
-  /// One release of a vector: each coordinate as above, with independent noise drawn in bulk. O(size).
-  [[nodiscard]] std::vector<std::int64_t> release(std::span<const std::int64_t> query, BitsRef bits) const {
-    return with_noise(noise_, query, bits);
-  }
-
-  /// The same result, in the place of the query. When the bits fail, coordinates without noise are left: the vector is then no release.
-  void release_in_place(std::span<std::int64_t> query, BitsRef bits) const { add_noise(noise_, query, bits); }
 
  private:
   Options options_;
   NoiseScale sigma_;
-  Event event_;
-  DiscreteGaussianNoise noise_;
 };
 
 }  // namespace surety::mechanisms

@@ -36,8 +36,8 @@ Count whole(L1Sensitivity sensitivity) {
 }  // namespace
 
 DiscreteLaplace::DiscreteLaplace(Options options)
-    : options_{options},
-      event_{surety::release(Event::DiscreteLaplace{options.scale, whole(options.sensitivity)}, options.adjacency)},
-      noise_{exactly(options.scale)} {}
+    : IntegerMechanism{surety::release(Event::DiscreteLaplace{options.scale, whole(options.sensitivity)}, options.adjacency),
+                       DiscreteLaplaceNoise{exactly(options.scale)}},
+      options_{options} {}
 
 }  // namespace surety::mechanisms

@@ -372,24 +372,19 @@ void require_grid_and_dimension(const GridVector& query, const Grid& grid, std::
 
 }  // namespace detail
 
-KNorm::KNorm(Options options) : options_{options}, noise_{law_of(options_)} {}
+std::vector<double> VectorNoise::release(const GridVector& query, BitsRef bits) const {
+  detail::require_grid_and_dimension(query, grid_, noise_.law().dimension);
+  return sum(query, noise_(bits));
+}
+
+KNorm::KNorm(Options options) : VectorNoise{options.grid, RoundedVector{law_of(options)}}, options_{options} {}
 
 Event KNorm::event() const { return surety::release(Event::KNorm{norm(), options_.dimension, options_.scale}, options_.adjacency); }
 
-std::vector<double> KNorm::release(const GridVector& query, BitsRef bits) const {
-  detail::require_grid_and_dimension(query, options_.grid, noise_.law().dimension);
-  return sum(query, noise_(bits));
-}
-
-GeneralizedGaussian::GeneralizedGaussian(Options options) : options_{options}, noise_{law_of(options_)} {}
+GeneralizedGaussian::GeneralizedGaussian(Options options) : VectorNoise{options.grid, RoundedVector{law_of(options)}}, options_{options} {}
 
 Event GeneralizedGaussian::event() const {
   return surety::release(Event::GeneralizedGaussian{options_.r, options_.dimension, options_.multiplier}, options_.adjacency);
-}
-
-std::vector<double> GeneralizedGaussian::release(const GridVector& query, BitsRef bits) const {
-  detail::require_grid_and_dimension(query, options_.grid, noise_.law().dimension);
-  return sum(query, noise_(bits));
 }
 
 GridVector uniform_on_sphere(Count dimension, Radius radius, Grid grid, BitsRef bits) {

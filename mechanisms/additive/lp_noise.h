@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -74,8 +75,24 @@ namespace detail {
 void require_grid_and_dimension(const GridVector& query, const Grid& grid, std::size_t dimension);
 }  // namespace detail
 
+/// What mechanisms have in common that add a vector of noise, rounded to the grid, to a vector on it.
+class VectorNoise {
+ public:
+  /// One release of `query`: every coordinate plus the nearest integer to its noise in steps, saturating as `Gaussian::release`. Never
+  /// throws on a value. \throws Error{invalid_argument} when the query has another grid or dimension; Error{environment} when the bits
+  /// fail.
+  [[nodiscard]] std::vector<double> release(const GridVector& query, BitsRef bits) const;
+
+ protected:
+  VectorNoise(Grid grid, RoundedVector noise) : grid_{grid}, noise_{std::move(noise)} {}
+
+ private:
+  Grid grid_;
+  RoundedVector noise_;
+};
+
 /// A vector on a grid plus noise of density proportional to exp(-||x|| / b), b = scale x sensitivity, rounded to the grid.
-class KNorm {
+class KNorm : public VectorNoise {
  public:
   struct Options {
     NoiseScale scale;                                                         ///< b over sensitivity: 1 / epsilon
@@ -93,19 +110,13 @@ class KNorm {
   [[nodiscard]] Event event() const;
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
-  /// One release of `query`: every coordinate plus the nearest integer to its noise in steps, saturating as `Gaussian::release`. Never
-  /// throws on a value. \throws Error{invalid_argument} when the query has another grid or dimension; Error{environment} when the bits
-  /// fail.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, BitsRef bits) const;
-
  private:
   Options options_;
-  RoundedVector noise_;
 };
 
 /// A vector on a grid plus noise of density proportional to exp(-||x||_r^2 / (2 sigma^2)), sigma = multiplier x sensitivity, rounded to the
 /// grid.
-class GeneralizedGaussian {
+class GeneralizedGaussian : public VectorNoise {
  public:
   static constexpr double largest_r = 0x1p20;
 
@@ -125,12 +136,8 @@ class GeneralizedGaussian {
   [[nodiscard]] Event event() const;
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
-  /// As `KNorm::release`.
-  [[nodiscard]] std::vector<double> release(const GridVector& query, BitsRef bits) const;
-
  private:
   Options options_;
-  RoundedVector noise_;
 };
 
 /// The grid points nearest to uniform points of the l2 sphere or ball of this radius around 0. For algorithms that need random directions

@@ -21,12 +21,17 @@ constexpr double largest = std::numeric_limits<double>::max();
 /// Scores in units of b = range / epsilon, relative to the best one: (s_i - max s) epsilon / range, never positive.
 class RelativeScores {
  public:
+  /// \throws Error{invalid_argument} unless there is one score for each candidate.
   RelativeScores(std::span<const double> scores, const SelectionOptions& options)
       : scores_{scores},
         epsilon_{options.epsilon.value()},
         sensitivity_{options.sensitivity.value()},
         range_factor_{options.change == ScoreChange::either_way ? 2.0 : 1.0},
         rate_{epsilon_ / range_factor_ / sensitivity_} {
+    if (scores.size() != options.candidates.value()) {
+      throw Error{ErrorCode::invalid_argument,
+                  fmt::format("{} scores are given, must be {}, one per candidate", scores.size(), options.candidates.value())};
+    }
     for (const double score : scores) best_ = std::max(best_, completed_score(score));
   }
 
@@ -58,12 +63,6 @@ class RelativeScores {
 DoubleBounds sum_with_margin(const DoubleBounds& a, const DoubleBounds& b) {
   const auto margin = [](double x, double y) { return double_margin * (1 + std::abs(x) + std::abs(y)); };
   return {a.low + b.low - margin(a.low, b.low), a.high + b.high + margin(a.high, b.high)};
-}
-
-void require_candidates(std::size_t size, Count candidates) {
-  if (size != candidates.value()) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("{} scores are given, must be {}, one per candidate", size, candidates.value())};
-  }
 }
 
 struct Contender {
@@ -106,7 +105,6 @@ Event ReportNoisyMax::event() const {
 std::size_t ReportNoisyMax::release(std::span<const double> scores, BitsRef bits) const {
   const NextWord next_word = words_of(bits);
   const accounting::StandardFloatingPoint environment;
-  require_candidates(scores.size(), options_.candidates);
   const RelativeScores relative{scores, options_};
   std::vector<std::uint64_t> words(scores.size());
   std::vector<double> upper(scores.size());
@@ -127,7 +125,6 @@ std::size_t ReportNoisyMax::release(std::span<const double> scores, BitsRef bits
 std::size_t PermuteAndFlip::release(std::span<const double> scores, BitsRef bits) const {
   const NextWord next_word = words_of(bits);
   const accounting::StandardFloatingPoint environment;
-  require_candidates(scores.size(), options_.candidates);
   const RelativeScores relative{scores, options_};
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -68,7 +68,7 @@ std::string read_all(const std::filesystem::path& path, std::size_t most_bytes) 
   std::string text;
   for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
     if (bytes.size() > most_bytes - text.size()) {
-      reader.refuse(fmt::format("has more than {} bytes, must have fewer for a model unless --no-limits is given", most_bytes));
+      reader.refuse_file(fmt::format("has more than {} bytes, must have fewer for a model unless --no-limits is given", most_bytes));
     }
     text += bytes;
     reader.skip(bytes.size());

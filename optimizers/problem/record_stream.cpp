@@ -43,7 +43,7 @@ void RecordStream::require_private_form(ObjectiveRef objective) const {
   std::visit(
       [&](const auto& records) {
         if (records.form() == data::RecordForm::is_public) {
-          records.refuse(fmt::format(": label is {}, {} for {} loss", label_, objective.label_constraint(), objective.name()));
+          records.refuse_record(fmt::format(": label is {}, {} for {} loss", label_, objective.label_constraint(), objective.name()));
         }
       },
       records_);

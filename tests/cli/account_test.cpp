@@ -154,6 +154,7 @@ TEST(Account, RefusesEventsWithNameValueAndConstraint) {
   expect_refused(account("gaussian(1e400)"), 2, {"range", "gaussian(1e400)"});
   expect_refused(account("gaussian(abc)"), 2, {"'abc'", "number"});
   expect_refused(account("gauss(1)"), 2, {"an event is expected (gaussian, record_sum, laplace", "gauss(1)"});
+  expect_refused(account("posson(0.1, gaussian(1))"), 2, {"at position 1; did you mean 'poisson'?"});
   expect_refused(account("gaussian(1"), 2, {"')' is expected", "gaussian(1"});
   expect_refused(account("gaussian(1) gaussian(1)"), 2, {"end of the event"});
   expect_refused(account("compose()"), 2, {"compose()"});

@@ -514,6 +514,23 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
   }
 }
 
+TEST(EventText, AsksWhatAWordWasMeantToBe) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"posson(0.1, gaussian(2))", "deterministic) at position 1; did you mean 'poisson'? (in event"},
+      {"repeat(3, compose(gausian(2)))", "deterministic) at position 19; did you mean 'gaussian'? (in event"},
+      {"Laplace(2)", "; did you mean 'laplace'? (in event"},
+      {"without(10, 2, gaussian(1))", "; did you mean 'without_replacement'? (in event"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto refusal = refusal_of_text(text);
+    EXPECT_TRUE(refusal.says(invalid, expected)) << text << ": " << refusal;
+  }
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"laplase": {"scale": 2}})")).says(invalid, "unknown kind 'laplase'; did you mean 'laplace'?"));
+  for (const std::string far : {"frobnicate(2)", "g(2)", "", "4"}) {
+    EXPECT_EQ(refusal_of_text(far).message.find("did you mean"), std::string::npos) << far;
+  }
+}
+
 TEST(EventText, RefusalIsOneShortLine) {
   const auto refusal = refusal_of_text("gaussian(\n\t2" + std::string(100'000, 'x'));
   EXPECT_EQ(refusal.message.find('\n'), std::string::npos);
