@@ -137,6 +137,22 @@ class Notes {
     add("deterministic(n, m, e): a record is in one batch of the epoch, and everybody may know which.");
     visit(node.event);
   }
+  void visit(const Event::Cyclic& node, Adjacency /*adjacency*/) {
+    add("cyclic(b, T, q, e): a record's group depends on the record alone, never on its place, and it is drawn with probability q in the "
+        "rounds of "
+        "its group; a record that replaces another one takes its group.");
+    visit(node.event);
+  }
+  void visit(const Event::TruncatedPoisson& node, Adjacency adjacency) {
+    add("truncated_poisson(q, m, n, e): a Poisson batch of more than m of the n records loses the surplus, uniformly, and nobody sees "
+        "whom.");
+    if (adjacency == Adjacency::add_or_remove_one) add("truncated_poisson under add-or-remove-one: for any number of records up to n.");
+    visit(node.event);
+  }
+  void visit(const Event::Users& node, Adjacency /*adjacency*/) {
+    add("users(k, e): neighbours differ in one user, who owns at most k records; each joins batches independently of the user's others.");
+    visit(node.event);
+  }
   template <class Leaf>
   void visit(const Leaf& /*node*/, Adjacency /*adjacency*/) {}
 

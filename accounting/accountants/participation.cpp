@@ -96,7 +96,7 @@ Interval mu_squared(const Event& event, const Event& whole) {
 
 Batched batched(const Event& event) {
   Batched found{number(0.0), number(0.0), 0, number(0.0)};
-  for (const auto& [leaf, count] : Releases::of(event).entries()) {
+  for (const auto& [leaf, count] : Releases::of(plainest(event)).entries()) {
     const auto batch = batch_of(leaf);
     const Interval squared = mu_squared(batch ? batch->event : leaf, leaf);
     // A batch of everything is no batch.

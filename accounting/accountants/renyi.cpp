@@ -687,6 +687,14 @@ struct CurveOf {
     if (e.rate.value() < 1 && poisson_pair(e.event) == PoissonPair::opposite) no_theorem_for(event, "privacy-loss answers");
     return poisson_curve(e.rate.value(), e.event);
   }
+  Curve operator()(const Event::Cyclic&) const { return curve_of(plainest(event)); }
+  Curve operator()(const Event::TruncatedPoisson&) const { no_theorem_for(event, "privacy-loss answers"); }
+  Curve operator()(const Event::Users&) const {
+    const auto multiplier = gaussian_multiplier(event);
+    if (!multiplier) no_theorem_for(event, "privacy-loss answers");
+    // The multiplier is rounded: a bound, but not the cost itself.
+    return [bound = (*this)(Event::Gaussian{NoiseMultiplier{multiplier->lower}})](At at) { return Point{bound(at).divergence, false}; };
+  }
   Curve operator()(const Event::SampledWithoutReplacement& e) const {
     const auto records = static_cast<double>(e.batches.records().value());
     const auto size = static_cast<double>(e.batches.size().value());

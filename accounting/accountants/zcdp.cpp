@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/root.h>
@@ -63,10 +64,16 @@ struct RhoOf {
   /// A record is in one batch of the epoch; the permutation is at best unhelpful.
   Interval operator()(const Event::Shuffled& e) const { return zcdp_rho(e.event, bits); }
   Interval operator()(const Event::Deterministic& e) const { return zcdp_rho(e.event, bits); }
+  Interval operator()(const Event::Users&) const {
+    if (const auto mu_squared = gaussian_mu_squared(event, bits)) return *mu_squared / number(2);
+    no_theorem();
+  }
   template <class Other>
   Interval operator()(const Other&) const {
-    unsupported(event, "the zcdp accountant has no theorem for {}; privacy-loss and renyi may");
+    no_theorem();
   }
+
+  [[noreturn]] void no_theorem() const { unsupported(event, "the zcdp accountant has no theorem for {}; privacy-loss and renyi may"); }
 };
 
 }  // namespace

@@ -64,8 +64,8 @@ struct Event::Factory {
   }
 
   /// A batch around one event, allowed under some adjacencies.
-  template <class Batch, class Sampler>
-  static Event batch(const Sampler& sampler, Event event, std::string_view what, std::initializer_list<Adjacency> allowed) {
+  template <class Batch, class... Parameters>
+  static Event batch(Event event, std::string_view what, std::initializer_list<Adjacency> allowed, const Parameters&... parameters) {
     const auto adjacency = event.adjacency();
     if (event.has_sampling()) throw Error{ErrorCode::invalid_argument, fmt::format("{} holds another batch, must hold none", what)};
     if (std::find(allowed.begin(), allowed.end(), adjacency) == allowed.end()) {
@@ -75,7 +75,15 @@ struct Event::Factory {
     }
     const int depth = event.depth() + 1;
     const std::size_t inside = event.shared_->nodes;
-    return make(Batch{sampler, std::move(event)}, adjacency, depth, true, inside);
+    return make(Batch{parameters..., std::move(event)}, adjacency, depth, true, inside);
+  }
+
+  static Event users(Count records, Event event) {
+    const auto adjacency = event.adjacency();
+    const int depth = event.depth() + 1;
+    const std::size_t inside = event.shared_->nodes;
+    // No batch of records holds what is said of users.
+    return make(Users{records, std::move(event)}, adjacency, depth, true, inside);
   }
 };
 
@@ -163,30 +171,75 @@ const Event* without_bound_per_record(const Event& event) {
   return nullptr;
 }
 
+/// Under replace-one two vectors of a Poisson batch may be opposite, so their own bound has to be known.
+void require_bound_per_record(const Event& event, std::string_view batch) {
+  if (event.adjacency() != Adjacency::replace_one || event.has_sampling()) return;
+  const auto* unbounded = without_bound_per_record(event);
+  if (unbounded == nullptr) return;
+  throw Error{ErrorCode::invalid_argument,
+              fmt::format("adjacency is replace-one, must be add-or-remove-one or zero-out for {} of {}, which does not say what one "
+                          "record can contribute; record_sum(z), with z the noise over the bound C on one record, does",
+                          batch, describe(*unbounded))};
+}
+
+constexpr std::initializer_list<Adjacency> any_adjacency = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
+
+/// The first part that is neither a Gaussian release nor, where they are allowed, a Poisson batch of such; null where all are.
+const Event* not_gaussian(const Event& event, bool allows_batches) {
+  const auto& node = event.node();
+  if (std::holds_alternative<Event::Gaussian>(node) || std::holds_alternative<Event::RecordSum>(node)) return nullptr;
+  if (const auto* e = std::get_if<Event::Repeated>(&node)) return not_gaussian(e->event, allows_batches);
+  if (const auto* e = std::get_if<Event::Composed>(&node)) {
+    for (const auto& part : e->events) {
+      if (const auto* found = not_gaussian(part, allows_batches)) return found;
+    }
+    return nullptr;
+  }
+  if (const auto* e = std::get_if<Event::PoissonSampled>(&node); e != nullptr && allows_batches) return not_gaussian(e->event, false);
+  return &event;
+}
+
+void require_gaussian(const Event& event, std::string_view what, bool allows_batches) {
+  const auto* other = not_gaussian(event, allows_batches);
+  if (other == nullptr) return;
+  throw Error{ErrorCode::invalid_argument, fmt::format("{} holds {}, must hold gaussian and record_sum releases{}", what, describe(*other),
+                                                       allows_batches ? ", and poisson batches of them" : "")};
+}
+
 }  // namespace
 
 Event poisson(SamplingRate rate, Event event) {
-  if (const auto* unbounded = without_bound_per_record(event);
-      unbounded != nullptr && event.adjacency() == Adjacency::replace_one && !event.has_sampling()) {
-    throw Error{
-        ErrorCode::invalid_argument,
-        fmt::format("adjacency is replace-one, must be add-or-remove-one or zero-out for poisson of {}, which does not say what one "
-                    "record can contribute; record_sum(z), with z the noise over the bound C on one record, does",
-                    describe(*unbounded))};
-  }
-  return Event::Factory::batch<Event::PoissonSampled>(rate, std::move(event), "poisson",
-                                                      {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out});
+  require_bound_per_record(event, "poisson");
+  return Event::Factory::batch<Event::PoissonSampled>(std::move(event), "poisson", any_adjacency, rate);
 }
 Event without_replacement(Batches batches, Event event) {
-  return Event::Factory::batch<Event::SampledWithoutReplacement>(batches, std::move(event), "without_replacement",
-                                                                 {Adjacency::replace_one});
+  return Event::Factory::batch<Event::SampledWithoutReplacement>(std::move(event), "without_replacement", {Adjacency::replace_one},
+                                                                 batches);
 }
 Event shuffled(Batches batches, Event event) {
-  return Event::Factory::batch<Event::Shuffled>(batches, std::move(event), "shuffled", {Adjacency::replace_one, Adjacency::zero_out});
+  return Event::Factory::batch<Event::Shuffled>(std::move(event), "shuffled", {Adjacency::replace_one, Adjacency::zero_out}, batches);
 }
 Event deterministic(Batches batches, Event event) {
-  return Event::Factory::batch<Event::Deterministic>(batches, std::move(event), "deterministic",
-                                                     {Adjacency::replace_one, Adjacency::zero_out});
+  return Event::Factory::batch<Event::Deterministic>(std::move(event), "deterministic", {Adjacency::replace_one, Adjacency::zero_out},
+                                                     batches);
+}
+
+Event cyclic(Count groups, Count rounds, SamplingRate rate, Event event) {
+  require_bound_per_record(event, "cyclic");
+  return Event::Factory::batch<Event::Cyclic>(std::move(event), "cyclic", any_adjacency, groups, rounds, rate);
+}
+Event truncated_poisson(SamplingRate rate, Batches batches, Event event) {
+  if (batches.size() == batches.records()) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("largest batch is {}, must be less than the {} records: poisson drops none",
+                                                         batches.size().value(), batches.records().value())};
+  }
+  require_gaussian(event, "truncated_poisson", false);
+  require_bound_per_record(event, "truncated_poisson");
+  return Event::Factory::batch<Event::TruncatedPoisson>(std::move(event), "truncated_poisson", any_adjacency, rate, batches);
+}
+Event users(Count records, Event event) {
+  require_gaussian(event, "users", true);
+  return Event::Factory::users(records, std::move(event));
 }
 
 }  // namespace surety

@@ -138,10 +138,26 @@ class Event {
   /// smaller. Under replace-one and zero-out.
   struct Shuffled;
   struct Deterministic;
+  /// `rounds` rounds over records that are dealt into `groups` groups by what depends on the record alone (or by a public label that a
+  /// replacement keeps), never on its position: round i is `event` on a Poisson batch of group i mod groups, which each of the group's
+  /// records joins with probability `rate`. So a record is in at most ceil(rounds / groups) Poisson rounds. The same event is the cost of
+  /// correlated noise C^-1 z whose strategy matrix C is lower triangular with at most `groups` bands and columns of norm at most 1.
+  struct Cyclic;
+  /// `event` on a Poisson batch of at most `largest` records: of more, as many are dropped as are too many, uniformly. The data have
+  /// `records` records, under add-or-remove-one at most so many; a zeroed record keeps its place. The releases inside are Gaussian or
+  /// record_sum.
+  struct TruncatedPoisson;
+
+  // ---- Units ----
+
+  /// `event` where neighbours differ in one user, who owns at most `records` records: all of them are added, removed, zeroed or replaced
+  /// together. The releases inside are Gaussian or record_sum, and Poisson batches of them, which each record joins independently of
+  /// the user's others; of repeat and compose each release is meant.
+  struct Users;
 
   using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
                             Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
-                            SampledWithoutReplacement, Shuffled, Deterministic>;
+                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, TruncatedPoisson, Users>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
@@ -207,6 +223,24 @@ struct Event::Deterministic {
   Event event;
   friend bool operator==(const Deterministic&, const Deterministic&) = default;
 };
+struct Event::Cyclic {
+  Count groups;
+  Count rounds;
+  SamplingRate rate;  ///< within the group
+  Event event;
+  friend bool operator==(const Cyclic&, const Cyclic&) = default;
+};
+struct Event::TruncatedPoisson {
+  SamplingRate rate;
+  Batches batches;  ///< of at most their size
+  Event event;
+  friend bool operator==(const TruncatedPoisson&, const TruncatedPoisson&) = default;
+};
+struct Event::Users {
+  Count records;
+  Event event;
+  friend bool operator==(const Users&, const Users&) = default;
+};
 
 /// An event of one release. Every alternative above but the structures and batches: release(Event::Laplace{NoiseScale{2}}, adjacency).
 /// \throws Error{invalid_argument} when the adjacency has no meaning for it (randomized response under add-or-remove-one: the
@@ -245,6 +279,12 @@ struct Event::Deterministic {
 [[nodiscard]] Event without_replacement(Batches batches, Event event);
 [[nodiscard]] Event shuffled(Batches batches, Event event);
 [[nodiscard]] Event deterministic(Batches batches, Event event);
+/// As `poisson`.
+[[nodiscard]] Event cyclic(Count groups, Count rounds, SamplingRate rate, Event event);
+/// \throws Error{invalid_argument} as `poisson`, for a batch that holds all records, and for anything but Gaussian and record_sum releases.
+[[nodiscard]] Event truncated_poisson(SamplingRate rate, Batches batches, Event event);
+/// \throws Error{invalid_argument} for anything but Gaussian and record_sum releases, and Poisson batches of them.
+[[nodiscard]] Event users(Count records, Event event);
 
 /// The event in the event language, without its adjacency: "repeat(100, gaussian(40))".
 [[nodiscard]] std::string describe(const Event& event);

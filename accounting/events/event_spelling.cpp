@@ -56,7 +56,7 @@ class FieldWriter {
   virtual void events(const std::vector<Event>& values) = 0;
 };
 
-using Fields = std::array<const char*, 3>;
+using Fields = std::array<const char*, 4>;
 
 struct Kind {
   std::string_view word;
@@ -122,6 +122,28 @@ constexpr std::array kinds{
     Kind{"without_replacement", {"records", "batch_size", "event"}, read_batches<without_replacement>},
     Kind{"shuffled", {"records", "batch_size", "event"}, read_batches<shuffled>},
     Kind{"deterministic", {"records", "batch_size", "event"}, read_batches<deterministic>},
+    Kind{"cyclic",
+         {"groups", "rounds", "sampling_rate", "event"},
+         [](FieldReader& in, const Fields&) {
+           const Count groups = in.whole("groups");
+           const Count rounds = in.whole("rounds");
+           const SamplingRate rate{in.real("sampling_rate")};
+           return cyclic(groups, rounds, rate, in.event());
+         }},
+    Kind{"truncated_poisson",
+         {"sampling_rate", "largest", "records", "event"},
+         [](FieldReader& in, const Fields&) {
+           const SamplingRate rate{in.real("sampling_rate")};
+           const Count largest = in.whole("largest");
+           const Batches batches{in.whole("records"), largest};
+           return truncated_poisson(rate, batches, in.event());
+         }},
+    Kind{"users",
+         {"records", "event"},
+         [](FieldReader& in, const Fields&) {
+           const Count records = in.whole("records");
+           return users(records, in.event());
+         }},
 };
 
 constexpr auto kind_words = [] {
@@ -168,6 +190,14 @@ struct Write {
   std::string_view operator()(const Event::SampledWithoutReplacement& e) const { return batches("without_replacement", e); }
   std::string_view operator()(const Event::Shuffled& e) const { return batches("shuffled", e); }
   std::string_view operator()(const Event::Deterministic& e) const { return batches("deterministic", e); }
+  std::string_view operator()(const Event::Cyclic& e) const {
+    return kind("cyclic", "groups", e.groups, "rounds", e.rounds, "sampling_rate", e.rate, "event", e.event);
+  }
+  std::string_view operator()(const Event::TruncatedPoisson& e) const {
+    return kind("truncated_poisson", "sampling_rate", e.rate, "largest", e.batches.size(), "records", e.batches.records(), "event",
+                e.event);
+  }
+  std::string_view operator()(const Event::Users& e) const { return kind("users", "records", e.records, "event", e.event); }
 
  private:
   /// A field and its value, and the same of the rest.

@@ -48,6 +48,25 @@ struct Plainest {
   Event operator()(const Event::Deterministic& e) const {
     return around(e.event, [&](Event inside) { return deterministic(e.batches, std::move(inside)); });
   }
+  /// A record is in every groups-th round, ceil(rounds / groups) of them where its group is the first.
+  Event operator()(const Event::Cyclic& e) const {
+    return repeat(Count{(e.rounds.value() - 1) / e.groups.value() + 1}, plainest(poisson(e.rate, e.event)));
+  }
+  /// Each release inside is one of a user's own.
+  Event operator()(const Event::Users& e) const {
+    if (e.records == Count{1}) return plainest(e.event);
+    if (const auto* inside = std::get_if<Event::Repeated>(&e.event.node()))
+      return repeat(inside->count, plainest(users(e.records, inside->event)));
+    if (const auto* inside = std::get_if<Event::PoissonSampled>(&e.event.node()); inside != nullptr && inside->rate.value() == 1) {
+      return plainest(users(e.records, inside->event));
+    }
+    const auto* inside = std::get_if<Event::Composed>(&e.event.node());
+    if (inside == nullptr) return event;
+    std::vector<Event> parts;
+    parts.reserve(inside->events.size());
+    for (const auto& part : inside->events) parts.push_back(plainest(users(e.records, part)));
+    return compose(std::move(parts));
+  }
   template <class Leaf>
   Event operator()(const Leaf&) const {
     return event;
@@ -156,6 +175,12 @@ std::optional<Interval> gaussian_mu_squared(const Event& event, mpfr_prec_t bits
     return Interval{static_cast<double>(e->count.value()), bits} * *once;
   }
   if (const auto* e = std::get_if<Event::Deterministic>(&node)) return gaussian_mu_squared(e->event, bits);
+  if (const auto* e = std::get_if<Event::Users>(&node)) {
+    // Vectors of one direction add up.
+    const auto once = gaussian_mu_squared(e->event, bits);
+    const Interval records{static_cast<double>(e->records.value()), bits};
+    return once ? std::optional{records * records * *once} : std::nullopt;
+  }
   const auto* composed = std::get_if<Event::Composed>(&node);
   const auto* parallel = std::get_if<Event::Parallel>(&node);
   if (composed == nullptr && parallel == nullptr) {
@@ -175,6 +200,7 @@ std::optional<Event> first_not_gaussian(const Event& event) {
   const auto& node = event.node();
   if (const auto* e = std::get_if<Event::Repeated>(&node)) return first_not_gaussian(e->event);
   if (const auto* e = std::get_if<Event::Deterministic>(&node)) return first_not_gaussian(e->event);
+  if (const auto* e = std::get_if<Event::Users>(&node)) return first_not_gaussian(e->event) ? std::optional{event} : std::nullopt;
   const auto* composed = std::get_if<Event::Composed>(&node);
   const auto* parallel = std::get_if<Event::Parallel>(&node);
   if (composed == nullptr && parallel == nullptr) {

@@ -47,6 +47,9 @@ struct HasRule {
   bool operator()(const Event::SampledWithoutReplacement&) const { return false; }
   bool operator()(const Event::Shuffled& e) const { return concentrated(e.event); }
   bool operator()(const Event::Deterministic& e) const { return concentrated(e.event); }
+  bool operator()(const Event::Cyclic&) const { return false; }
+  bool operator()(const Event::TruncatedPoisson&) const { return false; }
+  bool operator()(const Event::Users&) const { return false; }
 
   /// The zcdp filter admits whatever has a rho.
   [[nodiscard]] bool concentrated() const { return kind == FilterKind::zcdp; }

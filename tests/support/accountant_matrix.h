@@ -64,6 +64,13 @@ inline constexpr std::array rows{
     Row{"shuffled(n, m, laplace(b))", "shuffled(100, 10, laplace(2))"},
     Row{"deterministic(n, m, gaussian(z))", "deterministic(100, 10, gaussian(2))"},
     Row{"deterministic(n, m, laplace(b))", "deterministic(100, 10, laplace(2))"},
+    Row{"cyclic(b, T, q, gaussian(z))", "cyclic(10, 1000, 0.1, gaussian(2))"},
+    Row{"cyclic(b, T, q, record_sum(z))", "cyclic(10, 1000, 0.1, record_sum(2))"},
+    Row{"truncated_poisson(q, m, n, gaussian(z))", "truncated_poisson(0.1, 20, 100, gaussian(2))"},
+    Row{"truncated_poisson(q, m, n, record_sum(z))", "truncated_poisson(0.1, 20, 100, record_sum(2))"},
+    Row{"users(k, gaussian(z))", "users(3, gaussian(2))"},
+    Row{"users(k, poisson(q, gaussian(z)))", "users(3, poisson(0.1, gaussian(2)))"},
+    Row{"users(k, poisson(q, record_sum(z)))", "users(3, poisson(0.1, record_sum(2)))"},
 };
 
 /// One line for each kind of event; a cell names the adjacencies under which the accountant has a theorem, or says "all" or nothing.

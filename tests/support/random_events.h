@@ -72,7 +72,7 @@ class Source {
   }
 
   std::string text(int depth) {
-    const auto kind = below(depth > 0 ? 19 : 12);
+    const auto kind = below(depth > 0 ? 22 : 12);
     switch (kind) {
       case 0: return "gaussian(" + number() + ")";
       case 1: return "laplace(" + number() + ")";
@@ -92,7 +92,10 @@ class Source {
       case 15: return "poisson(" + (one_in(2) ? fmt::format("{}", unit()) : number()) + ", " + text(depth - 1) + ")";
       case 16: return "without_replacement(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
       case 17: return "shuffled(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
-      default: return "deterministic(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
+      case 18: return "deterministic(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
+      case 19: return "cyclic(" + whole() + ", " + whole() + ", " + number() + ", " + text(depth - 1) + ")";
+      case 20: return "truncated_poisson(" + number() + ", " + whole() + ", " + whole() + "000, " + text(depth - 1) + ")";
+      default: return "users(" + whole() + ", " + text(depth - 1) + ")";
     }
   }
 
@@ -248,19 +251,31 @@ class WildEvents {
   /// A leaf or several, one below the other, at most one of them a batch on the way down.
   std::string tree(int depth, bool in_batch) {
     if (depth == 0 || source_.one_in(8)) return leaf();
-    switch (source_.below(in_batch ? 4 : 8)) {
+    switch (source_.below(in_batch ? 4 : 9)) {
       case 0: return fmt::format("repeat({}, {})", whole(), tree(depth - 1, in_batch));
       case 1:
       case 2: return "compose(" + parts(depth, in_batch) + ")";
       case 3: return "parallel(" + parts(depth, in_batch) + ")";
       case 4:
       case 5: return "poisson(" + probability() + ", " + inside(depth) + ")";
+      case 8: return of_sums();
       case 6:
         if (adjacency_ == Adjacency::replace_one) return "without_replacement(" + batches() + ", " + inside(depth) + ")";
         [[fallthrough]];
       default:
         if (adjacency_ == Adjacency::add_or_remove_one) return "poisson(" + probability() + ", " + inside(depth) + ")";
         return (source_.one_in(2) ? "shuffled(" : "deterministic(") + batches() + ", " + inside(depth) + ")";
+    }
+  }
+  /// What takes sums of bounded vectors alone.
+  std::string of_sums() {
+    const std::string sum = "record_sum(" + positive() + ")";
+    const std::string batch = "poisson(" + probability() + ", " + sum + ")";
+    switch (source_.below(4)) {
+      case 0: return fmt::format("cyclic({}, {}, {}, {})", whole(), whole(), probability(), sum);
+      case 1: return fmt::format("truncated_poisson({}, {}, {}, {})", probability(), 1 + source_.below(20), 21 + source_.below(200), sum);
+      case 2: return fmt::format("users({}, repeat({}, {}))", whole(), whole(), batch);
+      default: return fmt::format("users({}, compose({}, {}))", whole(), sum, batch);
     }
   }
   /// What one batch is used for. Under replace-one a Poisson batch takes record sums alone.

@@ -60,7 +60,7 @@ void no_answer_for(const Event& event, std::string_view reason) {
 
 Loss collect(const Event& event) {
   Collector collector;
-  collector.add(event, 1);
+  collector.add(plainest(event), 1);
   Loss loss{middle(collector.mu_squared), {}, collector.releases};
   if (loss.mu_squared != 0 && !(loss.mu_squared > 1e-200 && loss.mu_squared < 1e200)) throw Unsuitable{"its noise is out of range"};
   for (const auto& [key, count] : collector.counts) {

@@ -5,7 +5,9 @@
 #include <limits>
 #include <type_traits>
 
+#include <surety/accounting/accountants/privacy_loss/gaussian_mixture.h>
 #include <surety/accounting/accountants/privacy_loss/maximum_profile.h>
+#include <surety/accounting/accountants/privacy_loss/pieces.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -13,123 +15,13 @@
 namespace surety::accounting {
 namespace {
 
-/// Where a loss has no grid index, also because the losses of other parts have put the anchor beyond double.
-[[noreturn]] void refuse_range() { throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"}; }
+using namespace privacy_loss;
 
 [[noreturn]] void refuse_lattice() {
   throw Error{ErrorCode::unsupported, "privacy-loss: discrete noise of this size is on more than 2^52 integers"};
 }
 
-constexpr double inverse_sqrt_two_pi = 0.39894228040143267794;
-
-/// Masses of an interval of base outcomes: Q-mass = mass e^log_scale, P-mass / Q-mass = ratio e^loss.
-struct Piece {
-  double log_scale;
-  double mass;
-  double mass_error;  // relative
-  double loss;        // absolute error counted in ratio_error
-  double ratio;
-  double ratio_error;  // relative, of ratio e^loss
-};
-
-/// (1 - Phi(t)) e^(t^2 / 2) for t >= 0, within a relative 16 u (1 + t^2) below 8 and 16 u beyond.
-double scaled_tail(double t) {
-  if (t < 8) return 0.5 * std::erfc(t * 0.70710678118654752440) * std::exp(0.5 * t * t);
-  // Laplace's continued fraction; 24 terms leave less than 1e-40 at t = 8, and its terms are all positive.
-  double fraction = t;
-  for (int k = 24; k >= 1; --k) fraction = t + k / fraction;
-  return inverse_sqrt_two_pi / fraction;
-}
-
-/// Integral of e^((m^2 - t^2) / 2) over an interval of length d around m, over d: Taylor in d with Hermite polynomials.
-/// \pre d (1 + |m|) <= 0.04; the first omitted term is below 3e-16 of the sum.
-double interval_shape(double m, double d) {
-  const double s = m * m;
-  const double g = 0.25 * d * d;
-  const double second = s - 1;
-  const double fourth = s * (s - 6) + 3;
-  const double sixth = s * (s * (s - 15) + 45) - 15;
-  return 1 + g * (second / 6 + g * (fourth / 120 + g * sixth / 5040));
-}
-
-constexpr double narrow = 0.04;
-
-/// One standard normal mass of (t0, t1) as mass e^log_scale with a relative error.
-struct TailMass {
-  double log_scale;
-  double mass;
-  double error;
-};
-TailMass wide_mass(double t0, double t1) {
-  if (t0 < 0 && t1 > 0) {
-    const double mass = 0.5 * (std::erf(t1 * 0.70710678118654752440) - std::erf(t0 * 0.70710678118654752440));
-    return {0, mass, 24 * unit_roundoff};
-  }
-  const double near = t0 >= 0 ? t0 : -t1;
-  const double far = t0 >= 0 ? t1 : -t0;
-  const double first = scaled_tail(near);
-  const double second = scaled_tail(far) * std::exp(-0.5 * (far - near) * (far + near));
-  const double mass = first - second;
-  const double argument = 1 + near * near;
-  const double error = mass > 0 ? 24 * unit_roundoff * argument * (first + second * (1 + far * far)) / mass : infinity;
-  return {-0.5 * near * near, mass, error};
-}
-
 // ---- bases: a coordinate x that rises with the loss, and the masses between two exact coordinates ----
-
-struct GaussianShape {
-  double multiplier;
-  double inverse;  // fl(1 / multiplier)
-
-  explicit GaussianShape(const GaussianBase& base) : multiplier{base.multiplier}, inverse{1 / base.multiplier} {}
-
-  [[nodiscard]] double coordinate(double loss, bool) const { return multiplier * loss + 0.5 * inverse; }
-  [[nodiscard]] double loss(double t) const { return (t - 0.5 * inverse) * inverse; }
-  /// The least loss of outcomes above a coordinate.
-  [[nodiscard]] double loss_above(double t) const { return loss(t); }
-  /// Bound on |loss(coordinate(l)) - l| and on the rounding of loss(t), for losses and coordinates up to these.
-  [[nodiscard]] double error(double largest_loss, double largest_t) const {
-    return 6 * unit_roundoff * (largest_loss + inverse * inverse + largest_t * inverse);
-  }
-
-  [[nodiscard]] Piece piece(double t0, double t1) const {
-    const double d = t1 - t0;
-    const double m = 0.5 * (t0 + t1);
-    const double u = loss(m);
-    const double far = 1 + std::max(std::abs(m), std::abs(m - inverse));
-    const double error = unit_roundoff * (40 + 6 * (std::abs(u) + std::abs(m) * inverse + inverse * inverse));
-    const double size = d * far;
-    if (size <= narrow) {
-      const double shape = interval_shape(m, d);
-      return {-0.5 * m * m, d * inverse_sqrt_two_pi * shape, unit_roundoff * (24 + 3 * m * m), u, interval_shape(m - inverse, d) / shape,
-              error};
-    }
-    if (size <= 24 * narrow) {
-      const int parts = checked_cast<int>(std::ceil(size / narrow * 1.3));
-      const double width = d / parts;
-      double q_mass = 0;
-      double p_mass = 0;
-      for (int k = 0; k < parts; ++k) {
-        const double shift = (k + 0.5 - 0.5 * parts) * width;
-        const double mid = m + shift;
-        const double weight = std::exp(-0.5 * shift * (m + mid));
-        q_mass += weight * interval_shape(mid, width);
-        p_mass += weight * std::exp(shift * inverse) * interval_shape(mid - inverse, width);
-      }
-      const double inner = 60 * unit_roundoff * (1 + m * m + inverse * inverse);
-      return {-0.5 * m * m, width * inverse_sqrt_two_pi * q_mass, inner, u, p_mass / q_mass, error + 2 * inner};
-    }
-    const TailMass q = wide_mass(t0, t1);
-    const TailMass p = wide_mass(t0 - inverse, t1 - inverse);
-    // The shifted ends are rounded: a relative |t| |error of t| of a tail each.
-    const double far_end = std::max(std::abs(t0), std::abs(t1)) + inverse;
-    const double shift_error = 8 * unit_roundoff * far_end * (1 + far_end) * (1 + p.error / (24 * unit_roundoff));
-    const double centre = p.log_scale - q.log_scale;
-    const double ratio_error =
-        2 * (q.error + p.error + shift_error) + unit_roundoff * (16 + 4 * (std::abs(p.log_scale) + std::abs(q.log_scale)));
-    return {q.log_scale, q.mass, q.error + unit_roundoff * (4 + 2 * std::abs(q.log_scale)), centre, p.mass / q.mass, ratio_error};
-  }
-};
 
 /// Losses between -largest and largest, where Q has density factor / 4 e^(-(l + largest) / 2) at loss l and P that times e^l: Laplace
 /// noise between its two atoms, and bounded range, which has none.
@@ -153,8 +45,6 @@ struct ExponentialShape {
 };
 
 // ---- bases on the integers: the coordinate is k, and the outcomes between x0 and x1 are x0 < k <= x1 ----
-
-constexpr double largest_index = 0x1p52;
 
 /// Where a grid point of loss falls exactly on the loss of an integer, rounding must not put that integer into the cell below it.
 double lattice_coordinate(double position, double slack, bool reversed) {
@@ -284,52 +174,6 @@ struct DiscreteLaplaceShape {
 };
 
 // ---- mixing ----
-
-/// 1 - rate is exact from 1/2 on; below, and for a rate of 1, its error is a relative u.
-struct Mix {
-  double rate;
-  double rest;
-  explicit Mix(double sampling) : rate{sampling}, rest{1 - sampling} {}
-
-  /// The base loss u at which log(1 - rate + rate e^u) = l; -infinity below the range.
-  [[nodiscard]] double inverse(double l) const {
-    if (rest == 0) return l;
-    // rate e^u = e^l - rest, in the form with the smaller cancellation.
-    const double scaled = l < -0.7 ? std::exp(l) - rest : std::expm1(l) + rate;
-    if (!(scaled > 0)) return -infinity;
-    return l < 700 ? std::log(scaled / rate) : l - std::log(rate);
-  }
-  [[nodiscard]] double loss(double u) const {
-    if (rest == 0) return u;
-    return u < 0 ? std::log1p(rate * std::expm1(u)) : u + std::log(rate + rest * std::exp(-u));
-  }
-};
-
-/// Digits that a cell cannot do without.
-void require_digits(const Piece& piece) {
-  if (piece.mass > 0 && piece.mass_error < 0.5 && piece.ratio > 0 && piece.ratio_error < 0.5) return;
-  throw Error{ErrorCode::unsupported, "a release has too little noise for the privacy-loss accountant: its losses have no accurate digits"};
-}
-
-/// The cells of losses from `least` to `most`, a monotone function of coordinates from `start` to `end`: `add_cell` appends each to
-/// `out`, given its index, its grid point and its two coordinates; `coordinate` is the inverse of the loss.
-template <class Coordinate, class AddCell>
-void sweep(std::vector<LossCell>& out, double anchor, double step, double least, double most, double start, double end,
-           const Coordinate& coordinate, const AddCell& add_cell) {
-  const auto point = [&](std::int64_t i) { return anchor + static_cast<double>(i) * step; };
-  if (!(std::abs(least - anchor) / step < largest_index && std::abs(most - anchor) / step < largest_index)) refuse_range();
-  const auto first = checked_cast<std::int64_t>(std::floor((least - anchor) / step)) - 1;
-  const auto last = checked_cast<std::int64_t>(std::ceil((most - anchor) / step)) + 1;
-  out.reserve(out.size() + static_cast<std::size_t>(last - first));
-  // From the least loss up; the outermost cells take all that is left.
-  double from = start;
-  for (std::int64_t i = first; i < last; ++i) {
-    const double to = i + 1 == last ? end : std::clamp(coordinate(point(i + 1)), std::min(start, end), std::max(start, end));
-    if (end > start ? !(to > from) : !(to < from)) continue;
-    add_cell(i, point(i), from, to);
-    from = to;
-  }
-}
 
 /// Appends the cells of one monotone continuous part. `reversed`: the loss of the pair is minus the mixed loss.
 template <class Shape>
@@ -492,9 +336,6 @@ void add_atom(std::vector<LossCell>& out, const MixedAtom& atom, double anchor, 
       {index, atom.log_scale, atom.mass, atom.mass_error + 4 * unit_roundoff, -std::expm1(-above), 20 * rounding + 4 * unit_roundoff});
 }
 
-/// t such that a standard normal exceeds it with probability at most e^log_mass.
-double tail_point(double log_mass) { return std::sqrt(2 * std::max(-log_mass, 0.5)); }
-
 /// The part of the coordinate that is kept.
 struct Coordinates {
   double low;
@@ -545,6 +386,10 @@ LossRange base_range(const LossLaw& law, const Cut& cut) {
   return found;
 }
 
+const auto by_index_and_excess = [](const LossCell& a, const LossCell& b) {
+  return a.index != b.index ? a.index < b.index : a.excess < b.excess;
+};
+
 /// The cells of a law whose base is not Gaussian.
 LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, double largest, double mixing_error) {
   LossCells found{{}, 0, step, 0, 0, 0};
@@ -594,13 +439,41 @@ LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, doubl
     const auto mass = static_cast<double>(std::max(rest, error));
     add_atom(found.cells, {0, 0, 0, mass, 2 * static_cast<double>(error) / mass}, found.anchor, step);
   }
-  const auto before = [](const LossCell& a, const LossCell& b) { return a.index != b.index ? a.index < b.index : a.excess < b.excess; };
-  if (!std::is_sorted(found.cells.begin(), found.cells.end(), before)) std::stable_sort(found.cells.begin(), found.cells.end(), before);
+  if (!std::is_sorted(found.cells.begin(), found.cells.end(), by_index_and_excess)) {
+    std::stable_sort(found.cells.begin(), found.cells.end(), by_index_and_excess);
+  }
   return found;
 }
 
 /// The base pair of a law that reveals whether there was one.
 LossLaw base_pair(const LossLaw& law) { return LossLaw{law.base}; }
+
+/// The laws that a base is made of; null where it is one itself.
+const std::vector<LossLaw>* several(const BaseLaw& base) {
+  if (const auto* maximum = std::get_if<MaximumBase>(&base)) return maximum->laws.get();
+  const auto* mixture = std::get_if<PublicMixtureBase>(&base);
+  return mixture != nullptr ? mixture->laws.get() : nullptr;
+}
+
+/// The cells of all laws, each with its share of the mass.
+LossCells public_cells(const PublicMixtureBase& mixture, double step, const Cut& cut) {
+  LossCells found{{}, 0, step, 0, 0, 0};
+  for (std::size_t i = 0; i < mixture.laws->size(); ++i) {
+    if (mixture.weights[i] == 0) continue;
+    const LossCells one = cells((*mixture.laws)[i], step, cut);
+    if (one.anchor != 0) throw Error{ErrorCode::unsupported, "privacy-loss: a public mixture of laws with atoms"};
+    for (LossCell cell : one.cells) {
+      cell.mass *= mixture.weights[i];
+      cell.mass_error += mixture.weight_error + 2 * unit_roundoff;
+      found.cells.push_back(cell);
+    }
+    found.loss_error = std::max(found.loss_error, one.loss_error);
+    found.cut_above = std::max(found.cut_above, one.cut_above);
+    found.cut_below = std::max(found.cut_below, one.cut_below);
+  }
+  std::stable_sort(found.cells.begin(), found.cells.end(), by_index_and_excess);
+  return found;
+}
 
 /// The base pair's cells with a share `rate` of their mass, and an atom at loss 0 with the rest.
 LossCells revealed_cells(const LossLaw& law, double step, const Cut& cut) {
@@ -611,8 +484,7 @@ LossCells revealed_cells(const LossLaw& law, double step, const Cut& cut) {
     cell.mass_error += unit_roundoff * (4 + 2 * std::abs(log_rate) + std::abs(cell.log_scale));
   }
   add_atom(found.cells, {0, 0, 0, 1 - law.rate, 2 * unit_roundoff}, found.anchor, step);
-  std::stable_sort(found.cells.begin(), found.cells.end(),
-                   [](const LossCell& a, const LossCell& b) { return a.index != b.index ? a.index < b.index : a.excess < b.excess; });
+  std::stable_sort(found.cells.begin(), found.cells.end(), by_index_and_excess);
   // The atom's loss is exact, but its place on the grid is rounded as that of any other atom is.
   found.loss_error = std::max(found.loss_error, 32 * unit_roundoff * (std::abs(found.anchor) + step));
   return found;
@@ -622,6 +494,10 @@ LossCells revealed_cells(const LossLaw& law, double step, const Cut& cut) {
 
 bool is_symmetric(const LossLaw& law) {
   if (law.mixing == Mixing::revealed) return is_symmetric(base_pair(law));
+  if (const auto* mixture = std::get_if<PublicMixtureBase>(&law.base)) {
+    return std::all_of(mixture->laws->begin(), mixture->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
+  }
+  if (std::holds_alternative<GaussianMixtureBase>(law.base)) return law.mixing == Mixing::opposite;
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
     return std::all_of(maximum->laws->begin(), maximum->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
   }
@@ -640,9 +516,10 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
   const StandardFloatingPoint environment;
   if (law.infinite_mass > 0) return std::nullopt;
   if (law.mixing == Mixing::revealed) return largest_loss(base_pair(law));
-  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+  if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_largest_loss(*mixture, law.mixing);
+  if (const auto* laws = several(law.base)) {
     Enclosure largest{0, 0};
-    for (const auto& one : *maximum->laws) {
+    for (const auto& one : *laws) {
       const auto found = largest_loss(one);
       if (!found) return std::nullopt;
       largest = {std::max(largest.lower, found->lower), std::max(largest.upper, found->upper)};
@@ -678,8 +555,8 @@ std::optional<double> atom_distance(const LossLaw& law) {
     const auto distance = atom_distance(base_pair(law));
     return distance && atoms_of(law.base).size() == 2 ? *distance / 2 : distance;
   }
-  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
-    for (const auto& one : *maximum->laws) {
+  if (const auto* laws = several(law.base)) {
+    for (const auto& one : *laws) {
       if (const auto distance = atom_distance(one)) return distance;
     }
     return std::nullopt;
@@ -707,9 +584,10 @@ std::optional<double> atom_distance(const LossLaw& law) {
 
 LossRange range(const LossLaw& law, const Cut& cut) {
   const StandardFloatingPoint environment;
-  if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
+  if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_range(*mixture, law.mixing, cut);
+  if (const auto* laws = several(law.base)) {
     LossRange all{infinity, -infinity};
-    for (const auto& one : *maximum->laws) {
+    for (const auto& one : *laws) {
       const auto found = range(one, cut);
       all = {std::min(all.least, found.least), std::max(all.largest, found.largest)};
     }
@@ -736,6 +614,8 @@ LossRange range(const LossLaw& law, const Cut& cut) {
 LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   const StandardFloatingPoint environment;
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) return maximum_cells(*maximum->laws, step, cut, cells);
+  if (const auto* mixture = std::get_if<PublicMixtureBase>(&law.base)) return public_cells(*mixture, step, cut);
+  if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_cells(*mixture, law.mixing, step, cut);
   LossCells found{{}, 0, step, 0, 0, 0};
   const Mix mix{law.rate};
   const auto bounds = range(law, cut);

@@ -50,19 +50,32 @@ struct AtomsBase {
   double loss_error;
   double mass_error;
 };
+/// N(i / multiplier, 1) with probability e^log_weights[i], i = 0, 1, ..., against N(0, 1): what a user's records add up to. Each logarithm is
+/// within `weight_error`. \pre at least two weights; rate 1.
+struct GaussianMixtureBase {
+  double multiplier;
+  std::vector<double> log_weights;
+  double weight_error;
+};
 struct LossLaw;
+/// One of `laws`, and everybody knows which: law i with probability weights[i], within a relative `weight_error`. Not to be mixed.
+struct PublicMixtureBase {
+  std::shared_ptr<const std::vector<LossLaw>> laws;
+  std::vector<double> weights;
+  double weight_error;
+};
 /// The pair whose curve is at every epsilon the largest of those of `laws`. Not to be mixed.
 struct MaximumBase {
   std::shared_ptr<const std::vector<LossLaw>> laws;
 };
-using BaseLaw =
-    std::variant<GaussianBase, LaplaceBase, BoundedRangeBase, DiscreteGaussianBase, DiscreteLaplaceBase, AtomsBase, MaximumBase>;
+using BaseLaw = std::variant<GaussianBase, LaplaceBase, BoundedRangeBase, DiscreteGaussianBase, DiscreteLaplaceBase, AtomsBase,
+                             GaussianMixtureBase, PublicMixtureBase, MaximumBase>;
 
 /// How the pair of one release follows from its base pair (P, Q).
 ///   remove     (1 - rate) Q + rate P against Q. With rate = 1 this is the base pair itself.
 ///   add        Q against (1 - rate) Q + rate P.
 ///   symmetric  the pair whose curve is that of `remove` at every epsilon >= 0 and which equals its own reverse
-///   opposite   (1 - rate) Q + rate P against (1 - rate) Q + rate P', P' the mirror image of P about Q; Gaussian only
+///   opposite   (1 - rate) Q + rate P against (1 - rate) Q + rate P', P' the mirror image of P about Q; Gaussian and mixtures only
 ///   revealed   with probability rate the base pair, else one outcome that both have alike and that no outcome of the base pair is
 enum class Mixing { remove, add, symmetric, opposite, revealed };
 

@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/privacy_loss/gaussian_mixture.h>
 #include <surety/accounting/accountants/privacy_loss/shuffled_epoch.h>
+#include <surety/accounting/accountants/privacy_loss/truncated_batch.h>
 #include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
@@ -173,6 +175,57 @@ class PartsOf {
     };
     for (std::size_t i = 0; i < inner.remove.size(); ++i) add(of(inner.remove[i], Mixing::remove), of(inner.add[i], Mixing::add));
   }
+  /// A user's records in a Poisson batch: the sum of those that are in it, which lie in one direction at worst.
+  void operator()(const Event::Users& e) {
+    if (const auto multiplier = gaussian_multiplier(*leaf_)) return gaussian(multiplier->lower, multiplier->upper, 1);
+    const auto* batch = std::get_if<Event::PoissonSampled>(&e.event.node());
+    const auto multiplier = batch != nullptr ? gaussian_multiplier(batch->event) : std::nullopt;
+    if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+    if (e.records.value() > most_records_of_a_user) {
+      no_pair_for(*leaf_, fmt::format("has users of more than {} records, for which no mixture is made", most_records_of_a_user));
+    }
+    const bool opposite = poisson_pair(batch->event) == PoissonPair::opposite;
+    const auto law = [&](double of_pair, Mixing mixing) {
+      const double of_record = opposite ? 2 * of_pair : of_pair;
+      return LossLaw{binomial_mixture(of_record, e.records.value(), batch->rate.value()), mixing};
+    };
+    const auto part = [&](Mixing mixing) {
+      return Part{law(multiplier->lower, mixing), law(multiplier->upper, mixing), multiplier->lower == multiplier->upper, count_};
+    };
+    if (opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+    out_.symmetric = false;
+    add(part(Mixing::remove), part(Mixing::add));
+  }
+  /// How many of the others are kept is told to whoever asks; from below the others contribute nothing.
+  void operator()(const Event::TruncatedPoisson& e) {
+    const auto multiplier = gaussian_multiplier(e.event);
+    if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+    const auto pair = poisson_pair(e.event);
+    const double scale = pair == PoissonPair::opposite ? 2 : 1;  // of the bound on one record
+    const auto batch = [&](double of_pair, Mixing mixing, double rate) {
+      return rate > 0 ? LossLaw{GaussianBase{scale * of_pair}, mixing, rate} : nothing();
+    };
+    const auto found = truncated_batch(e.rate, e.batches);
+    const double rate = e.rate.value();
+    const auto part = [&](Mixing mixing) {
+      const LossLaw poisson = batch(multiplier->lower, mixing, rate);
+      if (e.event.adjacency() == Adjacency::add_or_remove_one) {
+        // A record that stays in a crowded batch displaces another one: the sum moves by twice the bound. The number of records is private:
+        // the curve of any number up to the public one lies below that of one of these two.
+        const LossLaw crowded{GaussianBase{multiplier->lower / 2}, mixing, largest_crowded_rate(e.rate, e.batches)};
+        const Enclosure room = {std::max(0.0, 1 - found.crowded.upper - unit_roundoff),
+                                std::min(1.0, 1 - found.crowded.lower + unit_roundoff)};
+        const LossLaw full = public_mixture({{poisson, room}, {crowded, found.crowded}});
+        return Part{largest_of_curves({poisson, full}), batch(multiplier->upper, mixing, rate), false, count_};
+      }
+      const LossLaw last = batch(multiplier->lower, mixing, found.last_rate.upper);
+      return Part{public_mixture({{poisson, found.roomy}, {last, found.last}, {nothing(), found.full}}),
+                  batch(multiplier->upper, mixing, found.rate.lower), false, count_};
+    };
+    if (pair == PoissonPair::opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+    out_.symmetric = false;
+    add(part(Mixing::remove), part(Mixing::add));
+  }
   /// A record takes part in one of the parts: release by release the pair whose curve is the largest of theirs, and from below the part
   /// that is worst at the tilt.
   void operator()(const Event::Parallel& e) {
@@ -236,6 +289,26 @@ class PartsOf {
   [[nodiscard]] std::uint64_t product(std::uint64_t inner, std::uint64_t outer) const {
     if (inner > Releases::max_count / outer) no_pair_for(*leaf_, "has more than 2^53 releases");
     return inner * outer;
+  }
+  /// What is shown with a probability so small that its digits do not matter is lost altogether.
+  static LossLaw public_mixture(const std::vector<std::pair<LossLaw, Enclosure>>& shares) {
+    std::vector<LossLaw> laws;
+    std::vector<double> weights;
+    double error = 0;
+    double lost = 0;
+    for (const auto& [law, share] : shares) {
+      if (share.upper < 1e-200) {
+        lost += share.upper;
+        continue;
+      }
+      const double weight = share.lower + 0.5 * (share.upper - share.lower);
+      error = std::max(error, (share.upper - share.lower) / weight + 4 * unit_roundoff);
+      laws.push_back(law);
+      weights.push_back(weight);
+    }
+    LossLaw mixture{PublicMixtureBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws)), std::move(weights), error}};
+    mixture.infinite_mass = std::min(lost * (1 + 8 * unit_roundoff), 1e-100);
+    return mixture;
   }
   static LossLaw largest_of_curves(std::vector<LossLaw> laws) {
     if (laws.size() == 1) return laws.front();

@@ -115,7 +115,19 @@ Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
   return *rc::gen::inRange(0, 2) == 0 ? shuffled(draw_batches(), inner(true)) : deterministic(draw_batches(), inner(true));
 }
 
+/// Now and then what is said of users, or of batches that few events fit.
+Event draw_other(Adjacency adjacency) {
+  const Event sum = release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
+  switch (*rc::gen::inRange(0, 4)) {
+    case 0: return cyclic(draw_count(), draw_count(), SamplingRate{draw_fraction()}, repeat(draw_count(), sum));
+    case 1: return users(draw_count(), repeat(draw_count(), poisson(SamplingRate{draw_fraction()}, sum)));
+    case 2: return users(draw_count(), compose({sum, sum}));
+    default: return truncated_poisson(SamplingRate{draw_fraction()}, Batches{Count{9}, Count{7}}, compose({sum, sum}));
+  }
+}
+
 Event draw_event() {
+  if (*rc::gen::inRange(0, 6) == 0) return draw_other(*rc::gen::element(Adjacency::add_or_remove_one, replace_one, Adjacency::zero_out));
   return draw_event(*rc::gen::element(Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out), 4, false);
 }
 
@@ -179,7 +191,7 @@ TEST(EventAdjacency, MixingIsRefused) {
 TEST(EventComposition, OfNothingIsRefused) {
   EXPECT_TRUE(refusal_of([] { return compose({}); }).says(invalid, "a composition of no events is empty"));
   EXPECT_TRUE(refusal_of_json(in_json(R"({"compose": []})")).says(invalid, "a composition of no events is empty"));
-  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "deterministic) at position 9"));
+  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "users) at position 9"));
 }
 
 Event nested(int depth) {
@@ -338,6 +350,13 @@ std::vector<Kind> every_kind() {
        {Adjacency::replace_one}},
       {"shuffled(9, 7, gaussian(3.5))", R"({"shuffled": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number},
       {"deterministic(9, 7, gaussian(3.5))", R"({"deterministic": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number},
+      {"cyclic(9, 7, 0.25, gaussian(3.5))",
+       R"({"cyclic": {"groups": 9, "rounds": 7, "sampling_rate": 0.25, "event": )" + inner + "}}",
+       {Adjacency::add_or_remove_one, Adjacency::zero_out}},
+      {"truncated_poisson(0.25, 7, 9, gaussian(3.5))",
+       R"({"truncated_poisson": {"sampling_rate": 0.25, "largest": 7, "records": 9, "event": )" + inner + "}}",
+       {Adjacency::add_or_remove_one, Adjacency::zero_out}},
+      {"users(7, gaussian(3.5))", R"({"users": {"records": 7, "event": )" + inner + "}}", everywhere},
   };
 }
 
@@ -397,8 +416,10 @@ TEST(EventAdjacency, MixingIsRefusedInParallelToo) {
 
 TEST(EventBatch, WithinABatchIsRefused) {
   const std::vector<std::pair<std::string, Adjacency>> batches = {
-      {"poisson(0.5, ", Adjacency::zero_out},      {"shuffled(9, 7, ", Adjacency::zero_out}, {"deterministic(9, 7, ", Adjacency::zero_out},
-      {"without_replacement(9, 7, ", replace_one}, {"shuffled(9, 7, ", replace_one},         {"deterministic(9, 7, ", replace_one}};
+      {"poisson(0.5, ", Adjacency::zero_out},        {"shuffled(9, 7, ", Adjacency::zero_out},
+      {"deterministic(9, 7, ", Adjacency::zero_out}, {"cyclic(9, 7, 0.5, ", Adjacency::zero_out},
+      {"without_replacement(9, 7, ", replace_one},   {"shuffled(9, 7, ", replace_one},
+      {"deterministic(9, 7, ", replace_one}};
   for (const auto& [outer, adjacency] : batches) {
     for (const auto& [inner, other] : batches) {
       if (adjacency != other) continue;
@@ -457,6 +478,7 @@ TEST(EventRange, OfEveryParameterIsNamed) {
       {"shuffled(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10", "9007199254740992"}},
       {"deterministic(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10"}},
       {"without_replacement(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10"}},
+      {"users(", ", gaussian(1))", "records is {}, " + whole, not_whole},
   };
   for (const auto& [before, after, constraint, refused] : parameters) {
     for (const auto& value : refused) {
@@ -486,15 +508,15 @@ TEST(EventRange, HasItsEnds) {
 TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "an event is expected (gaussian, record_sum, laplace, discrete_gaussian, "},
-      {"", "deterministic) at position 1"},
-      {"exponentiel(2)", "deterministic) at position 1"},
+      {"", "users) at position 1"},
+      {"exponentiel(2)", "users) at position 1"},
       {"gaussian(2) laplace(2)", "the end of the event is expected at position 13"},
       {"laplace(2, 3)", "')' is expected at position 10"},
       {"discrete_laplace(2)", "',' is expected at position 19"},
       {"poisson(gaussian(2), 0.1)", "the name 'gaussian' has no value here"},
-      {"parallel()", "deterministic) at position 10"},
-      {"Gaussian(2)", "deterministic) at position 1"},
-      {"repeat(3, 4)", "deterministic) at position 11"},
+      {"parallel()", "users) at position 10"},
+      {"Gaussian(2)", "users) at position 1"},
+      {"repeat(3, 4)", "users) at position 11"},
       {"gaussian", "'(' is expected at position 9"},
       {"gaussian()", "a number is expected at position 10"},
       {"gaussian(2", "')' is expected at position 11"},
@@ -505,7 +527,7 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
       {"gaussian(2))", "the end of the event is expected at position 12"},
       {"repeat(3 gaussian(2))", "',' is expected at position 10"},
       {"repeat(gaussian(2), 3)", "the name 'gaussian' has no value here"},
-      {"compose(gaussian(2),)", "deterministic) at position 21"},
+      {"compose(gaussian(2),)", "users) at position 21"},
   };
   for (const auto& [text, expected] : cases) {
     const auto refusal = refusal_of_text(text);
@@ -516,8 +538,8 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
 
 TEST(EventText, AsksWhatAWordWasMeantToBe) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"posson(0.1, gaussian(2))", "deterministic) at position 1; did you mean 'poisson'? (in event"},
-      {"repeat(3, compose(gausian(2)))", "deterministic) at position 19; did you mean 'gaussian'? (in event"},
+      {"posson(0.1, gaussian(2))", "users) at position 1; did you mean 'poisson'? (in event"},
+      {"repeat(3, compose(gausian(2)))", "users) at position 19; did you mean 'gaussian'? (in event"},
       {"Laplace(2)", "; did you mean 'laplace'? (in event"},
       {"without(10, 2, gaussian(1))", "; did you mean 'without_replacement'? (in event"},
   };
