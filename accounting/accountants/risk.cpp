@@ -135,7 +135,7 @@ CoverEffort below(CoverEffort cover, const Enclosure& by_parts) {
 /// Of `by_parts`, what the curve and its largest loss add.
 Enclosure least_mu_of(const Event& event, const PrivacyCurve& curve, const Enclosure& by_parts, const Effort& effort,
                       const CoverEffort& cover) {
-  if (by_parts.upper - by_parts.lower <= 1e-9 * by_parts.upper) return by_parts;
+  if (by_parts.upper < infinity && by_parts.upper - by_parts.lower <= 1e-9 * by_parts.upper) return by_parts;
   const auto last = largest_loss(event, effort);
   if (last.upper < infinity) return both(by_parts, covering_mu(curve, Epsilon{last.upper}, below(cover, by_parts)));
   // Where delta stays above something, no mu is enough.
@@ -174,7 +174,8 @@ Enclosure advantage(const PrivacyCurve& curve) {
 
 Enclosure true_positive_rate(const PrivacyCurve& curve, Probability false_positive_rate) {
   const StandardFloatingPoint environment;
-  return clamp(exactly(1) - between(tradeoff(curve, false_positive_rate)), 0, 1).enclosure();
+  const double nearness = is_exact(curve(Epsilon{0})) ? 1e-6 : 1e-3;
+  return clamp(exactly(1) - between(tradeoff(curve, false_positive_rate, nearness)), 0, 1).enclosure();
 }
 
 Enclosure bayes_accuracy(const PrivacyCurve& curve, Probability prior) {

@@ -92,7 +92,7 @@ double bound_above(const std::vector<Point>& points, double largest) {
 }
 
 /// Encloses sup of g over 0 < t <= last (x = e^t, t >= first only for the search).
-Enclosure concave_supremum(const Concave& g, double first, double last) {
+Enclosure concave_supremum(const Concave& g, double first, double last, double nearness = 1e-6) {
   std::vector<Point> points;
   const auto value = [&](double t) {
     const auto found = g(t);
@@ -126,7 +126,7 @@ Enclosure concave_supremum(const Concave& g, double first, double last) {
   double inner_right = left + golden * (right - left);
   double at_left = value(inner_left);
   double at_right = value(inner_right);
-  for (int i = 0; i < 40 && right - left > 1e-6; ++i) {
+  for (int i = 0; i < 40 && right - left > nearness; ++i) {
     if (at_left > at_right) {
       right = inner_right;
       inner_right = inner_left;
@@ -141,7 +141,7 @@ Enclosure concave_supremum(const Concave& g, double first, double last) {
   }
   const double peak = at_left > at_right ? inner_left : inner_right;
   // Near points prove a second-order error, far ones forgive a wide curve.
-  for (double distance = 1e-6; distance < 4; distance *= 4) {
+  for (double distance = nearness; distance < 4; distance *= 4) {
     value(std::max(peak - distance, first));
     value(std::min(peak + distance, last));
   }
@@ -199,11 +199,14 @@ struct Covered {
 double cover_cell(const Covered& a, const Covered& b) {
   if (a.delta.upper <= 0) return 0;
   const Interval run = b.odds - a.odds;
+  double by_chord = infinity;
   if (run.compare(0) > 0 && a.delta.upper > b.delta.upper) {
     const Interval fpr = (number(a.delta.upper) - number(b.delta.upper)) / run;
-    if (const double by_chord = mu_of_rates(fpr, number(a.delta.upper) + a.odds * fpr); by_chord < infinity) return by_chord;
+    by_chord = mu_of_rates(fpr, number(a.delta.upper) + a.odds * fpr);
   }
-  return mu_at(b.epsilon, a.delta.upper).upper;
+  // A chord shorter than the curve is known is steep or flat by chance.
+  const bool is_short = a.delta.upper <= 1.01 * b.delta.upper;
+  return by_chord < infinity && !is_short ? by_chord : std::min(by_chord, mu_at(b.epsilon, a.delta.upper).upper);
 }
 
 struct Cells {
@@ -222,7 +225,7 @@ Cells cells_of(const PrivacyCurve& curve, Epsilon last, int cells) {
 
 }  // namespace
 
-Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha) {
+Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha, double nearness) {
   const StandardFloatingPoint environment;
   const Interval false_alarms = number(alpha.value());
   // t < 0 are the mirrored lines e^t (1 - delta(-t) - alpha): together one concave function of e^t.
@@ -233,7 +236,7 @@ Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha) {
     return (t >= 0 ? kept - x * false_alarms : x * (kept - false_alarms)).enclosure();
   };
   constexpr double smallest = -700;
-  const auto found = concave_supremum(g, smallest, infinity);
+  const auto found = concave_supremum(g, smallest, infinity, nearness);
   const double most = (number(1) - false_alarms).enclosure().upper;
   return {std::clamp(found.lower, 0.0, most), std::clamp(found.upper, 0.0, most)};
 }
@@ -324,7 +327,6 @@ Enclosure covering_mu(const PrivacyCurve& curve, Epsilon last, const CoverEffort
   for (int evaluations = start + 1;; ++evaluations) {
     const auto worst = std::max_element(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) { return a.bound < b.bound; });
     const double middle = worst->from.epsilon + (worst->to.epsilon - worst->from.epsilon) / 2;
-    if (getenv("DBG")) fprintf(stderr, "%d worst [%.9g %.9g] %.12g lower %.12g d %.6g..%.6g\n", evaluations, worst->from.epsilon, worst->to.epsilon, worst->bound, lower, worst->from.delta.upper, worst->to.delta.upper);
     const double bound = std::min(worst->bound, effort.most);
     const bool is_done = bound - lower <= effort.width * bound || evaluations >= effort.evaluations;
     if (is_done || !(worst->from.epsilon < middle && middle < worst->to.epsilon)) return {std::min(lower, bound), bound};
