@@ -10,10 +10,10 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/opinions.h>
 #include <surety/accounting/events/normal_form.h>
-#include <surety/accounting/numbers/overload.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/overload.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -26,9 +26,9 @@ Interval between(const Enclosure& value) { return hull(exactly(value.lower), exa
 
 /// Each epsilon is asked once.
 PrivacyCurve curve_of(const Event& event, const Effort& effort) {
-  return [event, effort, known = std::make_shared<std::map<double, Enclosure>>()](Epsilon at) {
+  return [curve = QuickCurve{event, effort}, known = std::make_shared<std::map<double, Enclosure>>()](Epsilon at) {
     const auto found = known->find(at.value());
-    return found != known->end() ? found->second : known->emplace(at.value(), quick_delta(event, at, effort)).first->second;
+    return found != known->end() ? found->second : known->emplace(at.value(), curve(at)).first->second;
   };
 }
 
@@ -63,8 +63,8 @@ class MuOfParts {
       const auto part = of_leaf(plainest(leaf));
       const auto times = exactly(static_cast<double>(count.value()));
       sum.lower_squared = sum.lower_squared + times * part.lower_squared;
-      sum.upper_squared = sum.upper_squared && part.upper_squared ? std::optional{*sum.upper_squared + times * *part.upper_squared}
-                                                                  : std::nullopt;
+      sum.upper_squared =
+          sum.upper_squared && part.upper_squared ? std::optional{*sum.upper_squared + times * *part.upper_squared} : std::nullopt;
     }
     return sum;
   }
@@ -85,23 +85,22 @@ class MuOfParts {
 
   [[nodiscard]] Parts of_leaf(const Event& leaf) const {
     if (const auto gaussian = gaussian_mu_squared(leaf, digits)) return {*gaussian, gaussian};
-    const auto of_node = Overload{
-        [&](const Event::PoissonSampled& batch) { return of_batch(batch.event, true); },
-        [&](const Event::SampledWithoutReplacement& batch) { return of_batch(batch.event, true); },
-        [&](const Event::Shuffled& epoch) { return of_batch(epoch.event, false); },
-        [&](const Event::Deterministic& epoch) { return of_batch(epoch.event, false); },
-        [&](const Event::Parallel& parallel) {
-          Parts largest{exactly(0), exactly(0)};
-          for (const auto& event : parallel.events) {
-            const auto part = of(event);
-            largest.lower_squared = maximum(largest.lower_squared, part.lower_squared);
-            largest.upper_squared = largest.upper_squared && part.upper_squared
-                                        ? std::optional{maximum(*largest.upper_squared, *part.upper_squared)}
-                                        : std::nullopt;
-          }
-          return largest;
-        },
-        [&](const auto&) { return of_release(leaf); }};
+    const auto of_node = Overload{[&](const Event::PoissonSampled& batch) { return of_batch(batch.event, true); },
+                                  [&](const Event::SampledWithoutReplacement& batch) { return of_batch(batch.event, true); },
+                                  [&](const Event::Shuffled& epoch) { return of_batch(epoch.event, false); },
+                                  [&](const Event::Deterministic& epoch) { return of_batch(epoch.event, false); },
+                                  [&](const Event::Parallel& parallel) {
+                                    Parts largest{exactly(0), exactly(0)};
+                                    for (const auto& event : parallel.events) {
+                                      const auto part = of(event);
+                                      largest.lower_squared = maximum(largest.lower_squared, part.lower_squared);
+                                      largest.upper_squared = largest.upper_squared && part.upper_squared
+                                                                  ? std::optional{maximum(*largest.upper_squared, *part.upper_squared)}
+                                                                  : std::nullopt;
+                                    }
+                                    return largest;
+                                  },
+                                  [&](const auto&) { return of_release(leaf); }};
     return std::visit(of_node, leaf.node());
   }
 

@@ -297,8 +297,8 @@ Enclosure largest_mu_below(const PrivacyCurve& curve, Epsilon last, int count) {
 Enclosure covering_mu(const PrivacyCurve& curve, Epsilon last, const CoverEffort& effort) {
   const StandardFloatingPoint environment;
   if (!(effort.evaluations >= 2 && effort.width >= 0)) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("{} evaluations for a covering mu of width {}, must be at least 2 and 0",
-                                                         effort.evaluations, effort.width)};
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("{} evaluations for a covering mu of width {}, must be at least 2 and 0", effort.evaluations, effort.width)};
   }
   double lower = 0;
   const auto at = [&](double epsilon) {

@@ -55,8 +55,8 @@ template <Accountant A>
 
 /// Where a search for a covering mu may stop.
 struct CoverEffort {
-  double width = 1e-6;    ///< of the enclosure, relative to its upper end
-  int evaluations = 160;  ///< of the curve, at least 2
+  double width = 1e-6;                                    ///< of the enclosure, relative to its upper end
+  int evaluations = 160;                                  ///< of the curve, at least 2
   double most = std::numeric_limits<double>::infinity();  ///< an upper end that is known otherwise
 };
 /// The same as least_mu_above, by chords of the curve, which err by the square of a cell's width, and cells that are halved where the bound

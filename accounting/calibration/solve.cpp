@@ -89,10 +89,9 @@ class Search {
 
   [[noreturn]] void refuse_out_of_reach(double best) const {
     const Event last = at(best);
-    throw Error{ErrorCode::unreachable,
-                fmt::format("{} is out of reach for '{}': with a {} of {:.6g} {}", goal_.said,
-                            describe(at(std::clamp(1.0, parameter_.lowest, parameter_.highest))), parameter_.name, best,
-                            goal_.is_still_at(last))};
+    throw Error{ErrorCode::unreachable, fmt::format("{} is out of reach for '{}': with a {} of {:.6g} {}", goal_.said,
+                                                    describe(at(std::clamp(1.0, parameter_.lowest, parameter_.highest))), parameter_.name,
+                                                    best, goal_.is_still_at(last))};
   }
   [[noreturn]] void refuse_without_an_end(double x) const {
     throw Error{ErrorCode::unreachable, fmt::format("{} is met by '{}' with every {}, so there is no {} one", goal_.said, describe(at(x)),
@@ -405,9 +404,9 @@ RiskSolution solve(const std::function<Event(double)>& event, const RiskTarget& 
                   .second_level = level,
                   .second = cost,
                   .resolution = resolution,
-                  .said = rate != nullptr ? fmt::format("true-positive rate = {} at false-positive rate = {}", level,
-                                                        rate->false_positive_rate)
-                                          : fmt::format("advantage = {}", level),
+                  .said = rate != nullptr
+                              ? fmt::format("true-positive rate = {} at false-positive rate = {}", level, rate->false_positive_rate)
+                              : fmt::format("advantage = {}", level),
                   .is_still_at = [&](const Event& at) { return fmt::format("{} is still {}", word, cost(at).upper); }};
   const Search search{event, goal, parameter};
   const auto [value, failing] = found_by(search, parameter);

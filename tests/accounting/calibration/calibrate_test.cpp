@@ -231,8 +231,8 @@ TEST(CalibrateToRisk, OfBatchesComesBack) {
   const auto training = [](NoiseMultiplier z) {
     return repeat(Count{10'000}, poisson(SamplingRate{0.01}, gaussian(z, Adjacency::add_or_remove_one)));
   };
-  for (const auto& most : {decltype(RiskTarget::most){RiskTarget::Advantage{Probability{0.1}}},
-                           {RiskTarget::Rate{Probability{0.05}, Probability{0.01}}}}) {
+  for (const auto& most :
+       {decltype(RiskTarget::most){RiskTarget::Advantage{Probability{0.1}}}, {RiskTarget::Rate{Probability{0.05}, Probability{0.01}}}}) {
     const RiskTarget wanted{most, Adjacency::add_or_remove_one};
     const auto found = calibrate(training, wanted);
     const double level = std::holds_alternative<RiskTarget::Rate>(most) ? 0.05 : 0.1;
