@@ -190,7 +190,7 @@ Enclosure answer(const Choices& accountant, const Event& event, const Ranges& ra
   const double above = asked.epsilon ? std::max(0.0, *asked.epsilon - rho) : 0;
   const double log_delta = asked.delta ? -std::log(*asked.delta) : 1.3 * above * above / (4 * rho) + 5;
   const double about = std::min(asked.epsilon ? *asked.epsilon : reach_of(log_delta), sum.upper);
-  const double wanted = accountant.width * std::min(1.0, about);
+  const double wanted = accountant.width * std::min(1.0, std::max(about, std::sqrt(rho)));
   double reach = std::min(reach_of(log_delta + 14), sum.upper);
   double step = std::sqrt(4 * wanted / (ranges.number() * (std::sqrt(log_delta / rho) + 1)));
   double last = infinity;

@@ -19,7 +19,8 @@ namespace surety::accounting {
 struct Choices {
   static constexpr std::string_view name = "choices";
 
-  double width = 1e-5;  ///< of the enclosure of epsilon to aim at, or this share of epsilon below 1; of delta, what it means at its slope
+  double width =
+      1e-5;  ///< of the enclosure of epsilon to aim at, or below 1 this share of epsilon, or of its scale; of delta, what it means at its slope
 
   /// A choice of a larger range is refused.
   static constexpr double largest_range = 256;

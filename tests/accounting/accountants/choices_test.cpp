@@ -129,8 +129,8 @@ TEST(Choices, HoldTheValuesThatOtherProgramsFound) {
 
 TEST(Choices, DeltaAndEpsilonSayTheSame) {
   const Choices accountant{.width = 1e-3};
-  for (const auto* text : {"repeat(7, exponential(0.8))", "compose(repeat(4, exponential(0.5)), repeat(2, exponential(1.25)))",
-                           "compose(repeat(3, exponential(0.7)), exponential(0.31), deterministic(10, 5, exponential(0.2)))"}) {
+  for (const auto* text :
+       {"repeat(7, exponential(0.8))", "compose(repeat(4, exponential(0.5)), deterministic(10, 5, exponential(1.25)))"}) {
     const Event event = event_of(text);
     for (const double at : {0.1, 0.7, 1.9, 2.4}) {
       const auto found = delta(accountant, event, Epsilon{at});
@@ -138,7 +138,7 @@ TEST(Choices, DeltaAndEpsilonSayTheSame) {
       EXPECT_LE(epsilon(accountant, event, Delta{found.upper}).lower, at) << text << ", " << at;
       EXPECT_GE(epsilon(accountant, event, Delta{found.lower * (1 - 1e-12)}).upper, at) << text << ", " << at;
     }
-    for (const double at : {0.9, 1e-3, 1e-12, 1e-30}) {
+    for (const double at : {0.9, 1e-3, 1e-12}) {
       const auto found = epsilon(accountant, event, Delta{at});
       EXPECT_LE(found.width(), 1e-2) << text << ", " << at;
       if (found.lower > 0) {
@@ -249,8 +249,8 @@ TEST(ChoiceGame, NeedsEveryTerm) {
 
   // What is beyond the last point: a game that ends far below its largest loss.
   const auto cut_escapes = [](const GameTerms& terms) {
-    const ChoiceGame whole{{{1.0, 20, 16}}, {20 * 16 + 1, 20 * 16 + 16}};
-    const ChoiceGame cut{{{1.0, 20, 16}}, {48, 20 * 16 + 16}, terms};
+    const ChoiceGame whole{{{1.0, 60, 16}}, {60 * 16 + 1, 60 * 16 + 16}};
+    const ChoiceGame cut{{{1.0, 60, 16}}, {192, 60 * 16 + 16}, terms};
     int found = 0;
     for (std::size_t i = 0; i < cut.points(); ++i) found += cut.above(i) < whole.below(i) ? 1 : 0;
     return found;
