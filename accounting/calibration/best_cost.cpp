@@ -62,7 +62,8 @@ Enclosure BestCost::settled(const Event& event, const Question& question, double
     if (value->upper <= level || is_exact(*value)) break;
   }
   leader = tightest;
-  last_is_wide_ = value && !is_exact(*value) && (tightest == place_of<PrivacyLoss> || tightest == place_of<Participation>);
+  last_is_wide_ = value && !is_exact(*value) &&
+                  (tightest == place_of<PrivacyLoss> || tightest == place_of<Participation> || tightest == place_of<Choices>);
   return value ? *value : best_of(event, std::move(opinions)).value;  // which says why there is none
 }
 
