@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/renyi.h>
@@ -141,6 +142,14 @@ std::function<Enclosure()> ask(const Accountant& accountant, Event event, double
   return [=] { return epsilon(accountant, event, Delta{at_delta}); };
 }
 
+/// A whole curve of job a, of which the point at its epsilon is told.
+Enclosure curve_of_job_a() {
+  const QuickCurve curve{job_a()};
+  constexpr int points = 1000;
+  for (int i = 0; i < points; ++i) benchmark::DoNotOptimize(curve(Epsilon{10.0 * i / (points - 1)}).upper);
+  return curve(Epsilon{6.187712390});
+}
+
 std::vector<Case> cases() {
   const Enclosure a = known(6.187712390, 1e-9);
   const Enclosure c = known(1.50583356, 1e-8);
@@ -149,6 +158,7 @@ std::vector<Case> cases() {
   std::vector<Case> all{
       {"a/grid", ask(PrivacyLoss{.width = 1e-4}, job_a(), 1e-5), a, {.milliseconds = 25, .width = 1e-4}},
       {"a/contour", ask(Contour{.width = 1e-8}, job_a(), 1e-5), a, {.milliseconds = 5, .width = 1e-8}},
+      {"a/curve", curve_of_job_a, {1e-5 - 2e-14, 1e-5 + 2e-14}, {.milliseconds = 50}},
       {"a/renyi", ask(Renyi{}, job_a(), 1e-5), a, {.milliseconds = 1, .upper = 6.7128}},
       {"c/grid",
        [] {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/risk.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 
@@ -22,12 +23,53 @@ struct AccountOptions {
   EventOptions event;
   std::optional<double> epsilon;
   std::optional<double> delta;
+  bool risk = false;
+  std::optional<double> prior;
   double width = accounting::Effort{}.width;
   bool explain = false;
   bool json = false;
 };
 
+int account_risk(const AccountOptions& options) {
+  if (options.explain) invalid("--explain is given with --risk, must be given with --delta or --epsilon");
+  const Event event = options.event.parse();
+  accounting::RiskQuestions questions;
+  if (options.prior) {
+    if (!(*options.prior > 0 && *options.prior < 1)) {
+      invalid(fmt::format("--prior is {}, must be greater than 0 and less than 1", *options.prior));
+    }
+    questions.prior = Probability{*options.prior};
+  }
+  const auto risk = accounting::risk(event, questions, {.width = options.width});
+  if (options.json) {
+    auto rates = nlohmann::json::array();
+    for (const auto& [at, rate] : risk.rates) rates.push_back({{"false_positive_rate", at.value()}, {"true_positive_rate", json(rate)}});
+    print({{"advantage", json(risk.advantage)},
+           {"true_positive_rates", std::move(rates)},
+           {"accuracy", json(risk.accuracy)},
+           {"prior", questions.prior.value()},
+           {"mu", json(risk.mu)},
+           {"mu_above_floor", json(risk.mu_above_floor)},
+           {"floor", questions.floor.value()},
+           {"adjacency", name(event.adjacency())},
+           {"event", describe(event)}});
+    return exit_code::fine;
+  }
+  fmt::print("{:<14} in {} of true over false positives\n", "advantage", text(risk.advantage));
+  for (const auto& [at, rate] : risk.rates) {
+    fmt::print("{:<14} in {} at a false-positive rate of {}\n", "true positives", text(rate), at.value());
+  }
+  fmt::print("{:<14} in {} at a prior of {}\n", "accuracy", text(risk.accuracy), questions.prior.value());
+  fmt::print("{:<14} in {} covers every epsilon\n", "mu", text(risk.mu));
+  fmt::print("{:<14} in {} covers those with delta >= {}\n", "mu", text(risk.mu_above_floor), questions.floor.value());
+  fmt::print("{:<14} {}\n", "event", describe(event));
+  fmt::print("{:<14} {}\n", "adjacency", name(event.adjacency()));
+  return exit_code::fine;
+}
+
 int account(const AccountOptions& options) {
+  if (options.risk) return account_risk(options);
+  if (options.prior) invalid("--prior is given without --risk, must be given with it");
   const Event event = options.event.parse();
   const bool asks_epsilon = options.delta.has_value();
   const accounting::Effort effort{.width = options.width};
@@ -75,16 +117,19 @@ Command account_command() {
   const auto describe = [](Command& command, OptionTable& table, AccountOptions& options) {
     options.event.add_to(table);
     table.group("Exactly one of");
-    command.exactly_one_of = {"--delta", "--epsilon"};
+    command.exactly_one_of = {"--delta", "--epsilon", "--risk"};
     table.add("--delta", options.delta, "Ask for epsilon at this delta", number());
     table.add("--epsilon", options.epsilon, "Ask for delta at this epsilon", number());
+    table.add("--risk", options.risk, "Ask what an attacker gets: advantage, true positives, accuracy, the least mu that covers it");
     table.group("");
+    table.add("--prior", options.prior, "With --risk: the probability that the record is there, for the accuracy; default 0.5", number());
     table.add("--width", options.width, "The width in epsilon that accountants on a grid aim at", number());
     table.add("--explain", options.explain, "Say which theorem gave the answer, what it assumes, and what each accountant says");
     table.add("--json", options.json, "Print one JSON object");
     command.footer = R"(Examples:
   surety account --event 'repeat(100, gaussian(40))' --adjacency replace-one --delta 1e-5
   surety account --event 'repeat(10000, poisson(0.01, gaussian(1)))' --adjacency add-or-remove-one --delta 1e-5 --explain
+  surety account --event 'repeat(10000, poisson(0.01, gaussian(1)))' --adjacency add-or-remove-one --risk
   surety account --event 'compose(gaussian(3), repeat(5, gaussian(8)))' --adjacency add-or-remove-one --epsilon 2 --json)";
   };
   return make_command("account", "Print what an event costs, as an interval that contains the truth", account, describe);

@@ -85,9 +85,10 @@ void print_report(const AuditOptions& options, const accounting::Audit& report, 
   }
   if (report.balance) {
     const auto& balance = *report.balance;
-    fmt::print("{:<12} epsilon = {} at delta = {}; {} spent in {} of {} ({} filter)\n", "budget", balance.budget.target.epsilon,
-               balance.budget.target.delta, balance.unit, text(balance.spent), text(balance.limit),
-               accounting::name(balance.budget.filter));
+    const auto& order = balance.budget.order;
+    fmt::print("{:<12} epsilon = {} at delta = {}; {} spent in {} of {} ({} filter{})\n", "budget", balance.budget.target.epsilon,
+               balance.budget.target.delta, balance.unit, text(balance.spent), text(balance.limit), accounting::name(balance.budget.filter),
+               order ? fmt::format(" at order {:.6g}", order->value()) : "");
   }
   if (options.epsilon)
     fmt::print("{:<12} epsilon <= {}: {}\n", "asked", *options.epsilon, report.epsilon.upper <= *options.epsilon ? "kept" : "BROKEN");
@@ -160,9 +161,13 @@ int audit(const AuditOptions& options) {
     const auto& balance = *report.balance;
     object["budget"] = target_json(balance.budget.target);
     object["budget"]["filter"] = accounting::name(balance.budget.filter);
+    if (balance.budget.order) object["budget"]["order"] = balance.budget.order->value();
     object["budget"]["unit"] = balance.unit;
     object["budget"]["spent"] = json(balance.spent);
     object["budget"]["limit"] = json(balance.limit);
+    if (balance.spent_epsilon) object["budget"]["spent_epsilon"] = json(*balance.spent_epsilon);
+    if (balance.odometer)
+      object["budget"]["odometer"] = {{"epsilon", json(*balance.odometer)}, {"delta", balance.budget.target.delta.value()}};
   }
   print(object);
   return kept ? exit_code::fine : exit_code::broken;

@@ -1,6 +1,10 @@
 // surety calibrate: the least noise that meets a target.
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+#include <variant>
+
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/calibration/best_cost.h>
@@ -19,15 +23,95 @@ namespace {
 struct CalibrateOptions {
   EventOptions event;
   std::string unknown;
-  double epsilon = 0;
-  double delta = 0;
+  std::optional<double> epsilon;
+  std::optional<double> delta;
+  std::optional<double> advantage;
+  std::optional<double> true_positive_rate;
+  std::optional<double> false_positive_rate;
   double width = accounting::Effort{}.width;
   bool json = false;
 };
 
+/// The one target that is asked for: (epsilon, delta), or one of risk. Nothing for the former.
+std::optional<RiskTarget> risk_target(const CalibrateOptions& options) {
+  const bool is_rate = options.true_positive_rate || options.false_positive_rate;
+  if (!options.advantage && !is_rate) {
+    for (const auto& [given, option] : {std::pair{&options.epsilon, "--epsilon"}, {&options.delta, "--delta"}}) {
+      if (!*given) {
+        invalid(
+            fmt::format("{} is required, or in place of --epsilon and --delta either --advantage or --true-positive-rate and "
+                        "--false-positive-rate",
+                        option));
+      }
+    }
+    return std::nullopt;
+  }
+  if (options.epsilon || options.delta || (options.advantage && is_rate)) {
+    invalid("one target at a time: --epsilon and --delta, or --advantage, or --true-positive-rate and --false-positive-rate");
+  }
+  const auto adjacency = parse_adjacency(options.event.adjacency);
+  const auto probability = [](const char* option, double value) {
+    if (!(value > 0 && value < 1)) invalid(fmt::format("{} is {}, must be greater than 0 and less than 1", option, value));
+    return Probability{value};
+  };
+  if (options.advantage) return RiskTarget{RiskTarget::Advantage{probability("--advantage", *options.advantage)}, adjacency};
+  if (!options.true_positive_rate || !options.false_positive_rate) {
+    invalid("--true-positive-rate and --false-positive-rate are one target, must be given together");
+  }
+  return RiskTarget{RiskTarget::Rate{probability("--true-positive-rate", *options.true_positive_rate),
+                                     probability("--false-positive-rate", *options.false_positive_rate)},
+                    adjacency};
+}
+
+std::string neighbour(const std::optional<double>& failing, bool is_proved) {
+  if (!failing) return "every other value meets the target, too";
+  return fmt::format("{} {} the target", *failing, is_proved ? "does not meet" : "is not proved to meet");
+}
+
+int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
+  const auto parameter = parameter_of(options.event.event, target.adjacency, options.unknown);
+  const auto found = solve(
+      [&](double value) {
+        return options.event.parse({{options.unknown, value}});
+      },
+      target, parameter, accounting::Best{.effort = {.width = options.width}});
+  const auto* const rate = std::get_if<RiskTarget::Rate>(&target.most);
+  if (options.json) {
+    nlohmann::json object{{options.unknown, found.value},
+                          {"parameter", parameter.name},
+                          {"adjacency", name(target.adjacency)},
+                          {"event", describe(found.event)}};
+    if (rate != nullptr) {
+      object["true_positive_rate"] = json(found.risk);
+      object["false_positive_rate"] = *options.false_positive_rate;
+      object["target"] = {{"true_positive_rate", *options.true_positive_rate}, {"false_positive_rate", *options.false_positive_rate}};
+    } else {
+      object["advantage"] = json(found.risk);
+      object["target"] = {{"advantage", *options.advantage}};
+    }
+    if (parameter.name == "noise multiplier") object["noise_multiplier"] = found.value;
+    if (found.failing) {
+      object["failing"] = *found.failing;
+      object["failing_is_proved"] = found.failing_is_proved;
+    }
+    print(object);
+    return exit_code::fine;
+  }
+  fmt::print("{:<14} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
+  if (rate != nullptr) {
+    fmt::print("{:<14} in {} at a false-positive rate of {}\n", "true positives", text(found.risk), *options.false_positive_rate);
+  } else {
+    fmt::print("{:<14} in {}\n", "advantage", text(found.risk));
+  }
+  fmt::print("{:<14} {}\n", "event", describe(found.event));
+  fmt::print("{:<14} {}\n", "adjacency", name(target.adjacency));
+  return exit_code::fine;
+}
+
 int calibrate(const CalibrateOptions& options) {
+  if (const auto risk = risk_target(options)) return calibrate_risk(options, *risk);
   const Target target{
-      .epsilon = Epsilon{options.epsilon}, .delta = Delta{options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
+      .epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
   const auto parameter = parameter_of(options.event.event, target.adjacency, options.unknown);
   accounting::BestCost cost{target, {.width = options.width}};
   const auto found = solve(
@@ -39,9 +123,9 @@ int calibrate(const CalibrateOptions& options) {
   const auto* second = accounting::second_opinion(best);
   if (options.json) {
     nlohmann::json object{{options.unknown, found.value},        {"parameter", parameter.name},
-                          {"epsilon", json(best.value)},         {"delta", options.delta},
+                          {"epsilon", json(best.value)},         {"delta", *options.delta},
                           {"adjacency", name(target.adjacency)}, {"accountant", best.accountant},
-                          {"event", describe(found.event)},      {"target", {{"epsilon", options.epsilon}, {"delta", options.delta}}}};
+                          {"event", describe(found.event)},      {"target", {{"epsilon", *options.epsilon}, {"delta", *options.delta}}}};
     if (parameter.name == "noise multiplier") object["noise_multiplier"] = found.value;
     if (found.failing) {
       object["failing"] = *found.failing;
@@ -51,12 +135,8 @@ int calibrate(const CalibrateOptions& options) {
     print(object);
     return exit_code::fine;
   }
-  const auto neighbour = [&]() -> std::string {
-    if (!found.failing) return "every other value meets the target, too";
-    return fmt::format("{} {} the target", *found.failing, found.failing_is_proved ? "does not meet" : "is not proved to meet");
-  };
-  fmt::print("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour());
-  fmt::print("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), options.delta);
+  fmt::print("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
+  fmt::print("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), *options.delta);
   fmt::print("{:<12} {}\n", "event", describe(found.event));
   fmt::print("{:<12} {}\n", "adjacency", name(target.adjacency));
   fmt::print("{:<12} {}\n", "accountant", best.accountant);
@@ -71,8 +151,13 @@ Command calibrate_command() {
     options.event.add_to(table);
     table.add("--solve", options.unknown, "The name in the event that stands for the number to find: noise, a scale, a rate, a count")
         .required();
-    table.add("--epsilon", options.epsilon, "The target's epsilon", number()).required();
-    table.add("--delta", options.delta, "The target's delta", number()).required();
+    table.add("--epsilon", options.epsilon, "The target's epsilon", number());
+    table.add("--delta", options.delta, "The target's delta", number());
+    table.group("In place of --epsilon and --delta");
+    table.add("--advantage", options.advantage, "The most by which an attacker's true positives may exceed his false positives", number());
+    table.add("--true-positive-rate", options.true_positive_rate, "The most true positives that an attacker may have", number());
+    table.add("--false-positive-rate", options.false_positive_rate, "and with how many false positives", number());
+    table.group("");
     table.add("--width", options.width, "The width in epsilon that accountants on a grid aim at", number());
     table.add("--json", options.json, "Print one JSON object");
     command.footer = R"(Examples:
@@ -81,6 +166,8 @@ Command calibrate_command() {
                    --adjacency add-or-remove-one
   surety calibrate --event 'repeat(steps, poisson(0.01, gaussian(1)))' --solve steps --epsilon 4 --delta 1e-5 \
                    --adjacency add-or-remove-one
+  surety calibrate --event 'repeat(1000, poisson(0.01, gaussian(z)))' --solve z --adjacency add-or-remove-one \
+                   --true-positive-rate 0.05 --false-positive-rate 0.01
   surety calibrate --event 'compose(gaussian(z), repeat(10, gaussian(50)))' --solve z --epsilon 2 --delta 1e-6 \
                    --adjacency add-or-remove-one --json)";
   };

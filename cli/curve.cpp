@@ -54,14 +54,16 @@ struct Point {
 Kind kind_of(const CurveOptions& options, const Event& event) {
   const accounting::Effort effort{.width = options.width};
   if (options.kind == "delta") {
-    return {"epsilon", "delta", 0, 10, false, true, [=](double x) { return accounting::quick_delta(event, Epsilon{x}, effort); }};
+    return {
+        "epsilon", "delta", 0, 10, false, true, [curve = accounting::QuickCurve{event, effort}](double x) { return curve(Epsilon{x}); }};
   }
   if (options.kind == "epsilon") {
     return {"delta", "epsilon", 1e-12, 0.1, true, false, [=](double x) { return accounting::quick_epsilon(event, Delta{x}, effort); }};
   }
-  return {"false_positive_rate", "false_negative_rate", 0.001, 0.999, false, false, [=](double x) {
-            return accounting::tradeoff([&](Epsilon at) { return accounting::quick_delta(event, at, effort); }, Probability{x});
-          }};
+  return {
+      "false_positive_rate", "false_negative_rate", 0.001, 0.999, false, false, [curve = accounting::QuickCurve{event, effort}](double x) {
+        return accounting::tradeoff(curve, Probability{x});
+      }};
 }
 
 void print_csv(const Kind& kind, const std::vector<Point>& points) {

@@ -28,6 +28,9 @@ constexpr std::array theorems{
     Theorem{"closed-form",
             "Gaussian releases compose exactly to one with mu^2 = sum of 1/z^2 (Dong, Roth, Su 2019), whose curve is known "
             "exactly (Balle, Wang 2018)."},
+    Theorem{"choices",
+            "a choice is post-processing of one bit whose losses lie its range apart (Dong, Durfee, Rogers 2020); which bit is worst "
+            "depends on the losses so far, and the best such strategy is enclosed on a grid."},
     Theorem{"contour",
             "the curve is an inversion integral of the moment generating function of the privacy loss; both directions are "
             "composed, the larger counts (Zhu, Dong, Wang 2022)."},
@@ -88,8 +91,8 @@ class Notes {
     add("discrete noise: the query is one integer; its worst neighbours differ by the sensitivity s (log-concave noise).");
   }
   void visit(const Event::Exponential& /*node*/, Adjacency /*adjacency*/) {
-    add("exponential(eps): any choice whose privacy loss has range at most eps; the upper bound is the envelope of all of them, the lower "
-        "one a choice between two candidates (Dong, Durfee, Rogers 2020).");
+    add("exponential(eps): any choice whose privacy loss has range at most eps; choices between two candidates are the worst of them, "
+        "and those of different ranges may come in any order (Dong, Durfee, Rogers 2020).");
   }
   void visit(const Event::RecordSum& /*node*/, Adjacency adjacency) {
     add(fmt::format("record_sum(z): z is the standard deviation over C, the most that one record can contribute in l2 norm{}.",

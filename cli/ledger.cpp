@@ -1,6 +1,7 @@
-// surety ledger: make one, with or without a budget; list its runs; show one.
+// surety ledger: make one, with or without a budget; list its runs; show where its budget stands, or one run.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -30,8 +31,10 @@ struct LedgerOptions {
   std::string adjacency;
   std::optional<double> epsilon;
   std::optional<double> delta;
-  std::string filter = "zcdp";  // admits most of what the commands release
-  std::uint64_t run = 0;
+  std::string filter = "renyi";  // admits all that the commands release
+  std::optional<double> order;
+  std::string planned;
+  std::optional<std::uint64_t> run;
   bool json = false;
 };
 
@@ -78,6 +81,18 @@ nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
   return object;
 }
 
+std::string filter_words(const accounting::Budget& budget) {
+  const auto filter = accounting::name(budget.filter);
+  return budget.order ? fmt::format("{} filter at order {:.6g}", filter, budget.order->value()) : fmt::format("{} filter", filter);
+}
+
+nlohmann::json budget_json(const accounting::Budget& budget) {
+  nlohmann::json object{
+      {"epsilon", budget.target.epsilon.value()}, {"delta", budget.target.delta.value()}, {"filter", accounting::name(budget.filter)}};
+  if (budget.order) object["order"] = budget.order->value();
+  return object;
+}
+
 int create(const LedgerOptions& options) {
   const auto adjacency = parse_adjacency(options.adjacency);
   if (options.epsilon.has_value() != options.delta.has_value()) {
@@ -87,15 +102,24 @@ int create(const LedgerOptions& options) {
   if (options.epsilon) {
     budget = accounting::Budget{.target = {.epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = adjacency},
                                 .filter = accounting::parse_filter_kind(options.filter)};
+    if (options.order) budget->order = accounting::RenyiOrder{*options.order};
+    if (!options.planned.empty()) {
+      if (budget->filter != accounting::FilterKind::renyi)
+        invalid(fmt::format("--planned goes with --filter renyi, not {}", options.filter));
+      budget->order = accounting::renyi_order(budget->target, parse_event(options.planned, adjacency));
+    }
+  } else if (options.order || !options.planned.empty()) {
+    invalid("--order and --planned go with a budget: --epsilon and --delta");
   }
   const auto ledger = Ledger::create(options.path, adjacency, budget);
+  budget = ledger.budget();
   if (options.json) {
     nlohmann::json object{{"ledger", options.path}, {"adjacency", name(adjacency)}, {"unit", to_json(ledger.unit())}};
-    if (budget) object["budget"] = {{"epsilon", *options.epsilon}, {"delta", *options.delta}, {"filter", options.filter}};
+    if (budget) object["budget"] = budget_json(*budget);
     print(object);
   } else if (budget) {
-    fmt::print("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({} filter)\n", shown(options.path), name(adjacency),
-               describe(ledger.unit()), *options.epsilon, *options.delta, options.filter);
+    fmt::print("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({})\n", shown(options.path), name(adjacency),
+               describe(ledger.unit()), *options.epsilon, *options.delta, filter_words(*budget));
   } else {
     fmt::print("made {} under {} for {} without a budget\n", shown(options.path), name(adjacency), describe(ledger.unit()));
   }
@@ -126,9 +150,91 @@ int list(const LedgerOptions& options) {
   return exit_code::fine;
 }
 
+/// What a budget still admits, in runs of something. Nothing where its filter has no theorem for it.
+struct Room {
+  Event event;
+  std::uint64_t runs;
+  static constexpr std::uint64_t most = 1'000'000;
+
+  static std::optional<Room> of(const Ledger& ledger, const Event& event) {
+    try {
+      return Room{event, ledger.room_for(event, most).value()};
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return std::nullopt;
+    }
+  }
+  [[nodiscard]] std::string count() const { return runs == most ? fmt::format("{} or more", most) : fmt::format("{}", runs); }
+};
+
+/// A tenth of the budget's epsilon, for a count by Laplace noise.
+double epsilon_of_count(const accounting::Budget& budget) { return budget.target.epsilon.value() / 10; }
+
+std::optional<Room> room_for_counts(const Ledger& ledger, const accounting::Budget& budget) {
+  const double scale = 1 / epsilon_of_count(budget);
+  if (!(scale > 0) || scale == std::numeric_limits<double>::infinity()) return std::nullopt;
+  // A scale whose epsilon is certainly not the larger one.
+  return Room::of(ledger,
+                  release(Event::Laplace{NoiseScale{std::nextafter(scale, std::numeric_limits<double>::infinity())}}, ledger.adjacency()));
+}
+
+/// Where the ledger stands.
+int show_all(const LedgerOptions& options) {
+  const auto ledger = Ledger::open(options.path);
+  const auto runs = ledger.runs();
+  const auto balance = ledger.balance();
+  const auto last = balance && !runs.empty() ? Room::of(ledger, runs.back().plan.event) : std::nullopt;
+  const auto counts = balance ? room_for_counts(ledger, balance->budget) : std::nullopt;
+  if (options.json) {
+    nlohmann::json object{
+        {"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", to_json(ledger.unit())}, {"runs", runs.size()}};
+    if (balance) {
+      auto& budget = object["budget"] = budget_json(balance->budget);
+      budget["unit"] = balance->unit;
+      budget["spent"] = json(balance->spent);
+      budget["limit"] = json(balance->limit);
+      if (balance->spent_epsilon) budget["spent_epsilon"] = json(*balance->spent_epsilon);
+      if (balance->odometer) budget["odometer"] = {{"epsilon", json(*balance->odometer)}, {"delta", balance->budget.target.delta.value()}};
+      auto& left = object["left"] = nlohmann::json::object();
+      if (last) left["like_the_last"] = {{"event", to_json(last->event)}, {"runs", last->runs}};
+      if (counts)
+        left["counts"] = {{"epsilon", epsilon_of_count(balance->budget)}, {"event", to_json(counts->event)}, {"runs", counts->runs}};
+    }
+    print(object);
+    return exit_code::fine;
+  }
+  const auto line = [](std::string_view field, std::string_view value) { fmt::print("{:<12} {}\n", field, value); };
+  line("ledger", shown(options.path));
+  line("adjacency", name(ledger.adjacency()));
+  line("unit", describe(ledger.unit()));
+  line("runs", fmt::format("{}", runs.size()));
+  if (!balance) {
+    line("budget", "none: nothing bounds what later runs may cost together");
+    return exit_code::fine;
+  }
+  const auto& target = balance->budget.target;
+  line("budget", fmt::format("epsilon = {} at delta = {} ({})", target.epsilon, target.delta, filter_words(balance->budget)));
+  line("spent", fmt::format("{} {} of {}{}", balance->unit, rounded_up(balance->spent.upper, 6), rounded_down(balance->limit.lower, 6),
+                            balance->spent_epsilon ? fmt::format(", or epsilon {} of {} while every run promises one",
+                                                                 rounded_up(balance->spent_epsilon->upper, 6), target.epsilon)
+                                                   : ""));
+  std::string left;
+  if (last) left = fmt::format("{} more run{} like the last", last->count(), last->runs == 1 ? "" : "s");
+  if (counts) {
+    left += fmt::format("{}{} count{} at epsilon {:.6g}", left.empty() ? "" : ", or ", counts->count(), counts->runs == 1 ? "" : "s",
+                        epsilon_of_count(balance->budget));
+  }
+  if (!left.empty()) line("left", left);
+  if (balance->odometer) {
+    line("so far", fmt::format("epsilon <= {} surely, but for a probability of {}", rounded_up(balance->odometer->upper, 6), target.delta));
+  }
+  return exit_code::fine;
+}
+
 int show(const LedgerOptions& options) {
+  if (!options.run) return show_all(options);
   for (const auto& run : Ledger::open(options.path).runs()) {
-    if (run.id.value != options.run) continue;
+    if (run.id.value != *options.run) continue;
     Costs costs;
     if (options.json) {
       print(run_json(run, costs));
@@ -152,13 +258,13 @@ int show(const LedgerOptions& options) {
     line("noise", run.plan.not_private ? "NOT PRIVATE: replayed from a known seed" : "fresh");
     return exit_code::fine;
   }
-  invalid(fmt::format("run is {}, must be one that 'surety ledger list {}' shows", options.run, one_line(options.path)));
+  invalid(fmt::format("run is {}, must be one that 'surety ledger list {}' shows", *options.run, one_line(options.path)));
 }
 
 }  // namespace
 
 Command ledger_command() {
-  Command command{.name = "ledger", .summary = "Make a ledger, list its runs, show one"};
+  Command command{.name = "ledger", .summary = "Make a ledger, list its runs, show what its budget has left"};
   const auto options = std::make_shared<LedgerOptions>();
   const auto add = [&](const char* word, const char* help, int (*action)(const LedgerOptions&)) -> Command& {
     auto& subcommand = command.commands.emplace_back(Command{.name = word, .summary = help});
@@ -177,15 +283,23 @@ Command ledger_command() {
   create_command.options.add("--delta", options->delta, "The budget's delta", number());
   create_command.options.add(
       "--filter", options->filter,
-      "The rule that every later run must pass: zcdp (for Gaussian and pure releases), gaussian (costs least, for Gaussian "
-      "noise alone) or basic (for pure and approximate releases, also at delta = 0)",
-      one_of({"gaussian", "zcdp", "basic"}));
-  create_command.footer = "Example:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5";
+      "The rule that every later run must pass: renyi (for all noise, secret batches and pure releases), gaussian (costs least, for "
+      "Gaussian noise alone), zcdp, or basic (for pure and approximate releases, also at delta = 0)",
+      one_of({"renyi", "gaussian", "zcdp", "basic"}));
+  create_command.options.add("--order", options->order,
+                             "The order of a renyi filter; without it, the one that admits the most Gaussian releases", number());
+  create_command.options
+      .add("--planned", options->planned, "An event: take the order of a renyi filter that admits it most often. Others are admitted, too")
+      .excludes("--order");
+  create_command.footer =
+      "Examples:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5\n"
+      "  surety ledger create run.db --adjacency add-or-remove-one --epsilon 2 --delta 1e-5 \\\n"
+      "      --planned 'repeat(1000, poisson(0.01, gaussian(1)))'";
   add("list", "List the runs, what each is charged, and what that costs at its promise's delta", list).footer =
       "Example:\n  surety ledger list run.db";
-  auto& show_command = add("show", "Show one run", show);
-  show_command.options.add("run", options->run, "The run's number", whole_number()).required();
-  show_command.footer = "Example:\n  surety ledger show run.db 1 --json";
+  auto& show_command = add("show", "Show what the budget has left, or one run", show);
+  show_command.options.add("run", options->run, "A run's number", whole_number());
+  show_command.footer = "Examples:\n  surety ledger show run.db\n  surety ledger show run.db 1 --json";
   return command;
 }
 

@@ -58,4 +58,25 @@ BestAnswer best_delta(const Event& event, Epsilon at, const Effort& effort) { re
 Enclosure quick_epsilon(const Event& event, Delta at, const Effort& effort) { return quick(event, at, effort); }
 Enclosure quick_delta(const Event& event, Epsilon at, const Effort& effort) { return quick(event, at, effort); }
 
+QuickCurve::QuickCurve(Event event, const Effort& effort) : event_{std::move(event)}, effort_{effort} {
+  static_assert(asking_order[0] == place_of<ClosedForm> && asking_order[1] == place_of<Contour>);
+  if (supports(ClosedForm{}, event_) || !supports(Contour{}, event_)) return;
+  try {
+    by_contour_ = ContourCurve{event_};
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+  }
+}
+
+Enclosure QuickCurve::operator()(Epsilon at) const {
+  if (by_contour_) {
+    try {
+      if (const auto found = by_contour_(at); is_exact(found)) return found;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+    }
+  }
+  return quick_delta(event_, at, effort_);
+}
+
 }  // namespace surety::accounting

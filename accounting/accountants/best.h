@@ -4,6 +4,7 @@
 // overlap show a defect, which is reported and never averaged away. Who is asked, and in which order, says accountant_names().
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,5 +62,18 @@ struct Best {
 /// millionth: then they are not asked. For curves; searches have best_cost.h. \throws as above.
 [[nodiscard]] Enclosure quick_epsilon(const Event& event, Delta delta, const Effort& effort = {});
 [[nodiscard]] Enclosure quick_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
+
+/// quick_delta of one event at many epsilons: what was prepared for one serves others near it. Copies share that; not for several threads
+/// at once. \throws as quick_delta.
+class QuickCurve {
+ public:
+  explicit QuickCurve(Event event, const Effort& effort = {});
+  [[nodiscard]] Enclosure operator()(Epsilon epsilon) const;
+
+ private:
+  Event event_;
+  Effort effort_;
+  std::function<Enclosure(Epsilon)> by_contour_;  ///< where it is the first that might be exact
+};
 
 }  // namespace surety::accounting

@@ -61,6 +61,9 @@ template <class A>
 Opinion ask_one(const Event& event, const Question& question, double width, const GridRequest& request) {
   if constexpr (std::is_same_v<A, PrivacyLoss>) {
     return asked_at_some_width(event, question, width, request);
+  } else if constexpr (std::is_same_v<A, Choices>) {
+    // A tenth of what is asked for costs less than what privacy-loss takes beside it.
+    return asked(Choices{.width = std::min(0.1 * width, Choices{}.width)}, event, question);
   } else if constexpr (std::is_same_v<A, Composition::Optimal>) {
     // Where epsilons differ, so many grid points keep optimal composition within a tenth of a second.
     return asked(Composition::Optimal{.points = 1 << 12}, event, question);

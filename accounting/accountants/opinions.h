@@ -8,6 +8,7 @@
 #include <variant>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/choices.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/composition.h>
 #include <surety/accounting/accountants/contour/contour.h>
@@ -22,7 +23,7 @@ namespace surety::accounting {
 using Question = std::variant<Epsilon, Delta>;
 
 /// All accountants that are asked, in the order in which they are told of. The one list of them.
-using AskedAccountants = std::tuple<ClosedForm, Contour, PrivacyLoss, Participation, Renyi, Zcdp, Composition::Optimal,
+using AskedAccountants = std::tuple<ClosedForm, Choices, Contour, PrivacyLoss, Participation, Renyi, Zcdp, Composition::Optimal,
                                     Composition::Advanced, Composition::Basic>;
 inline constexpr std::size_t accountants_asked = std::tuple_size_v<AskedAccountants>;
 

@@ -92,7 +92,7 @@ double bound_above(const std::vector<Point>& points, double largest) {
 }
 
 /// Encloses sup of g over 0 < t <= last (x = e^t, t >= first only for the search).
-Enclosure concave_supremum(const Concave& g, double first, double last) {
+Enclosure concave_supremum(const Concave& g, double first, double last, double nearness = 1e-6) {
   std::vector<Point> points;
   const auto value = [&](double t) {
     const auto found = g(t);
@@ -126,7 +126,7 @@ Enclosure concave_supremum(const Concave& g, double first, double last) {
   double inner_right = left + golden * (right - left);
   double at_left = value(inner_left);
   double at_right = value(inner_right);
-  for (int i = 0; i < 40 && right - left > 1e-6; ++i) {
+  for (int i = 0; i < 40 && right - left > nearness; ++i) {
     if (at_left > at_right) {
       right = inner_right;
       inner_right = inner_left;
@@ -141,7 +141,7 @@ Enclosure concave_supremum(const Concave& g, double first, double last) {
   }
   const double peak = at_left > at_right ? inner_left : inner_right;
   // Near points prove a second-order error, far ones forgive a wide curve.
-  for (double distance = 1e-6; distance < 4; distance *= 4) {
+  for (double distance = nearness; distance < 4; distance *= 4) {
     value(std::max(peak - distance, first));
     value(std::min(peak + distance, last));
   }
@@ -174,6 +174,41 @@ Enclosure mu_at(double epsilon, double delta) {
   return largest_mu(Epsilon{epsilon}, Delta{std::max(0.0, delta)});
 }
 
+/// Bounds Phi^-1(tpr) - Phi^-1(fpr) from above: the mu whose tests have so many true at so few false positives. Infinity where a rate is
+/// too near 0 or 1 for that.
+double mu_of_rates(const Interval& fpr, const Interval& tpr) {
+  constexpr double least = 1e-300;
+  const double alpha = fpr.enclosure().lower;
+  const double beta = (number(1) - tpr).enclosure().lower;
+  const double power = tpr.enclosure().upper;
+  if (!(alpha > least && alpha < 1 && beta > 0 && power > least)) return infinity;
+  // Of tpr and 1 - tpr the smaller one has the digits.
+  const Interval quantile = power < 0.5 ? normal_quantile(power) : -normal_quantile(beta);
+  return std::max(0.0, (quantile - normal_quantile(alpha)).enclosure().upper);
+}
+
+/// A point of a curve that is to be covered.
+struct Covered {
+  double epsilon;
+  Enclosure delta;
+  Interval odds;  ///< e^epsilon
+};
+
+/// Bounds the mu that covers a curve from `a` to `b`. On its chord true positives are c - odds d with one c and d, which are the rates of a
+/// test; a Gaussian pair with a test as good lies above the chord, and with a larger delta at b than the curve's at a above all of it.
+double cover_cell(const Covered& a, const Covered& b) {
+  if (a.delta.upper <= 0) return 0;
+  const Interval run = b.odds - a.odds;
+  double by_chord = infinity;
+  if (run.compare(0) > 0 && a.delta.upper > b.delta.upper) {
+    const Interval fpr = (number(a.delta.upper) - number(b.delta.upper)) / run;
+    by_chord = mu_of_rates(fpr, number(a.delta.upper) + a.odds * fpr);
+  }
+  // A chord shorter than the curve is known is steep or flat by chance.
+  const bool is_short = a.delta.upper <= 1.01 * b.delta.upper;
+  return by_chord < infinity && !is_short ? by_chord : std::min(by_chord, mu_at(b.epsilon, a.delta.upper).upper);
+}
+
 struct Cells {
   std::vector<double> epsilons;
   std::vector<Enclosure> deltas;
@@ -190,7 +225,7 @@ Cells cells_of(const PrivacyCurve& curve, Epsilon last, int cells) {
 
 }  // namespace
 
-Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha) {
+Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha, double nearness) {
   const StandardFloatingPoint environment;
   const Interval false_alarms = number(alpha.value());
   // t < 0 are the mirrored lines e^t (1 - delta(-t) - alpha): together one concave function of e^t.
@@ -201,7 +236,7 @@ Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha) {
     return (t >= 0 ? kept - x * false_alarms : x * (kept - false_alarms)).enclosure();
   };
   constexpr double smallest = -700;
-  const auto found = concave_supremum(g, smallest, infinity);
+  const auto found = concave_supremum(g, smallest, infinity, nearness);
   const double most = (number(1) - false_alarms).enclosure().upper;
   return {std::clamp(found.lower, 0.0, most), std::clamp(found.upper, 0.0, most)};
 }
@@ -257,6 +292,49 @@ Enclosure largest_mu_below(const PrivacyCurve& curve, Epsilon last, int count) {
     lower = std::min(lower, mu_at(epsilons[i], deltas[std::min(i + 1, epsilons.size() - 1)].lower).lower);
   }
   return {lower, upper};
+}
+
+Enclosure covering_mu(const PrivacyCurve& curve, Epsilon last, const CoverEffort& effort) {
+  const StandardFloatingPoint environment;
+  if (!(effort.evaluations >= 2 && effort.width >= 0)) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("{} evaluations for a covering mu of width {}, must be at least 2 and 0", effort.evaluations, effort.width)};
+  }
+  double lower = 0;
+  const auto at = [&](double epsilon) {
+    const auto found = curve(Epsilon{epsilon});
+    const Enclosure delta{std::clamp(found.lower, 0.0, 1.0), std::clamp(found.upper, 0.0, 1.0)};
+    const bool is_below = lower < infinity && delta.lower <= gaussian_delta(Mu{lower}, Epsilon{epsilon}).lower;
+    if (!is_below) lower = std::max(lower, mu_at(epsilon, delta.lower).lower);
+    return Covered{epsilon, delta, exp(number(epsilon))};
+  };
+  const auto first = at(0);
+  if (last.value() == 0) return {lower, std::max(lower, std::min(effort.most, mu_at(0, first.delta.upper).upper))};
+  struct Cell {
+    Covered from;
+    Covered to;
+    double bound;
+  };
+  const auto cell = [](const Covered& from, const Covered& to) { return Cell{from, to, cover_cell(from, to)}; };
+  std::vector<Cell> cells;
+  const int start = std::clamp(effort.evaluations / 4, 1, 16);
+  auto from = first;
+  for (int i = 1; i <= start; ++i) {
+    const auto to = at(i == start ? last.value() : last.value() * i / start);
+    cells.push_back(cell(from, to));
+    from = to;
+  }
+  for (int evaluations = start + 1;; ++evaluations) {
+    const auto worst = std::max_element(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) { return a.bound < b.bound; });
+    const double middle = worst->from.epsilon + (worst->to.epsilon - worst->from.epsilon) / 2;
+    const double bound = std::min(worst->bound, effort.most);
+    const bool is_done = bound - lower <= effort.width * bound || evaluations >= effort.evaluations;
+    if (is_done || !(worst->from.epsilon < middle && middle < worst->to.epsilon)) return {std::min(lower, bound), bound};
+    const auto between = at(middle);
+    const auto right = cell(between, worst->to);
+    *worst = cell(worst->from, between);
+    cells.push_back(right);
+  }
 }
 
 }  // namespace surety::accounting

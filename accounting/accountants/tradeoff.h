@@ -15,6 +15,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 
 #include <surety/accounting/accountants/accountant.h>
 
@@ -26,8 +27,9 @@ using TradeoffCurve = std::function<Enclosure(Probability)>;
 
 /// Enclosure of f(alpha), within [0, 1 - alpha]. Its width is a few times that of the curve's answers near the best epsilon, and
 /// where these are exact some 1e-9. The lower end is the guarantee: no test does better.
-/// \pre `curve` encloses one delta(epsilon), the curve of some event. \complexity some 100 evaluations of the curve.
-[[nodiscard]] Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha);
+/// The best epsilon is looked for to within `nearness`, which costs its square: more is enough for a curve that is wide itself.
+/// \pre `curve` encloses one delta(epsilon), the curve of some event. \complexity some 100 evaluations of the curve, half as many at 1e-3.
+[[nodiscard]] Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha, double nearness = 1e-6);
 
 /// The same from what an accountant proves of the event. With an accountant that proves upper bounds of delta alone, the upper end
 /// is 1 - alpha. \throws what the accountant throws.
@@ -50,5 +52,16 @@ template <Accountant A>
 /// monotonicity; more cells are narrower. \complexity cells + 1 evaluations of the curve and of `largest_mu` each.
 [[nodiscard]] Enclosure least_mu_above(const PrivacyCurve& curve, Epsilon last, int cells = 128);
 [[nodiscard]] Enclosure largest_mu_below(const PrivacyCurve& curve, Epsilon last, int cells = 128);
+
+/// Where a search for a covering mu may stop.
+struct CoverEffort {
+  double width = 1e-6;                                    ///< of the enclosure, relative to its upper end
+  int evaluations = 160;                                  ///< of the curve, at least 2
+  double most = std::numeric_limits<double>::infinity();  ///< an upper end that is known otherwise
+};
+/// The same as least_mu_above, by chords of the curve, which err by the square of a cell's width, and cells that are halved where the bound
+/// is largest. The upper end is infinity where delta is 1 within double. \complexity at most effort.evaluations of the curve.
+/// \source docs/proofs/risk.md#covering-mu.
+[[nodiscard]] Enclosure covering_mu(const PrivacyCurve& curve, Epsilon last, const CoverEffort& effort = {});
 
 }  // namespace surety::accounting

@@ -62,7 +62,8 @@ Enclosure BestCost::settled(const Event& event, const Question& question, double
     if (value->upper <= level || is_exact(*value)) break;
   }
   leader = tightest;
-  last_is_wide_ = value && !is_exact(*value) && (tightest == place_of<PrivacyLoss> || tightest == place_of<Participation>);
+  last_is_wide_ = value && !is_exact(*value) &&
+                  (tightest == place_of<PrivacyLoss> || tightest == place_of<Participation> || tightest == place_of<Choices>);
   return value ? *value : best_of(event, std::move(opinions)).value;  // which says why there is none
 }
 
@@ -100,10 +101,12 @@ BestAnswer BestCost::report(const Event& event) const {
   const Question question{target_.delta};
   const auto by_draws = opinion_of(place_of<Participation>, event, question, asked_);
   std::vector<Opinion> opinions;
+  static_assert(place_of<Contour> + 1 == place_of<PrivacyLoss>);
   for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
-    opinions.push_back(accountant == place_of<Participation> ? by_draws
-                       : accountant == place_of<PrivacyLoss> ? reported_by_grid(event, question, by_draws)
-                                                             : opinion_of(accountant, event, question, asked_));
+    opinions.push_back(accountant == place_of<Participation>  ? by_draws
+                       : accountant != place_of<PrivacyLoss>  ? opinion_of(accountant, event, question, asked_)
+                       : says_no_more(event, opinions.back()) ? left_out()
+                                                              : reported_by_grid(event, question, by_draws));
   }
   return best_of(event, std::move(opinions));
 }

@@ -3,11 +3,15 @@
 #include <surety/accounting/calibration/best_cost.h>
 
 namespace surety {
+namespace {
+
+/// Beyond these every answer is 0 or infinity for any count up to 2^53 and any finite target.
+Parameter multiplier() { return {.name = "noise multiplier", .lowest = 0x1p-600, .highest = 0x1p600}; }
+
+}  // namespace
 
 Calibration calibrate(const EventTemplate& event, const Target& target, const CostFunctions& cost) {
-  // Beyond these every answer is 0 or infinity for any count up to 2^53 and any finite target.
-  const Parameter parameter{.name = "noise multiplier", .lowest = 0x1p-600, .highest = 0x1p600};
-  const auto found = solve([&](double z) { return event(NoiseMultiplier{z}); }, target, parameter, cost);
+  const auto found = solve([&](double z) { return event(NoiseMultiplier{z}); }, target, multiplier(), cost);
   return {.value = NoiseMultiplier{found.value},
           .event = found.event,
           .epsilon = found.epsilon,
@@ -17,6 +21,11 @@ Calibration calibrate(const EventTemplate& event, const Target& target, const Co
 
 Calibration calibrate(const EventTemplate& event, const Target& target, const accounting::Best& accountant) {
   return calibrate(event, target, accounting::best_cost(target, accountant.effort));
+}
+
+RiskCalibration calibrate(const EventTemplate& event, const RiskTarget& target, const accounting::Best& accountant) {
+  const auto found = solve([&](double z) { return event(NoiseMultiplier{z}); }, target, multiplier(), accountant);
+  return {.value = NoiseMultiplier{found.value}, .event = found.event, .risk = found.risk, .largest_failing = found.failing.value()};
 }
 
 }  // namespace surety

@@ -29,6 +29,15 @@ struct Calibration {
 /// \complexity some 20 evaluations of the accountant's delta, and a few of its epsilon.
 [[nodiscard]] Calibration calibrate(const EventTemplate& event, const Target& target, const accounting::Best& accountant = {});
 
+struct RiskCalibration {
+  NoiseMultiplier value;   ///< the multiplier to use: the certified upper bound of its risk meets the target
+  Event event;             ///< the template at `value`
+  Enclosure risk;          ///< its advantage or true-positive rate; risk.upper is within the target
+  double largest_failing;  ///< as in Calibration
+};
+/// Smallest noise multiplier at which an attacker certainly gets no more than `target` says. Errors and certificates as above.
+[[nodiscard]] RiskCalibration calibrate(const EventTemplate& event, const RiskTarget& target, const accounting::Best& accountant = {});
+
 /// The same by a search of one's own, or by one accountant alone.
 [[nodiscard]] Calibration calibrate(const EventTemplate& event, const Target& target, const CostFunctions& cost);
 template <accounting::Accountant A>

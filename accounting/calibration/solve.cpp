@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/risk.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/floating_point.h>
@@ -17,78 +18,84 @@
 namespace surety {
 namespace {
 
-/// One search: how far a value is from the target, and what it takes to say so.
+/// What a search is to meet: two measures of an event's cost that are to be within their levels, which may be the same one.
+struct Goal {
+  Adjacency adjacency;
+  double level;  ///< of the cost that is met or missed
+  std::function<Enclosure(const Event&)> cost;
+  double second_level;  ///< of the cost whose logarithm is nearly linear in that of the parameter, so that few values find its root
+  std::function<Enclosure(const Event&)> second;
+  /// To which share of the second one the last answer is known; 0 where a formula gave it.
+  std::function<double()> resolution;
+  std::string said;                                      ///< for messages: "epsilon = 1 at delta = 1e-05"
+  std::function<std::string(const Event&)> is_still_at;  ///< likewise, of an event that misses: "epsilon is still 2, and delta 0.1"
+};
+
+/// Where a search ended.
+struct Found {
+  double value;
+  std::optional<double> failing;
+};
+
+/// One search: how far a value is from the goal, and what it takes to say so.
 class Search {
  public:
-  Search(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter, const CostFunctions& cost)
-      : event_{event}, target_{target}, parameter_{parameter}, cost_{cost} {
-    if (target.epsilon.value() == 0) throw Error{ErrorCode::invalid_argument, "epsilon of the target is 0, must be greater than 0"};
-  }
+  Search(const std::function<Event(double)>& event, const Goal& goal, const Parameter& parameter)
+      : event_{event}, goal_{goal}, parameter_{parameter} {}
 
   [[nodiscard]] Event at(double x) const {
     auto made = event_(x);
-    if (made.adjacency() != target_.adjacency) {
+    if (made.adjacency() != goal_.adjacency) {
       throw Error{ErrorCode::invalid_argument,
-                  fmt::format("adjacency of the event is {}, must be the target's, {}", name(made.adjacency()), name(target_.adjacency))};
+                  fmt::format("adjacency of the event is {}, must be the target's, {}", name(made.adjacency()), name(goal_.adjacency))};
     }
     return made;
   }
 
-  /// log(certified delta / target delta), positive where the target is missed; bounded, since both may be 0.
+  /// log(certified cost / level), positive where the goal is missed; bounded, since both may be 0.
   [[nodiscard]] double excess(double x) const {
-    const auto found = delta_at(x);
+    const auto found = allowed_cost_at(x);
     if (!found) return far;
     const double upper = found->upper;
     if (upper == 0) return -far;
-    const double ratio = std::clamp(std::log(upper) - std::log(target_.delta.value()), -far, far);
+    const double ratio = std::clamp(std::log(upper) - std::log(goal_.level), -far, far);
     constexpr double least = std::numeric_limits<double>::min();
-    return upper <= target_.delta.value() ? std::min(ratio, -least) : std::max(ratio, least);
+    return upper <= goal_.level ? std::min(ratio, -least) : std::max(ratio, least);
   }
   [[nodiscard]] bool misses(double x) const { return excess(x) > 0; }
-  /// No accountant can show that x meets the target.
+  /// No accountant can show that x meets the goal.
   [[nodiscard]] bool is_proved_to_miss(double x) const {
-    const auto found = delta_at(x);
-    return !found || found->lower > target_.delta.value();
+    const auto found = allowed_cost_at(x);
+    return !found || found->lower > goal_.level;
   }
-  /// log(certified epsilon / target epsilon), likewise; nearly linear in the logarithm of the parameter, so that few values find its root.
-  [[nodiscard]] double epsilon_excess(double x) const {
+  /// The same of the second cost.
+  [[nodiscard]] double second_excess(double x) const {
     if (!allowed(x)) return far;
-    const auto found = epsilon_at(x);
-    const double proved = found.lower > target_.epsilon.value() ? found.lower : found.upper;
-    return proved == 0 ? -far : std::clamp(std::log(proved / target_.epsilon.value()), -far, far);
+    const auto found = second_at(x);
+    const double proved = found.lower > goal_.second_level ? found.lower : found.upper;
+    return proved == 0 ? -far : std::clamp(std::log(proved / goal_.second_level), -far, far);
   }
-  /// A value whose delta meets the target by less than the width of epsilon's enclosure does not meet it yet.
-  [[nodiscard]] bool meets(double x) const { return !misses(x) && epsilon_at(x).upper <= target_.epsilon.value(); }
+  /// A value whose cost meets the goal by less than the width of the second one's enclosure does not meet it yet.
+  [[nodiscard]] bool meets(double x) const { return !misses(x) && second_at(x).upper <= goal_.second_level; }
 
-  /// To which share of epsilon the last answer is known; 0 where a formula gave it.
-  [[nodiscard]] double resolution() const { return cost_.resolution ? cost_.resolution() : 0; }
+  [[nodiscard]] double resolution() const { return goal_.resolution ? goal_.resolution() : 0; }
 
-  [[nodiscard]] Solution solution(double x, std::optional<double> failing) const {
-    const Event found = at(x);
-    auto epsilon = epsilon_at(x);
-    if (cost_.report) {
-      const auto told = cost_.report(found);
-      epsilon = {std::max(told.lower, epsilon.lower), std::min(told.upper, epsilon.upper)};
-    }
-    return {.value = x,
-            .event = found,
-            .epsilon = epsilon,
-            .delta = *delta_at(x),
-            .failing = failing,
-            .failing_is_proved = !failing || is_proved_to_miss(*failing)};
+  /// What was asked before is not asked again.
+  [[nodiscard]] Enclosure cost_at(double x) const { return *allowed_cost_at(x); }
+  [[nodiscard]] Enclosure second_at(double x) const {
+    if (const auto known = seconds_.find(x); known != seconds_.end()) return known->second;
+    return seconds_.emplace(x, goal_.second(at(x))).first->second;
   }
 
   [[noreturn]] void refuse_out_of_reach(double best) const {
     const Event last = at(best);
-    throw Error{ErrorCode::unreachable,
-                fmt::format("epsilon = {} at delta = {} is out of reach for '{}': with a {} of {:.6g} epsilon is still {}, and delta {}",
-                            target_.epsilon, target_.delta, describe(at(std::clamp(1.0, parameter_.lowest, parameter_.highest))),
-                            parameter_.name, best, cost_.epsilon(last, target_.delta).upper, cost_.delta(last, target_.epsilon).upper)};
+    throw Error{ErrorCode::unreachable, fmt::format("{} is out of reach for '{}': with a {} of {:.6g} {}", goal_.said,
+                                                    describe(at(std::clamp(1.0, parameter_.lowest, parameter_.highest))), parameter_.name,
+                                                    best, goal_.is_still_at(last))};
   }
   [[noreturn]] void refuse_without_an_end(double x) const {
-    throw Error{ErrorCode::unreachable,
-                fmt::format("epsilon = {} at delta = {} is met by '{}' with every {}, so there is no {} one", target_.epsilon,
-                            target_.delta, describe(at(x)), parameter_.name, parameter_.cost_rises ? "largest" : "smallest")};
+    throw Error{ErrorCode::unreachable, fmt::format("{} is met by '{}' with every {}, so there is no {} one", goal_.said, describe(at(x)),
+                                                    parameter_.name, parameter_.cost_rises ? "largest" : "smallest")};
   }
 
  private:
@@ -104,28 +111,23 @@ class Search {
     }
   }
 
-  /// What was asked before is not asked again. Nothing where x is not allowed.
-  [[nodiscard]] std::optional<Enclosure> delta_at(double x) const {
-    if (const auto known = deltas_.find(x); known != deltas_.end()) return known->second;
+  /// Nothing where x is not allowed.
+  [[nodiscard]] std::optional<Enclosure> allowed_cost_at(double x) const {
+    if (const auto known = costs_.find(x); known != costs_.end()) return known->second;
     const auto event = allowed(x);
     if (!event) return std::nullopt;
-    return deltas_.emplace(x, cost_.delta(*event, target_.epsilon)).first->second;
-  }
-  [[nodiscard]] Enclosure epsilon_at(double x) const {
-    if (const auto known = epsilons_.find(x); known != epsilons_.end()) return known->second;
-    return epsilons_.emplace(x, cost_.epsilon(at(x), target_.delta)).first->second;
+    return costs_.emplace(x, goal_.cost(*event)).first->second;
   }
 
   const std::function<Event(double)>& event_;
-  const Target& target_;
+  const Goal& goal_;
   const Parameter& parameter_;
-  const CostFunctions& cost_;
-  mutable std::map<double, Enclosure> deltas_;
-  mutable std::map<double, Enclosure> epsilons_;
+  mutable std::map<double, Enclosure> costs_;
+  mutable std::map<double, Enclosure> seconds_;
 };
 
 /// Over whole numbers: doubling, then bisection.
-Solution solve_whole(const Search& search, const Parameter& parameter) {
+Found solve_whole(const Search& search, const Parameter& parameter) {
   const double start = parameter.lowest;
   static_cast<void>(search.at(start));
   if (parameter.cost_rises) {
@@ -133,7 +135,7 @@ Solution solve_whole(const Search& search, const Parameter& parameter) {
     double meeting = start;
     double failing = start;
     for (double step = 1;; step *= 2) {
-      if (meeting == parameter.highest) return search.solution(meeting, std::nullopt);
+      if (meeting == parameter.highest) return {meeting, std::nullopt};
       failing = std::min(meeting + step, parameter.highest);
       if (!search.meets(failing)) break;
       meeting = failing;
@@ -142,9 +144,9 @@ Solution solve_whole(const Search& search, const Parameter& parameter) {
       const double middle = std::floor(meeting + (failing - meeting) / 2);
       (search.meets(middle) ? meeting : failing) = middle;
     }
-    return search.solution(meeting, failing);
+    return {meeting, failing};
   }
-  if (search.meets(start)) return search.solution(start, std::nullopt);
+  if (search.meets(start)) return {start, std::nullopt};
   double failing = start;
   double meeting = start;
   for (double step = 1;; step *= 2) {
@@ -157,13 +159,13 @@ Solution solve_whole(const Search& search, const Parameter& parameter) {
     const double middle = std::floor(failing + (meeting - failing) / 2);
     (search.meets(middle) ? meeting : failing) = middle;
   }
-  return search.solution(meeting, failing);
+  return {meeting, failing};
 }
 
 /// Where cost is known to `resolution` only, a bracket about as wide, from one that is certain.
 template <class Value>
 std::pair<double, double> coarse_bracket(const Search& search, const Value& value, double failing, double meeting, double resolution) {
-  const auto excess = [&](double t) { return search.epsilon_excess(value(t)); };
+  const auto excess = [&](double t) { return search.second_excess(value(t)); };
   const double above = excess(failing);
   const double below = excess(meeting);
   // At the edge the bounds on epsilon and on delta may differ; then that is where the root lies.
@@ -201,7 +203,7 @@ double outward(const Holds& holds, double start, double direction, double resolu
 }
 
 /// Over the reals, in t with x = 2^t or 2^-t, so that cost falls with t.
-Solution solve_real(const Search& search, const Parameter& parameter) {
+Found solve_real(const Search& search, const Parameter& parameter) {
   const double sign = parameter.cost_rises ? -1 : 1;
   const auto value = [&](double t) { return std::clamp(std::exp2(sign * t), parameter.lowest, parameter.highest); };
   const double first = sign > 0 ? std::log2(parameter.lowest) : -std::log2(parameter.highest);
@@ -232,7 +234,7 @@ Solution solve_real(const Search& search, const Parameter& parameter) {
     for (double step = 1;; step *= 2) {
       if (failing.t <= first) {
         // At the end of the range: an answer where that end is a value like any other (a rate of 1), none where it is not.
-        if (parameter.cost_rises) return search.solution(value(first), std::nullopt);
+        if (parameter.cost_rises) return {value(first), std::nullopt};
         search.refuse_without_an_end(1);
       }
       failing = tried(std::max(failing.t - step, first));
@@ -279,7 +281,11 @@ Solution solve_real(const Search& search, const Parameter& parameter) {
     if (search.misses(farther) && search.is_proved_to_miss(farther)) missed = farther;
   }
   const double met = outward(meets, value(bracket.second), sign, resolution, value(meeting.t));
-  return search.solution(met, missed);
+  return {met, missed};
+}
+
+Found found_by(const Search& search, const Parameter& parameter) {
+  return parameter.whole ? solve_whole(search, parameter) : solve_real(search, parameter);
 }
 
 }  // namespace
@@ -335,8 +341,80 @@ Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::st
 
 Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter, const CostFunctions& cost) {
   const accounting::StandardFloatingPoint environment;
-  const Search search{event, target, parameter, cost};
-  return parameter.whole ? solve_whole(search, parameter) : solve_real(search, parameter);
+  if (target.epsilon.value() == 0) throw Error{ErrorCode::invalid_argument, "epsilon of the target is 0, must be greater than 0"};
+  const Goal goal{.adjacency = target.adjacency,
+                  .level = target.delta.value(),
+                  .cost = [&](const Event& at) { return cost.delta(at, target.epsilon); },
+                  .second_level = target.epsilon.value(),
+                  .second = [&](const Event& at) { return cost.epsilon(at, target.delta); },
+                  .resolution = cost.resolution,
+                  .said = fmt::format("epsilon = {} at delta = {}", target.epsilon, target.delta),
+                  .is_still_at =
+                      [&](const Event& at) {
+                        return fmt::format("epsilon is still {}, and delta {}", cost.epsilon(at, target.delta).upper,
+                                           cost.delta(at, target.epsilon).upper);
+                      }};
+  const Search search{event, goal, parameter};
+  const auto [value, failing] = found_by(search, parameter);
+  const Event made = search.at(value);
+  auto epsilon = search.second_at(value);
+  if (cost.report) {
+    const auto told = cost.report(made);
+    epsilon = {std::max(told.lower, epsilon.lower), std::min(told.upper, epsilon.upper)};
+  }
+  return {.value = value,
+          .event = made,
+          .epsilon = epsilon,
+          .delta = search.cost_at(value),
+          .failing = failing,
+          .failing_is_proved = !failing || search.is_proved_to_miss(*failing)};
+}
+
+Enclosure risk_of(const Event& event, const RiskTarget& target, const accounting::Effort& effort) {
+  if (const auto* rate = std::get_if<RiskTarget::Rate>(&target.most)) {
+    return accounting::true_positive_rate(event, rate->false_positive_rate, effort);
+  }
+  return accounting::advantage(event, effort);
+}
+
+RiskSolution solve(const std::function<Event(double)>& event, const RiskTarget& target, const Parameter& parameter,
+                   const accounting::Best& accountant) {
+  const accounting::StandardFloatingPoint environment;
+  const auto* const rate = std::get_if<RiskTarget::Rate>(&target.most);
+  if (rate != nullptr && !(rate->true_positive_rate > rate->false_positive_rate)) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("true-positive rate is {}, must be greater than the false-positive rate, {}, which is what guessing gets",
+                            rate->true_positive_rate, rate->false_positive_rate)};
+  }
+  const double level = rate != nullptr ? rate->true_positive_rate.value() : std::get<RiskTarget::Advantage>(target.most).most.value();
+  const char* const word = rate != nullptr ? "true-positive rate" : "advantage";
+  std::optional<std::pair<Event, Enclosure>> last;
+  const auto cost = [&](const Event& at) {
+    if (!last || !(last->first == at)) last = {at, risk_of(at, target, accountant.effort)};
+    return last->second;
+  };
+  // What is narrower a formula gave; what is wide may still be a smooth bound from above.
+  const auto resolution = [&] {
+    const double share = last && last->second.upper > 0 ? last->second.width() / last->second.upper : 0;
+    return share <= 1e-12 ? 0.0 : std::min(share, 1e-4) / 16;
+  };
+  const Goal goal{.adjacency = target.adjacency,
+                  .level = level,
+                  .cost = cost,
+                  .second_level = level,
+                  .second = cost,
+                  .resolution = resolution,
+                  .said = rate != nullptr
+                              ? fmt::format("true-positive rate = {} at false-positive rate = {}", level, rate->false_positive_rate)
+                              : fmt::format("advantage = {}", level),
+                  .is_still_at = [&](const Event& at) { return fmt::format("{} is still {}", word, cost(at).upper); }};
+  const Search search{event, goal, parameter};
+  const auto [value, failing] = found_by(search, parameter);
+  return {.value = value,
+          .event = search.at(value),
+          .risk = search.cost_at(value),
+          .failing = failing,
+          .failing_is_proved = !failing || search.is_proved_to_miss(*failing)};
 }
 
 Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,

@@ -2,12 +2,14 @@
 //
 // Definitions:
 //   parameter  the number sought: its range, whether it is whole, and whether the event costs more or less as it grows
-//   meets      the certified upper bounds of delta (at the target's epsilon) and of epsilon (at its delta) are within the target
+//   meets      the certified upper bounds of delta (at the target's epsilon) and of epsilon (at its delta), or of what an attacker gets, are
+//              within the target
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/events/event.h>
@@ -60,6 +62,36 @@ struct Solution {
 /// The same by all accountants together, as the command's `calibrate`.
 [[nodiscard]] Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,
                              const accounting::Best& accountant = {});
+
+/// What an attacker may get at most (accounting/accountants/risk.h), in place of (epsilon, delta).
+struct RiskTarget {
+  struct Advantage {
+    Probability most;
+  };
+  /// \pre true_positive_rate > false_positive_rate, which is what guessing gets.
+  struct Rate {
+    Probability true_positive_rate;
+    Probability false_positive_rate;
+  };
+  std::variant<Advantage, Rate> most;
+  Adjacency adjacency;
+};
+/// That of an event which the target bounds. \throws Error{unsupported} as best_delta.
+[[nodiscard]] Enclosure risk_of(const Event& event, const RiskTarget& target, const accounting::Effort& effort = {});
+
+struct RiskSolution {
+  double value;                   ///< meets the target
+  Event event;                    ///< with that value
+  Enclosure risk;                 ///< its advantage or true-positive rate
+  std::optional<double> failing;  ///< as in Solution
+  bool failing_is_proved = true;
+};
+
+/// The value that meets a target of risk, certified at both ends as above.
+/// \throws Error{invalid_argument} when the event's adjacency is not the target's, the rates are no target, or the cost does not move as
+///         said; Error{unreachable} as above. \complexity some 40 times that of `risk_of`.
+[[nodiscard]] RiskSolution solve(const std::function<Event(double)>& event, const RiskTarget& target, const Parameter& parameter,
+                                 const accounting::Best& accountant = {});
 
 /// The number called `name` in an event of the event language, by the field it stands for.
 /// \throws Error{invalid_argument} when the name does not occur, stands for something that cannot be searched for (a dimension, a

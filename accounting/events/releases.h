@@ -4,7 +4,8 @@
 //   leaf      an event that is released at once: everything but repeat and compose, which only say how often. A batch is one leaf.
 //   releases  a multiset of leaves under one adjacency: each leaf with the exact number of its occurrences, possibly none.
 //
-// The order of releases and the way they were nested cost nothing, so two events with equal releases cost the same.
+// The order of releases is the analyst's and may depend on the results, so that an event costs what the worst order does: two events with
+// equal releases, however they are nested, cost the same.
 #pragma once
 
 #include <cstdint>

@@ -60,10 +60,9 @@ Audit audit(const Ledger& ledger, Delta at) {
     const auto best = best_epsilon(*result.event, at);
     result.epsilon_of_fresh_noise = best.value;
     result.accountant = best.accountant;
-    if (const auto* second = second_opinion(best)) {
-      result.independent = *second->value;
-      result.independent_accountant = second->accountant;
-    }
+    const auto* second = second_opinion(best);
+    result.independent = second != nullptr ? *second->value : at_most(infinity);
+    result.independent_accountant = second != nullptr ? second->accountant : "nobody";
   }
   result.epsilon = result.not_private ? Enclosure{result.epsilon_of_fresh_noise.lower, infinity} : result.epsilon_of_fresh_noise;
   if (result.not_private) result.independent = at_most(infinity);

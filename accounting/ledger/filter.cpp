@@ -1,7 +1,12 @@
 #include <surety/accounting/ledger/filter.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -9,8 +14,10 @@
 
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/format.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/words.h>
 #include <surety/accounting/numbers/floating_point.h>
@@ -27,8 +34,8 @@ constexpr mpfr_prec_t precision = 128;
 struct HasRule {
   FilterKind kind;
 
-  bool operator()(const Event::Gaussian&) const { return kind == FilterKind::gaussian || kind == FilterKind::zcdp; }
-  bool operator()(const Event::RecordSum&) const { return kind == FilterKind::gaussian || kind == FilterKind::zcdp; }
+  bool operator()(const Event::Gaussian&) const { return kind != FilterKind::basic; }
+  bool operator()(const Event::RecordSum&) const { return kind != FilterKind::basic; }
   bool operator()(const Event::Laplace&) const { return pure(); }
   bool operator()(const Event::DiscreteGaussian&) const { return concentrated(); }
   bool operator()(const Event::DiscreteLaplace&) const { return pure(); }
@@ -43,35 +50,103 @@ struct HasRule {
   bool operator()(const Event::Repeated& e) const { return concentrated(e.event); }
   bool operator()(const Event::Composed& e) const { return concentrated(e.events); }
   bool operator()(const Event::Parallel& e) const { return concentrated(e.events); }
-  bool operator()(const Event::PoissonSampled&) const { return false; }
-  bool operator()(const Event::SampledWithoutReplacement&) const { return false; }
+  bool operator()(const Event::PoissonSampled& e) const { return secret_batch(e.event); }
+  bool operator()(const Event::SampledWithoutReplacement& e) const { return secret_batch(e.event); }
   bool operator()(const Event::Shuffled& e) const { return concentrated(e.event); }
   bool operator()(const Event::Deterministic& e) const { return concentrated(e.event); }
-  bool operator()(const Event::Cyclic&) const { return false; }
+  bool operator()(const Event::Cyclic& e) const { return secret_batch(e.event); }
   bool operator()(const Event::Allocated&) const { return false; }
   bool operator()(const Event::TruncatedPoisson&) const { return false; }
-  bool operator()(const Event::Users&) const { return false; }
+  bool operator()(const Event::Users& e) const { return (*this)(Event::Gaussian{NoiseMultiplier{1}}) && !e.event.has_sampling(); }
 
-  /// The zcdp filter admits whatever has a rho.
-  [[nodiscard]] bool concentrated() const { return kind == FilterKind::zcdp; }
+  /// The zcdp filter admits whatever has a rho, the renyi filter whatever has a curve.
+  [[nodiscard]] bool concentrated() const { return kind == FilterKind::zcdp || kind == FilterKind::renyi; }
   [[nodiscard]] bool concentrated(const Event& part) const { return concentrated() && std::visit(*this, part.node()); }
   [[nodiscard]] bool concentrated(const std::vector<Event>& parts) const {
     return std::all_of(parts.begin(), parts.end(), [this](const Event& part) { return concentrated(part); });
   }
   /// An (epsilon, 0)-private release has a rho as well.
   [[nodiscard]] bool pure() const { return concentrated() || kind == FilterKind::basic; }
+  [[nodiscard]] bool secret_batch(const Event& inner) const { return kind == FilterKind::renyi && std::visit(*this, inner.node()); }
 };
 
-/// The kinds of filter that have a rule for `leaf`, for a message.
-std::string others_for(const Event& leaf, Delta delta) {
-  std::string kinds;
-  for (const auto kind : {FilterKind::zcdp, FilterKind::gaussian, FilterKind::basic}) {
-    if (delta.value() == 0 && kind != FilterKind::basic) continue;
-    if (std::visit(HasRule{kind}, leaf.node())) kinds += fmt::format("{}{}", kinds.empty() ? "" : " and ", name(kind));
-  }
-  if (kinds.empty()) return "no other kind is, so a ledger with this budget cannot hold it";
-  return fmt::format("{} would be: a ledger's filter is chosen when it is made", kinds);
+// ---- Divergences of one order ----
+
+Interval number(double value) { return {value, precision}; }
+
+/// What a Poisson batch of record sums under replace-one costs between the data with a record and without it; nothing for other leaves.
+std::optional<Event> batch_without_the_record(const Event& leaf) {
+  const auto* batch = std::get_if<Event::PoissonSampled>(&leaf.node());
+  if (batch == nullptr || leaf.adjacency() != Adjacency::replace_one || batch->rate.value() == 1) return std::nullopt;
+  const auto is_sum = [](const Event& part) { return std::holds_alternative<Event::RecordSum>(part.node()); };
+  if (!every_leaf(batch->event, is_sum)) return std::nullopt;
+  // Two bounded vectors lie twice as far apart as one lies from nothing.
+  const Interval mu = sqrt(gaussian_mu_squared(batch->event, precision).value()) / number(2);
+  const double multiplier = (number(1) / mu).enclosure().lower;
+  return poisson(batch->rate, gaussian(NoiseMultiplier{multiplier}, Adjacency::add_or_remove_one));
 }
+
+bool has_curve(const Event& leaf) { return batch_without_the_record(leaf) || supports(Renyi{}, leaf); }
+
+/// At least D_order of the leaf in both directions; infinity where nothing less is known.
+double certified_divergence(const Event& leaf, double order) {
+  const auto divergence = [](const Event& event, double at) { return renyi_divergence(event, RenyiOrder{at}).divergence.upper; };
+  if (const auto without = batch_without_the_record(leaf)) {
+    // By way of the data without the record [Mir17, Proposition 11 with p = q = 2]; or what is done with the batch.
+    const double whole = divergence(std::get<Event::PoissonSampled>(leaf.node()).event, order);
+    const double half = divergence(*without, std::nextafter(2 * order, std::numeric_limits<double>::infinity()));
+    if (!std::isfinite(half)) return whole;
+    const Interval a = number(order);
+    const Interval factor = (number(2) * a - number(1)) / (number(2) * (a - number(1)));
+    return std::min(whole, (factor * number(half) + number(half)).enclosure().upper);
+  }
+  double least = divergence(leaf, order);
+  if (supports(Zcdp{}, leaf)) least = std::min(least, (number(order) * zcdp_rho(leaf, precision)).enclosure().upper);
+  return least;
+}
+
+/// The sum over `total`; nothing where it is infinite.
+std::optional<Interval> sum_of_divergences(const Releases& total, double order) {
+  Interval sum = number(0);
+  for (const auto& entry : total.entries()) {
+    const double each = certified_divergence(entry.leaf, order);
+    if (!std::isfinite(each)) return std::nullopt;
+    sum = sum + number(static_cast<double>(entry.count.value())) * number(each);
+  }
+  return sum;
+}
+
+/// The largest divergence of `order` that proves the target: epsilon + log(a / b) + log(delta a) / b, b = a - 1 [CKS20, Proposition 12].
+Interval largest_divergence(const Target& target, double order) {
+  const Interval a = number(order);
+  const Interval b = a - number(1);
+  return number(target.epsilon.value()) + log(a) - log(b) + (log(number(target.delta.value())) + log(a)) / b;
+}
+
+/// The same in double, at the order 1 + e^s, for a search.
+double divergence_near(const Target& target, double s) {
+  const double b = std::exp(s);
+  return target.epsilon.value() + std::log1p(1 / b) + (std::log(target.delta.value()) + std::log1p(b)) / b;
+}
+
+/// 1 + e^s for the s in [low, high] at which `objective` is least: on a grid, and on finer ones around its best point.
+double order_of_least(const std::function<double(double)>& objective, double low, double high, int points) {
+  double best = low;
+  double least = std::numeric_limits<double>::infinity();
+  for (double step = (high - low) / points; step > 1e-7; step /= 8) {
+    const double begin = least < std::numeric_limits<double>::infinity() ? std::max(low, best - step * 8) : low;
+    const double end = least < std::numeric_limits<double>::infinity() ? std::min(high, best + step * 8) : high;
+    for (double s = begin; s <= end; s += step) {
+      const double value = objective(s);
+      if (!(value < least)) continue;
+      least = value;
+      best = s;
+    }
+  }
+  return 1 + std::exp(best);
+}
+
+// ---- Sums of promises ----
 
 /// What the promises of a release add up to.
 Interval sum_of(const Releases& total, double (*cost)(const Promise&)) {
@@ -90,8 +165,36 @@ Interval sum_of_deltas(const Releases& total) {
   return sum_of(total, [](const Promise& promise) { return promise.delta.value(); });
 }
 
-constexpr Words<FilterKind, 3> filter_kinds{
-    .what = "filter", .values = {FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}, .words = {"gaussian", "zcdp", "basic"}};
+/// Whether each release is (epsilon, 0)-private by a promise of its own.
+bool promises_epsilons(const Releases& total) {
+  const auto entries = total.entries();
+  return std::all_of(entries.begin(), entries.end(), [](const auto& entry) {
+    return std::visit(HasRule{FilterKind::basic}, entry.leaf.node()) && !std::holds_alternative<Event::Approximate>(entry.leaf.node());
+  });
+}
+
+constexpr Words<FilterKind, 4> filter_kinds{.what = "filter",
+                                            .values = {FilterKind::renyi, FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic},
+                                            .words = {"renyi", "gaussian", "zcdp", "basic"}};
+
+bool has_rule(FilterKind kind, const Event& leaf) {
+  return std::visit(HasRule{kind}, leaf.node()) && (kind != FilterKind::renyi || has_curve(leaf));
+}
+
+/// The kinds of filter that have a rule for `leaf`, for a message.
+std::string others_for(const Event& leaf, Delta delta) {
+  std::vector<std::string_view> kinds;
+  for (const auto kind : {FilterKind::renyi, FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
+    if (delta.value() == 0 && kind != FilterKind::basic) continue;
+    if (has_rule(kind, leaf)) kinds.push_back(filter_kinds.name(kind));
+  }
+  if (kinds.empty()) return "no other kind is, so a ledger with this budget cannot hold it";
+  std::string words;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    words += fmt::format("{}{}", i == 0 ? "" : i + 1 == kinds.size() ? " and " : ", ", kinds[i]);
+  }
+  return fmt::format("{} would be: a ledger's filter is chosen when it is made", words);
+}
 
 }  // namespace
 
@@ -99,14 +202,41 @@ std::string_view name(FilterKind kind) { return filter_kinds.name(kind); }
 
 FilterKind parse_filter_kind(std::string_view text) { return filter_kinds.parse(text); }
 
+RenyiOrder renyi_order(const Target& target) {
+  const StandardFloatingPoint environment;
+  const auto objective = [&](double s) { return -divergence_near(target, s) / (1 + std::exp(s)); };
+  return RenyiOrder{order_of_least(objective, std::log(1e-3), std::log(1e15), 400)};
+}
+
+RenyiOrder renyi_order(const Target& target, const Event& planned) {
+  const StandardFloatingPoint environment;
+  const Filter filter{{.target = target, .filter = FilterKind::renyi}};
+  const auto total = Releases::of(planned);
+  if (filter.spent(total).upper == 0) invalid(fmt::format("the planned '{}' costs nothing, must have a cost", describe(planned)));
+  const auto objective = [&](double s) {
+    const double limit = divergence_near(target, s);
+    const auto cost = sum_of_divergences(total, 1 + std::exp(s));
+    return limit > 0 && cost ? cost->enclosure().upper / limit : std::numeric_limits<double>::max();
+  };
+  return RenyiOrder{order_of_least(objective, std::log(0.05), std::log(2000.0), 100)};
+}
+
 Filter::Filter(const Budget& budget) : budget_{budget} {
-  if (budget_.target.epsilon.value() == 0) {
-    throw Error{ErrorCode::invalid_argument, "epsilon of the budget is 0, must be greater than 0"};
+  const StandardFloatingPoint environment;
+  const auto& target = budget_.target;
+  if (target.epsilon.value() == 0) invalid("epsilon of the budget is 0, must be greater than 0");
+  if (target.delta.value() == 0 && budget.filter != FilterKind::basic) {
+    invalid(fmt::format("delta of the budget is 0, must be greater than 0 for a filter of kind {}; --filter basic needs none",
+                        name(budget.filter)));
   }
-  if (budget.target.delta.value() == 0 && budget.filter != FilterKind::basic) {
-    throw Error{ErrorCode::invalid_argument,
-                fmt::format("delta of the budget is 0, must be greater than 0 for a filter of kind {}; --filter basic needs none",
-                            name(budget.filter))};
+  if (budget.filter != FilterKind::renyi) {
+    if (budget.order) invalid(fmt::format("an order goes with a filter of kind renyi, not {}", name(budget.filter)));
+    return;
+  }
+  if (!budget_.order) budget_.order = renyi_order(target);
+  if (limit().upper <= 0) {
+    invalid(fmt::format("order of the budget is {}, must be larger: at it epsilon = {} at delta = {} leaves room for nothing",
+                        budget_.order->value(), target.epsilon, target.delta));
   }
 }
 
@@ -116,7 +246,7 @@ void Filter::require_rule_for(const Releases& total) const {
                                                          surety::name(total.adjacency()), surety::name(budget_.target.adjacency))};
   }
   for (const auto& entry : total.entries()) {
-    if (!std::visit(HasRule{budget_.filter}, entry.leaf.node())) {
+    if (!has_rule(budget_.filter, entry.leaf)) {
       throw Error{ErrorCode::unsupported, fmt::format("no filter of kind {} is proved for {}; {}", name(budget_.filter),
                                                       describe(entry.leaf), others_for(entry.leaf, budget_.target.delta))};
     }
@@ -129,16 +259,48 @@ bool Filter::admits(const Releases& total) const {
   const auto event = total.event();
   if (!event) return true;
   const auto& target = budget_.target;
-  if (budget_.filter == FilterKind::basic) {
-    return sum_of_epsilons(total).compare(target.epsilon.value()) < 0 && sum_of_deltas(total).compare(target.delta.value()) < 0;
+  switch (budget_.filter) {
+    case FilterKind::renyi: {
+      const auto sum = sum_of_divergences(total, budget_.order->value());
+      if (sum && (*sum - largest_divergence(target, budget_.order->value())).compare(0) < 0) return true;
+      return promises_epsilons(total) && sum_of_epsilons(total).compare(target.epsilon.value()) < 0;
+    }
+    case FilterKind::gaussian: return delta(ClosedForm{}, *event, target.epsilon).upper <= target.delta.value();
+    case FilterKind::zcdp: return delta(Zcdp{}, *event, target.epsilon).upper <= target.delta.value();
+    case FilterKind::basic:
+      return sum_of_epsilons(total).compare(target.epsilon.value()) < 0 && sum_of_deltas(total).compare(target.delta.value()) < 0;
   }
-  const Enclosure at_epsilon =
-      budget_.filter == FilterKind::gaussian ? delta(ClosedForm{}, *event, target.epsilon) : delta(Zcdp{}, *event, target.epsilon);
-  return at_epsilon.upper <= target.delta.value();
+  throw Error{ErrorCode::internal, "a kind of filter without a rule"};
+}
+
+std::uint64_t Filter::room_for(const Releases& total, const Event& event, std::uint64_t most) const {
+  const auto fits = [&](std::uint64_t count) {
+    const auto one = Releases::of(event);
+    Releases all = total;
+    for (const auto& entry : one.entries()) {
+      const std::uint64_t left = Releases::max_count - all.count(entry.leaf);
+      if (left / entry.count.value() < count) return false;
+      all.add(Releases::of(repeat(Count{entry.count.value() * count}, entry.leaf)));
+    }
+    return admits(all);
+  };
+  std::uint64_t fitting = 0;
+  std::uint64_t failing = 1;
+  while (failing <= most && fits(failing)) {
+    fitting = failing;
+    failing *= 2;
+  }
+  failing = std::min(failing, most + 1);
+  while (failing - fitting > 1) {
+    const std::uint64_t middle = fitting + (failing - fitting) / 2;
+    (fits(middle) ? fitting : failing) = middle;
+  }
+  return fitting;
 }
 
 std::string_view Filter::unit() const {
   switch (budget_.filter) {
+    case FilterKind::renyi: return "divergence";
     case FilterKind::gaussian: return "mu^2";
     case FilterKind::zcdp: return "rho";
     case FilterKind::basic: return "epsilon";
@@ -152,6 +314,10 @@ Enclosure Filter::spent(const Releases& total) const {
   const auto event = total.event();
   if (!event) return {0.0, 0.0};
   switch (budget_.filter) {
+    case FilterKind::renyi: {
+      const auto sum = sum_of_divergences(total, budget_.order->value());
+      return sum ? sum->enclosure() : at_most(std::numeric_limits<double>::infinity());
+    }
     case FilterKind::gaussian: return gaussian_mu_squared(*event, precision).value().enclosure();
     case FilterKind::zcdp: return zcdp_rho(*event, precision).enclosure();
     case FilterKind::basic: return sum_of_epsilons(total).enclosure();
@@ -165,10 +331,36 @@ Enclosure Filter::spent_delta(const Releases& total) const {
   return budget_.filter == FilterKind::basic ? sum_of_deltas(total).enclosure() : Enclosure{0.0, 0.0};
 }
 
+std::optional<Enclosure> Filter::spent_epsilon(const Releases& total) const {
+  const StandardFloatingPoint environment;
+  require_rule_for(total);
+  if (budget_.filter != FilterKind::renyi || !promises_epsilons(total)) return std::nullopt;
+  return sum_of_epsilons(total).enclosure();
+}
+
+std::optional<Enclosure> Filter::odometer(const Releases& total) const {
+  const StandardFloatingPoint environment;
+  require_rule_for(total);
+  if (budget_.filter != FilterKind::renyi) return std::nullopt;
+  double least = promises_epsilons(total) ? sum_of_epsilons(total).enclosure().upper : std::numeric_limits<double>::infinity();
+  // Half of delta for the order of the filter, which matters most when much is spent; the other half for larger ones, which say more before.
+  constexpr std::array<double, 6> larger{2, 4, 8, 16, 32, 64};
+  const auto ask = [&](double order, const Interval& share) {
+    const auto sum = sum_of_divergences(total, order);
+    if (sum)
+      least = std::min(least, (*sum - log(number(budget_.target.delta.value()) * share) / (number(order) - number(1))).enclosure().upper);
+  };
+  const double order = budget_.order->value();
+  ask(order, number(0.5));
+  for (const double factor : larger) ask(1 + factor * (order - 1), number(0.5) / number(static_cast<double>(larger.size())));
+  return at_most(least);
+}
+
 Enclosure Filter::limit() const {
   const StandardFloatingPoint environment;
   const auto& target = budget_.target;
   if (budget_.filter == FilterKind::basic) return {target.epsilon.value(), target.epsilon.value()};
+  if (budget_.filter == FilterKind::renyi) return largest_divergence(target, budget_.order->value()).enclosure();
   if (budget_.filter == FilterKind::zcdp) {
     // Between a release that is certainly admitted and one that is not: rho falls as the multiplier grows.
     const auto release = [&](NoiseMultiplier z) { return gaussian(z, target.adjacency); };

@@ -138,10 +138,13 @@ void require_admissible(const LedgerContents& contents, const Plan& plan) {
                 fmt::format("the budget epsilon = {} at delta = {} is exceeded in delta: {:.6g} is spent and '{}' asks {:.6g}",
                             target.epsilon, target.delta, filter.spent_delta(present).upper, describe(plan.event), delta)};
   }
+  const auto& order = filter.budget().order;
+  const auto epsilon = filter.spent_epsilon(total);
   throw Error{ErrorCode::budget_exceeded,
-              fmt::format("the budget epsilon = {} at delta = {} allows {} of at most {:.6g}: {:.6g} is spent and '{}' asks {:.6g}",
-                          target.epsilon, target.delta, filter.unit(), filter.limit().lower, filter.spent(present).upper,
-                          describe(plan.event), filter.spent(asked).upper)};
+              fmt::format("the budget epsilon = {} at delta = {} allows {}{} of at most {:.6g}: {:.6g} is spent and '{}' asks {:.6g}{}",
+                          target.epsilon, target.delta, filter.unit(), order ? fmt::format(" of order {:.6g}", order->value()) : "",
+                          filter.limit().lower, filter.spent(present).upper, describe(plan.event), filter.spent(asked).upper,
+                          epsilon ? fmt::format("; all epsilons together are {:.6g}", epsilon->upper) : "")};
 }
 
 void require_budget_fits(const Budget& budget, Adjacency adjacency) {
@@ -334,7 +337,20 @@ std::optional<Balance> Ledger::balance() const {
   return file_->read([](const LedgerContents& contents) -> std::optional<Balance> {
     if (!contents.budget) return std::nullopt;
     const Filter filter{*contents.budget};
-    return Balance{.budget = *contents.budget, .unit = filter.unit(), .spent = filter.spent(*contents.counted), .limit = filter.limit()};
+    const Releases& counted = *contents.counted;
+    return Balance{.budget = *contents.budget,
+                   .unit = filter.unit(),
+                   .spent = filter.spent(counted),
+                   .limit = filter.limit(),
+                   .spent_epsilon = filter.spent_epsilon(counted),
+                   .odometer = filter.odometer(counted)};
+  });
+}
+
+std::optional<std::uint64_t> Ledger::room_for(const Event& event, std::uint64_t most) const {
+  return file_->read([&](const LedgerContents& contents) -> std::optional<std::uint64_t> {
+    if (!contents.budget) return std::nullopt;
+    return Filter{*contents.budget}.room_for(*contents.counted, event, most);
   });
 }
 

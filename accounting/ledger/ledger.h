@@ -109,12 +109,14 @@ struct LedgerEntry {
   std::string note;
 };
 
-/// Where a budget stands. The exact values are inside the enclosures; `unit` is the filter's, "mu^2", "rho" or "epsilon".
+/// Where a budget stands. The exact values are inside the enclosures; `unit` is the filter's, "divergence", "mu^2", "rho" or "epsilon".
 struct Balance {
   Budget budget;
   std::string_view unit;
   Enclosure spent;
   Enclosure limit;
+  std::optional<Enclosure> spent_epsilon = std::nullopt;  ///< as Filter::spent_epsilon: what is compared with the budget's epsilon instead
+  std::optional<Enclosure> odometer = std::nullopt;       ///< as Filter::odometer
 };
 
 class LedgerFile;
@@ -206,6 +208,10 @@ class Ledger {
   [[nodiscard]] std::optional<Budget> budget() const;
   /// Where the budget stands; nothing without a budget.
   [[nodiscard]] std::optional<Balance> balance() const;
+
+  /// How many runs of `event`, up to `most`, the budget would admit now, one after the other; nothing without a budget.
+  /// \throws Error{unsupported} when the budget's filter has no theorem for it; Error{invalid_argument} for another adjacency.
+  [[nodiscard]] std::optional<std::uint64_t> room_for(const Event& event, std::uint64_t most) const;
 
   /// Refuses what `reserve` would refuse at this moment, and writes nothing: ask it before private data is touched.
   /// \throws as `reserve`.

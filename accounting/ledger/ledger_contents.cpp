@@ -37,12 +37,11 @@ std::string open_entry(Adjacency adjacency, const UnitOfPrivacy& unit) {
 }
 
 std::string budget_entry(const Budget& budget) {
-  return nlohmann::json{{"budget",
-                         {{"time", now()},
-                          {"epsilon", budget.target.epsilon.value()},
-                          {"delta", budget.target.delta.value()},
-                          {"filter", name(budget.filter)}}}}
-      .dump();
+  nlohmann::json fields{
+      {"time", now()}, {"epsilon", budget.target.epsilon.value()}, {"delta", budget.target.delta.value()}, {"filter", name(budget.filter)}};
+  // Written down, lest another version choose another one for the same numbers.
+  if (const auto order = Filter{budget}.budget().order) fields["order"] = order->value();
+  return nlohmann::json{{"budget", std::move(fields)}}.dump();
 }
 
 std::string reserve_entry(const Plan& plan) {
@@ -107,9 +106,14 @@ void LedgerContents::take(const std::string& entry) {
     charged.emplace(written);
     counted.emplace(written);
   } else if (kind == "budget") {
-    require_fields(fields, {"time", "epsilon", "delta", "filter"}, kind);
+    const bool has_order = fields.is_object() && fields.contains("order");
+    has_order ? require_fields(fields, {"time", "epsilon", "delta", "filter", "order"}, kind)
+              : require_fields(fields, {"time", "epsilon", "delta", "filter"}, kind);
     require(!budget && runs.empty(), "a budget comes after another budget or after a run");
-    budget = Filter{Budget{.target = target_of(fields), .filter = parse_filter_kind(text_of("filter"))}}.budget();
+    Budget written{.target = target_of(fields), .filter = parse_filter_kind(text_of("filter"))};
+    if (has_order) written.order = RenyiOrder{fields.at("order").get<double>()};
+    require(has_order == (written.filter == FilterKind::renyi), "an order goes with a filter of kind renyi, and only with it");
+    budget = Filter{written}.budget();
   } else if (kind == "reserve") {
     require_fields(fields, {"time", "event", "promise", "note", "not_private"}, kind);
     Plan plan{

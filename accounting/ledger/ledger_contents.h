@@ -4,7 +4,7 @@
 //
 // An entry is one of
 //   {"open": {"time", "adjacency", "unit"}}                                    the first, and only the first
-//   {"budget": {"time", "epsilon", "delta", "filter"}}                         at most one, before any run
+//   {"budget": {"time", "epsilon", "delta", "filter"}}                         at most one, before any run; of a renyi filter also "order"
 //   {"reserve": {"time", "event", "promise", "note", "not_private"}}           promise: null or {"epsilon", "delta"}
 //   {"settle": {"time", "run", "released", "stopping"}}                        released: null or an event
 //

@@ -9,19 +9,9 @@
 
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/vectorized.h>
 
 namespace surety::mechanisms {
-
-// Built twice, and the processor chooses, where that is known to work: the sanitizers start before such choices are made.
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__has_attribute) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#if __has_attribute(target_clones)
-#define SURETY_VECTORIZED __attribute__((target_clones("avx2", "default")))
-#endif
-#endif
-#ifndef SURETY_VECTORIZED
-#define SURETY_VECTORIZED
-#endif
 
 namespace {
 

@@ -167,5 +167,58 @@ TEST(Account, RefusesEventsWithNameValueAndConstraint) {
   expect_refused(account(R"({"surprise":1})"), 2, {"unknown field 'surprise'"});
 }
 
+TEST(Account, SaysWhatAnAttackerGets) {
+  const Words question{"account", "--event", "gaussian(2)", "--adjacency", "replace-one", "--risk", "--prior", "0.2"};
+  const auto json = surety(question + Words{"--json"}).json();
+  // 2 Phi(1 / 4) - 1, Phi(Phi^-1(0.01) + 1 / 2), and 1 / 2.
+  EXPECT_NEAR(json["advantage"]["upper"].get<double>(), 0.19741265136584735, 1e-12);
+  ASSERT_EQ(json["true_positive_rates"].size(), 3u);
+  EXPECT_EQ(json["true_positive_rates"][1]["false_positive_rate"], 0.01);
+  EXPECT_NEAR(json["true_positive_rates"][1]["true_positive_rate"]["upper"].get<double>(), 0.033898939, 1e-9);
+  EXPECT_EQ(json["mu"]["upper"].get<double>(), 0.5);
+  EXPECT_EQ(json["prior"], 0.2);
+  EXPECT_GE(json["accuracy"]["lower"].get<double>(), 0.8);
+  const auto text = surety(question);
+  EXPECT_EQ(text.code, 0);
+  const auto [lower, upper] = enclosure_in(text.out, "advantage");
+  EXPECT_LE(lower, json["advantage"]["lower"].get<double>());
+  EXPECT_GE(upper, json["advantage"]["upper"].get<double>());
+  EXPECT_NE(text.out.find("covers every epsilon"), std::string::npos);
+}
+
+TEST(Account, RefusesRiskBesideOtherQuestions) {
+  const Words risk{"account", "--event", "gaussian(2)", "--adjacency", "replace-one", "--risk"};
+  expect_refused(risk + Words{"--delta", "1e-5"}, 2, {"--risk"});
+  expect_refused(risk + Words{"--explain"}, 2, {"--explain", "--risk"});
+  expect_refused(risk + Words{"--prior", "1"}, 2, {"--prior is 1", "less than 1"});
+  expect_refused(account("gaussian(2)") + Words{"--prior", "0.5"}, 2, {"--prior", "--risk"});
+}
+
+TEST(Calibrate, MeetsATargetOfRisk) {
+  const Words solve{"calibrate", "--event", "gaussian(z)", "--solve", "z", "--adjacency", "replace-one"};
+  const auto advantage = surety(solve + Words{"--advantage", "0.1", "--json"}).json();
+  EXPECT_NEAR(advantage["z"].get<double>(), 3.97894828054, 1e-10);
+  EXPECT_EQ(advantage["z"], advantage["noise_multiplier"]);
+  EXPECT_EQ(advantage["target"]["advantage"], 0.1);
+  EXPECT_LE(advantage["advantage"]["upper"].get<double>(), 0.1);
+  const Words rates{"--true-positive-rate", "0.05", "--false-positive-rate", "0.01"};
+  const auto rate = surety(solve + rates + Words{"--json"}).json();
+  EXPECT_NEAR(rate["z"].get<double>(), 1.46736381748, 1e-8);
+  EXPECT_LE(rate["true_positive_rate"]["upper"].get<double>(), 0.05);
+  EXPECT_EQ(rate["target"]["false_positive_rate"], 0.01);
+  EXPECT_NE(surety(solve + rates).out.find("at a false-positive rate of 0.01"), std::string::npos);
+}
+
+TEST(Calibrate, TakesOneTarget) {
+  const Words solve{"calibrate", "--event", "gaussian(z)", "--solve", "z", "--adjacency", "replace-one"};
+  expect_refused(solve, 2, {"--epsilon is required", "--advantage"});
+  expect_refused(solve + Words{"--epsilon", "1"}, 2, {"--delta is required"});
+  expect_refused(solve + Words{"--advantage", "0.1", "--delta", "1e-5"}, 2, {"one target at a time"});
+  expect_refused(solve + Words{"--advantage", "0.1", "--false-positive-rate", "0.01"}, 2, {"one target at a time"});
+  expect_refused(solve + Words{"--advantage", "1.5"}, 2, {"--advantage is 1.5"});
+  expect_refused(solve + Words{"--true-positive-rate", "0.05"}, 2, {"must be given together"});
+  expect_refused(solve + Words{"--true-positive-rate", "0.01", "--false-positive-rate", "0.05"}, 2, {"what guessing gets"});
+}
+
 }  // namespace
 }  // namespace surety_test::account_test

@@ -32,14 +32,14 @@ TEST_F(LedgerCommand, RefusesBudgetsThatAreNone) {
   expect_refused_untouched(create({"--epsilon", "1"}), 2, {"--delta"});
   expect_refused_untouched(create({"--delta", "1e-5"}), 2, {"--epsilon"});
   expect_refused_untouched(create({"--epsilon", "1", "--delta", "1e-5", "--filter", "none"}), 2,
-                           {"--filter is 'none'", "gaussian or zcdp or basic"});
+                           {"--filter is 'none'", "renyi or gaussian or zcdp or basic"});
   expect_refused_untouched({"ledger", "create", path("run.db")}, 2, {"--adjacency"});
   expect_refused_untouched({"ledger", "create", path("run.db"), "--adjacency", "both"}, 2, {"'both'", "replace-one"});
   expect_refused_untouched({"ledger", "create", path("missing/run.db"), "--adjacency", "replace-one"}, 5, {"missing/run.db"});
 }
 
 TEST_F(LedgerCommand, KeepsItsBudgetBeforeTheDataIsRead) {
-  for (const Words& filter : {Words{"--filter", "gaussian"}, Words{"--filter", "zcdp"}}) {
+  for (const Words& filter : {Words{"--filter", "gaussian"}, Words{"--filter", "zcdp"}, Words{"--filter", "renyi"}}) {
     std::filesystem::remove(path("run.db"));
     ASSERT_EQ(surety(create({"--epsilon", "1.2", "--delta", "1e-5"}) + filter).code, 0);
     ASSERT_EQ(surety(train(small_data())).code, 0);
@@ -64,9 +64,80 @@ TEST_F(LedgerCommand, ABudgetAdmitsWhatTheCommandsReleaseUnlessAnotherFilterIsNa
   EXPECT_EQ(released.code, 0) << released.err;
   std::filesystem::remove(path("run.db"));
   ASSERT_EQ(surety(create({"--epsilon", "3", "--delta", "1e-5", "--filter", "gaussian"})).code, 0);
-  expect_refused_untouched(release, 2, {"no filter of kind gaussian is proved for laplace", "zcdp and basic would be"});
+  expect_refused_untouched(release, 2, {"no filter of kind gaussian is proved for laplace", "renyi, zcdp and basic would be"});
   expect_refused_untouched(Words{"ledger", "create", path("other.db"), "--adjacency", "replace-one", "--epsilon", "1", "--delta", "0"}, 2,
                            {"delta of the budget is 0", "--filter basic"});
+}
+
+TEST_F(LedgerCommand, OneBudgetAdmitsCountsAndTrainingAndSaysWhatIsLeft) {
+  const auto data = small_data();
+  const auto counted = [&](const std::string& epsilon) {
+    return Words{"release", data, "--query", "count()", "--where", "x>0", "--epsilon", epsilon, "--ledger", path("run.db")};
+  };
+  const auto show = [&] { return surety({"ledger", "show", path("run.db"), "--json"}).json(); };
+  EXPECT_NE(surety(create({"--epsilon", "1", "--delta", "1e-6"})).out.find("(renyi filter at order 21.98"), std::string::npos);
+  auto shown = show();
+  EXPECT_EQ(shown["left"]["counts"]["epsilon"], 0.1);
+  EXPECT_EQ(shown["left"]["counts"]["runs"], 10) << "by the sum of their epsilons";
+  EXPECT_FALSE(shown["left"].contains("like_the_last"));
+  EXPECT_EQ(shown["budget"]["odometer"]["epsilon"]["upper"], 0);
+  // A pure run of half of epsilon, then one that is not: the order counts from then on.
+  ASSERT_EQ(surety(counted("0.05")).code, 0);
+  const Words sgd{"train", data,        "--label", "label",   "--algorithm", "dp-sgd",   "--records",    "60",      "--steps",
+                  "20",    "--epsilon", "0.3",     "--delta", "1e-6",        "--ledger", path("run.db"), "--model", path("model.json")};
+  const auto trained = surety(sgd);
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_EQ(surety(counted("0.05")).code, 0);
+  shown = show();
+  EXPECT_EQ(shown["runs"], 3);
+  EXPECT_EQ(shown["budget"]["filter"], "renyi");
+  EXPECT_FALSE(shown["budget"].contains("spent_epsilon"));
+  const double left = shown["left"]["like_the_last"]["runs"].get<double>();
+  EXPECT_GT(left, shown["left"]["counts"]["runs"].get<double>());
+  EXPECT_GT(shown["budget"]["odometer"]["epsilon"]["upper"].get<double>(), 0.1);
+  EXPECT_LT(shown["budget"]["odometer"]["epsilon"]["upper"].get<double>(), 1.2);
+  EXPECT_LT(shown["budget"]["spent"]["upper"].get<double>(), shown["budget"]["limit"]["lower"].get<double>());
+  const auto text = surety({"ledger", "show", path("run.db")}).out;
+  const auto words = std::to_string(shown["left"]["like_the_last"]["runs"].get<int>()) + " more runs like the last, or " +
+                     std::to_string(shown["left"]["counts"]["runs"].get<int>()) + " counts at epsilon 0.1";
+  EXPECT_NE(text.find(words), std::string::npos) << text;
+  EXPECT_NE(text.find("surely, but for a probability of 1e-06"), std::string::npos) << text;
+  // What is left is admitted, and one more is not.
+  for (int i = 0; i < shown["left"]["counts"]["runs"].get<int>(); ++i) ASSERT_EQ(surety(counted("0.1")).code, 0) << i;
+  expect_refused_untouched(counted("0.1"), 1, {"budget epsilon = 1 at delta = 1e-06 allows divergence of order 21.98", "spent", "asks"});
+  EXPECT_EQ(surety(audit()).code, 0);
+  EXPECT_EQ(surety(audit() + Words{"--json"}).json()["budget"]["order"], shown["budget"]["order"]);
+  EXPECT_EQ(surety({"ledger", "show", path("none.db")}).code, 5);
+}
+
+TEST_F(LedgerCommand, ABudgetTakesTheOrderThatIsNamedOrPlanned) {
+  const Words budget{"--epsilon", "1", "--delta", "1e-6"};
+  const Words plan{"--planned", "repeat(20, poisson(0.01, record_sum(1.5)))"};
+  EXPECT_EQ(surety(create(budget + Words{"--order", "12", "--json"})).json()["budget"]["order"], 12);
+  std::filesystem::remove(path("run.db"));
+  const double order = surety(create(budget + plan + Words{"--json"})).json()["budget"]["order"].get<double>();
+  EXPECT_GT(order, 5);
+  EXPECT_LT(order, 22);
+  std::filesystem::remove(path("run.db"));
+  expect_refused_untouched(create(budget + Words{"--order", "1"}), 2, {"order is 1", "greater than 1"});
+  expect_refused_untouched(create(budget + Words{"--order", "2"}), 2, {"order of the budget is 2", "larger"});
+  expect_refused_untouched(create(budget + Words{"--order", "12", "--filter", "zcdp"}), 2, {"order", "renyi, not zcdp"});
+  expect_refused_untouched(create(budget + plan + Words{"--filter", "zcdp"}), 2, {"--planned", "renyi, not zcdp"});
+  expect_refused_untouched(create(budget + plan + Words{"--order", "12"}), 2, {"--planned", "--order"});
+  expect_refused_untouched(create(budget + Words{"--planned", "approx(0.1, 1e-9)"}), 2, {"no filter of kind renyi", "approx"});
+  expect_refused_untouched(create(plan), 2, {"--planned", "--epsilon"});
+}
+
+TEST_F(LedgerCommand, ShowsALedgerWithoutABudget) {
+  ASSERT_EQ(surety(create()).code, 0);
+  EXPECT_NE(surety({"ledger", "show", path("run.db")}).out.find("budget       none"), std::string::npos);
+  EXPECT_FALSE(surety({"ledger", "show", path("run.db"), "--json"}).json().contains("budget"));
+  std::filesystem::remove(path("run.db"));
+  // A budget of a kind that knows no count says what it can.
+  ASSERT_EQ(surety(create({"--epsilon", "1", "--delta", "1e-6", "--filter", "gaussian"})).code, 0);
+  const auto shown = surety({"ledger", "show", path("run.db")}).out;
+  EXPECT_EQ(shown.find("left"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("mu^2 0 of 0.0"), std::string::npos) << shown;
 }
 
 TEST_F(LedgerCommand, ListsWhatEachRunCostsAndAuditsWhatAllCostTogether) {

@@ -23,6 +23,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/choices.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/composition.h>
 #include <surety/accounting/accountants/contour/contour.h>
@@ -414,6 +415,7 @@ std::vector<Opinion> opinions_of(const Event& event, const std::vector<double>& 
   ask(found, Contour{}, "contour", event, at);
   ask(found, PrivacyLoss{.width = 3e-2}, "privacy-loss", event, at);
   ask(found, Participation{}, "participation", event, at);
+  ask(found, Choices{}, "choices", event, at);
   ask(found, Renyi{}, "renyi", event, at);
   ask(found, Moments{}, "moments", event, at);
   ask(found, Zcdp{}, "zcdp", event, at);

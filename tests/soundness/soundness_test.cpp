@@ -21,6 +21,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/choices.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/accountants/participation.h>
@@ -606,6 +607,7 @@ class Judge {
       }
     };
     collect(ClosedForm{});
+    collect(Choices{.width = 0.02 * std::clamp(one.scale, 1e-3, 10.0)});
     collect(Contour{});
     collect(Participation{});
     collect(Renyi{});
@@ -785,6 +787,7 @@ std::vector<std::pair<std::string, Enclosure>> answers_to(const Event& event, co
     }
   };
   ask(ClosedForm{});
+  ask(Choices{.width = 0.01});
   ask(Contour{});
   ask(Participation{});
   ask(PrivacyLoss{.width = 0.01});

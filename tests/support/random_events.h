@@ -272,7 +272,8 @@ class WildEvents {
   std::string of_sums() {
     const std::string sum = "record_sum(" + positive() + ")";
     const std::string batch = "poisson(" + probability() + ", " + sum + ")";
-    switch (source_.below(4)) {
+    switch (source_.below(adjacency_ == Adjacency::replace_one ? 4 : 5)) {
+      case 4: return fmt::format("allocated({}, {})", whole(), sum);
       case 0: return fmt::format("cyclic({}, {}, {}, {})", whole(), whole(), probability(), sum);
       case 1: return fmt::format("truncated_poisson({}, {}, {}, {})", probability(), 1 + source_.below(20), 21 + source_.below(200), sum);
       case 2: return fmt::format("users({}, repeat({}, {}))", whole(), whole(), batch);

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -68,6 +72,48 @@ Enclosure delta_of(const Contour& accountant, const Loss& loss, double epsilon, 
   if (!(value.log_upper() < -760)) check(value, tolerance);
   return {exp_down(value.log_lower()), exp_up(value.log_upper())};
 }
+
+/// Lines of one loss in one direction, by the epsilon that each was made for.
+class PreparedLines {
+ public:
+  PreparedLines(const Loss& loss, Direction direction)
+      : loss_{loss}, direction_{direction}, cumulants_{loss, direction, digits_for(loss, finest)} {}
+
+  /// As delta_of. A line bounds delta at every epsilon; far from its own it does so more widely, and then another one is made.
+  [[nodiscard]] Enclosure delta(const Contour& accountant, double epsilon) {
+    if (epsilon > largest_loss(loss_, direction_) * outward) return {0, 0};
+    const auto above = lines_.lower_bound(epsilon);
+    for (auto near = above == lines_.begin() ? above : std::prev(above); near != lines_.end(); ++near) {
+      const auto value = near->second.line.at(epsilon);
+      if (value.relative_error() <= near->second.error) return enclosure(value);
+      if (near == above) break;
+    }
+    double tolerance = 0;
+    auto line = line_at(cumulants_, epsilon, [&](double s) {
+      tolerance = tolerance_for(checked(accountant), s);
+      return ContourShares{spare * tolerance, spare * tolerance, spare * tolerance};
+    });
+    const auto value = line.at(epsilon);
+    if (!(value.log_upper() < -760)) check(value, tolerance);
+    // Less than what a line that is made for one epsilon alone aims at, beside the same rounding.
+    lines_.emplace(epsilon, Kept{std::move(line), value.relative_error() + share * tolerance});
+    return enclosure(value);
+  }
+
+ private:
+  static constexpr double spare = 0.02;
+  static constexpr double share = 0.5;
+  struct Kept {
+    Line line;
+    double error;
+  };
+  static Enclosure enclosure(const Line::Value& value) { return {exp_down(value.log_lower()), exp_up(value.log_upper())}; }
+
+  const Loss& loss_;
+  Direction direction_;
+  Cumulants cumulants_;
+  std::map<double, Kept> lines_;
+};
 
 /// The root of log delta(epsilon) = log_delta on one line, both ends certified by the line itself.
 Enclosure solve(const Line& line, double tolerance, double epsilon, double log_delta) {
@@ -236,6 +282,43 @@ Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta) {
       throw;
     }
   });
+}
+
+struct ContourCurve::Prepared {
+  Event event;
+  Contour accountant;
+  Loss loss;
+  PreparedLines remove{loss, Direction::remove};
+  PreparedLines add{loss, Direction::add};
+
+  Prepared(const Event& asked, const Contour& by) : event{asked}, accountant{by}, loss{contour::collect(asked)} {}
+};
+
+ContourCurve::ContourCurve(const Event& event, const Contour& accountant) {
+  const StandardFloatingPoint environment;
+  static_cast<void>(checked(accountant));
+  try {
+    prepared_ = std::make_shared<Prepared>(event, accountant);
+  } catch (const Unsuitable& unsuitable) {
+    contour::no_answer_for(event, unsuitable.reason);
+  }
+}
+
+Enclosure ContourCurve::operator()(Epsilon epsilon) const {
+  const StandardFloatingPoint environment;
+  auto& prepared = *prepared_;
+  try {
+    const auto remove = prepared.remove.delta(prepared.accountant, epsilon.value());
+    if (prepared.loss.parts.empty()) return remove;
+    try {
+      return larger(remove, prepared.add.delta(prepared.accountant, epsilon.value()));
+    } catch (const Unsuitable&) {
+      if (exp_up(log_chernoff_bound(prepared.loss, Direction::add, epsilon.value())) <= remove.lower) return remove;
+      throw;
+    }
+  } catch (const Unsuitable& unsuitable) {
+    contour::no_answer_for(prepared.event, unsuitable.reason);
+  }
 }
 
 ContourTerms contour_terms(const Event& event, Epsilon epsilon, Direction direction, const ContourShares& shares) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <support/random.h>
 #include <support/refusal.h>
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/risk.h>
 #include <surety/accounting/accountants/zcdp.h>
 
 namespace surety::calibrate_test {
@@ -203,6 +205,49 @@ TEST(CalibrateRefuses, AnEventOfAnotherAdjacency) {
   const auto refusal = refusal_of([&] { return calibrate(event, target(1, 1e-5)); });
   EXPECT_TRUE(refusal.says(ErrorCode::invalid_argument, "adjacency of the event is add-or-remove-one, must be the target's, replace-one"))
       << refusal;
+}
+
+// The advantage of Gaussian noise is 2 Phi(mu / 2) - 1, its true-positive rate Phi(Phi^-1(alpha) + mu).
+TEST(CalibrateToRisk, IsTheSmallestMultiplier) {
+  const auto advantage = [](double mu) { return std::erf(mu / 2 / std::sqrt(2.0)); };
+  for (const double most : {1e-3, 0.1, 0.6, 0.97}) {
+    const auto found = calibrate(one_release, RiskTarget{RiskTarget::Advantage{Probability{most}}, adjacency});
+    EXPECT_LE(found.risk.upper, most);
+    EXPECT_NEAR(advantage(1 / found.value.value()), most, 1e-13 + 1e-12 * most);
+    EXPECT_LT(found.largest_failing, found.value.value());
+    EXPECT_GT(found.largest_failing, found.value.value() * (1 - 1e-11));
+    EXPECT_GT(accounting::advantage(one_release(NoiseMultiplier{found.largest_failing})).upper, most);
+  }
+  const auto below = [](double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; };
+  const RiskTarget rate{RiskTarget::Rate{Probability{0.05}, Probability{0.01}}, adjacency};
+  const auto found = calibrate(one_release, rate);
+  // Phi^-1(0.01) = -2.326347874040841
+  EXPECT_NEAR(below(1 / found.value.value() - 2.326347874040841), 0.05, 1e-9);
+  EXPECT_LE(found.risk.upper, 0.05);
+  EXPECT_GT(risk_of(one_release(NoiseMultiplier{found.largest_failing}), rate).upper, 0.05);
+}
+
+TEST(CalibrateToRisk, OfBatchesComesBack) {
+  const auto training = [](NoiseMultiplier z) {
+    return repeat(Count{10'000}, poisson(SamplingRate{0.01}, gaussian(z, Adjacency::add_or_remove_one)));
+  };
+  for (const auto& most :
+       {decltype(RiskTarget::most){RiskTarget::Advantage{Probability{0.1}}}, {RiskTarget::Rate{Probability{0.05}, Probability{0.01}}}}) {
+    const RiskTarget wanted{most, Adjacency::add_or_remove_one};
+    const auto found = calibrate(training, wanted);
+    const double level = std::holds_alternative<RiskTarget::Rate>(most) ? 0.05 : 0.1;
+    EXPECT_LE(risk_of(found.event, wanted).upper, level);
+    EXPECT_GT(risk_of(found.event, wanted).lower, level * (1 - 1e-7));
+    EXPECT_GT(risk_of(training(NoiseMultiplier{found.largest_failing}), wanted).upper, level);
+    EXPECT_GT(found.largest_failing, found.value.value() * (1 - 1e-7));
+  }
+}
+
+TEST(CalibrateToRisk, RefusesWhatIsNoTarget) {
+  const RiskTarget guessing{RiskTarget::Rate{Probability{0.05}, Probability{0.05}}, adjacency};
+  EXPECT_EQ(refusal_of([&] { return calibrate(one_release, guessing).value.value(); }).code, ErrorCode::invalid_argument);
+  const RiskTarget elsewhere{RiskTarget::Advantage{Probability{0.1}}, Adjacency::zero_out};
+  EXPECT_EQ(refusal_of([&] { return calibrate(one_release, elsewhere).value.value(); }).code, ErrorCode::invalid_argument);
 }
 
 }  // namespace

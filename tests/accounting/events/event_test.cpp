@@ -118,7 +118,8 @@ Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
 /// Now and then what is said of users, or of batches that few events fit.
 Event draw_other(Adjacency adjacency) {
   const Event sum = release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
-  switch (*rc::gen::inRange(0, 4)) {
+  switch (*rc::gen::inRange(0, adjacency == replace_one ? 4 : 5)) {
+    case 4: return allocated(draw_count(), repeat(draw_count(), sum));
     case 0: return cyclic(draw_count(), draw_count(), SamplingRate{draw_fraction()}, repeat(draw_count(), sum));
     case 1: return users(draw_count(), repeat(draw_count(), poisson(SamplingRate{draw_fraction()}, sum)));
     case 2: return users(draw_count(), compose({sum, sum}));

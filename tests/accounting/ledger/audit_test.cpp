@@ -116,6 +116,14 @@ TEST_F(AuditTest, ReplayedNoiseGuaranteesNothing) {
   EXPECT_LT(report.epsilon_of_fresh_noise.upper, 1);
 }
 
+TEST_F(AuditTest, NobodyElseClaimsNothing) {
+  run({.event = parse_event("repeat(20, poisson(0.01, record_sum(3)))", adjacency)});
+  const auto report = audit(ledger_, Delta{1e-5});
+  EXPECT_EQ(report.accountant, "privacy-loss");
+  EXPECT_EQ(report.independent_accountant, "nobody");
+  EXPECT_EQ(report.independent, (Enclosure{0, std::numeric_limits<double>::infinity()}));
+}
+
 TEST_F(AuditTest, ShowsWhereTheBudgetStands) {
   auto ledger = Ledger::create(folder_ / "budget.db", adjacency, Budget{.target = target(2, 1e-6), .filter = FilterKind::gaussian});
   auto reservation = ledger.reserve({.event = noise(20, 9)});

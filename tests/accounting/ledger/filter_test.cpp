@@ -1,13 +1,21 @@
 #include <surety/accounting/ledger/filter.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
+#include <numbers>
 #include <string>
+#include <vector>
 
+#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 
@@ -34,7 +42,7 @@ Releases any_releases() {
   return total;
 }
 
-FilterKind any_kind() { return *rc::gen::element(FilterKind::gaussian, FilterKind::zcdp); }
+FilterKind any_kind() { return *rc::gen::element(FilterKind::gaussian, FilterKind::zcdp, FilterKind::renyi); }
 
 TEST(Filter, AdmitsNothingAlways) {
   EXPECT_TRUE(filter(FilterKind::gaussian, 1e-6, 1e-300).admits(Releases{adjacency}));
@@ -90,10 +98,14 @@ TEST(Filter, RefusesABudgetThatAdmitsNothing) {
   EXPECT_THROW(filter(FilterKind::gaussian, 1, 0), Error);
   EXPECT_THROW(filter(FilterKind::zcdp, 1, 0), Error);
   EXPECT_THROW(filter(FilterKind::gaussian, 0, 1e-5), Error);
+  EXPECT_THROW(filter(FilterKind::renyi, 1, 0), Error);
+  EXPECT_THROW(filter(FilterKind::renyi, 0, 1e-5), Error);
 }
 
 TEST(Filter, KindsRoundTripThroughTheirNames) {
-  for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) EXPECT_EQ(parse_filter_kind(name(kind)), kind);
+  for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic, FilterKind::renyi}) {
+    EXPECT_EQ(parse_filter_kind(name(kind)), kind);
+  }
   EXPECT_THROW(static_cast<void>(parse_filter_kind("Gaussian")), Error);
 }
 
@@ -173,6 +185,315 @@ RC_GTEST_PROP(BasicFilterLaws, WhatItAdmitsTheClosedFormConfirms, ()) {
   // And it refuses only what exceeds a sum.
   const double n = static_cast<double>(count);
   if (!admitted) RC_ASSERT(n * each > target.epsilon.value() || n * lost > target.delta.value());
+}
+
+// ---- renyi ----
+
+constexpr auto present = Adjacency::add_or_remove_one;
+
+Filter renyi(double epsilon, double delta, std::optional<double> order = std::nullopt, Adjacency under = present) {
+  Budget budget{.target = {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = under}};
+  if (order) budget.order = RenyiOrder{*order};
+  return Filter{budget};
+}
+Event event_of(const std::string& text, Adjacency under = present) { return parse_event(text, under); }
+Releases all_of(const std::string& text, Adjacency under = present) { return Releases::of(event_of(text, under)); }
+
+// epsilon + log(a / (a - 1)) + log(a delta) / (a - 1), to 17 digits by mpmath.
+TEST(RenyiFilter, LimitsAreThoseOfTheConversion) {
+  for (const auto& [epsilon, delta, order, limit] :
+       {std::array{1.0, 1e-6, 22.0, 0.5358310582727044}, {8.0, 1e-3, 2.0, 2.4785390821377536}, {8.0, 1e-3, 6.0, 7.1591223948431382}}) {
+    const auto found = renyi(epsilon, delta, order).limit();
+    EXPECT_NEAR(found.lower, limit, 1e-15 * limit);
+    EXPECT_LT(found.width(), 1e-15);
+  }
+}
+
+TEST(RenyiFilter, IsTheDefaultAndKeepsItsOrder) {
+  EXPECT_EQ(Budget{.target = target(1, 1e-6)}.filter, FilterKind::renyi);
+  const auto chosen = renyi(1, 1e-6);
+  ASSERT_TRUE(chosen.budget().order);
+  EXPECT_NEAR(chosen.budget().order->value(), 22.11, 0.2);
+  EXPECT_EQ(Filter{chosen.budget()}.budget().order, chosen.budget().order);
+  EXPECT_EQ(chosen.unit(), "divergence");
+  EXPECT_THROW(renyi(1, 1e-6, 2), Error) << "at that order nothing fits";
+  Budget other{.target = target(1, 1e-6), .filter = FilterKind::zcdp, .order = RenyiOrder{9}};
+  EXPECT_THROW(Filter{other}, Error);
+  for (const auto& [epsilon, delta] : {std::pair{1e-6, 1e-300}, {1e-12, 0.5}, {700.0, 1e-300}, {1e6, 1e-3}}) {
+    EXPECT_GT(renyi(epsilon, delta).limit().lower, 0) << epsilon;
+  }
+}
+
+TEST(RenyiFilter, RefusesByNameWhatHasNoCurve) {
+  try {
+    static_cast<void>(renyi(1, 1e-5).admits(all_of("parallel(gaussian(2), approx(0.5, 1e-7))")));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_STREQ(error.what(),
+                 "no filter of kind renyi is proved for parallel(gaussian(2), approx(0.5, 1e-07)); "
+                 "no other kind is, so a ledger with this budget cannot hold it");
+  }
+  for (const char* text : {"approx(0.1, 1e-9)", "poisson(0.1, approx(0.1, 1e-9))"}) {
+    EXPECT_THROW(static_cast<void>(renyi(1, 1e-5).admits(all_of(text))), Error) << text;
+  }
+  for (const char* text : {"shuffled(9, 3, approx(0.1, 1e-9))", "poisson(0.1, parallel(record_sum(9), record_sum(9)))"}) {
+    EXPECT_THROW(static_cast<void>(renyi(1, 1e-5, {}, adjacency).admits(all_of(text, adjacency))), Error) << text;
+  }
+}
+
+// Statistics and training under one budget, which each of the other kinds refuses.
+TEST(RenyiFilter, AdmitsCountsAndTrainingUnderOneBudget) {
+  for (const auto under : {Adjacency::add_or_remove_one, Adjacency::zero_out, Adjacency::replace_one}) {
+    const std::string noise = under == Adjacency::replace_one ? "record_sum(8)" : "gaussian(4)";
+    const auto training = event_of("repeat(1000, poisson(0.01, " + noise + "))", under);
+    const auto count = event_of("laplace(50)", under);
+    const auto budget = renyi(1, 1e-6, {}, under);
+    Releases total{under};
+    for (const auto& run : {count, training, count, count}) {
+      total.add(Releases::of(run));
+      EXPECT_TRUE(budget.admits(total)) << describe(run);
+    }
+    const auto counts = budget.room_for(total, count, 1000);
+    EXPECT_GT(counts, 20U);
+    EXPECT_LT(counts, 200U);
+    const auto runs = budget.room_for(total, training, 1000);
+    EXPECT_GE(runs, 1U);
+    EXPECT_LT(runs, 30U);
+    for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
+      const Filter other{{.target = budget.budget().target, .filter = kind}};
+      EXPECT_THROW(static_cast<void>(other.admits(total)), Error) << name(kind);
+    }
+  }
+}
+
+TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
+  for (const char* text :
+       {"laplace(9)", "gaussian(9)", "record_sum(20)", "discrete_gaussian(9, 1)", "discrete_laplace(9, 1)", "randomized_response(0.55, 2)",
+        "exponential(0.1)", "pure(0.1)", "zcdp(0.001)", "generalized_gaussian(3, 5, 9)", "k_norm(l2, 3, 9)",
+        "parallel(pure(0.1), gaussian(9))", "shuffled(9, 3, pure(0.1))", "deterministic(9, 3, laplace(9))",
+        "without_replacement(100, 3, gaussian(9))", "without_replacement(100, 3, laplace(9))", "poisson(0.1, record_sum(9))",
+        "poisson(0.1, repeat(2, record_sum(9)))"}) {
+    EXPECT_TRUE(renyi(1, 1e-6, {}, adjacency).admits(all_of(text, adjacency))) << text;
+  }
+  for (const char* text : {"poisson(0.1, laplace(9))", "poisson(0.1, compose(gaussian(9), gaussian(12)))", "poisson(0.1, exponential(0.1))",
+                           "poisson(0.1, parallel(gaussian(9), gaussian(9)))", "poisson(0.1, zcdp(0.001))"}) {
+    EXPECT_TRUE(renyi(1, 1e-6).admits(all_of(text))) << text;
+  }
+}
+
+TEST(RenyiFilter, AdmitsTheRunCalibratedToTheWholeBudgetByRho) {
+  for (const auto& [epsilon, delta] : {std::pair{1.0, 1e-5}, {0.1, 1e-7}, {4.0, 1e-3}, {0.37, 3e-11}, {12.5, 1e-40}, {1e-3, 1e-9}}) {
+    const auto run = [](NoiseMultiplier z) { return repeat(Count{7}, gaussian(z, adjacency)); };
+    const auto by_rho = calibrate(run, target(epsilon, delta), Zcdp{});
+    const auto the_filter = filter(FilterKind::renyi, epsilon, delta);
+    EXPECT_TRUE(the_filter.admits(Releases::of(run(NoiseMultiplier{by_rho.value.value() * (1 + 1e-12)})))) << epsilon << ' ' << delta;
+    EXPECT_FALSE(the_filter.admits(Releases::of(run(NoiseMultiplier{by_rho.value.value() * (1 - 1e-9)})))) << epsilon << ' ' << delta;
+  }
+}
+
+/// A release or a batch of a few kinds.
+std::string any_leaf(bool with_batches) {
+  const double size = std::exp2(*rc::gen::inRange(-64, 0) / 8.0);
+  switch (*rc::gen::inRange(0, with_batches ? 8 : 5)) {
+    case 0: return fmt::format("laplace({})", 1 / size);
+    case 1: return fmt::format("gaussian({})", 1 / size);
+    case 2: return fmt::format("exponential({})", size);
+    case 3: return fmt::format("pure({})", size);
+    case 4: return fmt::format("zcdp({})", size * size / 2);
+    case 5: return fmt::format("poisson({}, gaussian({}))", size, 1 + 0.1 / size);
+    case 6: return fmt::format("poisson(0.03125, pure({}))", size);
+    default: return fmt::format("poisson(0.0078125, gaussian({}))", 1 + *rc::gen::inRange(0, 8) / 4.0);
+  }
+}
+
+RC_GTEST_PROP(RenyiFilterLaws, AdmitsWhateverZcdpOrBasicAdmits, ()) {
+  const double epsilon = std::exp2(*rc::gen::inRange(-24, 24) / 8.0);
+  const double delta = std::exp2(*rc::gen::inRange(-200, -16) / 8.0);
+  std::string text = any_leaf(false);
+  for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
+    text += ", " + fmt::format("repeat({}, {})", *rc::gen::inRange(1, 200), any_leaf(false));
+  const auto total = all_of("compose(" + text + ")", adjacency);
+  const auto admitted = [&](FilterKind kind, double room) {
+    try {
+      return filter(kind, epsilon * room, delta).admits(total);
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  if (admitted(FilterKind::zcdp, 1 - 1e-12)) RC_ASSERT(admitted(FilterKind::renyi, 1));
+  if (admitted(FilterKind::basic, 1)) RC_ASSERT(admitted(FilterKind::renyi, 1));
+}
+
+// An analyst who releases what is admitted, for as long as it is; the accountants together confirm what that costs.
+RC_GTEST_PROP(RenyiFilterLaws, WhatItAdmitsTheBestAccountantConfirms, ()) {
+  const double epsilon = std::exp2(*rc::gen::inRange(-8, 24) / 8.0);
+  const double delta = *rc::gen::element(1e-3, 1e-6, 1e-9);
+  const auto the_filter = renyi(epsilon, delta);
+  Releases total{present};
+  for (int tries = *rc::gen::inRange(1, 5); tries > 0; --tries) {
+    const auto event = event_of(any_leaf(true));
+    const auto room = the_filter.room_for(total, event, 100000);
+    if (room > 0) total.add(Releases::of(repeat(Count{1 + *rc::gen::inRange<std::uint64_t>(0, room)}, event)));
+  }
+  if (total.empty()) return;
+  RC_ASSERT(the_filter.admits(total));
+  const auto event = *total.event();
+  // By the renyi accountant, or where all are pure, by the sum of epsilons; everybody together takes longer.
+  if (surety::accounting::delta(Renyi{}, event, Epsilon{epsilon}).upper > delta) {
+    RC_ASSERT(surety::accounting::delta(Composition::Basic{}, event, Epsilon{epsilon}).upper <= delta);
+  }
+  if (*rc::gen::inRange(0, 10) == 0) RC_ASSERT(best_delta(event, Epsilon{epsilon}, {.width = 0.05}).value.upper <= delta);
+}
+
+RC_GTEST_PROP(RenyiFilterLaws, RoomIsWhatIsAdmitted, ()) {
+  const auto the_filter = renyi(1, 1e-6);
+  auto total = all_of(fmt::format("repeat({}, laplace(100))", *rc::gen::inRange(1, 100)));
+  const auto event = event_of(fmt::format("repeat({}, {})", *rc::gen::inRange(1, 3), any_leaf(true)));
+  const auto room = the_filter.room_for(total, event, 50);
+  if (room > 0) total.add(Releases::of(repeat(Count{room}, event)));
+  RC_ASSERT(the_filter.admits(total));
+  total.add(Releases::of(event));
+  RC_ASSERT(room == 50 || !the_filter.admits(total));
+}
+
+/// A release with two answers, in the batch's pair of which one is likelier by e^loss with the record: poisson(q, pure(e)).
+struct TwoAnswers {
+  double with;     ///< probability of that answer with the record
+  double without;  ///< and without it
+
+  static TwoAnswers of(double with, double loss) { return {with, with * std::exp(-loss)}; }
+  [[nodiscard]] std::string event() const {
+    const double pure = std::log1p(-without) - std::log(without);
+    return fmt::format("poisson({}, pure({}))", (with / without - 1) / std::expm1(pure), pure);
+  }
+};
+
+// What nobody may do: go on while some order of several fits. An analyst sees the first answer, and goes on by the order that it has left room
+// at. On each path some order fits, and together the transcripts cost 1.8 times the budget's delta.
+TEST(RenyiFilter, OneOrderIsKeptAndNotWhicheverFits) {
+  constexpr double epsilon = 8;
+  constexpr double delta = 1e-3;
+  const auto first = TwoAnswers::of(0.006, 2);
+  const double after_the_rare = 6.17;  // pure(6.17)
+  const auto after_the_common = TwoAnswers::of(0.00174, 8.69);
+  const auto rare = all_of(fmt::format("compose({}, pure({}))", first.event(), after_the_rare));
+  const auto common = all_of(fmt::format("compose({}, {})", first.event(), after_the_common.event()));
+
+  const auto second = renyi(epsilon, delta, 2);
+  const auto sixth = renyi(epsilon, delta, 6);
+  EXPECT_TRUE(sixth.admits(rare));
+  EXPECT_TRUE(second.admits(common));
+  // So the mutant admits both paths, and each order by itself only one.
+  EXPECT_FALSE(second.admits(rare));
+  EXPECT_FALSE(sixth.admits(common));
+  EXPECT_TRUE(second.admits(all_of(first.event())) && sixth.admits(all_of(first.event())));
+
+  // The four transcripts, and what the paths cost.
+  const auto beyond = [&](double with, double without) { return std::max(0.0, with - std::exp(epsilon) * without); };
+  const double likely = 1 / (1 + std::exp(-after_the_rare));
+  const double of_rare =
+      beyond(first.with * likely, first.without * (1 - likely)) + beyond(first.with * (1 - likely), first.without * likely);
+  const auto& next = after_the_common;
+  const double of_common = beyond((1 - first.with) * next.with, (1 - first.without) * next.without) +
+                           beyond((1 - first.with) * (1 - next.with), (1 - first.without) * (1 - next.without));
+  EXPECT_GT(of_rare + of_common, 1.7 * delta);
+  // One order keeps the budget: it stops on the other path after the first answer, which by itself costs nothing at this epsilon.
+  EXPECT_LT(of_rare, delta);
+  EXPECT_LT(of_common, delta);
+}
+
+// Whoever adds up the divergences towards the data with the record alone admits 54 batches, of which the first one breaks the budget.
+TEST(RenyiFilter, BothDirectionsAreKept) {
+  const auto budget = renyi(1, 1e-6, 22);
+  const auto batch = TwoAnswers::of(0.0124, 1.6);
+  const double reverse = std::log(batch.without * std::pow(batch.without / batch.with, 21) +
+                                  (1 - batch.without) * std::pow((1 - batch.without) / (1 - batch.with), 21)) /
+                         21;
+  EXPECT_LT(reverse * 50, budget.limit().lower);
+  EXPECT_FALSE(budget.admits(all_of(batch.event())));
+  EXPECT_GT(batch.with - std::exp(1) * batch.without, 1e-6);
+}
+
+// D_a of the pair (1 - q) N(0) + q N(+-1 / z) by Simpson's rule.
+TEST(RenyiFilter, ReplacedRecordsInABatchCostAtLeastTheTruth) {
+  for (const auto& values : {std::array{0.01, 4.0, 22.0}, {0.1, 3.0, 8.0}, {0.01, 0.5, 4.0}, {0.5, 4.0, 22.0}, {0.9, 10.0, 60.0}}) {
+    const double rate = values[0];
+    const double noise = values[1];
+    const double order = values[2];
+    const double mu = 1 / noise;
+    const auto log_ratio = [&](double x, double sign) {
+      const double y = mu * (sign * x - mu / 2);
+      return y > 700 ? y + std::log(rate) : std::log1p(rate * std::expm1(y));
+    };
+    const double a = order;
+    double sum = 0;
+    constexpr int panels = 40000;
+    const double low = -12 - 2 * a * mu;
+    const double high = 12 + 2 * a * mu;
+    const double step = (high - low) / panels;
+    for (int i = 0; i <= panels; ++i) {
+      const double x = low + i * step;
+      const double weight = i == 0 || i == panels ? 1 : i % 2 == 1 ? 4 : 2;
+      sum += weight * std::exp(-x * x / 2 + a * log_ratio(x, 1) + (1 - a) * log_ratio(x, -1));
+    }
+    const double truth = std::log(sum * step / 3 / std::sqrt(2 * std::numbers::pi)) / (a - 1);
+    const auto at = renyi(100, 1e-6, order, adjacency);
+    const auto spent = at.spent(all_of(fmt::format("poisson({}, record_sum({}))", rate, noise), adjacency));
+    EXPECT_GE(spent.upper, truth * (1 - 1e-9)) << rate << ' ' << noise << ' ' << order;
+    EXPECT_LE(spent.upper, at.spent(all_of(fmt::format("record_sum({})", noise), adjacency)).upper);
+    if (rate == 0.01 && noise == 4) {
+      EXPECT_LE(spent.upper, 1.2 * truth);
+    }
+  }
+}
+
+TEST(RenyiFilter, PlannedEventsFitMostOftenAtTheirOrder) {
+  const auto plan = event_of("poisson(0.001, gaussian(1))");
+  const auto target = renyi(1, 1e-6).budget().target;
+  const auto order = renyi_order(target, plan);
+  EXPECT_NEAR(order.value(), 13, 1.5);
+  const auto room = [&](const Filter& one) { return one.room_for(Releases{present}, plan, 100000); };
+  const auto planned = room(renyi(1, 1e-6, order.value()));
+  EXPECT_GT(planned, 11000U);
+  EXPECT_EQ(room(renyi(1, 1e-6)), 0U) << "the default order is too high for so little noise in a batch";
+  for (const double factor : {0.9, 1.25}) EXPECT_GE(planned, room(renyi(1, 1e-6, 1 + (order.value() - 1) * factor)));
+  EXPECT_NEAR(renyi_order(target, event_of("gaussian(5)")).value(), renyi_order(target).value(), 1e-3);
+}
+
+// P(the loss of one of the first 200 answers exceeds the odometer at that time), exactly, for an analyst who repeats pure(0.5) until it does.
+TEST(RenyiFilter, OdometerIsExceededWithProbabilityDeltaAtMost) {
+  constexpr double each = 0.5;
+  constexpr double delta = 0.05;
+  const auto budget = renyi(4, delta);
+  const double up = 1 / (1 + std::exp(-each));
+  const auto exceeded = [&](const std::function<double(int)>& odometer) {
+    std::vector<double> alive{1};  // by the number of answers that speak for the record
+    double gone = 0;
+    for (int n = 1; n <= 200; ++n) {
+      std::vector<double> next(alive.size() + 1, 0.0);
+      for (std::size_t k = 0; k < alive.size(); ++k) {
+        next[k] += alive[k] * (1 - up);
+        next[k + 1] += alive[k] * up;
+      }
+      const double bound = odometer(n);
+      for (std::size_t k = 0; k < next.size(); ++k) {
+        if (each * (2 * static_cast<double>(k) - n) <= bound) continue;
+        gone += next[k];
+        next[k] = 0;
+      }
+      alive = next;
+    }
+    return gone;
+  };
+  const auto odometer = [&](int n) { return budget.odometer(all_of(fmt::format("repeat({}, pure({}))", n, each)))->upper; };
+  EXPECT_LE(exceeded(odometer), delta);
+  const auto divergence = [&](int n) { return budget.spent(all_of(fmt::format("repeat({}, pure({}))", n, each))).upper; };
+  EXPECT_GT(exceeded([&](int n) { return std::min(divergence(n), each * n); }), delta) << "the sum alone is no odometer";
+  EXPECT_EQ(odometer(1), each);
+  EXPECT_LT(odometer(200), 60);
+  EXPECT_EQ(budget.odometer(Releases{present})->upper, 0);
+  EXPECT_FALSE(filter(FilterKind::zcdp, 1, 1e-5).odometer(Releases{adjacency}));
 }
 
 RC_GTEST_PROP(FilterLaws, AdmitsExactlyWhatCostsAtMostTheLimit, ()) {

@@ -4,7 +4,8 @@
 //   exhaustive  every history of six steps that change something (reserve, spend, settle, drop, settle by another handle, by another
 //               process); between them, whatever the model refuses must be refused as it says: everything in each of the model's states
 //               for the first times that it is reached, and one thing, in turn, at every other step; in between files are opened again
-//   random      longer histories of accepted and refused steps, in which the second process is also killed
+//   random      longer histories of accepted and refused steps, in which the second process is also killed; without a budget, and under
+//               one of a renyi filter that has room for three releases at a time
 //
 // After each step the ledger must charge what the model says, which is never less than what was spent. Where the first process has a
 // reservation, a copy of it made by fork tries everything as well.
@@ -46,6 +47,10 @@ constexpr int thinned = 1;
 const Event leaf = gaussian(NoiseMultiplier{40}, adjacency);
 Event times(std::uint64_t count) { return repeat(Count{count}, leaf); }
 std::optional<Event> released(std::uint64_t count) { return count == 0 ? std::nullopt : std::optional{times(count)}; }
+/// Room for three of `leaf`, whose divergence of order 4 is 1/800: the limit is epsilon + log(4/3) + log(4 delta) / 3, which is 3.5/800 here.
+constexpr std::uint64_t allowed_releases = 3;
+const Budget budget{.target = {.epsilon = Epsilon{1.55718}, .delta = Delta{1e-3}, .adjacency = adjacency}, .order = RenyiOrder{4}};
+
 std::uint64_t releases_in(const std::optional<Event>& event) { return event ? Releases::of(*event).count(leaf) : 0; }
 
 // ------------------------------------------------------------------------------------------------------------------ the real one
@@ -56,6 +61,7 @@ struct Request {
   Order order;
   std::uint64_t run = 0;    ///< of settle_other and charged; the file's number for open
   std::uint64_t count = 0;  ///< of reserve and settle_other
+  bool has_budget = false;  ///< of open, where the file is made
 };
 
 struct Answer {
@@ -113,6 +119,7 @@ class Party {
       case Order::open:
         first_.reset();
         second_.reset();
+        if (request.has_budget && !fs::exists(file(request.run))) static_cast<void>(Ledger::create(file(request.run), adjacency, budget));
         first_ = Ledger::open_or_create(file(request.run), adjacency);
         second_ = Ledger::open(file(request.run));
         return 0;
@@ -198,6 +205,7 @@ struct ModelParty {
 struct Model {
   std::vector<ModelRun> runs;
   std::array<ModelParty, 2> parties;
+  bool has_budget = false;
 
   [[nodiscard]] const ModelRun* latest(int party) const {
     const auto& place = parties[static_cast<std::size_t>(party)].latest;
@@ -218,10 +226,16 @@ struct Model {
     }
   }
 
-  [[nodiscard]] int expected(const Action& action) const {
+  [[nodiscard]] int expected(const Action& action, std::uint64_t planned = 2) const {
     const ModelRun* const run = latest(action.party);
     constexpr int refused = refused_as(ErrorCode::invalid_argument);
     switch (action.step) {
+      case Step::reserve: {
+        // What was settled counts as it was spent, everything else as it was planned.
+        std::uint64_t counted = planned;
+        for (const auto& each : runs) counted += each.charged();
+        return has_budget && counted > allowed_releases ? refused_as(ErrorCode::budget_exceeded) : fine;
+      }
       case Step::spend:
         if (run->state == State::settled) return refused;
         return run->spent < run->planned ? fine : refused_as(ErrorCode::internal);
@@ -290,17 +304,20 @@ class LedgerModel : public ::testing::Test {
   void begin() {
     tell(0, {.order = Order::drop});
     tell(1, {.order = Order::drop});
-    if (histories_++ % 12 == 0) {
+    if (histories_++ % (has_budget_ ? 1 : 12) == 0) {
       ++file_;
-      for (const int party : {0, 1}) EXPECT_EQ(tell(party, {.order = Order::open, .run = file_}).code, fine);
+      for (const int party : {0, 1}) {
+        EXPECT_EQ(tell(party, {.order = Order::open, .run = file_, .has_budget = has_budget_}).code, fine);
+      }
       fs::remove(first_->file(file_ - 1));
     }
     model_ = {};
+    model_.has_budget = has_budget_;
   }
 
   /// Does it and holds the answer against the model's. False when they differ.
   bool act(const Action& action, std::uint64_t planned = 2) {
-    const int expected = model_.expected(action);
+    const int expected = model_.expected(action, planned);
     Answer answer{};
     if (action.step == Step::kill) {
       second_.reset();
@@ -367,6 +384,7 @@ class LedgerModel : public ::testing::Test {
   std::optional<OtherProcess> second_;
   std::uint64_t file_ = 0;
   std::uint64_t histories_ = 0;
+  bool has_budget_ = false;
   std::uint64_t copies_ = 0;
   std::string history_;
   Model model_;
@@ -447,13 +465,23 @@ TEST_F(LedgerModel, HoldsInEveryHistoryOfSixSteps) {
   EXPECT_GT(copies_, 20U);
 }
 
-TEST_F(LedgerModel, HoldsInLongRandomHistories) {
+/// Random histories, each of 12 steps.
+struct RandomCounts {
+  int kills = 0;
+  int refused = 0;
+  int over_budget = 0;
+};
+
+class RandomLedgerModel : public LedgerModel {
+ protected:
+  void hold_in(int histories, RandomCounts& counts);
+};
+
+void RandomLedgerModel::hold_in(int histories, RandomCounts& counts) {
   std::mt19937_64 random{20261122};
   auto actions = all_actions();
   for (const int party : {0, 1}) actions.push_back({Step::open_again, party});
-  int kills = 0;
-  int refused = 0;
-  for (int history = 0; history < 1000 / thinned; ++history) {
+  for (int history = 0; history < histories / thinned; ++history) {
     begin();
     history_.clear();
     for (int i = 0; i < 12; ++i) {
@@ -464,15 +492,30 @@ TEST_F(LedgerModel, HoldsInLongRandomHistories) {
         ASSERT_TRUE(survives_a_copy());
       }
       if (!model_.is_possible(action)) continue;
-      kills += action.step == Step::kill ? 1 : 0;
-      refused += model_.expected(action) == fine ? 0 : 1;
-      ASSERT_TRUE(act(action, 1 + random() % 4));
+      const std::uint64_t planned = 1 + random() % 4;
+      const int expected = model_.expected(action, planned);
+      counts.kills += action.step == Step::kill ? 1 : 0;
+      counts.refused += expected == fine ? 0 : 1;
+      counts.over_budget += expected == refused_as(ErrorCode::budget_exceeded) ? 1 : 0;
+      ASSERT_TRUE(act(action, planned));
     }
     ASSERT_TRUE(charges_what_the_model_says(true));
   }
-  EXPECT_GT(kills, 0);
   EXPECT_GT(copies_, 0U);
-  EXPECT_GT(refused, 100);
+}
+
+TEST_F(RandomLedgerModel, HoldsInLongRandomHistories) {
+  RandomCounts counts;
+  hold_in(1000, counts);
+  EXPECT_GT(counts.kills, 0);
+  EXPECT_GT(counts.refused, 100);
+}
+
+TEST_F(RandomLedgerModel, HoldsUnderABudgetOfARenyiFilter) {
+  has_budget_ = true;
+  RandomCounts counts;
+  hold_in(120, counts);
+  EXPECT_GT(counts.over_budget, 40 / thinned);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <support/store_in_memory.h>
 #include <support/temporary_folder.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/ledger/ledger_contents.h>
 
 namespace surety::accounting::store_test {
 namespace {
@@ -80,6 +81,51 @@ TEST_F(LedgerStores, ABudgetIsKept) {
     EXPECT_NO_THROW(static_cast<void>(ledger.reserve({.event = times(1)})));
     EXPECT_EQ(place.open().runs().size(), 1U);
     EXPECT_EQ(refusal_of([&] { return place.create(budget); }).code, ErrorCode::invalid_argument);
+  }
+}
+
+TEST_F(LedgerStores, TheOrderOfABudgetIsWrittenDown) {
+  const Budget budget{.target = {.epsilon = Epsilon{1}, .delta = Delta{1e-6}, .adjacency = adjacency}};
+  for (const auto& place : places()) {
+    const auto made = place.create(budget).budget();
+    ASSERT_TRUE(made && made->order);
+    const auto opened = place.open();
+    EXPECT_EQ(opened.budget()->filter, FilterKind::renyi);
+    EXPECT_EQ(opened.budget()->order, made->order);
+    EXPECT_EQ(opened.balance()->unit, "divergence");
+    EXPECT_EQ(opened.balance()->spent_epsilon, Enclosure(0, 0));
+  }
+  const auto memory = std::make_shared<LedgerMemory>();
+  auto ledger = Ledger::create(std::make_shared<StoreInMemory>(memory), adjacency);
+  EXPECT_FALSE(ledger.room_for(leaf, 9));
+  auto planned = budget;
+  planned.order = RenyiOrder{17.5};
+  ledger.set_budget(planned);
+  EXPECT_EQ(Ledger::open(std::make_shared<StoreInMemory>(memory)).budget()->order, RenyiOrder{17.5});
+  EXPECT_EQ(ledger.room_for(leaf, 9), 9U);
+}
+
+// A budget entry of a form that no version writes, with a checksum that is right.
+TEST(StoreInMemory, ABudgetOfAnotherFormIsRefusedByName) {
+  const std::string begin = R"({"budget": {"time": "", "epsilon": 1, "delta": 1e-6, "filter": )";
+  for (const auto& [end, reason] : std::vector<std::pair<std::string, std::string>>{{R"("renyi", "order": 22.5}})", ""},
+                                                                                    {R"("renyi"}})", "an order goes with"},
+                                                                                    {R"("zcdp", "order": 22.5}})", "an order goes with"},
+                                                                                    {R"("renyi", "order": 1}})", "order is 1"},
+                                                                                    {R"("renyi", "order": 2}})", "larger"},
+                                                                                    {R"("renyi", "order": "22"}})", "type"},
+                                                                                    {R"("renyi", "order": 22.5, "share": 1}})", "'share'"},
+                                                                                    {R"("tangent", "order": 22.5}})", "'tangent'"}}) {
+    auto memory = std::make_shared<LedgerMemory>();
+    static_cast<void>(Ledger::create(std::make_shared<StoreInMemory>(memory), adjacency));
+    const auto entry = entry_after(*memory->head, begin + end);
+    memory->entries.push_back(entry);
+    memory->head = StoredHead{entry.number, entry.checksum};
+    const auto opened = refusal_of([&] { return Ledger::open(std::make_shared<StoreInMemory>(memory)); });
+    EXPECT_EQ(opened.refused, !reason.empty()) << end;
+    if (!opened.refused) continue;
+    EXPECT_EQ(opened.code, ErrorCode::damaged_ledger) << end;
+    EXPECT_NE(opened.message.find(reason), std::string::npos) << opened.message;
   }
 }
 

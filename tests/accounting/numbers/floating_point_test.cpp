@@ -53,7 +53,7 @@ std::vector<Enclosure> answers() {
   all.push_back(largest_mu(Epsilon{1}, Delta{1e-310}));
   all.push_back(gaussian_tradeoff(Mu{1}, Probability{1e-12}));
   all.push_back(group_delta(Epsilon{0.1}, 1e-310, Count{3}));
-  for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp}) {
+  for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp, FilterKind::renyi}) {
     const Filter filter{{target, kind}};
     all.push_back(filter.limit());
     all.push_back(filter.spent(Releases::of(event_of("repeat(3, gaussian(7))"))));

@@ -311,5 +311,25 @@ TEST(Contour, RefusesWhatItCannotProve) {
   expect_refused(batches(100, 0.01, 1e-3), "gaussian(0.001)");          // nearly an atom at infinity
 }
 
+// One line serves many epsilons: asked in any order, the answers are those of lines made for each alone, and no wider.
+TEST(ContourCurve, SaysWhatSingleAnswersSay) {
+  const auto batch = [](double rate, double multiplier) {
+    return poisson(SamplingRate{rate}, gaussian(NoiseMultiplier{multiplier}, Adjacency::add_or_remove_one));
+  };
+  for (const Event& event :
+       {repeat(Count{10'000}, batch(0.01, 1)), compose({repeat(Count{500}, batch(0.02, 1.5)), repeat(Count{300}, batch(0.01, 2))}),
+        repeat(Count{20}, gaussian(NoiseMultiplier{8}, Adjacency::add_or_remove_one))}) {
+    const ContourCurve curve{event};
+    for (int i = 0; i < 120; ++i) {
+      const Epsilon at{(i * 37) % 120 * 0.05};
+      const auto found = curve(at);
+      const auto alone = delta(Contour{}, event, at);
+      EXPECT_TRUE(overlap(found, alone)) << describe(event) << ' ' << at.value();
+      EXPECT_LE(found.width(), 1.5 * alone.width() + 1e-15 * alone.upper) << describe(event) << ' ' << at.value();
+    }
+  }
+  EXPECT_THROW(ContourCurve{release(Event::Laplace{NoiseScale{1}}, Adjacency::add_or_remove_one)}, Error);
+}
+
 }  // namespace
 }  // namespace surety::accounting::contour_test
