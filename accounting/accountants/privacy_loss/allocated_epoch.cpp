@@ -329,7 +329,8 @@ class AllocatedEpoch::Numbers {
         const auto& c = table_.panels[static_cast<std::size_t>(j - table_.first)];
         const double half = 0.5 * (b - a);
         const double centre = a + half;
-        const double place = (centre - static_cast<double>(j) * spacing) / spacing;
+        // Grid points have few bits, and a is next to one: their difference is exact, where that of the centre would not be.
+        const double place = ((a - static_cast<double>(j) * spacing) + half) / spacing;
         const double scale = half / spacing;
         double q = 0;
         double above = 0;
