@@ -146,6 +146,14 @@ class Notes {
         "its group; a record that replaces another one takes its group.");
     visit(node.event);
   }
+  void visit(const Event::Allocated& node, Adjacency adjacency) {
+    add("allocated(t, e): each record takes part in exactly one of t rounds, drawn for it alone, uniformly and independently of all else; "
+        "positions, permutations and balanced deals are not that.");
+    if (adjacency == Adjacency::add_or_remove_one) {
+      add("allocated under add-or-remove-one: every round releases, also of an empty batch, and sizes of batches are not used.");
+    }
+    visit(node.event);
+  }
   void visit(const Event::TruncatedPoisson& node, Adjacency adjacency) {
     add("truncated_poisson(q, m, n, e): a Poisson batch of more than m of the n records loses the surplus, uniformly, and nobody sees "
         "whom.");

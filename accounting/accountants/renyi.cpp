@@ -688,6 +688,10 @@ struct CurveOf {
     return poisson_curve(e.rate.value(), e.event);
   }
   Curve operator()(const Event::Cyclic&) const { return curve_of(plainest(event)); }
+  Curve operator()(const Event::Allocated& e) const {
+    if (e.rounds == Count{1}) return curve_of(e.event);
+    no_theorem_for(event, "privacy-loss answers");
+  }
   Curve operator()(const Event::TruncatedPoisson&) const { no_theorem_for(event, "privacy-loss answers"); }
   Curve operator()(const Event::Users&) const {
     const auto multiplier = gaussian_multiplier(event);

@@ -228,6 +228,11 @@ Event cyclic(Count groups, Count rounds, SamplingRate rate, Event event) {
   require_bound_per_record(event, "cyclic");
   return Event::Factory::batch<Event::Cyclic>(std::move(event), "cyclic", any_adjacency, groups, rounds, rate);
 }
+Event allocated(Count rounds, Event event) {
+  require_gaussian(event, "allocated", false);
+  return Event::Factory::batch<Event::Allocated>(std::move(event), "allocated", {Adjacency::add_or_remove_one, Adjacency::zero_out},
+                                                 rounds);
+}
 Event truncated_poisson(SamplingRate rate, Batches batches, Event event) {
   if (batches.size() == batches.records()) {
     throw Error{ErrorCode::invalid_argument, fmt::format("largest batch is {}, must be less than the {} records: poisson drops none",

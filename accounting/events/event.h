@@ -143,6 +143,11 @@ class Event {
   /// records joins with probability `rate`. So a record is in at most ceil(rounds / groups) Poisson rounds. The same event is the cost of
   /// correlated noise C^-1 z whose strategy matrix C is lower triangular with at most `groups` bands and columns of norm at most 1.
   struct Cyclic;
+  /// An epoch of `rounds` rounds, each of which releases `event` on its batch, also where that is empty: each record takes part in
+  /// exactly one of them, uniform and independent of all other records and of what was released. Positions, permutations and balanced
+  /// deals are not this event: those are `shuffled`. Neither the sizes of batches nor the number of records may be used under
+  /// add-or-remove-one. Not under replace-one. The releases inside are Gaussian or record_sum.
+  struct Allocated;
   /// `event` on a Poisson batch of at most `largest` records: of more, as many are dropped as are too many, uniformly. The data have
   /// `records` records, under add-or-remove-one at most so many; a zeroed record keeps its place. The releases inside are Gaussian or
   /// record_sum.
@@ -157,7 +162,7 @@ class Event {
 
   using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
                             Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
-                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, TruncatedPoisson, Users>;
+                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
@@ -230,6 +235,11 @@ struct Event::Cyclic {
   Event event;
   friend bool operator==(const Cyclic&, const Cyclic&) = default;
 };
+struct Event::Allocated {
+  Count rounds;
+  Event event;
+  friend bool operator==(const Allocated&, const Allocated&) = default;
+};
 struct Event::TruncatedPoisson {
   SamplingRate rate;
   Batches batches;  ///< of at most their size
@@ -281,6 +291,8 @@ struct Event::Users {
 [[nodiscard]] Event deterministic(Batches batches, Event event);
 /// As `poisson`.
 [[nodiscard]] Event cyclic(Count groups, Count rounds, SamplingRate rate, Event event);
+/// \throws Error{invalid_argument} under replace-one, where `event` holds a batch, and for anything but Gaussian and record_sum releases.
+[[nodiscard]] Event allocated(Count rounds, Event event);
 /// \throws Error{invalid_argument} as `poisson`, for a batch that holds all records, and for anything but Gaussian and record_sum releases.
 [[nodiscard]] Event truncated_poisson(SamplingRate rate, Batches batches, Event event);
 /// \throws Error{invalid_argument} for anything but Gaussian and record_sum releases, and Poisson batches of them.

@@ -130,6 +130,12 @@ constexpr std::array kinds{
            const SamplingRate rate{in.real("sampling_rate")};
            return cyclic(groups, rounds, rate, in.event());
          }},
+    Kind{"allocated",
+         {"rounds", "event"},
+         [](FieldReader& in, const Fields&) {
+           const Count rounds = in.whole("rounds");
+           return allocated(rounds, in.event());
+         }},
     Kind{"truncated_poisson",
          {"sampling_rate", "largest", "records", "event"},
          [](FieldReader& in, const Fields&) {
@@ -193,6 +199,7 @@ struct Write {
   std::string_view operator()(const Event::Cyclic& e) const {
     return kind("cyclic", "groups", e.groups, "rounds", e.rounds, "sampling_rate", e.rate, "event", e.event);
   }
+  std::string_view operator()(const Event::Allocated& e) const { return kind("allocated", "rounds", e.rounds, "event", e.event); }
   std::string_view operator()(const Event::TruncatedPoisson& e) const {
     return kind("truncated_poisson", "sampling_rate", e.rate, "largest", e.batches.size(), "records", e.batches.records(), "event",
                 e.event);

@@ -36,6 +36,7 @@ struct ZeroedActsAsAbsent {
   bool operator()(const Event::Shuffled&) const { return false; }
   bool operator()(const Event::Deterministic&) const { return false; }
   bool operator()(const Event::Cyclic&) const { return false; }
+  bool operator()(const Event::Allocated&) const { return false; }
   bool operator()(const Event::TruncatedPoisson&) const { return false; }
   bool operator()(const Event::Users&) const { return false; }
 };

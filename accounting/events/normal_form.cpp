@@ -52,6 +52,10 @@ struct Plainest {
   Event operator()(const Event::Cyclic& e) const {
     return repeat(Count{(e.rounds.value() - 1) / e.groups.value() + 1}, plainest(poisson(e.rate, e.event)));
   }
+  Event operator()(const Event::Allocated& e) const {
+    if (e.rounds == Count{1}) return plainest(e.event);
+    return around(e.event, [&](Event inside) { return allocated(e.rounds, std::move(inside)); });
+  }
   /// Each release inside is one of a user's own.
   Event operator()(const Event::Users& e) const {
     if (e.records == Count{1}) return plainest(e.event);

@@ -55,6 +55,7 @@ struct HasRule {
   bool operator()(const Event::Shuffled& e) const { return concentrated(e.event); }
   bool operator()(const Event::Deterministic& e) const { return concentrated(e.event); }
   bool operator()(const Event::Cyclic& e) const { return secret_batch(e.event); }
+  bool operator()(const Event::Allocated&) const { return false; }
   bool operator()(const Event::TruncatedPoisson&) const { return false; }
   bool operator()(const Event::Users& e) const { return (*this)(Event::Gaussian{NoiseMultiplier{1}}) && !e.event.has_sampling(); }
 

@@ -66,6 +66,8 @@ inline constexpr std::array rows{
     Row{"deterministic(n, m, laplace(b))", "deterministic(100, 10, laplace(2))"},
     Row{"cyclic(b, T, q, gaussian(z))", "cyclic(10, 1000, 0.1, gaussian(2))"},
     Row{"cyclic(b, T, q, record_sum(z))", "cyclic(10, 1000, 0.1, record_sum(2))"},
+    Row{"allocated(t, gaussian(z))", "allocated(100, gaussian(2))"},
+    Row{"allocated(t, record_sum(z))", "allocated(100, record_sum(2))"},
     Row{"truncated_poisson(q, m, n, gaussian(z))", "truncated_poisson(0.1, 20, 100, gaussian(2))"},
     Row{"truncated_poisson(q, m, n, record_sum(z))", "truncated_poisson(0.1, 20, 100, record_sum(2))"},
     Row{"users(k, gaussian(z))", "users(3, gaussian(2))"},

@@ -72,7 +72,7 @@ class Source {
   }
 
   std::string text(int depth) {
-    const auto kind = below(depth > 0 ? 22 : 12);
+    const auto kind = below(depth > 0 ? 23 : 12);
     switch (kind) {
       case 0: return "gaussian(" + number() + ")";
       case 1: return "laplace(" + number() + ")";
@@ -95,6 +95,7 @@ class Source {
       case 18: return "deterministic(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
       case 19: return "cyclic(" + whole() + ", " + whole() + ", " + number() + ", " + text(depth - 1) + ")";
       case 20: return "truncated_poisson(" + number() + ", " + whole() + ", " + whole() + "000, " + text(depth - 1) + ")";
+      case 21: return "allocated(" + whole() + ", " + text(depth - 1) + ")";
       default: return "users(" + whole() + ", " + text(depth - 1) + ")";
     }
   }
@@ -271,7 +272,8 @@ class WildEvents {
   std::string of_sums() {
     const std::string sum = "record_sum(" + positive() + ")";
     const std::string batch = "poisson(" + probability() + ", " + sum + ")";
-    switch (source_.below(4)) {
+    switch (source_.below(adjacency_ == Adjacency::replace_one ? 4 : 5)) {
+      case 4: return fmt::format("allocated({}, {})", whole(), sum);
       case 0: return fmt::format("cyclic({}, {}, {}, {})", whole(), whole(), probability(), sum);
       case 1: return fmt::format("truncated_poisson({}, {}, {}, {})", probability(), 1 + source_.below(20), 21 + source_.below(200), sum);
       case 2: return fmt::format("users({}, repeat({}, {}))", whole(), whole(), batch);

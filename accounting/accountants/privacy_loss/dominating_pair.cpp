@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <surety/accounting/accountants/privacy_loss/allocated_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/gaussian_mixture.h>
 #include <surety/accounting/accountants/privacy_loss/maximum_profile.h>
 #include <surety/accounting/accountants/privacy_loss/pieces.h>
@@ -498,6 +499,7 @@ bool is_symmetric(const LossLaw& law) {
     return std::all_of(mixture->laws->begin(), mixture->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
   }
   if (std::holds_alternative<GaussianMixtureBase>(law.base)) return law.mixing == Mixing::opposite;
+  if (std::holds_alternative<AllocatedBase>(law.base)) return false;
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
     return std::all_of(maximum->laws->begin(), maximum->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
   }
@@ -517,6 +519,7 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
   if (law.infinite_mass > 0) return std::nullopt;
   if (law.mixing == Mixing::revealed) return largest_loss(base_pair(law));
   if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_largest_loss(*mixture, law.mixing);
+  if (std::holds_alternative<AllocatedBase>(law.base)) return std::nullopt;
   if (const auto* laws = several(law.base)) {
     Enclosure largest{0, 0};
     for (const auto& one : *laws) {
@@ -585,6 +588,7 @@ std::optional<double> atom_distance(const LossLaw& law) {
 LossRange range(const LossLaw& law, const Cut& cut) {
   const StandardFloatingPoint environment;
   if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_range(*mixture, law.mixing, cut);
+  if (const auto* allocated = std::get_if<AllocatedBase>(&law.base)) return allocated->epoch->range(law.mixing == Mixing::add, cut);
   if (const auto* laws = several(law.base)) {
     LossRange all{infinity, -infinity};
     for (const auto& one : *laws) {
@@ -616,6 +620,7 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) return maximum_cells(*maximum->laws, step, cut, cells);
   if (const auto* mixture = std::get_if<PublicMixtureBase>(&law.base)) return public_cells(*mixture, step, cut);
   if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_cells(*mixture, law.mixing, step, cut);
+  if (const auto* allocated = std::get_if<AllocatedBase>(&law.base)) return allocated->epoch->cells(law.mixing == Mixing::add, step, cut);
   LossCells found{{}, 0, step, 0, 0, 0};
   const Mix mix{law.rate};
   const auto bounds = range(law, cut);

@@ -57,6 +57,11 @@ struct GaussianMixtureBase {
   std::vector<double> log_weights;
   double weight_error;
 };
+class AllocatedEpoch;
+/// The ratio is the mean of t independent log-normals: allocated_epoch.h. Mixed with a rate of 1 only, as `remove` or `add`.
+struct AllocatedBase {
+  std::shared_ptr<const AllocatedEpoch> epoch;
+};
 struct LossLaw;
 /// One of `laws`, and everybody knows which: law i with probability weights[i], within a relative `weight_error`. Not to be mixed.
 struct PublicMixtureBase {
@@ -69,7 +74,7 @@ struct MaximumBase {
   std::shared_ptr<const std::vector<LossLaw>> laws;
 };
 using BaseLaw = std::variant<GaussianBase, LaplaceBase, BoundedRangeBase, DiscreteGaussianBase, DiscreteLaplaceBase, AtomsBase,
-                             GaussianMixtureBase, PublicMixtureBase, MaximumBase>;
+                             GaussianMixtureBase, AllocatedBase, PublicMixtureBase, MaximumBase>;
 
 /// How the pair of one release follows from its base pair (P, Q).
 ///   remove     (1 - rate) Q + rate P against Q. With rate = 1 this is the base pair itself.

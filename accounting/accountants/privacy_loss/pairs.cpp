@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/privacy_loss/allocated_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/gaussian_mixture.h>
 #include <surety/accounting/accountants/privacy_loss/shuffled_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/truncated_batch.h>
@@ -193,6 +194,23 @@ class PartsOf {
       return Part{law(multiplier->lower, mixing), law(multiplier->upper, mixing), multiplier->lower == multiplier->upper, count_};
     };
     if (opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+    out_.symmetric = false;
+    add(part(Mixing::remove), part(Mixing::add));
+  }
+  /// One of the rounds, and nobody knows which.
+  void operator()(const Event::Allocated& e) {
+    const auto multiplier = gaussian_multiplier(e.event);
+    if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+    const double rounds = static_cast<double>(e.rounds.value());
+    const LossLaw upper{AllocatedBase{allocated_epoch(rounds, multiplier->lower)}};
+    const bool same = multiplier->lower == multiplier->upper;
+    const LossLaw lower = same ? upper : LossLaw{AllocatedBase{allocated_epoch(rounds, multiplier->upper)}};
+    const auto part = [&](Mixing mixing) {
+      Part found{upper, lower, same, count_};
+      found.upper.mixing = mixing;
+      found.lower->mixing = mixing;
+      return found;
+    };
     out_.symmetric = false;
     add(part(Mixing::remove), part(Mixing::add));
   }

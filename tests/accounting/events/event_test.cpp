@@ -118,7 +118,8 @@ Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
 /// Now and then what is said of users, or of batches that few events fit.
 Event draw_other(Adjacency adjacency) {
   const Event sum = release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
-  switch (*rc::gen::inRange(0, 4)) {
+  switch (*rc::gen::inRange(0, adjacency == replace_one ? 4 : 5)) {
+    case 4: return allocated(draw_count(), repeat(draw_count(), sum));
     case 0: return cyclic(draw_count(), draw_count(), SamplingRate{draw_fraction()}, repeat(draw_count(), sum));
     case 1: return users(draw_count(), repeat(draw_count(), poisson(SamplingRate{draw_fraction()}, sum)));
     case 2: return users(draw_count(), compose({sum, sum}));
@@ -352,6 +353,9 @@ std::vector<Kind> every_kind() {
       {"deterministic(9, 7, gaussian(3.5))", R"({"deterministic": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number},
       {"cyclic(9, 7, 0.25, gaussian(3.5))",
        R"({"cyclic": {"groups": 9, "rounds": 7, "sampling_rate": 0.25, "event": )" + inner + "}}",
+       {Adjacency::add_or_remove_one, Adjacency::zero_out}},
+      {"allocated(7, gaussian(3.5))",
+       R"({"allocated": {"rounds": 7, "event": )" + inner + "}}",
        {Adjacency::add_or_remove_one, Adjacency::zero_out}},
       {"truncated_poisson(0.25, 7, 9, gaussian(3.5))",
        R"({"truncated_poisson": {"sampling_rate": 0.25, "largest": 7, "records": 9, "event": )" + inner + "}}",
