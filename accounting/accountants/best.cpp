@@ -59,8 +59,8 @@ Enclosure quick_epsilon(const Event& event, Delta at, const Effort& effort) { re
 Enclosure quick_delta(const Event& event, Epsilon at, const Effort& effort) { return quick(event, at, effort); }
 
 QuickCurve::QuickCurve(Event event, const Effort& effort) : event_{std::move(event)}, effort_{effort} {
-  static_assert(asking_order[0] == place_of<ClosedForm> && asking_order[1] == place_of<Contour>);
-  if (supports(ClosedForm{}, event_) || !supports(Contour{}, event_)) return;
+  static_assert(asking_order[0] == place_of<ClosedForm> && asking_order[1] == place_of<Choices> && asking_order[2] == place_of<Contour>);
+  if (supports(ClosedForm{}, event_) || supports(Choices{}, event_) || !supports(Contour{}, event_)) return;
   try {
     by_contour_ = ContourCurve{event_};
   } catch (const Error& error) {
