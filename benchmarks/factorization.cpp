@@ -21,18 +21,18 @@
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 
 namespace {
-std::size_t allocated = 0;
+std::size_t bytes_held = 0;
 }  // namespace
 
 // Every allocation of this program is counted: what a sum holds is the difference.
 void* operator new(std::size_t size) {
   void* const memory = std::malloc(size);
   if (memory == nullptr) throw std::bad_alloc{};
-  allocated += malloc_usable_size(memory);
+  bytes_held += malloc_usable_size(memory);
   return memory;
 }
 void operator delete(void* memory) noexcept {
-  if (memory != nullptr) allocated -= malloc_usable_size(memory);
+  if (memory != nullptr) bytes_held -= malloc_usable_size(memory);
   std::free(memory);
 }
 void operator delete(void* memory, std::size_t /*size*/) noexcept { operator delete(memory); }
@@ -162,20 +162,20 @@ std::string bytes(double count) {
 /// Time of a push and memory of the sum after `pushes` pushes, without the sampler's tables and the caller's vectors.
 std::string cost(const Choice& choice, std::uint64_t steps, std::uint64_t dimension, std::uint64_t pushes) {
   ReplayBits bits{7};
-  const std::size_t nothing = allocated;
+  const std::size_t nothing = bytes_held;
   std::size_t tables = 0;
   {
     const GaussianContinualSum smallest = make(choice, 1, 1);
-    tables = allocated - nothing;
+    tables = bytes_held - nothing;
   }
-  const std::size_t before = allocated;
+  const std::size_t before = bytes_held;
   GaussianContinualSum sum = make(choice, steps, dimension);
   const GridVector contribution = zero(sum);
   const std::size_t of_caller = malloc_usable_size(const_cast<std::int64_t*>(contribution.steps.data()));
   const double start = seconds();
   for (std::uint64_t t = 0; t < pushes; ++t) static_cast<void>(sum.push(contribution, bits));
   const double per_push = (seconds() - start) / static_cast<double>(pushes);
-  const double held = static_cast<double>(allocated - before - of_caller) - static_cast<double>(tables);
+  const double held = static_cast<double>(bytes_held - before - of_caller) - static_cast<double>(tables);
   const std::string time = per_push < 1e-3 ? fmt::format("{:.2f} us", per_push * 1e6) : fmt::format("{:.1f} ms", per_push * 1e3);
   return fmt::format("{} | {}", time, bytes(std::max(held, 0.0)));
 }

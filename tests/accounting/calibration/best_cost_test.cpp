@@ -22,12 +22,12 @@ Solution solved(const std::string& text, const Target& wanted) {
 }
 
 TEST(BestCost, ASearchEndsWhereNoAccountantShowsThatMoreIsMet) {
-  const std::string text = "repeat(10, exponential(x))";
+  const std::string text = "repeat(10, zcdp(x))";
   const auto found = solved(text, target(2, 1e-6));
-  EXPECT_GE(found.value, 0.287);
+  EXPECT_GE(found.value, 0.0088);
   EXPECT_LE(best_epsilon(found.event, Delta{1e-6}).value.upper, 2);
   EXPECT_GT(best_epsilon(event_of(text, *found.failing), Delta{1e-6}).value.upper, 2);
-  EXPECT_FALSE(found.failing_is_proved);  // renyi says the least here, and proves upper bounds alone
+  EXPECT_FALSE(found.failing_is_proved);  // zcdp says the least here, and proves upper bounds alone
 }
 
 TEST(BestCost, LargeEpsilonsAreSearchedByTheTightestBoundInAFewSteps) {
