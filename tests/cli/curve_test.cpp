@@ -58,7 +58,7 @@ TEST(Account, ExplainsItsAnswer) {
   EXPECT_NE(text.find("privacy-loss         epsilon in"), std::string::npos);
   const auto json = surety(question + Words{"--json"}).json();
   EXPECT_EQ(json["accountant"], "contour");
-  EXPECT_EQ(json["accountants"].size(), 9u);
+  EXPECT_EQ(json["accountants"].size(), 10u);
   EXPECT_FALSE(json["explanation"].empty());
 }
 
@@ -82,13 +82,13 @@ TEST(Calibrate, SolvesForACount) {
 
 TEST(Calibrate, SaysOfNoValueThatItMissesATargetThatItMeets) {
   const Words question{"--adjacency", "add-or-remove-one", "--delta", "1e-6"};
-  const Words calibrate{"calibrate", "--event", "repeat(10, exponential(e))", "--solve", "e", "--epsilon", "2"};
+  const Words calibrate{"calibrate", "--event", "repeat(10, zcdp(e))", "--solve", "e", "--epsilon", "2"};
   const auto json = surety(calibrate + question + Words{"--json"}).json();
-  EXPECT_GE(json["e"].get<double>(), 0.287);
+  EXPECT_GE(json["e"].get<double>(), 0.0088);
   EXPECT_FALSE(json["failing_is_proved"].get<bool>());
   const auto text = surety(calibrate + question).out;
   EXPECT_NE(text.find("is not proved to meet the target"), std::string::npos) << text;
-  const auto failing = "repeat(10, exponential(" + json["failing"].dump() + "))";
+  const auto failing = "repeat(10, zcdp(" + json["failing"].dump() + "))";
   EXPECT_GT(surety(Words{"account", "--event", failing, "--json"} + question).json()["epsilon"]["upper"].get<double>(), 2);
 }
 
