@@ -11,6 +11,7 @@
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit.h>
 
+#include "budget.h"
 #include "command.h"
 #include "event_options.h"
 #include "files.h"
@@ -34,8 +35,6 @@ std::string state_of(const accounting::Run& run) {
   if (!run.settlement) return "not settled: running or killed, counts in full";
   return fmt::format("settled, stop {}", accounting::name(run.settlement->stopping));
 }
-
-nlohmann::json target_json(const Target& target) { return {{"epsilon", target.epsilon.value()}, {"delta", target.delta.value()}}; }
 
 nlohmann::json run_json(const accounting::RunAudit& audited) {
   const auto& run = audited.run;
@@ -85,10 +84,8 @@ void print_report(const AuditOptions& options, const accounting::Audit& report, 
   }
   if (report.balance) {
     const auto& balance = *report.balance;
-    const auto& order = balance.budget.order;
-    fmt::print("{:<12} epsilon = {} at delta = {}; {} spent in {} of {} ({} filter{})\n", "budget", balance.budget.target.epsilon,
-               balance.budget.target.delta, balance.unit, text(balance.spent), text(balance.limit), accounting::name(balance.budget.filter),
-               order ? fmt::format(" at order {:.6g}", order->value()) : "");
+    fmt::print("{:<12} epsilon = {} at delta = {}; {} spent in {} of {} ({})\n", "budget", balance.budget.target.epsilon,
+               balance.budget.target.delta, balance.unit, text(balance.spent), text(balance.limit), filter_words(balance.budget));
   }
   if (options.epsilon)
     fmt::print("{:<12} epsilon <= {}: {}\n", "asked", *options.epsilon, report.epsilon.upper <= *options.epsilon ? "kept" : "BROKEN");
@@ -157,18 +154,7 @@ int audit(const AuditOptions& options) {
                         {"runs", std::move(runs)},
                         {"not_private", report.not_private},
                         {"kept", kept}};
-  if (report.balance) {
-    const auto& balance = *report.balance;
-    object["budget"] = target_json(balance.budget.target);
-    object["budget"]["filter"] = accounting::name(balance.budget.filter);
-    if (balance.budget.order) object["budget"]["order"] = balance.budget.order->value();
-    object["budget"]["unit"] = balance.unit;
-    object["budget"]["spent"] = json(balance.spent);
-    object["budget"]["limit"] = json(balance.limit);
-    if (balance.spent_epsilon) object["budget"]["spent_epsilon"] = json(*balance.spent_epsilon);
-    if (balance.odometer)
-      object["budget"]["odometer"] = {{"epsilon", json(*balance.odometer)}, {"delta", balance.budget.target.delta.value()}};
-  }
+  if (report.balance) object["budget"] = balance_json(*report.balance);
   print(object);
   return kept ? exit_code::fine : exit_code::broken;
 }

@@ -16,6 +16,7 @@
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/ledger.h>
 
+#include "budget.h"
 #include "command.h"
 #include "files.h"
 #include "output.h"
@@ -78,18 +79,6 @@ nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
                          {"stop", accounting::name(run.settlement->stopping)}};
   }
   if (const auto cost = costs.of(run)) object["epsilon"] = json(*cost);
-  return object;
-}
-
-std::string filter_words(const accounting::Budget& budget) {
-  const auto filter = accounting::name(budget.filter);
-  return budget.order ? fmt::format("{} filter at order {:.6g}", filter, budget.order->value()) : fmt::format("{} filter", filter);
-}
-
-nlohmann::json budget_json(const accounting::Budget& budget) {
-  nlohmann::json object{
-      {"epsilon", budget.target.epsilon.value()}, {"delta", budget.target.delta.value()}, {"filter", accounting::name(budget.filter)}};
-  if (budget.order) object["order"] = budget.order->value();
   return object;
 }
 
@@ -189,12 +178,7 @@ int show_all(const LedgerOptions& options) {
     nlohmann::json object{
         {"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", to_json(ledger.unit())}, {"runs", runs.size()}};
     if (balance) {
-      auto& budget = object["budget"] = budget_json(balance->budget);
-      budget["unit"] = balance->unit;
-      budget["spent"] = json(balance->spent);
-      budget["limit"] = json(balance->limit);
-      if (balance->spent_epsilon) budget["spent_epsilon"] = json(*balance->spent_epsilon);
-      if (balance->odometer) budget["odometer"] = {{"epsilon", json(*balance->odometer)}, {"delta", balance->budget.target.delta.value()}};
+      object["budget"] = balance_json(*balance);
       auto& left = object["left"] = nlohmann::json::object();
       if (last) left["like_the_last"] = {{"event", to_json(last->event)}, {"runs", last->runs}};
       if (counts)

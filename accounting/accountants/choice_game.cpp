@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <utility>
 
+#include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/rounding.h>
 #include <surety/accounting/numbers/vectorized.h>
 
@@ -74,7 +76,7 @@ SURETY_VECTORIZED void look_near(const Move& move, Tile& __restrict at) {
   }
 }
 
-/// The same with a simpler bound, for moves that are not near the best one.
+/// The same with a simpler bound, for moves that are not near the best one: no division. What both say once would not be vectorized.
 SURETY_VECTORIZED void look_far(const Move& move, Tile& __restrict at) {
   const double* __restrict hit = move.after_hit;
   const double* __restrict miss = move.after_miss;
@@ -296,7 +298,7 @@ class Game {
   void split(const Kind& kind, const std::array<const double*, 2>& points, const std::array<double, 2>& best, std::size_t from,
              std::size_t to, std::vector<std::size_t>& moves) const {
     moves.push_back(from);
-    const double bend = kind.bend[size_of(to - from)];
+    const double bend = kind.bend[log2_up(to - from)];
     const auto might = [&](std::size_t k) {
       const auto curved = [&](std::size_t j) {
         return points[k][-offset(j)] - kind.kept * points[k][offset(kind.choice.cells) - offset(j)];
@@ -311,12 +313,8 @@ class Game {
     split(kind, points, best, middle, to, moves);
   }
   [[nodiscard]] static std::ptrdiff_t offset(std::size_t j) { return static_cast<std::ptrdiff_t>(j); }
-  /// The smallest power of two that is no less, by its logarithm.
-  [[nodiscard]] static std::size_t size_of(std::size_t apart) {
-    std::size_t size = 0;
-    while ((std::size_t{1} << size) < apart) ++size;
-    return size;
-  }
+  /// The logarithm of the smallest power of two that is no less. \pre apart >= 1.
+  [[nodiscard]] static std::size_t log2_up(std::size_t apart) { return static_cast<std::size_t>(std::bit_width(apart - 1)); }
 
   /// Raises `into` to what one choice of this kind is worth before `from`, at the points `begin` to `support`.
   void raise(const Kind& kind, const Values& from, std::size_t begin, std::size_t support, Values& into) const {
@@ -363,7 +361,7 @@ class Game {
     for (std::size_t k = 1; k < moves.size(); ++k) {
       const std::size_t j = moves[k];
       const std::size_t apart = j - moves[k - 1];
-      const double bend = terms_.between ? kind.bend[size_of(apart)] : 0;
+      const double bend = terms_.between ? kind.bend[log2_up(apart)] : 0;
       const double* hit = from - j;
       const Move move{hit, hit + kind.choice.cells, kind.above.hit[j], kind.above.miss[j], kind.kept, bend, 16 * unit_roundoff * bend};
       apart == 1 ? look_near(move, best) : look_far(move, best);
@@ -429,14 +427,14 @@ long double ChoiceGame::chord(long double x) const {
   const long double h = step_above_;
   const long double place = std::floor(x / h);
   if (!(place < static_cast<long double>(points() - 1))) return above_.back();
-  const auto i = static_cast<std::size_t>(std::max(place, 0.0L));
+  const auto i = size_of(std::max(place, 0.0L));
   const long double into = std::clamp(std::expm1(x - h * static_cast<long double>(i)) / std::expm1(h), 0.0L, 1.0L);
   const long double weight = terms_.rounding ? into * (1 - 1e-15L) : into;  // the left end is the higher one
   return above_[i] + weight * (static_cast<long double>(above_[i + 1]) - static_cast<long double>(above_[i]));
 }
 
 double ChoiceGame::upper(double x) const {
-  if (!terms_.chord) return above_[std::min(points() - 1, static_cast<std::size_t>(x / step_above_ + 0.5))];
+  if (!terms_.chord) return above_[std::min(points() - 1, size_of(x / step_above_ + 0.5))];
   // The place of x within its cell is known to some 2^-60 of x.
   const long double doubt = terms_.rounding ? 0x1p-58L * (static_cast<long double>(x) + static_cast<long double>(step_above_)) : 0;
   return std::min(1.0, round_up(chord(std::max(0.0L, static_cast<long double>(x) - doubt))));
@@ -448,7 +446,7 @@ double ChoiceGame::lower(double x) const {
   const long double at = static_cast<long double>(x) + 0x1p-58L * (static_cast<long double>(x) + h);
   const long double place = std::floor(at / h);
   if (!(place + 2 < static_cast<long double>(points()))) return 0;
-  const auto i = static_cast<std::size_t>(place);
+  const auto i = size_of(place);
   const auto near = [&](std::size_t j) { return h * static_cast<long double>(j); };
   const auto above_at = [&](std::size_t j) { return static_cast<long double>(upper(std::nextafter(static_cast<double>(near(j)), 0.0))); };
   const long double next = below_[i + 1];

@@ -14,6 +14,7 @@
 #include <surety/accounting/accountants/choice_game.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/root.h>
@@ -164,7 +165,7 @@ std::vector<ChoiceKind> kinds_of(const Ranges& ranges, std::size_t cells) {
     double largest = 0;
     for (const auto& [range, count] : ranges.counts()) {
       const double exact = range / ranges.largest() * static_cast<double>(most);
-      const auto found = std::max<std::size_t>(2, static_cast<std::size_t>(exact + 0.5));
+      const auto found = std::max<std::size_t>(2, size_of(exact + 0.5));
       kinds.push_back({range, count, found});
       least = std::min(least, range / static_cast<double>(found));
       largest = std::max(largest, range / static_cast<double>(found));
@@ -207,9 +208,9 @@ Enclosure answer(const Choices& accountant, const Event& event, const Ranges& ra
       throw Error{ErrorCode::memory, fmt::format("choices: {} leaves {:.3g} states, too many for a grid that says anything",
                                                  describe(event), ranges.states())};
     }
-    const auto grid = kinds_of(ranges, static_cast<std::size_t>(std::ceil(ranges.largest() / step)));
+    const auto grid = kinds_of(ranges, size_of(std::ceil(ranges.largest() / step)));
     const double cell = ranges.largest() / static_cast<double>(grid.back().cells);
-    const ChoiceGame game{grid, {static_cast<std::size_t>(reach / cell) + 2, static_cast<std::size_t>((sum.upper - lowest) / cell) + 16}};
+    const ChoiceGame game{grid, {size_of(reach / cell) + 2, size_of((sum.upper - lowest) / cell) + 16}};
     const Enclosure here = asked.of(game, lowest, sum.upper);
     found = {std::max(found.lower, here.lower), std::min(found.upper, here.upper)};
     if (reach < sum.upper && !(game.above(game.points() - 1) <= 2e-6 * asked.level(found))) {

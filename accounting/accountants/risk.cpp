@@ -59,8 +59,8 @@ class MuOfParts {
 
   [[nodiscard]] Parts of(const Event& event) const {
     Parts sum{exactly(0), exactly(0)};
-    for (const auto& [leaf, count] : Releases::of(event).entries()) {
-      const auto part = of_leaf(plainest(leaf));
+    for (const auto& [leaf, count] : Releases::of(plainest(event)).entries()) {
+      const auto part = of_leaf(leaf);
       const auto times = exactly(static_cast<double>(count.value()));
       sum.lower_squared = sum.lower_squared + times * part.lower_squared;
       sum.upper_squared =
@@ -83,12 +83,30 @@ class MuOfParts {
     return parts;
   }
 
+  /// With so many times the mu.
+  [[nodiscard]] static Parts scaled(const Parts& parts, double lower, double upper) {
+    const auto squared = [](double factor) { return exactly(factor) * exactly(factor); };
+    return {parts.lower_squared * squared(lower),
+            parts.upper_squared ? std::optional{*parts.upper_squared * squared(upper)} : std::nullopt};
+  }
+
   [[nodiscard]] Parts of_leaf(const Event& leaf) const {
     if (const auto gaussian = gaussian_mu_squared(leaf, digits)) return {*gaussian, gaussian};
     const auto of_node = Overload{[&](const Event::PoissonSampled& batch) { return of_batch(batch.event, true); },
                                   [&](const Event::SampledWithoutReplacement& batch) { return of_batch(batch.event, true); },
                                   [&](const Event::Shuffled& epoch) { return of_batch(epoch.event, false); },
                                   [&](const Event::Deterministic& epoch) { return of_batch(epoch.event, false); },
+                                  [&](const Event::Allocated& epoch) { return of_batch(epoch.event, true); },
+                                  [&](const Event::TruncatedPoisson& batch) {
+                                    // Where a batch is full the record takes another one's place, if it does not keep its own.
+                                    const bool displaces = leaf.adjacency() == Adjacency::add_or_remove_one;
+                                    return scaled(of_batch(batch.event, true), 1, displaces ? 2 : 1);
+                                  },
+                                  [&](const Event::Users& users) {
+                                    // All records of a user may be in a batch, and no more.
+                                    const auto records = static_cast<double>(users.records.value());
+                                    return scaled(of(users.event), records, records);
+                                  },
                                   [&](const Event::Parallel& parallel) {
                                     Parts largest{exactly(0), exactly(0)};
                                     for (const auto& event : parallel.events) {

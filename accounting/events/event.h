@@ -119,7 +119,8 @@ class Event {
 
   /// `count` releases of `event`, each chosen with knowledge of the earlier results.
   struct Repeated;
-  /// One release of each of `events` in turn, each chosen with knowledge of the earlier results. Never empty.
+  /// One release of each of `events`, each chosen with knowledge of the earlier results, in an order that the analyst chooses, also by
+  /// these. Never empty.
   struct Composed;
   /// One release of each of `events` on disjoint parts of the data, so that a record takes part in one of them. Under
   /// replace-one and zero-out the parts are fixed by the public index of a record, not by its values, lest a record change two of them;

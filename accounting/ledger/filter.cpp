@@ -57,7 +57,7 @@ struct HasRule {
   bool operator()(const Event::Cyclic& e) const { return secret_batch(e.event); }
   bool operator()(const Event::Allocated&) const { return false; }
   bool operator()(const Event::TruncatedPoisson&) const { return false; }
-  bool operator()(const Event::Users& e) const { return (*this)(Event::Gaussian{NoiseMultiplier{1}}) && !e.event.has_sampling(); }
+  bool operator()(const Event::Users& e) const { return kind != FilterKind::basic && !e.event.has_sampling(); }
 
   /// The zcdp filter admits whatever has a rho, the renyi filter whatever has a curve.
   [[nodiscard]] bool concentrated() const { return kind == FilterKind::zcdp || kind == FilterKind::renyi; }

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include <surety/accounting/accountants/privacy_loss/dominating_pair.h>
+#include <surety/accounting/accountants/privacy_loss/loss_law.h>
 
 namespace surety::accounting {
 

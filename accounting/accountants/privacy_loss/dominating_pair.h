@@ -11,10 +11,6 @@
 namespace surety::accounting {
 
 /// The least and largest loss of what `cut` leaves, roughly.
-struct LossRange {
-  double least;
-  double largest;
-};
 [[nodiscard]] LossRange range(const LossLaw& law, const Cut& cut);
 
 /// \pre step > 0, and range / step is a number of cells that fits into memory.

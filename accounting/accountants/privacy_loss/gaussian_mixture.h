@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include <surety/accounting/accountants/privacy_loss/dominating_pair.h>
 #include <surety/accounting/accountants/privacy_loss/loss_law.h>
+#include <surety/accounting/numbers/enclosure.h>
 
 namespace surety::accounting::privacy_loss {
 

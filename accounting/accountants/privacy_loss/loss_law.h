@@ -118,4 +118,10 @@ struct Cut {
   double log_below;
 };
 
+/// The least and largest loss of what a cut leaves.
+struct LossRange {
+  double least;
+  double largest;
+};
+
 }  // namespace surety::accounting

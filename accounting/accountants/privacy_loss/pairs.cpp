@@ -325,7 +325,7 @@ class PartsOf {
       weights.push_back(weight);
     }
     LossLaw mixture{PublicMixtureBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws)), std::move(weights), error}};
-    mixture.infinite_mass = std::min(lost * (1 + 8 * unit_roundoff), 1e-100);
+    mixture.infinite_mass = lost * (1 + 8 * unit_roundoff);
     return mixture;
   }
   static LossLaw largest_of_curves(std::vector<LossLaw> laws) {

@@ -172,6 +172,28 @@ TEST(LeastMu, OfRareBatchesIsThatOfTheWholeData) {
   EXPECT_GE(replaced.lower, 1);
 }
 
+TEST(LeastMu, OfBatchesOfEveryKindIsThatOfWhatTheyMayHold) {
+  struct Known {
+    const char* text;
+    Adjacency adjacency;
+    double lower;
+    double upper;
+  };
+  constexpr auto removed = Adjacency::add_or_remove_one;
+  constexpr auto zeroed = Adjacency::zero_out;
+  constexpr auto replaced = Adjacency::replace_one;
+  for (const auto& known :
+       {Known{"users(3, repeat(4, poisson(0.1, gaussian(2))))", removed, 3, 3},
+        Known{"users(3, repeat(4, poisson(0.1, record_sum(2))))", replaced, 3, 6}, Known{"cyclic(2, 7, 0.1, gaussian(2))", zeroed, 1, 1},
+        Known{"repeat(4, allocated(10, gaussian(2)))", zeroed, 1, 1},
+        Known{"truncated_poisson(0.1, 5, 100, gaussian(2))", zeroed, 0.5, 0.5},
+        Known{"truncated_poisson(0.1, 5, 100, gaussian(2))", removed, 0.5, 1}}) {
+    const auto found = least_mu(parse_event(known.text, known.adjacency), {.width = 1e-2}, {.evaluations = 4});
+    EXPECT_NEAR(found.lower, known.lower, 1e-12) << known.text;
+    EXPECT_NEAR(found.upper, known.upper, 1e-12) << known.text;
+  }
+}
+
 TEST(LeastMu, IsInfiniteWhereDeltaIsNeverZero) {
   const auto event = release(Event::Approximate{Epsilon{1}, Delta{1e-5}}, adjacency);
   EXPECT_EQ(least_mu(event), (Enclosure{infinity, infinity}));

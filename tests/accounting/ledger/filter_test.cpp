@@ -282,6 +282,30 @@ TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
   }
 }
 
+TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
+  const auto under = Adjacency::add_or_remove_one;
+  const auto budget = renyi(1, 1e-6);
+  const auto costs_as = [&](const char* text, const char* other) {
+    const auto cost = budget.spent(all_of(text));
+    const auto other_cost = budget.spent(all_of(other));
+    EXPECT_NEAR(cost.upper, other_cost.upper, 1e-13 * other_cost.upper) << text;
+    EXPECT_GE(cost.upper, other_cost.lower) << text;
+  };
+  costs_as("cyclic(10, 95, 0.1, gaussian(9))", "repeat(10, poisson(0.1, gaussian(9)))");
+  costs_as("users(2, repeat(3, gaussian(40)))", "repeat(3, gaussian(20))");
+  const Filter gaussian{{.target = budget.budget().target, .filter = FilterKind::gaussian}};
+  EXPECT_EQ(gaussian.spent(all_of("users(2, repeat(3, gaussian(8)))")), Enclosure(0.1875, 0.1875));
+  const Filter basic{{.target = budget.budget().target, .filter = FilterKind::basic}};
+  EXPECT_THROW(static_cast<void>(basic.admits(all_of("users(2, gaussian(40))"))), Error);
+  for (const char* text :
+       {"users(2, poisson(0.1, gaussian(9)))", "truncated_poisson(0.1, 5, 100, gaussian(9))", "allocated(9, gaussian(9))"}) {
+    for (const auto kind : {FilterKind::renyi, FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
+      const Filter each{{.target = budget.budget().target, .filter = kind}};
+      EXPECT_THROW(static_cast<void>(each.admits(all_of(text, under))), Error) << text;
+    }
+  }
+}
+
 TEST(RenyiFilter, AdmitsTheRunCalibratedToTheWholeBudgetByRho) {
   for (const auto& [epsilon, delta] : {std::pair{1.0, 1e-5}, {0.1, 1e-7}, {4.0, 1e-3}, {0.37, 3e-11}, {12.5, 1e-40}, {1e-3, 1e-9}}) {
     const auto run = [](NoiseMultiplier z) { return repeat(Count{7}, gaussian(z, adjacency)); };

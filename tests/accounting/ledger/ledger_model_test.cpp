@@ -488,7 +488,8 @@ void RandomLedgerModel::hold_in(int histories, RandomCounts& counts) {
       // Killing and copying a process take longer than anything else.
       const auto rare = random() % 200;
       const Action action = rare == 0 ? Action{Step::kill, 1} : actions[random() % actions.size()];
-      if (rare == 1 && model_.has_reservation(0)) {
+      const bool has_copied = copies_ > 0;  // one copy at the first occasion, so that every number of histories has one
+      if ((rare == 1 || !has_copied) && model_.has_reservation(0)) {
         ASSERT_TRUE(survives_a_copy());
       }
       if (!model_.is_possible(action)) continue;
