@@ -101,7 +101,7 @@ surety_code guarded(surety_failure** failure, const Work& work) noexcept {
     work();
     return SURETY_OK;
   } catch (const Error& error) {
-    return leave(failure, static_cast<surety_code>(static_cast<int>(error.code()) + 1), error.what());
+    return leave(failure, static_cast<surety_code>(error.code()) + 1, error.what());
   } catch (const std::bad_alloc&) {
     if (failure != nullptr) *failure = &no_memory;
     return SURETY_ENVIRONMENT;
@@ -140,7 +140,7 @@ Adjacency adjacency_of(surety_adjacency adjacency) {
     case SURETY_REPLACE_ONE: return Adjacency::replace_one;
     case SURETY_ZERO_OUT: return Adjacency::zero_out;
   }
-  invalid("adjacency is " + std::to_string(static_cast<int>(adjacency)) + ", must be one of surety_adjacency");
+  invalid("adjacency is " + std::to_string(adjacency) + ", must be one of surety_adjacencies");
 }
 
 surety_adjacency adjacency_for_c(Adjacency adjacency) {

@@ -34,7 +34,8 @@ extern "C" {
 /* ---- Failures ---- */
 
 /* Numbers are for ever; new ones are appended. */
-typedef enum surety_code {
+typedef int32_t surety_code;
+enum surety_codes {
   SURETY_OK = 0,
   SURETY_INVALID_ARGUMENT = 1, /* an argument breaks its constraint */
   SURETY_UNSUPPORTED = 2,      /* no theorem is known for the event */
@@ -45,7 +46,7 @@ typedef enum surety_code {
   SURETY_UNREACHABLE = 7, /* no value meets the target */
   SURETY_MEMORY = 8,      /* an answer of the width asked for would take more memory than allowed */
   SURETY_INTERNAL = 9     /* a defect in Surety itself */
-} surety_code;
+};
 
 typedef struct surety_failure surety_failure;
 /* One line, ended by a zero; it lives as long as the failure. "" of NULL. */
@@ -63,7 +64,8 @@ SURETY_API void surety_free(char* text);
 
 /* ---- Events ---- */
 
-typedef enum surety_adjacency { SURETY_ADD_OR_REMOVE_ONE = 0, SURETY_REPLACE_ONE = 1, SURETY_ZERO_OUT = 2 } surety_adjacency;
+typedef int32_t surety_adjacency;
+enum surety_adjacencies { SURETY_ADD_OR_REMOVE_ONE = 0, SURETY_REPLACE_ONE = 1, SURETY_ZERO_OUT = 2 };
 
 /* What was released. Never changes. */
 typedef struct surety_event surety_event;
