@@ -75,7 +75,7 @@ TEST_F(TrainOnFile, TrainsChargesAndWritesAModelByEveryAlgorithm) {
        std::vector<Words>{{"dp-sgd", "--records", "300", "--steps", "10"},
                           {"dp-sgd", "--records", "300", "--batch-size", "20", "--epochs", "2", "--sampling", "allocated"},
                           {"dp-sgd", "--records", "300", "--batch-size", "20", "--epochs", "1", "--sampling", "truncated",
-                           "--largest-batch", "30", "--noise-multiplier", "4"}}) {
+                           "--largest-batch", "30", "--noise-multiplier", "1.5"}}) {
     expect_trained("zero-out", extra);
   }
   for (const char* adjacency : {"replace-one", "add-or-remove-one", "zero-out"}) {
@@ -213,7 +213,7 @@ TEST_F(TrainOnFile, RefusesWhatItCannotPromiseOrDoesNotKnow) {
           {"--largest-batch is 9, must be a multiple of the 2 of --microbatch"});
   refused(sgd + Words{"--sampling", "allocated", "--noise-multiplier", "0.1", "--batch-size", "8"}, {"allocated(6, gaussian(0.1))"},
           "zero-out");
-  refused({"svrg", "--records", "60", "--sampling", "allocated"}, {"must be one of", "poisson", "fixed"});
+  refused({"svrg", "--records", "60", "--sampling", "allocated"}, {"--sampling is 'allocated', must be poisson or fixed"});
   refused({"gradient-descent", "--sampling", "fixed"}, {"--sampling is for dp-sgd, svrg, svrg++, not for gradient-descent"});
   refused({"gradient-descent", "--smoothing", "0.5"}, {"--smoothing is for smoothed-hinge loss, not for logistic loss"});
   refused({"gradient-descent", "--loss", "hinge"}, {"smoothness of hinge loss"});
