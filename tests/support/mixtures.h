@@ -30,7 +30,7 @@ inline double delta_of_mixtures(const Mixture& p, const Mixture& q, double devia
 }
 
 inline double binomial(int n, int k, double q) {
-  return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1)) * std::pow(q, k) * std::pow(1 - q, n - k);
+  return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(q) + (n - k) * std::log1p(-q));
 }
 
 /// The larger of both directions.

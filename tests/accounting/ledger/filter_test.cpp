@@ -276,8 +276,9 @@ TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
         "poisson(0.1, repeat(2, record_sum(9)))"}) {
     EXPECT_TRUE(renyi(1, 1e-6, {}, adjacency).admits(all_of(text, adjacency))) << text;
   }
-  for (const char* text : {"poisson(0.1, laplace(9))", "poisson(0.1, compose(gaussian(9), gaussian(12)))", "poisson(0.1, exponential(0.1))",
-                           "poisson(0.1, parallel(gaussian(9), gaussian(9)))", "poisson(0.1, zcdp(0.001))"}) {
+  for (const char* text :
+       {"poisson(0.1, laplace(9))", "poisson(0.1, compose(gaussian(9), gaussian(12)))", "poisson(0.1, exponential(0.1))",
+        "poisson(0.1, parallel(gaussian(9), gaussian(9)))", "poisson(0.1, zcdp(0.001))", "truncated_poisson(0.1, 5, 100, gaussian(9))"}) {
     EXPECT_TRUE(renyi(1, 1e-6).admits(all_of(text))) << text;
   }
 }
@@ -297,8 +298,7 @@ TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
   EXPECT_EQ(gaussian.spent(all_of("users(2, repeat(3, gaussian(8)))")), Enclosure(0.1875, 0.1875));
   const Filter basic{{.target = budget.budget().target, .filter = FilterKind::basic}};
   EXPECT_THROW(static_cast<void>(basic.admits(all_of("users(2, gaussian(40))"))), Error);
-  for (const char* text :
-       {"users(2, poisson(0.1, gaussian(9)))", "truncated_poisson(0.1, 5, 100, gaussian(9))", "allocated(9, gaussian(9))"}) {
+  for (const char* text : {"users(2, poisson(0.1, gaussian(9)))", "allocated(9, gaussian(9))"}) {
     for (const auto kind : {FilterKind::renyi, FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
       const Filter each{{.target = budget.budget().target, .filter = kind}};
       EXPECT_THROW(static_cast<void>(each.admits(all_of(text, under))), Error) << text;
