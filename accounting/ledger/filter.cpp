@@ -55,7 +55,7 @@ struct HasRule {
   bool operator()(const Event::Shuffled& e) const { return concentrated(e.event); }
   bool operator()(const Event::Deterministic& e) const { return concentrated(e.event); }
   bool operator()(const Event::Cyclic& e) const { return secret_batch(e.event); }
-  bool operator()(const Event::Allocated&) const { return false; }
+  bool operator()(const Event::Allocated& e) const { return secret_batch(e.event); }
   bool operator()(const Event::TruncatedPoisson& e) const { return secret_batch(e.event); }
   bool operator()(const Event::Users& e) const { return kind != FilterKind::basic && !e.event.has_sampling(); }
 

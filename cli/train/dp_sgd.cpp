@@ -140,7 +140,7 @@ class DpSgd final : public FileAlgorithm {
     if (step_size_) settings.step_size = StepSize{*step_size_};
     if (!settings.step_size) static_cast<void>(require_smoothness(objective, 1, "the default --step-size"));
     if (iterate_) settings.returned = *iterate_ == "average" ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
-    static_cast<void>(batch_release(settings));  // refuses microbatches under other adjacencies
+    static_cast<void>(plan(settings));  // refuses microbatches and samplers under adjacencies that have no theorem for them
     return settings;
   }
 
@@ -150,7 +150,7 @@ class DpSgd final : public FileAlgorithm {
       invalid(largest_batch_ ? fmt::format("--largest-batch is for --sampling truncated, not for {}", sampling)
                              : "--largest-batch is missing: --sampling truncated needs it");
     }
-    if (sampling == "allocated") return allocation_of(shared, units, size);
+    if (sampling == "allocated") return allocation_of(units, size);
     if (sampling != "truncated") return any(sampler_of(sampling, shared, units, size));
     if (*largest_batch_ % microbatch_ != 0) {
       invalid(fmt::format("--largest-batch is {}, must be a multiple of the {} of --microbatch", *largest_batch_, microbatch_));

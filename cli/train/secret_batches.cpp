@@ -41,10 +41,7 @@ optimizers::AnySampler any(const IndependentSampler& sampler) {
   return std::visit([](const auto& its) -> optimizers::AnySampler { return its; }, sampler);
 }
 
-Allocation allocation_of(const TrainOptions& shared, Count units, std::uint64_t size) {
-  if (shared.run.target().adjacency == Adjacency::replace_one) {
-    invalid("--sampling is allocated, must be poisson or fixed under replace-one");
-  }
+Allocation allocation_of(Count units, std::uint64_t size) {
   return Allocation{Count{
       std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(static_cast<double>(units.value()) / static_cast<double>(size))))}};
 }

@@ -25,8 +25,8 @@ using IndependentSampler = std::variant<mechanisms::PoissonBatches, mechanisms::
 [[nodiscard]] IndependentSampler sampler_of(const std::string& sampling, const TrainOptions& shared, Count units, std::uint64_t size);
 [[nodiscard]] optimizers::AnySampler any(const IndependentSampler& sampler);
 
-/// Rounds of about `size` of `units` each, dealt anew each epoch. \throws Error{invalid_argument} under replace-one.
-[[nodiscard]] mechanisms::Allocation allocation_of(const TrainOptions& shared, Count units, std::uint64_t size);
+/// Rounds of about `size` of `units` each, dealt anew each epoch.
+[[nodiscard]] mechanisms::Allocation allocation_of(Count units, std::uint64_t size);
 /// Poisson batches of at most `largest`. \throws Error{invalid_argument} under add-or-remove-one, where it would have to be known that no
 /// more records can be than the public number, and for a size that cuts nothing.
 [[nodiscard]] mechanisms::TruncatedBatches truncated_of(const TrainOptions& shared, Count units, std::uint64_t size, std::uint64_t largest);

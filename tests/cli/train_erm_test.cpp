@@ -117,6 +117,45 @@ TEST_F(TrainOnFile, SaysTheSamplingOfItsBatches) {
             "repeat(10, truncated_poisson(0.1, 40, 240, record_sum(5)))");
 }
 
+TEST_F(TrainOnFile, SpendsEpochsFromABudget) {
+  const auto data = small_data(300);
+  const auto ledger = path("budget.db");
+  ASSERT_EQ(surety({"ledger", "create", ledger, "--adjacency", "zero-out", "--epsilon", "1", "--delta", "1e-3"}).code, 0);
+  const auto train = [&](const char* noise) {
+    return surety({"train",
+                   data,
+                   "--label",
+                   "label",
+                   "--algorithm",
+                   "dp-sgd",
+                   "--records",
+                   "300",
+                   "--sampling",
+                   "allocated",
+                   "--batch-size",
+                   "24",
+                   "--epochs",
+                   "2",
+                   "--noise-multiplier",
+                   noise,
+                   "--epsilon",
+                   "1",
+                   "--delta",
+                   "1e-3",
+                   "--adjacency",
+                   "zero-out",
+                   "--ledger",
+                   ledger,
+                   "--model",
+                   path("budget.json")});
+  };
+  const auto admitted = train("5");
+  EXPECT_EQ(admitted.code, 0) << admitted.err;
+  const auto refused = train("1.6");
+  EXPECT_EQ(refused.code, 6) << refused.err;
+  EXPECT_NE(refused.err.find("the budget epsilon = 1 at delta = 0.001 allows divergence"), std::string::npos) << refused.err;
+}
+
 TEST_F(TrainOnFile, TakesANoiseMultiplierThatKeepsThePromise) {
   const auto data = small_data(300);
   const Words sgd{"dp-sgd", "--records", "300", "--batch-size", "20", "--epochs", "2"};
@@ -201,7 +240,7 @@ TEST_F(TrainOnFile, RefusesWhatItCannotPromiseOrDoesNotKnow) {
   refused({"objective-perturbation", "--records", "60"}, {"must be replace-one or zero-out"}, "add-or-remove-one");
   refused({"accelerated-gradient-descent"}, {"--public-count is missing"}, "add-or-remove-one");
   refused({"accelerated-gradient-descent", "--iterate", "random"}, {"must be last or average"});
-  refused(sgd + Words{"--sampling", "allocated"}, {"--sampling is allocated, must be poisson or fixed under replace-one"});
+  refused(sgd + Words{"--sampling", "allocated"}, {"allocated", "replace-one"});
   refused(sgd + Words{"--sampling", "allocated", "--batch-size", "8", "--steps", "20"},
           {"--steps is 20, must be a multiple of 6 with --sampling allocated"}, "zero-out");
   refused(sgd + Words{"--sampling", "truncated"}, {"--largest-batch is missing"});

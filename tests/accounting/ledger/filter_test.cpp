@@ -298,12 +298,28 @@ TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
   EXPECT_EQ(gaussian.spent(all_of("users(2, repeat(3, gaussian(8)))")), Enclosure(0.1875, 0.1875));
   const Filter basic{{.target = budget.budget().target, .filter = FilterKind::basic}};
   EXPECT_THROW(static_cast<void>(basic.admits(all_of("users(2, gaussian(40))"))), Error);
-  for (const char* text : {"users(2, poisson(0.1, gaussian(9)))", "allocated(9, gaussian(9))"}) {
-    for (const auto kind : {FilterKind::renyi, FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
-      const Filter each{{.target = budget.budget().target, .filter = kind}};
-      EXPECT_THROW(static_cast<void>(each.admits(all_of(text, under))), Error) << text;
-    }
+  const auto is_refused = [&](const char* text, FilterKind kind) {
+    const Filter each{{.target = budget.budget().target, .filter = kind}};
+    EXPECT_THROW(static_cast<void>(each.admits(all_of(text, under))), Error) << text;
+  };
+  for (const auto kind : {FilterKind::renyi, FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
+    is_refused("users(2, poisson(0.1, gaussian(9)))", kind);
+    if (kind != FilterKind::renyi) is_refused("allocated(9, gaussian(9))", kind);
   }
+}
+
+// Their divergences: less than those of Poisson batches of the same size, and much less than those of an epoch in the open.
+TEST(RenyiFilter, AdmitsEpochsOfRandomAllocation) {
+  const auto under = Adjacency::add_or_remove_one;
+  const Filter budget{{.target = {.epsilon = Epsilon{2}, .delta = Delta{1e-5}, .adjacency = under}, .filter = FilterKind::renyi}};
+  const double dealt = budget.spent(all_of("repeat(5, allocated(100, gaussian(2)))", under)).upper;
+  const double coins = budget.spent(all_of("repeat(500, poisson(0.01, gaussian(2)))", under)).upper;
+  const double open = budget.spent(all_of("repeat(5, gaussian(2))", under)).upper;
+  EXPECT_LT(dealt, coins);
+  EXPECT_GT(dealt, 0.9 * coins);
+  EXPECT_LT(dealt, 0.05 * open);
+  EXPECT_TRUE(budget.admits(all_of("repeat(5, allocated(100, gaussian(2)))", under)));
+  EXPECT_FALSE(budget.admits(all_of("repeat(500, allocated(100, gaussian(2)))", under)));
 }
 
 TEST(RenyiFilter, AdmitsTheRunCalibratedToTheWholeBudgetByRho) {
