@@ -243,23 +243,6 @@ double truth_fixed(double q, double multiplier, double order) {
   return std::log1p(simpson(integrand, 0, mu * (a * mu + 9), 600)) / (a - 1);
 }
 
-/// D_order of P against Q by the trapezoid rule.
-double divergence_of(const reference::Mixture& p, const reference::Mixture& q, double deviation, double order) {
-  const auto log_density = [&](const reference::Mixture& mixture, double x) {
-    double sum = 0;
-    for (const auto& [mean, weight] : mixture) sum += weight * std::exp(-0.5 * std::pow((x - mean) / deviation, 2));
-    return std::log(sum);
-  };
-  double sum = 0;
-  constexpr double step = 0.01;
-  for (double x = -60; x <= 60; x += step) {
-    const double at_q = log_density(q, x);
-    const double at_p = log_density(p, x);
-    if (std::isfinite(at_q) && std::isfinite(at_p)) sum += std::exp(order * at_p - (order - 1) * at_q) * step;
-  }
-  return std::log(sum / (deviation * 2.5066282746310002)) / (order - 1);
-}
-
 // A batch of at most three of nine: zero-out tells how many others stay, add-or-remove-one displaces one of them.
 TEST(RenyiTruncated, IsTheMixtureOfItsMoments) {
   constexpr int records = 9;
@@ -298,7 +281,8 @@ TEST(RenyiTruncated, IsTheMixtureOfItsMoments) {
         with[-std::min(n, largest)] += weight * (1 - stays);
         with[1 - std::min(n, largest - 1)] += weight * stays;
       }
-      dearest = std::max({dearest, divergence_of(with, without, multiplier, order), divergence_of(without, with, multiplier, order)});
+      dearest = std::max({dearest, reference::divergence_of_mixtures(with, without, multiplier, order),
+                          reference::divergence_of_mixtures(without, with, multiplier, order)});
     }
     EXPECT_GE(upper_at(removal, order), dearest) << order;
     // Nine records at the chance to stay of eight, and up to eight at the largest there is.

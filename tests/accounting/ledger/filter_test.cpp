@@ -15,6 +15,7 @@
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
@@ -278,7 +279,8 @@ TEST(RenyiFilter, AdmitsEveryKindThatHasACurve) {
   }
   for (const char* text :
        {"poisson(0.1, laplace(9))", "poisson(0.1, compose(gaussian(9), gaussian(12)))", "poisson(0.1, exponential(0.1))",
-        "poisson(0.1, parallel(gaussian(9), gaussian(9)))", "poisson(0.1, zcdp(0.001))", "truncated_poisson(0.1, 5, 100, gaussian(9))"}) {
+        "poisson(0.1, parallel(gaussian(9), gaussian(9)))", "poisson(0.1, zcdp(0.001))", "truncated_poisson(0.1, 5, 100, gaussian(9))",
+        "users(2, poisson(0.1, gaussian(9)))", "allocated(9, gaussian(9))"}) {
     EXPECT_TRUE(renyi(1, 1e-6).admits(all_of(text))) << text;
   }
 }
@@ -298,28 +300,23 @@ TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
   EXPECT_EQ(gaussian.spent(all_of("users(2, repeat(3, gaussian(8)))")), Enclosure(0.1875, 0.1875));
   const Filter basic{{.target = budget.budget().target, .filter = FilterKind::basic}};
   EXPECT_THROW(static_cast<void>(basic.admits(all_of("users(2, gaussian(40))"))), Error);
-  const auto is_refused = [&](const char* text, FilterKind kind) {
-    const Filter each{{.target = budget.budget().target, .filter = kind}};
-    EXPECT_THROW(static_cast<void>(each.admits(all_of(text, under))), Error) << text;
-  };
-  for (const auto kind : {FilterKind::renyi, FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
-    is_refused("users(2, poisson(0.1, gaussian(9)))", kind);
-    if (kind != FilterKind::renyi) is_refused("allocated(9, gaussian(9))", kind);
+  for (const char* text :
+       {"users(2, poisson(0.1, gaussian(9)))", "allocated(9, gaussian(9))", "truncated_poisson(0.1, 5, 100, gaussian(9))"}) {
+    for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
+      const Filter each{{.target = budget.budget().target, .filter = kind}};
+      EXPECT_THROW(static_cast<void>(each.admits(all_of(text, under))), Error) << text;
+    }
   }
-}
-
-// Their divergences: less than those of Poisson batches of the same size, and much less than those of an epoch in the open.
-TEST(RenyiFilter, AdmitsEpochsOfRandomAllocation) {
-  const auto under = Adjacency::add_or_remove_one;
-  const Filter budget{{.target = {.epsilon = Epsilon{2}, .delta = Delta{1e-5}, .adjacency = under}, .filter = FilterKind::renyi}};
-  const double dealt = budget.spent(all_of("repeat(5, allocated(100, gaussian(2)))", under)).upper;
-  const double coins = budget.spent(all_of("repeat(500, poisson(0.01, gaussian(2)))", under)).upper;
-  const double open = budget.spent(all_of("repeat(5, gaussian(2))", under)).upper;
-  EXPECT_LT(dealt, coins);
-  EXPECT_GT(dealt, 0.9 * coins);
-  EXPECT_LT(dealt, 0.05 * open);
-  EXPECT_TRUE(budget.admits(all_of("repeat(5, allocated(100, gaussian(2)))", under)));
-  EXPECT_FALSE(budget.admits(all_of("repeat(500, allocated(100, gaussian(2)))", under)));
+  // What the filter admits costs no more than the budget by the accountant that knows the pair.
+  for (const char* text :
+       {"users(3, poisson(0.01, gaussian(4)))", "allocated(100, gaussian(2))", "truncated_poisson(0.05, 50, 500, gaussian(5))"}) {
+    const auto event = event_of(text, under);
+    const auto room = budget.room_for(all_of("gaussian(50)"), event, 100000);
+    ASSERT_GT(room, 5U) << text;
+    const auto all = compose({repeat(Count{room}, event), event_of("gaussian(50)", under)});
+    EXPECT_LE(epsilon(PrivacyLoss{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 1) << text;
+    EXPECT_GE(epsilon(PrivacyLoss{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 0.8) << text << ": much is left unused";
+  }
 }
 
 TEST(RenyiFilter, AdmitsTheRunCalibratedToTheWholeBudgetByRho) {
