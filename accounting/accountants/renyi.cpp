@@ -693,6 +693,7 @@ struct CurveOf {
     no_theorem_for(event, "privacy-loss answers");
   }
   Curve operator()(const Event::TruncatedPoisson&) const { no_theorem_for(event, "privacy-loss answers"); }
+  Curve operator()(const Event::BestOf&) const { no_theorem_for(event, "tuning and privacy-loss answer"); }
   Curve operator()(const Event::Users&) const {
     const auto multiplier = gaussian_multiplier(event);
     if (!multiplier) no_theorem_for(event, "privacy-loss answers");

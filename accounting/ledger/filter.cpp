@@ -57,6 +57,8 @@ struct HasRule {
   bool operator()(const Event::Cyclic& e) const { return secret_batch(e.event); }
   bool operator()(const Event::Allocated&) const { return false; }
   bool operator()(const Event::TruncatedPoisson&) const { return false; }
+  /// No rule for a choice that was made by results is proved.
+  bool operator()(const Event::BestOf&) const { return false; }
   bool operator()(const Event::Users& e) const { return kind != FilterKind::basic && !e.event.has_sampling(); }
 
   /// The zcdp filter admits whatever has a rho, the renyi filter whatever has a curve.
