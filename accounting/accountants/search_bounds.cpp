@@ -178,6 +178,17 @@ Cell cell_of(const Slope& slope, const End& from, const End& to, double most, do
 /// How far apart the slopes in a cell may be where it counts.
 double apart(double finest, double log_slope) { return finest * (1 + std::max(0.0, -log_slope)); }
 
+/// A bound of a curve also holds below the chord from delta = 1 at odds 0 to any point of it, which counts where delta is large.
+double below_chords(const RunCurve& bound, double epsilon) {
+  double least = bound(epsilon);
+  if (!(least > 0.05)) return least;
+  for (int i = 1; i <= 6; ++i) {
+    const double apart = 0.5 * i;
+    least = std::min(least, 1 - std::exp(-apart) * (1 - bound(epsilon + apart)) + few);
+  }
+  return least;
+}
+
 // ---- One Gaussian release ----
 
 double tail(double x) { return 0.5 * std::erfc(x * 0.70710678118654752440); }
@@ -529,7 +540,7 @@ GaussianSearch::GaussianSearch(const Runs& runs, const Enclosure& mu) {
 }
 double GaussianSearch::above(double epsilon) const {
   const StandardFloatingPoint environment;
-  return tables_->above(epsilon);
+  return below_chords([this](double x) { return tables_->above(x); }, epsilon);
 }
 double GaussianSearch::below(double epsilon) const {
   const StandardFloatingPoint environment;
@@ -548,7 +559,7 @@ SearchByCurve::SearchByCurve(const Runs& runs, const std::vector<CurvePoint>& po
 }
 double SearchByCurve::above(double epsilon) const {
   const StandardFloatingPoint environment;
-  return tables_->above(epsilon);
+  return below_chords([this](double x) { return tables_->above(x); }, epsilon);
 }
 double SearchByCurve::steepest() const { return tables_->steepest(); }
 

@@ -47,16 +47,40 @@ class RunsMasses {
 
 }  // namespace
 
+SecretRuns::SecretRuns(const Runs& runs) : runs_{runs} {
+  const accounting::StandardFloatingPoint environment;
+  constexpr std::size_t most_kept = 64;
+  RunsMasses masses{runs_, precision_for(1)};
+  Interval sum = masses.mass();
+  up_to_.push_back(sum);
+  while (up_to_.size() < most_kept) {
+    masses.advance();
+    sum = sum + masses.mass();
+    up_to_.push_back(sum);
+  }
+}
+
 std::uint64_t SecretRuns::draw(BitsRef bits) const {
   const accounting::StandardFloatingPoint environment;
   const auto next_word = words_of(bits);
-  LazyUniform uniform{next_word};
+  const LazyUniform uniform{next_word};
+  const Interval cell = uniform.cell(precision_for(1));
+  // All of the cell lies above P(K < k), so k is certain where all of it lies below P(K <= k).
+  const std::uint64_t least = runs_.law() == RunsLaw::poisson ? 0 : 1;
+  for (std::size_t i = 0; i < up_to_.size(); ++i) {
+    if (is_at_most(up_to_[i], cell)) continue;
+    if (is_at_most(cell, up_to_[i])) return least + i;
+    break;
+  }
+  return draw_by_intervals(uniform, next_word);
+}
+
+std::uint64_t SecretRuns::draw_by_intervals(LazyUniform uniform, const NextWord& next_word) const {
   for (;; uniform.draw_another_word(next_word)) {
     const auto precision = precision_for(uniform.words());
     const Interval cell = uniform.cell(precision);
     RunsMasses masses{runs_, precision};
     Interval sum = masses.mass();
-    // All of the cell lies above P(K < k), so k is certain where all of it lies below P(K <= k).
     while (is_at_most(sum, cell)) {
       masses.advance();
       sum = sum + masses.mass();

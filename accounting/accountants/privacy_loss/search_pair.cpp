@@ -14,7 +14,7 @@
 namespace surety::accounting::privacy_loss {
 namespace {
 
-constexpr std::size_t points_of_a_pair = 1500;
+constexpr std::size_t points_of_a_pair = 1000;
 /// The bound is raised by this share, and masses are within it of a law whose curve lies above the bound.
 constexpr double raised = 1e-10;
 
