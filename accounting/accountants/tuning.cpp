@@ -109,17 +109,30 @@ double last_above(const std::function<double(double)>& bound, double target, dou
   return before;
 }
 
-/// Points of the curve of a run: evenly between losses, with bounds that all accountants together have.
+/// Points of the curve of a run, evenly between losses: many where one accountant knows it quickly, few of those that all accountants know.
 class PointsOfRun {
  public:
-  explicit PointsOfRun(const Event& run) : run_{run}, curve_{run} { is_quick_ = supports(ClosedForm{}, run) || supports(Contour{}, run); }
+  explicit PointsOfRun(const Event& run) : run_{run}, slow_{run, Effort{.width = 1e-2}} {
+    if (supports(ClosedForm{}, run) && is_short(run)) {
+      quick_ = [run](Epsilon at) { return accounting::delta(ClosedForm{}, run, at); };
+    } else if (supports(Contour{}, run)) {
+      try {
+        quick_ = ContourCurve{run};
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) throw;
+      }
+    }
+  }
 
-  [[nodiscard]] std::size_t many() const { return is_quick_ ? 500 : 32; }
-  void add(double from, double to, std::size_t count) {
-    for (std::size_t i = 0; i <= count; ++i) {
-      const double loss = std::max(0.0, from + (to - from) * static_cast<double>(i) / static_cast<double>(count));
-      // The point lies a little further than where it is asked for.
-      points_.push_back({std::exp(loss) * (1 + few), std::clamp(curve_(Epsilon{loss}).upper, 0.0, 1.0)});
+  void add(double from, double to) {
+    constexpr std::size_t many = 500;
+    constexpr std::size_t least = many / 4;
+    constexpr std::size_t few_points = 20;
+    std::size_t answered = 0;
+    for (std::size_t i = 0; quick_ && i <= many && answered + many / 2 > i; ++i) answered += add_quick(between(from, to, i, many));
+    for (std::size_t i = 0; answered < least && i <= few_points; ++i) {
+      const double loss = between(from, to, i, few_points);
+      add_point(loss, slow_(Epsilon{loss}));
     }
     std::sort(points_.begin(), points_.end(), [](const CurvePoint& a, const CurvePoint& b) { return a.odds < b.odds; });
   }
@@ -128,18 +141,45 @@ class PointsOfRun {
   /// Where the curve has fallen to about `delta`.
   [[nodiscard]] double reach(double delta) const {
     constexpr double farthest = 600;
-    const auto found = quick_epsilon(run_, Delta{std::clamp(delta, 0.0, 0.5)}).upper;
-    if (found < farthest) return found + 1e-9 * (1 + found);
+    const auto found = quick_epsilon(run_, Delta{std::clamp(delta, 0.0, 0.5)}, Effort{.width = 1e-2}).upper;
+    if (found >= farthest && found < infinity) {
+      unsupported(run_,
+                  fmt::format("tuning: a run of {{}} costs epsilon = {} at delta = {}, must be less than {}", found, delta, farthest));
+    }
+    if (found < infinity) return found + 1e-9 * (1 + found);
     // It stays above: as far as it falls by anything.
     double last = 1;
-    while (last < farthest && curve_(Epsilon{2 * last}).upper < curve_(Epsilon{last}).upper * (1 - 1e-9)) last *= 2;
+    while (last < farthest && slow_(Epsilon{2 * last}).upper < slow_(Epsilon{last}).upper * (1 - 1e-9)) last *= 2;
     return std::min(last, farthest);
   }
 
  private:
+  /// So few releases that the closed form takes microseconds.
+  static bool is_short(const Event& run) {
+    double releases = 0;
+    for (const auto& [leaf, count] : Releases::of(run).entries()) releases += static_cast<double>(count.value());
+    return releases <= 8;
+  }
+  static double between(double from, double to, std::size_t i, std::size_t count) {
+    return std::max(0.0, from + (to - from) * static_cast<double>(i) / static_cast<double>(count));
+  }
+  bool add_quick(double loss) {
+    try {
+      add_point(loss, quick_(Epsilon{loss}));
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return false;
+    }
+  }
+  /// The point lies a little further than where it was asked for.
+  void add_point(double loss, const Enclosure& delta) {
+    points_.push_back({std::exp(loss) * (1 + few), std::clamp(delta.upper, 0.0, 1.0)});
+  }
+
   Event run_;
-  QuickCurve curve_;
-  bool is_quick_;
+  QuickCurve slow_;
+  std::function<Enclosure(Epsilon)> quick_;
   std::vector<CurvePoint> points_;
 };
 
@@ -147,17 +187,20 @@ class PointsOfRun {
 SearchByCurve runs_by_curve(const Event::BestOf& search, double faded, const std::function<double(const SearchByCurve&)>& near) {
   PointsOfRun points{search.event};
   const double reach = points.reach(faded);
-  points.add(0, reach, points.many());
+  points.add(0, reach);
   SearchByCurve first{search.runs, points.points()};
   const double at = near(first);
   if (!(at < infinity) || reach == 0) return first;
   const double from = std::clamp(at - first.steepest(), 0.0, reach);
-  points.add(from, std::min(reach, from + 0.25 * (reach - from)), points.many());
+  points.add(from, std::min(reach, from + 0.25 * (reach - from)));
   return SearchByCurve{search.runs, points.points()};
 }
 
 /// A delta of a run that no longer counts beside `delta`.
-double faded_beside(double delta, const Runs& runs) { return 1e-7 * delta / runs.mean(); }
+double faded_beside(double delta, const Runs& runs) {
+  constexpr double least = 1e-140;
+  return delta == 0 ? 0 : std::max(1e-7 * delta / runs.mean(), least);
+}
 
 }  // namespace
 
