@@ -24,8 +24,8 @@ namespace surety::accounting {
 using Question = std::variant<Epsilon, Delta>;
 
 /// All accountants that are asked, in the order in which they are told of. The one list of them.
-using AskedAccountants = std::tuple<ClosedForm, Choices, Contour, PrivacyLoss, Participation, Renyi, Zcdp, Tuning,
-                                    Composition::Optimal, Composition::Advanced, Composition::Basic>;
+using AskedAccountants = std::tuple<ClosedForm, Choices, Contour, PrivacyLoss, Participation, Renyi, Zcdp, Tuning, Composition::Optimal,
+                                    Composition::Advanced, Composition::Basic>;
 inline constexpr std::size_t accountants_asked = std::tuple_size_v<AskedAccountants>;
 
 /// An accountant's place in that list: 0, 1, ...

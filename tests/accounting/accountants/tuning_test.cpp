@@ -248,8 +248,8 @@ TEST(Tuning, KnowsAGaussianRunByItsCurveToo) {
 }
 
 TEST(Tuning, AnswersForRunsThatAllAccountantsKnow) {
-  for (const std::string run : {"laplace(1)", "repeat(1000, poisson(0.01, record_sum(1)))", "repeat(3, exponential(0.3))", "zcdp(0.1)",
-                                "approx(0.5, 1e-9)"}) {
+  for (const std::string run :
+       {"laplace(1)", "repeat(1000, poisson(0.01, record_sum(1)))", "repeat(3, exponential(0.3))", "zcdp(0.1)", "approx(0.5, 1e-9)"}) {
     const auto once = best_epsilon(event_of(run), Delta{1e-6}).value;
     const auto found = epsilon_of("best_of(geometric_runs, 10, " + run + ")", 1e-6);
     EXPECT_GE(found.upper, once.lower) << run;
