@@ -56,6 +56,8 @@ struct HasRule {
   bool operator()(const Event::Shuffled& e) const { return concentrated(e.event); }
   bool operator()(const Event::Deterministic& e) const { return concentrated(e.event); }
   bool operator()(const Event::Cyclic& e) const { return secret_batch(e.event); }
+  /// No rule for a choice that was made by results is proved.
+  bool operator()(const Event::BestOf&) const { return false; }
   bool operator()(const Event::Allocated& e) const { return secret_batch(e.event); }
   bool operator()(const Event::TruncatedPoisson& e) const { return secret_batch(e.event); }
   bool operator()(const Event::Users& e) const {

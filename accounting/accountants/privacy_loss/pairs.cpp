@@ -12,6 +12,7 @@
 #include <surety/accounting/accountants/composition.h>
 #include <surety/accounting/accountants/privacy_loss/allocated_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/gaussian_mixture.h>
+#include <surety/accounting/accountants/privacy_loss/search_pair.h>
 #include <surety/accounting/accountants/privacy_loss/shuffled_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/truncated_batch.h>
 #include <surety/accounting/accountants/renyi.h>
@@ -94,8 +95,12 @@ class PartsOf {
   explicit PartsOf(BothDirections& out, double tilt = 1) : out_{out}, tilt_{tilt} {}
 
   void visit(const Event& event, std::uint64_t times) {
-    for (const auto& [leaf, count] : Releases::of(event).entries()) {
+    const auto entries = Releases::of(event).entries();
+    for (const auto& [leaf, count] : entries) {
       if (times > Releases::max_count / count.value()) no_pair_for(event, "has more than 2^53 releases");
+      if (std::holds_alternative<Event::BestOf>(leaf.node()) && entries.size() == 1 && count == Count{1} && times == 1) {
+        no_pair_for(event, "is a search alone, of which tuning knows more");
+      }
       leaf_ = &leaf;
       count_ = times * count.value();
       std::visit(*this, leaf.node());
@@ -196,6 +201,11 @@ class PartsOf {
     if (opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
     out_.symmetric = false;
     add(part(Mixing::remove), part(Mixing::add));
+  }
+  /// Of a search only bounds on its curve are known, the same for both directions.
+  void operator()(const Event::BestOf&) {
+    const LossLaw upper = search_pair(*leaf_);
+    add({upper, std::nullopt, false, count_}, {upper, std::nullopt, false, count_});
   }
   /// One of the rounds, and nobody knows which.
   void operator()(const Event::Allocated& e) {
