@@ -92,11 +92,11 @@ class Run {
     const double transformed = static_cast<double>(CircularProduct::bytes(window.size, one));
     double bytes = one ? std::max(transformed + cells * 16, cells * 120) : transformed + cells * 120;
     // Two products, and what is convolved before: at most twice as many points as a transform takes.
-    if (are_many(task.parts)) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
+    if (task.by_tests) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     task.step = window.step;
     task.cheap = window.size < (std::size_t{1} << 16);
-    auto pair = are_many(task.parts) ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
+    auto pair = task.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
     for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
       const long double all =
           curve->log_scale + curve->log_total + curve->wrapped_right + curve->wrapped_left + curve->beyond + curve->entry_error;
@@ -154,6 +154,14 @@ class Tasks {
   }
 
   [[nodiscard]] std::vector<Task>& all() { return all_; }
+  /// The same compositions bounded from below by tests, where atoms fit no common grid, on which they could be merged.
+  [[nodiscard]] std::vector<Task> by_tests(const std::vector<Task>& tasks) const {
+    std::vector<Task> found;
+    for (const auto& task : tasks) {
+      if (task.gives_lower && !task.common_grid) add(found, task.parts, false, true, width_ / 10, true);
+    }
+    return found;
+  }
   /// The tilt at which the lower laws were chosen, and whether there was a choice.
   [[nodiscard]] double tilt() const { return tilt_; }
   [[nodiscard]] bool has_choice() const { return directions_.has_choice; }
@@ -173,6 +181,7 @@ class Tasks {
       }
       add(tasks, std::move(concrete), false, true, width_ / 10);
     });
+    for (auto& task : by_tests(tasks)) tasks.push_back(std::move(task));
     return tasks;
   }
 
@@ -186,7 +195,7 @@ class Tasks {
     return std::all_of(parts.begin(), parts.end(),
                        [](const Part& part) { return part.same || (part.lower && alike(part.upper, *part.lower, 1e-12)); });
   }
-  void add(std::vector<Task>& tasks, Parts parts, bool gives_upper, bool gives_lower, double wanted) const {
+  void add(std::vector<Task>& tasks, Parts parts, bool gives_upper, bool gives_lower, double wanted, bool by_tests = false) const {
     // No finite loss exceeds epsilon: that direction costs nothing.
     const double most = largest_of(parts).upper;
     if (most == 0 || (question_.epsilon && *question_.epsilon >= most)) return;
@@ -196,6 +205,7 @@ class Tasks {
     task.gives_upper = gives_upper;
     task.gives_lower = gives_lower;
     task.wanted = wanted;
+    task.by_tests = by_tests || are_many(task.parts);
     tasks.push_back(prepare(std::move(task), question_));
   }
   void sort(std::vector<Task>& tasks) const {
@@ -258,6 +268,10 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
     try {
       found = run(task, task.step * std::clamp(factor, least, 0.9));
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::memory && !task.common_grid && task.gives_upper) {
+        task.refused = error;  // its upper end is of second order, and tests may narrow the lower one
+        break;
+      }
       // Of delta more digits were wanted than there is memory for.
       if (error.code() != ErrorCode::memory || !question.epsilon || !(std::log(old.upper / old.lower) <= task.wanted * task.slope)) throw;
       break;
@@ -306,7 +320,7 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given&
   Tasks tasks{event, question, accountant.width, accountant.upper_only};
   const Run run{accountant, question};
   Largest largest;
-  for (auto& task : tasks.all()) {
+  const auto take = [&](Task& task) {
     try {
       if (accountant.step > 0) {
         task.answer = run(task, accountant.step);
@@ -319,6 +333,15 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given&
       if (error.code() != ErrorCode::memory || task.gives_upper) throw;
     }
     largest.take(task);
+  };
+  for (auto& task : tasks.all()) take(task);
+  if (tasks.all().empty()) return largest.answer();
+  const auto is_wide = [&] { return run.width(tasks.all().front(), largest.answer()) > accountant.width; };
+  if (accountant.step == 0 && !accountant.upper_only && is_wide()) {
+    for (auto& task : tasks.by_tests(tasks.all())) take(task);
+  }
+  for (const auto& task : tasks.all()) {
+    if (task.refused && is_wide()) throw Error{*task.refused};
   }
   if (tasks.has_choice() && accountant.step == 0 && !accountant.upper_only) try_other_choices(tasks, run, largest);
   return largest.answer();

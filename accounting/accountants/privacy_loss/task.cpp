@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <surety/accounting/accountants/privacy_loss/composed_curve.h>
 
@@ -117,18 +118,20 @@ Task prepare(Task task, const Given& question) {
     }
     task.needed = needed_step(continuous);
     double isolated = 0;
-    if (are_many(parts)) {
+    if (task.by_tests) {
       // Their atoms are spread and counted like all else.
       task.needed = needed_step(count_of(parts));
     }
+    std::vector<double> distances;
     for (const auto& part : parts) {
-      if (are_many(parts)) break;
+      if (task.by_tests) break;
       const double count = static_cast<double>(part.count);
       const auto distance = distance_for_grid(part.upper, task.needed);
       if (!distance) {
         task.first_order = task.first_order || is_lattice(part.upper);
         continue;
       }
+      distances.push_back(*distance);
       // Atoms on grid points are exact.
       if (!std::holds_alternative<LaplaceBase>(part.upper.base)) continuous -= count * continuous_share(part.upper);
       if (count * *distance > isolated) {
@@ -136,7 +139,12 @@ Task prepare(Task task, const Given& question) {
         task.distance = *distance;
       }
     }
-    if (!are_many(parts)) task.needed = needed_step(continuous);
+    if (!task.by_tests) task.needed = needed_step(continuous);
+    // The step is half of the chosen distance over a whole number.
+    task.common_grid = !task.first_order && std::all_of(distances.begin(), distances.end(), [&](double distance) {
+      const double halves = 2 * distance / task.distance;
+      return std::abs(halves - std::round(halves)) <= 1e-12 * halves;
+    });
     // At least 50 cells for a law, unless its atoms are all that counts.
     task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
     if (task.cell_range == 0) task.coarse = task.needed;  // outcomes without a spread, however far from 0
