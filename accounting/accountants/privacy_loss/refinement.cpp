@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/privacy_loss/choice_laws.h>
 #include <surety/accounting/accountants/privacy_loss/composed_curve.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/convolution.h>
@@ -133,7 +134,10 @@ class Run {
 class Tasks {
  public:
   Tasks(const Event& event, const Given& question, double width, bool upper_only)
-      : event_{event}, question_{question}, width_{width}, directions_{both_directions(event)} {
+      : event_{event}, question_{question}, width_{width}, directions_{both_directions(event)}, choices_{directions_, question, width} {
+    directions_ = choices_.joined(std::move(directions_));
+    // Beside choices, which have an accountant of that width, the others should not be what is wide.
+    if (choices_.any()) width_ = width *= 0.1;
     for_each_direction(directions_, [&](const Parts& parts) {
       if (!upper_only && one_limit(parts)) return add(all_, parts, true, true, width);
       Parts upper;
@@ -169,7 +173,7 @@ class Tasks {
   /// The tasks that bound the answer from below alone, with the lower laws that are best at `tilt`, roughly. Any choice is sound.
   [[nodiscard]] std::vector<Task> lower(double tilt) const {
     BothDirections found;
-    if (directions_.has_choice) found = both_directions(event_, tilt);
+    if (directions_.has_choice) found = choices_.joined(both_directions(event_, tilt));
     std::vector<Task> tasks;
     for_each_direction(directions_.has_choice ? found : directions_, [&](Parts parts) {
       if (one_limit(parts)) return;
@@ -217,6 +221,7 @@ class Tasks {
   const Given& question_;
   double width_;
   BothDirections directions_;
+  ChoicesAmongOthers choices_;
   std::vector<Parts> uppers_;
   std::vector<Task> all_;
   double tilt_ = 1;
