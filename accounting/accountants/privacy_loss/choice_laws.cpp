@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/choices.h>
+#include <surety/accounting/accountants/privacy_loss/polygon_law.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -25,65 +26,6 @@ constexpr double least_cells = 16;
 /// Of the width asked for, what the game's own may be.
 constexpr double share_of_width = 0.05;
 
-/// A point of a curve at a loss of at least 0.
-struct Corner {
-  double loss;
-  long double value;
-};
-
-/// The law whose curve is, from loss 0 on, the lower convex hull in e^loss of falling points, level after the last one, and which is its own
-/// reverse: mass p at loss l comes with e^-l p at -l. Rounded up or down as `direction` is +1 or -1.
-LossLaw law_of(const std::vector<Corner>& points, int direction) {
-  std::vector<Corner> hull;
-  // Slopes in e^loss, times e^loss of the corner. Before the first one the curve is the line to the first one's mirror image.
-  const auto slope_before = [&](std::size_t j) {
-    const long double x = hull[j].loss;
-    if (j == 0) return -(1 - hull[0].value) / (1 + std::exp(-x));
-    return (hull[j].value - hull[j - 1].value) / -std::expm1(static_cast<long double>(hull[j - 1].loss) - x);
-  };
-  const auto slope_to = [&](std::size_t j, const Corner& next) {
-    return (next.value - hull[j].value) / std::expm1(static_cast<long double>(next.loss) - static_cast<long double>(hull[j].loss));
-  };
-  for (const auto& next : points) {
-    while (!hull.empty() && slope_before(hull.size() - 1) >= slope_to(hull.size() - 1, next)) hull.pop_back();
-    hull.push_back(next);
-  }
-  std::vector<AtomsBase::Atom> left;
-  std::vector<AtomsBase::Atom> right;
-  long double lost_above = 0;
-  long double lost_below = 0;
-  for (std::size_t j = 0; j < hull.size(); ++j) {
-    const long double before = slope_before(j);
-    const long double after = j + 1 < hull.size() ? slope_to(j, hull[j + 1]) : 0;
-    const long double mass = after - before + direction * 8 * long_unit_roundoff * (std::abs(before) + std::abs(after));
-    if (!(mass > 0)) continue;
-    if (hull[j].loss == 0) {
-      right.push_back({0, static_cast<double>(2 * mass)});
-      continue;
-    }
-    const long double mirrored = mass * std::exp(-static_cast<long double>(hull[j].loss));
-    if (mass > 1e-290L) {
-      right.push_back({hull[j].loss, static_cast<double>(mass)});
-    } else {
-      lost_above += mass;
-    }
-    if (mirrored > 1e-60L) {
-      left.push_back({-hull[j].loss, static_cast<double>(mirrored)});
-    } else {
-      lost_below += mirrored;
-    }
-  }
-  std::reverse(left.begin(), left.end());
-  left.insert(left.end(), right.begin(), right.end());
-  LossLaw law{AtomsBase{std::move(left), 0, 4 * unit_roundoff}};
-  auto& atoms = std::get<AtomsBase>(law.base).atoms;
-  if (direction > 0) {
-    if (lost_above > 0) law.infinite_mass = round_up(lost_above);
-    if (!atoms.empty()) atoms.front().mass = round_up(atoms.front().mass + lost_below);
-  }
-  return law;
-}
-
 /// The game's bounds from above are those of a falling convex curve: any polygon through them lies above it.
 LossLaw upper_law(const ChoiceGame& game, double sum, const ChoiceLawTerms& terms) {
   std::vector<Corner> points{{0, game.above(0)}};
@@ -95,14 +37,8 @@ LossLaw upper_law(const ChoiceGame& game, double sum, const ChoiceLawTerms& term
     points.push_back({std::min(x, sum), is_whole ? 0 : game.above(i)});
   }
   const long double last = points.back().value;
-  LossLaw law = law_of(points, +1);
-  if (last > 0 && terms.beyond) {
-    // What is at infinite loss stays outside of the finite part, whose masses are given as shares of the rest.
-    const double infinite = std::min(1.0, round_up(last + static_cast<long double>(law.infinite_mass)));
-    for (auto& atom : std::get<AtomsBase>(law.base).atoms) atom.mass /= 1 - infinite;
-    law.infinite_mass = infinite;
-  }
-  return law;
+  LossLaw law = polygon_law(points, +1);
+  return last > 0 && terms.beyond ? with_infinite(std::move(law), last) : law;
 }
 
 /// In the cell above grid point i: what the chord of the bounds at i - 1 and i, and that of those at i + 1 and i + 2, leave of the curve.
@@ -140,7 +76,7 @@ LossLaw lower_law(const ChoiceGame& game, const ChoiceLawTerms& terms) {
     break;
   }
   if (points.empty() || points.back().value > 0) return nothing();
-  return law_of(points, -1);
+  return polygon_law(points, -1);
 }
 
 /// Whether a part is an exponential mechanism of its own, and nothing that only resembles one.

@@ -21,12 +21,18 @@ constexpr double most_tilt_per_step = 40;
 /// The same for the tilts of the ends: log_transform raises it to the 64th power.
 constexpr double most_end_tilt_per_step = 8;
 
-/// Whether both are Gaussian pairs whose multipliers are within a relative `tolerance` and that are alike in all else.
+/// Whether both are one kind of pair whose numbers are within a relative `tolerance`: Gaussian ones, or atoms.
 bool alike(const LossLaw& x, const LossLaw& y, double tolerance) {
+  const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance * std::abs(a); };
+  if (x.mixing != y.mixing || x.rate != y.rate || !near(x.infinite_mass, y.infinite_mass)) return false;
   const auto* a = std::get_if<GaussianBase>(&x.base);
   const auto* b = std::get_if<GaussianBase>(&y.base);
-  return a != nullptr && b != nullptr && x.mixing == y.mixing && std::abs(a->multiplier - b->multiplier) <= tolerance * a->multiplier &&
-         x.rate == y.rate && x.infinite_mass == y.infinite_mass;
+  if (a != nullptr && b != nullptr) return near(a->multiplier, b->multiplier);
+  const auto* c = std::get_if<AtomsBase>(&x.base);
+  const auto* d = std::get_if<AtomsBase>(&y.base);
+  return c != nullptr && d != nullptr &&
+         std::equal(c->atoms.begin(), c->atoms.end(), d->atoms.begin(), d->atoms.end(),
+                    [&](const auto& one, const auto& other) { return near(one.loss, other.loss) && near(one.mass, other.mass); });
 }
 
 class Run {
@@ -185,7 +191,6 @@ class Tasks {
       }
       add(tasks, std::move(concrete), false, true, width_ / 10);
     });
-    for (auto& task : by_tests(tasks)) tasks.push_back(std::move(task));
     return tasks;
   }
 
