@@ -87,6 +87,15 @@ bool is_choice(const Part& part) {
   return atoms != nullptr && atoms->atoms.size() == 2;
 }
 
+/// The choices among some releases.
+ChoiceCounts choices_of(const Parts& parts) {
+  ChoiceCounts counts;
+  for (const auto& part : parts) {
+    if (is_choice(part)) counts[std::get<BoundedRangeBase>(part.upper.base).epsilon] += part.count;
+  }
+  return counts;
+}
+
 }  // namespace
 
 ChoiceLaws choice_laws(const ChoiceGame& game, double sum, const ChoiceLawTerms& terms) {
@@ -94,16 +103,9 @@ ChoiceLaws choice_laws(const ChoiceGame& game, double sum, const ChoiceLawTerms&
 }
 
 ChoicesAmongOthers::ChoicesAmongOthers(const BothDirections& directions, const Given& question, double width) {
-  ChoiceCounts counts;
-  bool others = false;
-  for (const auto& part : directions.remove) {
-    if (is_choice(part)) {
-      counts[std::get<BoundedRangeBase>(part.upper.base).epsilon] += part.count;
-    } else {
-      others = true;
-    }
-  }
-  if (counts.empty() || !others) return;
+  const ChoiceCounts counts = choices_of(directions.remove);
+  if (counts.empty() || std::all_of(directions.remove.begin(), directions.remove.end(), is_choice)) return;
+  counts_ = counts;
   double number = 0;
   double rho = 0;  // of zero-concentrated privacy, to guess by
   double sum = 0;
@@ -155,7 +157,8 @@ ChoicesAmongOthers::ChoicesAmongOthers(const BothDirections& directions, const G
 }
 
 BothDirections ChoicesAmongOthers::joined(BothDirections directions) const {
-  if (!part_) return directions;
+  // Which part of parallel ones a record is in may differ from one tilt to the next, and what is a choice with it.
+  if (!part_ || choices_of(directions.remove) != counts_ || choices_of(directions.add) != counts_) return directions;
   for (auto* parts : {&directions.remove, &directions.add}) {
     parts->erase(std::remove_if(parts->begin(), parts->end(), is_choice), parts->end());
     parts->push_back(*part_);

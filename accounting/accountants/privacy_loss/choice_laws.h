@@ -33,10 +33,11 @@ class ChoicesAmongOthers {
   ChoicesAmongOthers(const BothDirections& directions, const Given& question, double width);
 
   [[nodiscard]] bool any() const { return part_.has_value(); }
-  /// The releases with one part in place of the choices.
+  /// The releases with one part in place of the choices, where these are the same ones; else as they are.
   [[nodiscard]] BothDirections joined(BothDirections directions) const;
 
  private:
+  ChoiceCounts counts_;
   std::optional<Part> part_;
 };
 

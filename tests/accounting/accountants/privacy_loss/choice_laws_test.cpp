@@ -112,6 +112,29 @@ TEST(ChoicesAmongOthers, CostWhatTheyCostAfterAllOthers) {
   }
 }
 
+TEST(ChoicesAmongOthers, OfParallelPartsAreThoseOfOnePart) {
+  // A record makes three choices or is in a noisy sum, never both.
+  const auto found = [](const char* text, double at) { return delta_at(text, at); };
+  for (const double at : {0.1, 0.5, 1.0, 2.0}) {
+    const auto both = found("compose(parallel(repeat(3, exponential(0.5)), laplace(0.8)), gaussian(2))", at);
+    const auto all = found("compose(repeat(3, exponential(0.5)), gaussian(2))", at);
+    const auto other = found("compose(laplace(0.8), gaussian(2))", at);
+    EXPECT_LE(both.lower, std::max(all.upper, other.upper)) << at;
+    EXPECT_GE(both.upper, std::max(all.lower, other.lower)) << at;
+  }
+  const auto upper = [](Part part) { return std::holds_alternative<BoundedRangeBase>(part.upper.base); };
+  const Event event = parse_event("compose(parallel(repeat(3, exponential(0.5)), laplace(0.8)), gaussian(2))", Adjacency::replace_one);
+  auto directions = both_directions(event);
+  const ChoicesAmongOthers choices{directions, {std::nullopt, 1e-5}, 1e-4};
+  // With another part of the parallel ones chosen, the choices are none of the record's.
+  for (auto* parts : {&directions.remove, &directions.add}) {
+    for (auto& part : *parts) {
+      if (upper(part)) part.lower = nothing();
+    }
+  }
+  EXPECT_EQ(choices.joined(directions).remove.size(), directions.remove.size());
+}
+
 TEST(ChoicesAmongOthers, AreAsNarrowAsChoicesAlone) {
   // By quadrature over the loss of the Gaussian release, of strategies on a grid of 800 moves.
   const struct {
