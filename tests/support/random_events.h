@@ -95,7 +95,7 @@ class Source {
       case 18: return "deterministic(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
       case 19: return "cyclic(" + whole() + ", " + whole() + ", " + number() + ", " + text(depth - 1) + ")";
       case 20: return "truncated_poisson(" + number() + ", " + whole() + ", " + whole() + "000, " + text(depth - 1) + ")";
-      case 21: return "allocated(" + whole() + ", " + text(depth - 1) + ")";
+      case 21: return "allocated(" + whole() + ", " + (one_in(3) ? whole() + ", " : "") + text(depth - 1) + ")";
       default: return "users(" + whole() + ", " + text(depth - 1) + ")";
     }
   }
@@ -273,7 +273,9 @@ class WildEvents {
     const std::string sum = "record_sum(" + positive() + ")";
     const std::string batch = "poisson(" + probability() + ", " + sum + ")";
     switch (source_.below(adjacency_ == Adjacency::replace_one ? 4 : 5)) {
-      case 4: return fmt::format("allocated({}, {})", whole(), sum);
+      case 4:
+        if (source_.one_in(2)) return fmt::format("allocated({}, {}, {})", 9 + source_.below(9), 1 + source_.below(9), sum);
+        return fmt::format("allocated({}, {})", whole(), sum);
       case 0: return fmt::format("cyclic({}, {}, {}, {})", whole(), whole(), probability(), sum);
       case 1: return fmt::format("truncated_poisson({}, {}, {}, {})", probability(), 1 + source_.below(20), 21 + source_.below(200), sum);
       case 2: return fmt::format("users({}, repeat({}, {}))", whole(), whole(), batch);

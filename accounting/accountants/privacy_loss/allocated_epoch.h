@@ -27,6 +27,9 @@ class AllocatedEpoch {
   /// The same with Q(R < x) <= e^log_mass.
   [[nodiscard]] double lowest(double log_mass) const;
 
+  /// Whether there are cells: else there is too little noise, or there are too few rounds.
+  [[nodiscard]] bool has_density() const;
+
   /// The least and largest loss of what is kept; `reversed` for Q against P.
   [[nodiscard]] LossRange range(bool reversed, const Cut& cut) const;
 

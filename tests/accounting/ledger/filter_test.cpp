@@ -298,7 +298,8 @@ TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
   const Filter basic{{.target = budget.budget().target, .filter = FilterKind::basic}};
   EXPECT_THROW(static_cast<void>(basic.admits(all_of("users(2, gaussian(40))"))), Error);
   for (const char* text :
-       {"users(2, poisson(0.1, gaussian(9)))", "truncated_poisson(0.1, 5, 100, gaussian(9))", "allocated(9, gaussian(9))"}) {
+       {"users(2, poisson(0.1, gaussian(9)))", "truncated_poisson(0.1, 5, 100, gaussian(9))", "allocated(9, gaussian(9))",
+        "allocated(9, 2, gaussian(9))", "users(2, allocated(9, gaussian(9)))", "users(2, cyclic(3, 9, 0.1, gaussian(9)))"}) {
     for (const auto kind : {FilterKind::renyi, FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
       const Filter each{{.target = budget.budget().target, .filter = kind}};
       EXPECT_THROW(static_cast<void>(each.admits(all_of(text, under))), Error) << text;
