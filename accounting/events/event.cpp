@@ -238,7 +238,8 @@ Event allocated(Count rounds, Count participations, Event event) {
                 fmt::format("participations is {}, must be at most the {} rounds", participations.value(), rounds.value())};
   }
   require_gaussian(event, "allocated", false);
-  return Event::Factory::batch<Event::Allocated>(std::move(event), "allocated", {Adjacency::add_or_remove_one, Adjacency::zero_out}, rounds,
+  require_bound_per_record(event, "allocated");
+  return Event::Factory::batch<Event::Allocated>(std::move(event), "allocated", any_adjacency, rounds,
                                                  participations);
 }
 Event truncated_poisson(SamplingRate rate, Batches batches, Event event) {

@@ -148,7 +148,7 @@ class Event {
   /// An epoch of `rounds` rounds, each of which releases `event` on its batch, also where that is empty: each record takes part in
   /// exactly `participations` of them (one, unless more are said), all such sets being equally likely, independently of all other records
   /// and of what was released. Positions, permutations and balanced deals are not this event: those are `shuffled`. Neither the sizes of batches nor the number of records may be used under
-  /// add-or-remove-one. Not under replace-one. The releases inside are Gaussian or record_sum.
+  /// add-or-remove-one. The releases inside are Gaussian or record_sum, under replace-one record_sum.
   struct Allocated;
   /// `event` on a Poisson batch of at most `largest` records: of more, as many are dropped as are too many, uniformly. The data have
   /// `records` records, under add-or-remove-one at most so many; a zeroed record keeps its place. The releases inside are Gaussian or
@@ -294,8 +294,7 @@ struct Event::Users {
 [[nodiscard]] Event deterministic(Batches batches, Event event);
 /// As `poisson`.
 [[nodiscard]] Event cyclic(Count groups, Count rounds, SamplingRate rate, Event event);
-/// \throws Error{invalid_argument} under replace-one, where `event` holds a batch, for anything but Gaussian and record_sum releases, and
-///         for more participations than rounds.
+/// \throws Error{invalid_argument} as `poisson`, for anything but Gaussian and record_sum releases, and for more participations than rounds.
 [[nodiscard]] Event allocated(Count rounds, Count participations, Event event);
 [[nodiscard]] inline Event allocated(Count rounds, Event event) { return allocated(rounds, Count{1}, std::move(event)); }
 /// \throws Error{invalid_argument} as `poisson`, for a batch that holds all records, and for anything but Gaussian and record_sum releases.

@@ -272,7 +272,7 @@ class WildEvents {
   std::string of_sums() {
     const std::string sum = "record_sum(" + positive() + ")";
     const std::string batch = "poisson(" + probability() + ", " + sum + ")";
-    switch (source_.below(adjacency_ == Adjacency::replace_one ? 4 : 5)) {
+    switch (source_.below(5)) {
       case 4:
         if (source_.one_in(2)) return fmt::format("allocated({}, {}, {})", 9 + source_.below(9), 1 + source_.below(9), sum);
         return fmt::format("allocated({}, {})", whole(), sum);

@@ -574,6 +574,7 @@ AllocatedEpoch::~AllocatedEpoch() = default;
 
 double AllocatedEpoch::highest(double log_mass) const { return numbers_->highest(log_mass); }
 double AllocatedEpoch::lowest(double log_mass) const { return numbers_->lowest(log_mass); }
+double AllocatedEpoch::log_laplace(double v) const { return numbers_->log_laplace(v); }
 bool AllocatedEpoch::has_density() const { return numbers_->has_plan(); }
 AllocatedEpoch::Terms AllocatedEpoch::terms() const { return numbers_->table().terms; }
 

@@ -10,6 +10,7 @@
 #include <surety/accounting/accountants/privacy_loss/maximum_profile.h>
 #include <surety/accounting/accountants/privacy_loss/pieces.h>
 #include <surety/accounting/accountants/privacy_loss/ratio_law.h>
+#include <surety/accounting/accountants/privacy_loss/replaced_epoch.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -534,6 +535,7 @@ LossCells revealed_cells(const LossLaw& law, double step, const Cut& cut) {
 }  // namespace
 
 bool is_symmetric(const LossLaw& law) {
+  if (std::holds_alternative<ReplacedBase>(law.base)) return true;
   if (law.mixing == Mixing::revealed) return is_symmetric(base_pair(law));
   if (const auto* mixture = std::get_if<PublicMixtureBase>(&law.base)) {
     return std::all_of(mixture->laws->begin(), mixture->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
@@ -559,7 +561,10 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
   if (law.infinite_mass > 0) return std::nullopt;
   if (law.mixing == Mixing::revealed) return largest_loss(base_pair(law));
   if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_largest_loss(*mixture, law.mixing);
-  if (std::holds_alternative<AllocatedBase>(law.base) || std::holds_alternative<AllocatedRatioBase>(law.base)) return std::nullopt;
+  if (std::holds_alternative<AllocatedBase>(law.base) || std::holds_alternative<AllocatedRatioBase>(law.base) ||
+      std::holds_alternative<ReplacedBase>(law.base)) {
+    return std::nullopt;
+  }
   if (const auto* laws = several(law.base)) {
     Enclosure largest{0, 0};
     for (const auto& one : *laws) {
@@ -629,6 +634,7 @@ LossRange range(const LossLaw& law, const Cut& cut) {
   const StandardFloatingPoint environment;
   if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_range(*mixture, law.mixing, cut);
   if (const auto* allocated = std::get_if<AllocatedBase>(&law.base)) return allocated->epoch->range(law.mixing == Mixing::add, cut);
+  if (const auto* replaced = std::get_if<ReplacedBase>(&law.base)) return replaced->epoch->range();
   if (const auto* allocated = std::get_if<AllocatedRatioBase>(&law.base)) {
     // At a coarse step.
     const auto found = ratio_cells(*allocated, law.mixing == Mixing::add, 0.1, cut);
@@ -667,6 +673,7 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   if (const auto* mixture = std::get_if<PublicMixtureBase>(&law.base)) return public_cells(*mixture, step, cut);
   if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_cells(*mixture, law.mixing, step, cut);
   if (const auto* allocated = std::get_if<AllocatedBase>(&law.base)) return allocated->epoch->cells(law.mixing == Mixing::add, step, cut);
+  if (const auto* replaced = std::get_if<ReplacedBase>(&law.base)) return replaced->epoch->cells(replaced->from_above, step);
   if (const auto* allocated = std::get_if<AllocatedRatioBase>(&law.base))
     return ratio_cells(*allocated, law.mixing == Mixing::add, step, cut);
   LossCells found{{}, 0, step, 0, 0, 0};

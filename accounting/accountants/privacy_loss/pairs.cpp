@@ -12,6 +12,7 @@
 #include <surety/accounting/accountants/composition.h>
 #include <surety/accounting/accountants/privacy_loss/allocated_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/gaussian_mixture.h>
+#include <surety/accounting/accountants/privacy_loss/replaced_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/shuffled_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/truncated_batch.h>
 #include <surety/accounting/accountants/renyi.h>
@@ -202,9 +203,13 @@ class PartsOf {
   void operator()(const Event::Allocated& e) {
     const auto multiplier = gaussian_multiplier(e.event);
     if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
-    out_.symmetric = false;
     const std::uint64_t rounds = e.rounds.value();
     const std::uint64_t times = e.participations.value();
+    if (poisson_pair(e.event) == PoissonPair::opposite) {
+      if (times > 1) no_pair_for(*leaf_, "has no dominating pair here under replace-one");
+      return replaced_epochs(*multiplier, rounds);
+    }
+    out_.symmetric = false;
     if (times == 1) return epochs(*multiplier, rounds, count_);
     // The rounds of a uniform permutation cut into blocks, one of each, are a uniform set: told the blocks, they are epochs of their own.
     const std::uint64_t longer = rounds % times;
@@ -316,6 +321,14 @@ class PartsOf {
     const auto part = [&](Mixing mixing) { return Part{LossLaw{upper, mixing}, LossLaw{lower, mixing}, is_sharp, count}; };
     add(part(Mixing::remove), part(Mixing::add));
   }
+  /// One of the rounds, opposite vectors in both data sets; the bound on one record is half of the sensitivity.
+  void replaced_epochs(const Enclosure& multiplier, std::uint64_t rounds) {
+    const auto law = [&](double of_pair, bool from_above) {
+      return LossLaw{ReplacedBase{replaced_epoch(static_cast<double>(rounds), 2 * of_pair), from_above}};
+    };
+    const Part part{law(multiplier.lower, true), law(multiplier.upper, false), false, count_};
+    add(part, part);
+  }
   void epochs_from_above(double multiplier, std::uint64_t rounds, std::uint64_t count) {
     if (rounds == 1) {
       const LossLaw law{GaussianBase{multiplier}};
@@ -348,6 +361,7 @@ class PartsOf {
   void users_of_epoch(std::uint64_t records, const Event::Allocated& e) {
     const auto multiplier = gaussian_multiplier(e.event);
     if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+    if (poisson_pair(e.event) == PoissonPair::opposite) no_pair_for(*leaf_, "has no dominating pair here under replace-one");
     out_.symmetric = false;
     const std::uint64_t rounds = e.rounds.value();
     const std::uint64_t times = e.participations.value();

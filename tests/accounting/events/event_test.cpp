@@ -118,7 +118,7 @@ Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
 /// Now and then what is said of users, or of batches that few events fit.
 Event draw_other(Adjacency adjacency) {
   const Event sum = release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
-  switch (*rc::gen::inRange(0, adjacency == replace_one ? 4 : 5)) {
+  switch (*rc::gen::inRange(0, 5)) {
     case 4:
       if (*rc::gen::inRange(0, 2) == 0) return allocated(Count{9}, Count{*rc::gen::inRange<std::uint64_t>(1, 10)}, sum);
       return allocated(draw_count(), repeat(draw_count(), sum));
