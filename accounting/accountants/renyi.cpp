@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/privacy_loss/truncated_batch.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/checked_cast.h>
@@ -662,6 +663,49 @@ Curve fixed_size_curve(double q, const Event& inner) {
   return without_batch(inner);
 }
 
+/// One of these Poisson batches of a Gaussian, and both know which; with the rest of the probability nothing that differs.
+struct SharedBatch {
+  double weight;  ///< rounded up
+  double rate;
+  double mu;
+};
+double shared_batches(const std::vector<SharedBatch>& batches, At at) {
+  const double b = at.order - 1;
+  std::vector<double> log_terms;  // log (w (E[r^a] - 1))
+  double largest = 0;
+  for (const auto& batch : batches) {
+    const double divergence = batch.rate == 1   ? squared_mu_divergence(batch.mu, at.order)
+                              : batch.rate == 0 ? 0
+                                                : poisson_gaussian(batch.rate, batch.mu, at).divergence;
+    const double log_moment = b * divergence * (1 + 2 * ulp);
+    if (batch.weight == 0 || log_moment < tiny) continue;
+    log_terms.push_back(std::log(batch.weight) + (log_moment < 600 ? std::log(std::expm1(log_moment)) : log_moment));
+    largest = std::max(largest, log_terms.back());
+  }
+  double sum = 0;
+  for (const double term : log_terms) sum += std::exp(term - largest) * (1 + 8 * ulp * (4 + std::abs(term) + largest));
+  sum += 4 * tiny;  // what was left out
+  const double log_moment = largest == 0 ? std::log1p(sum) : largest + std::log(sum + std::exp(-largest));
+  return inflated(log_moment / b, 32 * ulp);
+}
+
+/// docs/proofs/truncated.md: how many others stay is told. Moments of a public mixture are mixtures of moments.
+Curve truncated_curve(const Event::TruncatedPoisson& e, double mu) {
+  const double q = e.rate.value();
+  if (e.event.adjacency() == Adjacency::add_or_remove_one) {
+    std::vector<Curve> numbers{[q, mu](At at) { return poisson_gaussian(q, mu, at); }};
+    for (const auto& crowd : privacy_loss::crowded_batches(e.rate, e.batches)) {
+      const std::vector<SharedBatch> batches{{std::min(1.0, inflated(1 - crowd.weight.lower, 4 * ulp)), q, mu},
+                                             {crowd.weight.upper, crowd.largest_rate, 2 * mu}};
+      numbers.push_back([batches](At at) { return Point{shared_batches(batches, at), false}; });
+    }
+    return largest_of(std::move(numbers));
+  }
+  const auto found = privacy_loss::truncated_batch(e.rate, e.batches);
+  const std::vector<SharedBatch> batches{{found.roomy.upper, q, mu}, {found.last.upper, found.last_rate.upper, mu}};
+  return [batches](At at) { return Point{shared_batches(batches, at), false}; };
+}
+
 struct CurveOf {
   const Event& event;
 
@@ -692,7 +736,11 @@ struct CurveOf {
     if (e.rounds == Count{1}) return curve_of(e.event);
     no_theorem_for(event, "privacy-loss answers");
   }
-  Curve operator()(const Event::TruncatedPoisson&) const { no_theorem_for(event, "privacy-loss answers"); }
+  Curve operator()(const Event::TruncatedPoisson& e) const {
+    const auto mu = gaussian_mu(e.event);
+    if (!mu || poisson_pair(e.event) == PoissonPair::opposite) no_theorem_for(event, "privacy-loss answers");
+    return truncated_curve(e, *mu);
+  }
   Curve operator()(const Event::Users&) const {
     const auto multiplier = gaussian_multiplier(event);
     if (!multiplier) no_theorem_for(event, "privacy-loss answers");

@@ -14,6 +14,7 @@
 
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/privacy_loss/law_moments.h>
 #include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
@@ -55,9 +56,11 @@ struct HasRule {
   bool operator()(const Event::Shuffled& e) const { return concentrated(e.event); }
   bool operator()(const Event::Deterministic& e) const { return concentrated(e.event); }
   bool operator()(const Event::Cyclic& e) const { return secret_batch(e.event); }
-  bool operator()(const Event::Allocated&) const { return false; }
-  bool operator()(const Event::TruncatedPoisson&) const { return false; }
-  bool operator()(const Event::Users& e) const { return kind != FilterKind::basic && !e.event.has_sampling(); }
+  bool operator()(const Event::Allocated& e) const { return secret_batch(e.event); }
+  bool operator()(const Event::TruncatedPoisson& e) const { return secret_batch(e.event); }
+  bool operator()(const Event::Users& e) const {
+    return kind == FilterKind::renyi || (kind != FilterKind::basic && !e.event.has_sampling());
+  }
 
   /// The zcdp filter admits whatever has a rho, the renyi filter whatever has a curve.
   [[nodiscard]] bool concentrated() const { return kind == FilterKind::zcdp || kind == FilterKind::renyi; }
@@ -86,7 +89,9 @@ std::optional<Event> batch_without_the_record(const Event& leaf) {
   return poisson(batch->rate, gaussian(NoiseMultiplier{multiplier}, Adjacency::add_or_remove_one));
 }
 
-bool has_curve(const Event& leaf) { return batch_without_the_record(leaf) || supports(Renyi{}, leaf); }
+bool has_curve(const Event& leaf) {
+  return batch_without_the_record(leaf) || privacy_loss::has_divergence_of_batch(leaf) || supports(Renyi{}, leaf);
+}
 
 /// At least D_order of the leaf in both directions; infinity where nothing less is known.
 double certified_divergence(const Event& leaf, double order) {
@@ -100,6 +105,7 @@ double certified_divergence(const Event& leaf, double order) {
     const Interval factor = (number(2) * a - number(1)) / (number(2) * (a - number(1)));
     return std::min(whole, (factor * number(half) + number(half)).enclosure().upper);
   }
+  if (privacy_loss::has_divergence_of_batch(leaf)) return privacy_loss::divergence_of_batch(leaf, RenyiOrder{order});
   double least = divergence(leaf, order);
   if (supports(Zcdp{}, leaf)) least = std::min(least, (number(order) * zcdp_rho(leaf, precision)).enclosure().upper);
   return least;

@@ -218,7 +218,7 @@ class PartsOf {
     from_below(multiplier->upper, rounds, static_cast<double>(times),
                times <= most_participations ? std::optional{largest_coordinate(multiplier->upper, rounds, times)} : std::nullopt);
   }
-  /// How many of the others are kept is told to whoever asks; from below the others contribute nothing.
+  /// How many of the others are kept is told to whoever asks; from below the others' vectors show it under noise, or are 0.
   void operator()(const Event::TruncatedPoisson& e) {
     const auto multiplier = gaussian_multiplier(e.event);
     if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
@@ -227,22 +227,38 @@ class PartsOf {
     const auto batch = [&](double of_pair, Mixing mixing, double rate) {
       return rate > 0 ? LossLaw{GaussianBase{scale * of_pair}, mixing, rate} : nothing();
     };
-    const auto found = truncated_batch(e.rate, e.batches);
     const double rate = e.rate.value();
+    if (e.event.adjacency() == Adjacency::add_or_remove_one) {
+      // A record that stays in a crowded batch displaces another one: the sum moves by twice the bound. The number of records is private:
+      // the curve of any number up to the public one lies below that of one of these.
+      const auto crowds = crowded_batches(e.rate, e.batches);
+      const auto part = [&](Mixing mixing) {
+        const LossLaw poisson = batch(multiplier->lower, mixing, rate);
+        std::vector<LossLaw> curves{poisson};
+        for (const auto& crowd : crowds) {
+          const LossLaw crowded{GaussianBase{multiplier->lower / 2}, mixing, crowd.largest_rate};
+          const Enclosure room = {std::max(0.0, 1 - crowd.weight.upper - unit_roundoff),
+                                  std::min(1.0, 1 - crowd.weight.lower + unit_roundoff)};
+          curves.push_back(public_mixture({{poisson, room}, {crowded, crowd.weight}}, Side::upper));
+        }
+        return Part{largest_of_curves(std::move(curves)), batch(multiplier->upper, mixing, rate), false, count_};
+      };
+      out_.symmetric = false;
+      return add(part(Mixing::remove), part(Mixing::add));
+    }
+    const auto found = truncated_batch(e.rate, e.batches);
+    const auto seen = shares_by_others_seen(e.rate, e.batches, scale * multiplier->upper);
     const auto part = [&](Mixing mixing) {
-      const LossLaw poisson = batch(multiplier->lower, mixing, rate);
-      if (e.event.adjacency() == Adjacency::add_or_remove_one) {
-        // A record that stays in a crowded batch displaces another one: the sum moves by twice the bound. The number of records is private:
-        // the curve of any number up to the public one lies below that of one of these two.
-        const LossLaw crowded{GaussianBase{multiplier->lower / 2}, mixing, largest_crowded_rate(e.rate, e.batches)};
-        const Enclosure room = {std::max(0.0, 1 - found.crowded.upper - unit_roundoff),
-                                std::min(1.0, 1 - found.crowded.lower + unit_roundoff)};
-        const LossLaw full = public_mixture({{poisson, room}, {crowded, found.crowded}});
-        return Part{largest_of_curves({poisson, full}), batch(multiplier->upper, mixing, rate), false, count_};
-      }
       const LossLaw last = batch(multiplier->lower, mixing, found.last_rate.upper);
-      return Part{public_mixture({{poisson, found.roomy}, {last, found.last}, {nothing(), found.full}}),
-                  batch(multiplier->upper, mixing, found.rate.lower), false, count_};
+      const LossLaw upper =
+          public_mixture({{batch(multiplier->lower, mixing, rate), found.roomy}, {last, found.last}, {nothing(), found.full}}, Side::upper);
+      LossLaw lower = batch(multiplier->upper, mixing, found.rate.lower);
+      if (!seen.empty()) {
+        std::vector<std::pair<LossLaw, Enclosure>> shares;
+        for (const auto& share : seen) shares.emplace_back(batch(multiplier->upper, mixing, share.rate.lower), share.weight);
+        lower = public_mixture(shares, Side::lower);
+      }
+      return Part{upper, lower, false, count_};
     };
     if (pair == PoissonPair::opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
     out_.symmetric = false;
@@ -390,8 +406,9 @@ class PartsOf {
     if (inner > Releases::max_count / outer) no_pair_for(*leaf_, "has more than 2^53 releases");
     return inner * outer;
   }
-  /// What is shown with a probability so small that its digits do not matter is lost altogether.
-  static LossLaw public_mixture(const std::vector<std::pair<LossLaw, Enclosure>>& shares) {
+  enum class Side { lower, upper };
+  /// What is shown with a probability so small that its digits do not matter is lost altogether, or from below is not shown.
+  static LossLaw public_mixture(const std::vector<std::pair<LossLaw, Enclosure>>& shares, Side side) {
     std::vector<LossLaw> laws;
     std::vector<double> weights;
     double error = 0;
@@ -407,7 +424,7 @@ class PartsOf {
       weights.push_back(weight);
     }
     LossLaw mixture{PublicMixtureBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws)), std::move(weights), error}};
-    mixture.infinite_mass = lost * (1 + 8 * unit_roundoff);
+    if (side == Side::upper) mixture.infinite_mass = lost * (1 + 8 * unit_roundoff);
     return mixture;
   }
   static LossLaw largest_of_curves(std::vector<LossLaw> laws) {

@@ -234,27 +234,32 @@ class ReplacedEpoch::Numbers {
     return found;
   }
 
-  /// A bound on the modulus of the transform's power t - 1 beyond w (per round): it falls with w.
+  /// A bound on the logarithm of the modulus of the transform's power t - 1 beyond w (per round): it falls with w. What it is multiplied with,
+  /// one more power or E B e^(i w (A - a B)), is at most 1.
   [[nodiscard]] long double log_bound(long double ratio, long double w) const {
     const long double mu = 1 / static_cast<long double>(multiplier_);
     const long double quarter = pi / (2 * mu);
+    const auto rest = static_cast<long double>(t_ - 1);
     long double best = 0;
-    for (const long double share :
-         {1.0L, 0.7L, 0.5L, 0.35L, 0.25L, 0.18L, 0.12L, 0.08L, 0.05L, 0.03L, 0.02L, 0.012L, 0.007L, 0.004L, 0.002L}) {
-      const long double b = share * quarter * (1 - 1e-15L);
-      const long double v = w * std::sin(mu * b) * (1 - 1e-12L);
-      const long double floor = -2 * v * std::sqrt(ratio) * std::exp(-0.5L * mu * mu) * (1 - 1e-12L);
-      const auto laplace = [&](long double at) { return static_cast<long double>(tails_->log_laplace(static_cast<double>(at))); };
-      const long double both = laplace(v) + laplace(v * ratio);
-      best = std::min(best, static_cast<long double>(t_ - 1) * (0.5L * b * b * (1 + 1e-12L) + std::min(floor, both)));
+    // A + a B is at least 2 sqrt(a) e^(-mu^2 / 2); else as for independent ones, since one rises where the other falls.
+    const auto laplace = [&](long double at) { return static_cast<long double>(tails_->log_laplace(static_cast<double>(at))); };
+    for (const bool by_floor : {true, false}) {
+      for (const long double share : {0.7L, 0.45L, 0.3L, 0.2L, 0.13L, 0.08L, 0.05L, 0.03L, 0.018L, 0.01L, 0.005L, 0.0025L}) {
+        const long double b = share * quarter * (1 - 1e-15L);
+        const long double turned = 0.5L * b * b * (1 + 1e-12L);
+        const long double v = w * std::sin(mu * b) * (1 - 1e-12L);
+        best = std::min(best, rest * (turned + (by_floor ? -2 * v * std::sqrt(ratio) * std::exp(-0.5L * mu * mu) * (1 - 1e-12L)
+                                                         : laplace(v) + laplace(v * ratio))));
+      }
+      if (best < -600) break;
     }
-    return best + 0.5L * 2;  // one more factor of the line for E B e^(...): at most e^(b^2 / 2)
+    return best;
   }
 
   [[nodiscard]] std::size_t node_count(long double ratio, long double h) const {
     std::size_t count = 32;
     while (log_bound(ratio, h * static_cast<long double>(2 * count + 1) / static_cast<long double>(t_)) > -38) {
-      count += count / 8;
+      count += count / 5;
       if (static_cast<double>(count) > most_nodes) refuse();
     }
     return count;
@@ -263,17 +268,15 @@ class ReplacedEpoch::Numbers {
   [[nodiscard]] Left line_error(long double ratio, long double h, std::size_t count) const {
     Left left{0, 0};
     auto n = static_cast<long double>(2 * count + 1);
-    long double bound = 0;
-    for (int i = 0; i < 60; ++i, n *= 2) {
-      bound = std::exp(log_bound(ratio, h * n / static_cast<long double>(t_)));
+    for (int i = 0; i < 200; ++i, n *= 2) {
+      const long double bound = log_bound(ratio, h * n / static_cast<long double>(t_));
       // n to 2 n: at most n / 2 + 1 odd ones.
-      left.cosines += bound * (n / 2 + 1) / (n * n);
-      left.sines += bound * (n / 2 + 1) / n;
+      left.cosines += std::exp(bound) * (n / 2 + 1) / (n * n);
+      left.sines += std::exp(bound) * (n / 2 + 1) / n;
+      // By then the first of the bounds holds, an exponential: each doubling more than squares it.
+      if (bound < -5000) return {left.cosines * 1.0000001L + 1e-2000L, left.sines * 1.0000001L + 1e-2000L};
     }
-    // Each doubling squares what is that small.
-    left.cosines += 2 * bound;
-    left.sines += 2 * bound;
-    return {left.cosines * 1.0000001L, left.sines * 1.0000001L};
+    refuse();
   }
 
   void make() {

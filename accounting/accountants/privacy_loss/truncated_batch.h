@@ -1,6 +1,8 @@
 // How a record takes part in a Poisson batch of at most so many records. docs/proofs/truncated.md.
 #pragma once
 
+#include <vector>
+
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/numbers/enclosure.h>
 
@@ -20,7 +22,25 @@ struct TruncatedBatch {
 /// \complexity O(largest + records x rate) in 128 bits; at most 10^7.
 [[nodiscard]] TruncatedBatch truncated_batch(SamplingRate rate, Batches batches);
 
-/// What a batch has at most under add-or-remove-one, whatever the number of records: the chance to stay in a crowded one.
-[[nodiscard]] double largest_crowded_rate(SamplingRate rate, Batches batches);
+/// The record is in the batch with probability `rate`, and everybody knows it.
+struct BatchShare {
+  Enclosure weight;
+  Enclosure rate;
+};
+
+/// What whoever sees how many of the others are in the batch, with N(0, z^2) added, knows of the chance that the record is: in coarse steps
+/// of what he sees, hence less than he knows. No shares where he learns little for the work: noise beyond 10 records.
+/// \throws Error{unsupported} as above. \complexity O(40 z + 40) normal distribution functions for each of four steps.
+[[nodiscard]] std::vector<BatchShare> shares_by_others_seen(SamplingRate rate, Batches batches, double multiplier);
+
+/// Under add-or-remove-one: the chance that so many others are drawn that the batch is full, and that the record stays in it then.
+struct CrowdedBatch {
+  Enclosure weight;
+  double largest_rate;
+};
+/// Enough of them that every number of records up to that of `batches` is one with less weight and less rate than one of these, or with
+/// room for all.
+/// \throws Error{unsupported} as above.
+[[nodiscard]] std::vector<CrowdedBatch> crowded_batches(SamplingRate rate, Batches batches);
 
 }  // namespace surety::accounting::privacy_loss

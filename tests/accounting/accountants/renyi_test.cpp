@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <support/mixtures.h>
 #include <support/random.h>
 #include <support/real.h>
 #include <support/refusal.h>
@@ -240,6 +241,60 @@ double truth_fixed(double q, double multiplier, double order) {
   };
   const double mu = 1 / multiplier;
   return std::log1p(simpson(integrand, 0, mu * (a * mu + 9), 600)) / (a - 1);
+}
+
+// A batch of at most three of nine: zero-out tells how many others stay, add-or-remove-one displaces one of them.
+TEST(RenyiTruncated, IsTheMixtureOfItsMoments) {
+  constexpr int records = 9;
+  constexpr int largest = 3;
+  constexpr double rate = 0.2;
+  constexpr double multiplier = 1.5;
+  double roomy = 0;
+  double at = 0;
+  double crowded = 0;
+  double kept = 0;  // drawn, with `largest` that stay of more
+  for (int n = 0; n < records; ++n) {
+    const double weight = reference::binomial(records - 1, n, rate);
+    (n < largest - 1 ? roomy : n == largest - 1 ? at : crowded) += weight;
+    if (n >= largest) kept += weight * rate * largest / (n + 1);
+  }
+  double eight = 0;  // the same of eight records
+  for (int n = largest; n < records - 1; ++n) eight += reference::binomial(records - 2, n, rate) * rate * largest / (n + 1);
+  const auto moment = [&](double q, double noise, int order) {
+    return exp(truth_by_moments(q, noise, order) * static_cast<double>(order - 1));
+  };
+  const auto zero_out = parse_event("truncated_poisson(0.2, 3, 9, gaussian(1.5))", Adjacency::zero_out);
+  const auto removal = parse_event("truncated_poisson(0.2, 3, 9, gaussian(1.5))", Adjacency::add_or_remove_one);
+  for (const int order : {2, 5, 12, 40}) {
+    const Real told = moment(rate, multiplier, order) * roomy + moment((at * rate + kept) / (at + kept), multiplier, order) * (at + kept) +
+                      Real{crowded - kept};
+    EXPECT_TRUE(tight(upper_at(zero_out, order), log(told) / static_cast<double>(order - 1), 1e-9)) << order;
+    // As many others as that, or fewer, and all of them opposite to the record that comes.
+    double dearest = 0;
+    for (int others = 0; others < records; ++others) {
+      reference::Mixture with;
+      reference::Mixture without;
+      for (int n = 0; n <= others; ++n) {
+        const double weight = reference::binomial(others, n, rate);
+        const double stays = rate * (n < largest ? 1 : static_cast<double>(largest) / (n + 1));
+        without[-std::min(n, largest)] += weight;
+        with[-std::min(n, largest)] += weight * (1 - stays);
+        with[1 - std::min(n, largest - 1)] += weight * stays;
+      }
+      dearest = std::max({dearest, reference::divergence_of_mixtures(with, without, multiplier, order),
+                          reference::divergence_of_mixtures(without, with, multiplier, order)});
+    }
+    EXPECT_GE(upper_at(removal, order), dearest) << order;
+    // Nine records at the chance to stay of eight, and up to eight at the largest there is.
+    double crowd_of_eight = 0;
+    for (int n = largest; n < records - 1; ++n) crowd_of_eight += reference::binomial(records - 2, n, rate);
+    const Real charged = moment(rate, multiplier, order) * (1 - crowded) + moment(eight / crowd_of_eight, multiplier / 2, order) * crowded;
+    const Real rest = moment(rate, multiplier, order) * (1 - crowd_of_eight) +
+                      moment(rate * largest / (largest + 1), multiplier / 2, order) * crowd_of_eight;
+    const Real truth = log(charged.rounded_down() > rest.rounded_down() ? charged : rest) / static_cast<double>(order - 1);
+    EXPECT_TRUE(tight(upper_at(removal, order), truth, 1e-8)) << order;
+  }
+  EXPECT_THROW(static_cast<void>(upper_at(parse_event("truncated_poisson(0.2, 3, 9, record_sum(1.5))", Adjacency::replace_one), 2)), Error);
 }
 
 TEST(RenyiFixedSize, IsTheIntegralOfItsProfile) {
