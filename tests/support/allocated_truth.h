@@ -118,4 +118,19 @@ inline long double allocated_delta(Dealing dealing, double multiplier, double ep
   return std::max(side(true, e), e * side(false, 1 / e));
 }
 
+/// Two rounds in one of which a record is replaced by its opposite, noise of `multiplier` times the bound on one record: E (A1 + A2 - a (B1 + B2))_+
+/// / 2 with a = e^epsilon, A = Y, B = Y at -g. Given the first round it rises in the second, and is 0 where a quadratic is.
+inline long double replaced_delta(double multiplier, double epsilon, long double step = 0.125L) {
+  const long double mu = 1 / static_cast<long double>(multiplier);
+  const long double a = std::exp(static_cast<long double>(epsilon));
+  const long double e = std::exp(-mu * mu / 2);
+  const auto tail = [](long double x) { return 0.5L * std::erfc(x * 0.707106781186547524400844362104849039L); };
+  return normal_mean(std::log(a) / (2 * mu), 20 + 2 * mu, step, [&](long double g) {
+    const long double first = e * (std::exp(mu * g) - a * std::exp(-mu * g));
+    const long double root = std::sqrt(first * first + 4 * e * e * a);
+    const long double from = std::log(first > 0 ? 2 * a * e / (first + root) : (root - first) / (2 * e)) / mu;
+    return (first * tail(from) + tail(from - mu) - a * tail(from + mu)) / 2;
+  });
+}
+
 }  // namespace surety::reference

@@ -26,7 +26,7 @@ constexpr double most_nodes = 0x1p16;
 /// Steps of a node's exponential between two that are computed afresh.
 constexpr std::size_t restart = 32;
 /// Cells of a law on either side of 0, and the mass that may be left beyond them.
-constexpr int cells_of_law = 160;
+constexpr int cells_of_law = 320;
 constexpr double mass_beyond = 1e-13;
 
 Complex times(const Complex& x, const Complex& y) {
@@ -234,26 +234,30 @@ class ReplacedEpoch::Numbers {
     return found;
   }
 
-  /// A bound on the logarithm of the modulus of the transform's power t - 1 beyond w (per round): it falls with w. What it is multiplied with,
-  /// one more power or E B e^(i w (A - a B)), is at most 1.
-  [[nodiscard]] long double log_bound(long double ratio, long double w) const {
+  /// Bounds on the logarithm of the modulus of the transform's power t - 1 at w (per round): they fall with w. What it is multiplied with, one
+  /// more power or E B e^(i w (A - a B)), is at most 1. `mean(v)` bounds log E e^(-v (A + a B)).
+  template <class Mean>
+  [[nodiscard]] long double log_bound_by(long double w, const Mean& mean) const {
     const long double mu = 1 / static_cast<long double>(multiplier_);
-    const long double quarter = pi / (2 * mu);
-    const auto rest = static_cast<long double>(t_ - 1);
     long double best = 0;
-    // A + a B is at least 2 sqrt(a) e^(-mu^2 / 2); else as for independent ones, since one rises where the other falls.
-    const auto laplace = [&](long double at) { return static_cast<long double>(tails_->log_laplace(static_cast<double>(at))); };
-    for (const bool by_floor : {true, false}) {
-      for (const long double share : {0.7L, 0.45L, 0.3L, 0.2L, 0.13L, 0.08L, 0.05L, 0.03L, 0.018L, 0.01L, 0.005L, 0.0025L}) {
-        const long double b = share * quarter * (1 - 1e-15L);
-        const long double turned = 0.5L * b * b * (1 + 1e-12L);
-        const long double v = w * std::sin(mu * b) * (1 - 1e-12L);
-        best = std::min(best, rest * (turned + (by_floor ? -2 * v * std::sqrt(ratio) * std::exp(-0.5L * mu * mu) * (1 - 1e-12L)
-                                                         : laplace(v) + laplace(v * ratio))));
-      }
-      if (best < -600) break;
+    for (const long double share : {0.7L, 0.45L, 0.3L, 0.2L, 0.13L, 0.08L, 0.05L, 0.03L, 0.018L, 0.01L, 0.005L, 0.0025L}) {
+      const long double b = share * pi / (2 * mu) * (1 - 1e-15L);
+      best = std::min(best, static_cast<long double>(t_ - 1) * (0.5L * b * b * (1 + 1e-12L) + mean(w * std::sin(mu * b) * (1 - 1e-12L))));
     }
     return best;
+  }
+  /// A + a B is at least 2 sqrt(a) e^(-mu^2 / 2).
+  [[nodiscard]] long double log_bound_by_least(long double ratio, long double w) const {
+    const long double mu = 1 / static_cast<long double>(multiplier_);
+    const long double least = 2 * std::sqrt(ratio) * std::exp(-0.5L * mu * mu) * (1 - 1e-12L);
+    return log_bound_by(w, [&](long double v) { return -v * least; });
+  }
+  [[nodiscard]] long double log_bound(long double ratio, long double w) const {
+    const long double simple = log_bound_by_least(ratio, w);
+    if (simple < -600) return simple;
+    // A rises where B falls, so the mean of the product is at most the product of the means.
+    const auto laplace = [&](long double v) { return static_cast<long double>(tails_->log_laplace(static_cast<double>(v))); };
+    return std::min(simple, log_bound_by(w, [&](long double v) { return laplace(v) + laplace(v * ratio); }));
   }
 
   [[nodiscard]] std::size_t node_count(long double ratio, long double h) const {
@@ -269,12 +273,13 @@ class ReplacedEpoch::Numbers {
     Left left{0, 0};
     auto n = static_cast<long double>(2 * count + 1);
     for (int i = 0; i < 200; ++i, n *= 2) {
-      const long double bound = log_bound(ratio, h * n / static_cast<long double>(t_));
+      const long double w = h * n / static_cast<long double>(t_);
+      const long double bound = log_bound(ratio, w);
       // n to 2 n: at most n / 2 + 1 odd ones.
       left.cosines += std::exp(bound) * (n / 2 + 1) / (n * n);
       left.sines += std::exp(bound) * (n / 2 + 1) / n;
-      // By then the first of the bounds holds, an exponential: each doubling more than squares it.
-      if (bound < -5000) return {left.cosines * 1.0000001L + 1e-2000L, left.sines * 1.0000001L + 1e-2000L};
+      // An exponential: each doubling more than squares it.
+      if (log_bound_by_least(ratio, w) < -5000) return {left.cosines * 1.0000001L + 1e-2000L, left.sines * 1.0000001L + 1e-2000L};
     }
     refuse();
   }

@@ -58,7 +58,6 @@ TEST(ReplacedEpoch, IsItsOwnReverse) {
   EXPECT_LT(found.p_error + found.other_error, 1e-11);
 }
 
-// Each term is needed: half of the nodes, or half of the period, and the curve leaves its enclosure elsewhere, where these two bounds grow.
 TEST(ReplacedEpoch, StatesWhatItLeavesOut) {
   const auto found = replaced_epoch(100, 1)->beyond(0.3);
   EXPECT_GT(found.line, 0);
