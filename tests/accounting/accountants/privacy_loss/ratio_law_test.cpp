@@ -98,11 +98,13 @@ TEST(RatioLaw, KeepsMassAndMeanAndConvergesQuadratically) {
 
 // Nothing is lost: what is cut is at ratio 0 or at infinity, with its mass.
 TEST(RatioLaw, CountsWhatItCuts) {
-  const auto law = allocated_ratio(RatioLaw::Bound::above, 1, 37, 0.04, -6);
-  for (const bool reversed : {false, true}) {
-    EXPECT_GT(law.cells(reversed).cut_above, reversed ? 1e-12 : 1e-5);
-    EXPECT_GT(read(law.cells(reversed), 0.5, true).p, 1 - 1e-9);
-    EXPECT_LT(read(law.cells(reversed), 0.5, true).p, 1.2);
+  for (const std::uint64_t rounds : {2U, 37U}) {
+    const auto law = allocated_ratio(RatioLaw::Bound::above, 1, rounds, 0.04, -6);
+    for (const bool reversed : {false, true}) {
+      EXPECT_GT(law.cells(reversed).cut_above, reversed ? 1e-12 : 1e-5);
+      EXPECT_GT(read(law.cells(reversed), 0.5, true).p, 1 - 1e-9);
+      EXPECT_LT(read(law.cells(reversed), 0.5, true).p, 1.2);
+    }
   }
 }
 
