@@ -78,16 +78,23 @@ class Search {
   /// A value whose cost meets the goal by less than the width of the second one's enclosure does not meet it yet.
   [[nodiscard]] bool meets(double x) const { return !misses(x) && second_at(x).upper <= goal_.second_level; }
 
+  /// Nobody has an answer at x.
+  [[nodiscard]] bool is_unknown(double x) const {
+    const auto found = allowed_cost_at(x);
+    return found && found->upper == std::numeric_limits<double>::infinity();
+  }
+
   [[nodiscard]] double resolution() const { return goal_.resolution ? goal_.resolution() : 0; }
 
   /// What was asked before is not asked again.
   [[nodiscard]] Enclosure cost_at(double x) const { return *allowed_cost_at(x); }
   [[nodiscard]] Enclosure second_at(double x) const {
     if (const auto known = seconds_.find(x); known != seconds_.end()) return known->second;
-    return seconds_.emplace(x, goal_.second(at(x))).first->second;
+    return seconds_.emplace(x, known_of(goal_.second, at(x))).first->second;
   }
 
   [[noreturn]] void refuse_out_of_reach(double best) const {
+    if (refusal_ && !is_answered_) throw Error{*refusal_};
     const Event last = at(best);
     throw Error{ErrorCode::unreachable, fmt::format("{} is out of reach for '{}': with a {} of {:.6g} {}", goal_.said,
                                                     describe(at(std::clamp(1.0, parameter_.lowest, parameter_.highest))), parameter_.name,
@@ -116,7 +123,20 @@ class Search {
     if (const auto known = costs_.find(x); known != costs_.end()) return known->second;
     const auto event = allowed(x);
     if (!event) return std::nullopt;
-    return costs_.emplace(x, goal_.cost(*event)).first->second;
+    return costs_.emplace(x, known_of(goal_.cost, *event)).first->second;
+  }
+
+  /// Some events have an answer for much noise only: where nobody knows one, the goal is not known to be met.
+  [[nodiscard]] Enclosure known_of(const std::function<Enclosure(const Event&)>& cost, const Event& event) const {
+    try {
+      const Enclosure answer = cost(event);
+      is_answered_ = true;
+      return answer;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      if (!refusal_) refusal_ = error;
+      return {0, std::numeric_limits<double>::infinity()};
+    }
   }
 
   const std::function<Event(double)>& event_;
@@ -124,6 +144,8 @@ class Search {
   const Parameter& parameter_;
   mutable std::map<double, Enclosure> costs_;
   mutable std::map<double, Enclosure> seconds_;
+  mutable bool is_answered_ = false;
+  mutable std::optional<Error> refusal_;  ///< the first one
 };
 
 /// Over whole numbers: doubling, then bisection.
@@ -245,6 +267,13 @@ Found solve_real(const Search& search, const Parameter& parameter) {
   if (!(failing.excess > meeting.excess)) {
     throw Error{ErrorCode::invalid_argument, fmt::format("the cost does not {} with the {}, so there is nothing to search for",
                                                          parameter.cost_rises ? "rise" : "fall", parameter.name)};
+  }
+
+  // The search ends where the answers end, within some percent: they are dearest there, and the target is met with room to spare.
+  for (int halvings = 0; search.is_unknown(value(failing.t)) && halvings < 40; ++halvings) {
+    if (halvings >= 6 && search.meets(value(meeting.t))) return {value(meeting.t), value(failing.t)};
+    const Tried middle = tried(failing.t + (meeting.t - failing.t) / 2);
+    (middle.excess > 0 ? failing : meeting) = middle;
   }
 
   // The root by formulas; from the first value on of which only bounds on either side are known, by these.
