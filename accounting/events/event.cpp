@@ -239,8 +239,7 @@ Event allocated(Count rounds, Count participations, Event event) {
   }
   require_gaussian(event, "allocated", false);
   require_bound_per_record(event, "allocated");
-  return Event::Factory::batch<Event::Allocated>(std::move(event), "allocated", any_adjacency, rounds,
-                                                 participations);
+  return Event::Factory::batch<Event::Allocated>(std::move(event), "allocated", any_adjacency, rounds, participations);
 }
 Event truncated_poisson(SamplingRate rate, Batches batches, Event event) {
   if (batches.size() == batches.records()) {
