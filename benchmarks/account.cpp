@@ -9,6 +9,7 @@
 //   f  job a at delta = 1e-10, 1e-15, 1e-20, 1e-30, 1e-100
 //   best_of  the best of a random number of runs of mean 10: gaussian(1), and 1,000 rounds of training, delta = 1e-6
 //   g  batches of 600 of 60,000 records without replacement, multiplier 1, 10,000 times, delta = 1e-5, replace-one
+//   exponential  choices of bounded range alone, 10 and 1,000 of them, of two ranges, and beside releases of other kinds
 //
 // reference/exp is a fixed workload: times are compared between machines as ratios to it.
 #include <benchmark/benchmark.h>
@@ -26,6 +27,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/choices.h>
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/renyi.h>
@@ -199,6 +201,32 @@ std::vector<Case> cases() {
   // Known only to lie between concrete data sets and the dominating profile.
   all.push_back(
       {"g/grid", ask(PrivacyLoss{.width = 1e-4}, job_g(), 1e-5), {6.1877, 8.0840}, {.milliseconds = 80, .lower = 6.1877, .upper = 8.0840}});
+  // The first and the fourth from strategies on fine grids, in plain doubles; the others by other widths of the same accountants.
+  const auto choices = [](const char* text) { return parse_event(text, Adjacency::add_or_remove_one); };
+  all.push_back({"exponential/10/choices",
+                 ask(Choices{}, choices("repeat(10, exponential(1))"), 1e-6),
+                 {7.716392, 7.716397},
+                 {.milliseconds = 20, .width = 1e-5}});
+  all.push_back({"exponential/1000/choices",
+                 ask(Choices{}, choices("repeat(1000, exponential(0.1))"), 1e-6),
+                 {8.3037, 8.3039},
+                 {.milliseconds = 1'000, .width = 1e-5}});
+  all.push_back({"exponential/two-ranges/choices",
+                 ask(Choices{}, choices("compose(repeat(10, exponential(1)), repeat(20, exponential(0.5)))"), 1e-6),
+                 {10.2432, 10.2433},
+                 {.milliseconds = 1'000, .width = 1e-5}});
+  all.push_back({"exponential/10-and-gaussian/grid",
+                 ask(PrivacyLoss{}, choices("compose(repeat(10, exponential(1)), gaussian(1))"), 1e-6),
+                 {9.84404, 9.84405},
+                 {.milliseconds = 150, .width = 1.5e-5}});
+  all.push_back({"exponential/10-and-batches/grid",
+                 ask(PrivacyLoss{}, choices("compose(repeat(10, exponential(1)), repeat(1000, poisson(0.01, gaussian(1))))"), 1e-6),
+                 {8.15287, 8.15288},
+                 {.milliseconds = 400, .width = 1.5e-5}});
+  all.push_back({"exponential/1000-and-laplace/grid",
+                 ask(PrivacyLoss{}, choices("compose(repeat(1000, exponential(0.1)), laplace(1.7))"), 1e-6),
+                 {8.7087, 8.7089},
+                 {.milliseconds = 2'500, .width = 1.5e-4}});
   return all;
 }
 
