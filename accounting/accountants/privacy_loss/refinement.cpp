@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -104,7 +105,8 @@ class Run {
     if (task.by_tests) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     task.step = window.step;
-    task.cheap = window.size < (std::size_t{1} << 16);
+    const auto takes_sums = [](const Part& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
+    task.cheap = window.size < (std::size_t{1} << 16) && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
     auto pair = task.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
     for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
       const long double all =
