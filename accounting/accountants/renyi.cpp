@@ -741,6 +741,7 @@ struct CurveOf {
       return Point{allocated_moments(rounds, mu)->divergence(at.order), false};
     };
   }
+  Curve operator()(const Event::BestOf&) const { no_theorem_for(event, "tuning and privacy-loss answer"); }
   Curve operator()(const Event::TruncatedPoisson& e) const {
     const auto mu = gaussian_mu(e.event);
     if (!mu || poisson_pair(e.event) == PoissonPair::opposite) no_theorem_for(event, "privacy-loss answers");

@@ -84,6 +84,23 @@ class Search {
     return found && found->upper == std::numeric_limits<double>::infinity();
   }
 
+  /// About by which share x has to move for the enclosure of its cost to leave the level behind: its width over the slope between the values
+  /// tried next to it. 0 where that is not known.
+  [[nodiscard]] double margin(double x) const {
+    const auto known = costs_.find(x);
+    if (known == costs_.end() || !(known->second.lower > 0)) return 0;
+    const double width = std::log(known->second.upper / known->second.lower);
+    for (const double apart : {1e-6, 1e-3}) {
+      for (const auto& [other, cost] : costs_) {
+        const double moved = std::abs(std::log(other / x));
+        if (!(moved > apart && moved < 1e3 * apart && cost.lower > 0)) continue;
+        const double slope = std::abs(std::log(cost.upper / known->second.upper)) / moved;
+        if (slope > 0) return width / slope;
+      }
+    }
+    return 0;
+  }
+
   [[nodiscard]] double resolution() const { return goal_.resolution ? goal_.resolution() : 0; }
 
   /// What was asked before is not asked again.
@@ -200,12 +217,27 @@ std::pair<double, double> coarse_bracket(const Search& search, const Value& valu
 }
 
 /// The first of the values start (1 +- margin), margins doubling from half of `resolution`, at which `holds` does.
+/// Where it holds from some margin on, `guess` saves the way to that margin.
 template <class Holds>
-double outward(const Holds& holds, double start, double direction, double resolution, double fallback) {
+double outward(const Holds& holds, double start, double direction, double resolution, double fallback, double guess) {
   constexpr int linear = 4;
   const int first = resolution > 0 ? std::ilogb(resolution) - 1 : -52;
   const int last = std::max(-11, first + 7);
   const auto candidate = [&](int exponent) { return start * (1 + direction * std::ldexp(1.0, exponent)); };
+  if (resolution == 0 && guess > 0) {
+    if (holds(candidate(first))) return candidate(first);
+    constexpr int near = 4;
+    int exponent = std::clamp(std::ilogb(guess), first + 1, last - 1);
+    for (int i = 0; i < near && exponent > first && exponent < last; ++i) {
+      if (!holds(candidate(exponent))) {
+        ++exponent;
+      } else if (holds(candidate(exponent - 1))) {
+        --exponent;
+      } else {
+        return candidate(exponent);
+      }
+    }
+  }
   for (int exponent = first; exponent < first + linear; ++exponent) {
     if (holds(candidate(exponent))) return candidate(exponent);
   }
@@ -303,13 +335,13 @@ Found solve_real(const Search& search, const Parameter& parameter) {
   // The root finder's bracket may have closed on the root itself; step outward until each side is certain again.
   const auto misses = [&](double x) { return search.misses(x); };
   const auto meets = [&](double x) { return search.meets(x); };
-  double missed = outward(misses, value(bracket.first), -sign, resolution, value(failing.t));
+  double missed = outward(misses, value(bracket.first), -sign, resolution, value(failing.t), search.margin(value(bracket.first)));
   // Where only bounds say so, the next one farther out may be beyond doubt.
   if (resolution > 0 && !search.is_proved_to_miss(missed)) {
     const double farther = value(bracket.first) * (1 - sign * 32 * resolution);
     if (search.misses(farther) && search.is_proved_to_miss(farther)) missed = farther;
   }
-  const double met = outward(meets, value(bracket.second), sign, resolution, value(meeting.t));
+  const double met = outward(meets, value(bracket.second), sign, resolution, value(meeting.t), search.margin(value(bracket.second)));
   return {met, missed};
 }
 

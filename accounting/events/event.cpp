@@ -78,12 +78,13 @@ struct Event::Factory {
     return make(Batch{parameters..., std::move(event)}, adjacency, depth, true, inside);
   }
 
-  static Event users(Count records, Event event) {
+  /// A structure around one event that no batch of records holds: what is said of users, or of runs.
+  template <class Structure, class Parameter>
+  static Event unbatched(const Parameter& parameter, Event event) {
     const auto adjacency = event.adjacency();
     const int depth = event.depth() + 1;
     const std::size_t inside = event.shared_->nodes;
-    // No batch of records holds what is said of users.
-    return make(Users{records, std::move(event)}, adjacency, depth, true, inside);
+    return make(Structure{parameter, std::move(event)}, adjacency, depth, true, inside);
   }
 };
 
@@ -244,7 +245,9 @@ Event truncated_poisson(SamplingRate rate, Batches batches, Event event) {
 }
 Event users(Count records, Event event) {
   require_gaussian(event, "users", true);
-  return Event::Factory::users(records, std::move(event));
+  return Event::Factory::unbatched<Event::Users>(records, std::move(event));
 }
+
+Event best_of(const Runs& runs, Event event) { return Event::Factory::unbatched<Event::BestOf>(runs, std::move(event)); }
 
 }  // namespace surety

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include <surety/accounting/events/runs.h>
 #include <surety/accounting/events/units.h>
 
 namespace surety {
@@ -154,6 +155,14 @@ class Event {
   /// record_sum.
   struct TruncatedPoisson;
 
+  // ---- Choices of a run ----
+
+  /// The best of several runs: `event` is run a secret number of times, drawn from the public law `runs` independently of all else, each
+  /// time afresh with a candidate drawn from one public law. Published are the result of the run of the highest score and its candidate,
+  /// and nothing of the other runs, not even how many there were; where there was none, that. `event` is what one run releases with the
+  /// worst candidate, its score included. Ties go by a public order or by coins.
+  struct BestOf;
+
   // ---- Units ----
 
   /// `event` where neighbours differ in one user, who owns at most `records` records: all of them are added, removed, zeroed or replaced
@@ -163,7 +172,7 @@ class Event {
 
   using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
                             Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
-                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users>;
+                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
@@ -253,6 +262,12 @@ struct Event::Users {
   friend bool operator==(const Users&, const Users&) = default;
 };
 
+struct Event::BestOf {
+  Runs runs;
+  Event event;
+  friend bool operator==(const BestOf&, const BestOf&) = default;
+};
+
 /// An event of one release. Every alternative above but the structures and batches: release(Event::Laplace{NoiseScale{2}}, adjacency).
 /// \throws Error{invalid_argument} when the adjacency has no meaning for it (randomized response under add-or-remove-one: the
 ///         number of answers shows the number of records), there are fewer than two categories, or half of the multiplier of a
@@ -298,6 +313,9 @@ struct Event::Users {
 [[nodiscard]] Event truncated_poisson(SamplingRate rate, Batches batches, Event event);
 /// \throws Error{invalid_argument} for anything but Gaussian and record_sum releases, and Poisson batches of them.
 [[nodiscard]] Event users(Count records, Event event);
+/// A batch may not hold it. best_of(Runs{RunsLaw::poisson, 10}, e); in the event language best_of(poisson_runs, 10, e), and
+/// best_of(negative_binomial_runs, 10, 0.5, e) with a shape.
+[[nodiscard]] Event best_of(const Runs& runs, Event event);
 
 /// The event in the event language, without its adjacency: "repeat(100, gaussian(40))".
 [[nodiscard]] std::string describe(const Event& event);

@@ -37,6 +37,8 @@ class FieldReader {
   virtual std::string word(const char* field) = 0;
   virtual Event event() = 0;
   virtual std::vector<Event> events() = 0;
+  /// Whether a field is there by its name. Text has no names.
+  [[nodiscard]] virtual bool has(const char* /*field*/) const { return false; }
 
  private:
   Adjacency adjacency_;
@@ -62,6 +64,7 @@ struct Kind {
   std::string_view word;
   Fields fields;  ///< of the JSON object; none when the kind holds a list of events
   Event (*read)(FieldReader& in, const Fields& fields);
+  std::string_view optional = {};  ///< the field that need not be there
 };
 
 template <class Value>
@@ -150,6 +153,19 @@ constexpr std::array kinds{
            const Count records = in.whole("records");
            return users(records, in.event());
          }},
+    Kind{"best_of",
+         {"runs", "mean", "shape", "event"},
+         [](FieldReader& in, const Fields&) {
+           const RunsLaw law = parse_runs_law(in.word("runs"));
+           const double mean = in.real("mean");
+           if (law == RunsLaw::negative_binomial) {
+             const auto runs = Runs::negative_binomial(mean, in.real("shape"));
+             return best_of(runs, in.event());
+           }
+           if (in.has("shape")) invalid(fmt::format("best_of: {} have no shape", name(law)));
+           return best_of(Runs{law, mean}, in.event());
+         },
+         "shape"},
 };
 
 constexpr auto kind_words = [] {
@@ -205,6 +221,13 @@ struct Write {
                 e.event);
   }
   std::string_view operator()(const Event::Users& e) const { return kind("users", "records", e.records, "event", e.event); }
+  std::string_view operator()(const Event::BestOf& e) const {
+    out.word("runs", name(e.runs.law()));
+    out.real("mean", e.runs.mean());
+    if (e.runs.law() == RunsLaw::negative_binomial) out.real("shape", e.runs.shape());
+    out.event(e.event);
+    return "best_of";
+  }
 
  private:
   /// A field and its value, and the same of the rest.
@@ -419,7 +442,7 @@ class JsonReader : public FieldReader {
     } else {
       std::vector<std::string_view> names;
       for (const auto* field : kind->fields) {
-        if (field != nullptr) names.emplace_back(field);
+        if (field != nullptr && (field != kind->optional || fields.contains(field))) names.emplace_back(field);
       }
       accounting::require_fields(fields, names, word);
     }
@@ -428,6 +451,7 @@ class JsonReader : public FieldReader {
   }
 
   double real(const char* field) override {
+    if (!has(field)) invalid(fmt::format("event: field '{}' is missing", field));
     const auto& value = fields_[field];
     if (!value.is_number()) {
       std::string said{field};
@@ -450,6 +474,7 @@ class JsonReader : public FieldReader {
   }
 
   Event event() override { return read(fields_["event"], adjacency(), depth_ + 1); }
+  [[nodiscard]] bool has(const char* field) const override { return fields_.contains(field); }
 
   std::vector<Event> events() override {
     std::vector<Event> events;

@@ -71,6 +71,9 @@ struct Plainest {
     for (const auto& part : inside->events) parts.push_back(plainest(users(e.records, part)));
     return compose(std::move(parts));
   }
+  Event operator()(const Event::BestOf& e) const {
+    return around(e.event, [&](Event inside) { return best_of(e.runs, std::move(inside)); });
+  }
   template <class Leaf>
   Event operator()(const Leaf&) const {
     return event;

@@ -73,6 +73,9 @@ inline constexpr std::array rows{
     Row{"users(k, gaussian(z))", "users(3, gaussian(2))"},
     Row{"users(k, poisson(q, gaussian(z)))", "users(3, poisson(0.1, gaussian(2)))"},
     Row{"users(k, poisson(q, record_sum(z)))", "users(3, poisson(0.1, record_sum(2)))"},
+    Row{"best_of(runs, m, gaussian(z))", "best_of(geometric_runs, 10, gaussian(2))"},
+    Row{"best_of(runs, m, laplace(b))", "best_of(poisson_runs, 10, laplace(2))"},
+    Row{"compose(best_of(runs, m, gaussian(z)), gaussian(z'))", "compose(best_of(geometric_runs, 10, gaussian(3)), gaussian(2))"},
 };
 
 /// One line for each kind of event; a cell names the adjacencies under which the accountant has a theorem, or says "all" or nothing.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <variant>
 
@@ -11,13 +13,17 @@
 
 #include <surety/accounting/accountants/composition.h>
 #include <surety/accounting/accountants/privacy_loss/allocated_epoch.h>
+#include <surety/accounting/accountants/privacy_loss/batch_pair.h>
 #include <surety/accounting/accountants/privacy_loss/gaussian_mixture.h>
+#include <surety/accounting/accountants/privacy_loss/search_pair.h>
 #include <surety/accounting/accountants/privacy_loss/shuffled_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/truncated_batch.h>
 #include <surety/accounting/accountants/renyi.h>
+#include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
@@ -94,8 +100,12 @@ class PartsOf {
   explicit PartsOf(BothDirections& out, double tilt = 1) : out_{out}, tilt_{tilt} {}
 
   void visit(const Event& event, std::uint64_t times) {
-    for (const auto& [leaf, count] : Releases::of(event).entries()) {
+    const auto entries = Releases::of(event).entries();
+    for (const auto& [leaf, count] : entries) {
       if (times > Releases::max_count / count.value()) no_pair_for(event, "has more than 2^53 releases");
+      if (std::holds_alternative<Event::BestOf>(leaf.node()) && entries.size() == 1 && count == Count{1} && times == 1) {
+        no_pair_for(event, "is a search alone, of which tuning knows more");
+      }
       leaf_ = &leaf;
       count_ = times * count.value();
       std::visit(*this, leaf.node());
@@ -196,6 +206,11 @@ class PartsOf {
     if (opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
     out_.symmetric = false;
     add(part(Mixing::remove), part(Mixing::add));
+  }
+  /// Of a search only bounds on its curve are known, the same for both directions.
+  void operator()(const Event::BestOf&) {
+    const LossLaw upper = search_pair(*leaf_);
+    add({upper, std::nullopt, false, count_}, {upper, std::nullopt, false, count_});
   }
   /// One of the rounds, and nobody knows which.
   void operator()(const Event::Allocated& e) {
@@ -437,8 +452,11 @@ class PartsOf {
       for (const auto& part : parallel->events) parts.push_back(poisson(SamplingRate{rate}, part));
       return PartsOf{out_, tilt_}.visit(surety::parallel(std::move(parts)), count_);
     }
-    if (entries.size() != 1 || entries.front().count.value() != 1) {
-      no_pair_but_perhaps_others(*leaf_, "shares one batch among releases that are not all gaussian, whose pair is not known here");
+    const auto has_no_pair_to_mix = [](const Event& leaf) {
+      return std::holds_alternative<Event::Approximate>(leaf.node()) || std::holds_alternative<Event::Concentrated>(leaf.node());
+    };
+    if (entries.size() != 1 || entries.front().count.value() != 1 || has_no_pair_to_mix(entries.front().leaf)) {
+      return shared(inner, rate, fixed_size);
     }
     BothDirections one;
     PartsOf{one}.visit(inner, 1);
@@ -468,6 +486,84 @@ class PartsOf {
     if (added.lower) added.lower->mixing = Mixing::add;
     add(std::move(removed), std::move(added));
   }
+
+  /// One batch that several releases share, or one whose pair is known by its outcomes alone: the pair of all of them is mixed.
+  void shared(const Event& inner, double rate, bool fixed_size) {
+    const auto pair = pair_of_batch(inner);
+    const double less = std::nextafter(rate, 0.0);
+    const auto part = [&](Mixing upper, double most, Mixing lower, double least) {
+      return Part{batch_law(*pair, upper, most, +1), batch_law(*pair, lower, least, -1), false, count_};
+    };
+    if (fixed_size) {
+      // As for gaussian releases.
+      out_.symmetric = false;
+      const Part removed = part(Mixing::symmetric, std::nextafter(rate, 1.0), Mixing::remove, less);
+      return add(removed, {removed.upper, batch_law(*pair, Mixing::add, less, -1), false, count_});
+    }
+    if (poisson_pair(inner) == PoissonPair::revealed) {
+      const Part both = part(Mixing::revealed, rate, Mixing::revealed, rate);
+      return add(both, both);
+    }
+    out_.symmetric = false;
+    add(part(Mixing::remove, rate, Mixing::remove, rate), part(Mixing::add, rate, Mixing::add, rate));
+  }
+
+  /// The pair of all releases of `inner`, kept for the questions that follow.
+  [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner) const {
+    struct Kept {
+      Event inner;
+      std::shared_ptr<const BatchPair> pair;
+    };
+    static std::mutex mutex;
+    static std::deque<Kept> all;
+    constexpr std::size_t most = 16;
+    const std::scoped_lock lock{mutex};
+    const auto known = std::find_if(all.begin(), all.end(), [&](const Kept& one) { return one.inner == inner; });
+    if (known != all.end()) return known->pair;
+    // Gaussian releases are one, and what is concentrated adds up.
+    BothDirections found;
+    PartsOf parts{found};
+    std::vector<Event> gaussians;
+    std::vector<Event> concentrated;
+    double number = 0;
+    for (const auto& [leaf, count] : Releases::of(inner).entries()) {
+      if (std::holds_alternative<Event::Concentrated>(leaf.node())) {
+        concentrated.push_back(repeat(count, leaf));
+      } else if (gaussian_multiplier(leaf)) {
+        gaussians.push_back(repeat(count, leaf));
+      } else {
+        number += static_cast<double>(count.value());
+        parts.visit(leaf, count.value());
+      }
+    }
+    if (number > most_in_a_batch) {
+      no_pair_but_perhaps_others(
+          *leaf_, fmt::format("shares one batch among more than {:.0f} releases that are not all gaussian", most_in_a_batch));
+    }
+    if (!gaussians.empty()) {
+      const auto multiplier = gaussian_multiplier(compose(std::move(gaussians)));
+      parts.leaf_ = leaf_;
+      parts.count_ = 1;
+      parts.gaussian(multiplier->lower, multiplier->upper, 1);
+    }
+    for (const auto& part : found.remove) {
+      if (!is_symmetric(part.upper) || part.upper.rate != 1 || std::holds_alternative<MaximumBase>(part.upper.base)) {
+        no_pair_but_perhaps_others(*leaf_, "has no dominating pair here");
+      }
+    }
+    if (!concentrated.empty()) {
+      const double rho = zcdp_rho(compose(std::move(concentrated)), 128).enclosure().upper;
+      if (!(rho < largest_rho))
+        no_pair_for(*leaf_, fmt::format("shares one batch among releases of rho {}, must be below {}", rho, largest_rho));
+      if (rho > 0) found.remove.push_back(concentrated_part(rho));
+    }
+    if (found.remove.empty()) found.remove.push_back({nothing(), nothing(), true, 1});
+    all.push_front({inner, std::make_shared<const BatchPair>(batch_pair(found.remove))});
+    if (all.size() > most) all.pop_back();
+    return all.front().pair;
+  }
+  static constexpr double most_in_a_batch = 1000;
+  static constexpr double largest_rho = 1e4;
 
   /// With probability `rate` the pair of the release, else nothing that differs. \pre `one` is a single release.
   void revealed(const BothDirections& one, double rate) {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/privacy_loss/law_moments.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/renyi.h>
 
@@ -117,18 +116,6 @@ TEST(AllocatedMoments, AgreeWithTheLossesOfTheEpoch) {
       const double bound = epsilon(Renyi{}, event, Delta{delta}).upper;
       EXPECT_GT(bound, lower) << text;
       EXPECT_LT(bound, 2.2 * lower + 0.05) << text << ", " << delta;
-    }
-  }
-}
-
-// And the moments themselves: from the transform on the real line here, from cells of the density there.
-TEST(AllocatedMoments, AreThoseOfTheCells) {
-  for (const auto& [rounds, z] : {std::pair{20U, 1.5}, {100U, 1.0}, {1000U, 2.0}}) {
-    const AllocatedMoments moments{static_cast<double>(rounds), 1 / z};
-    for (const double order : {2.0, 3.0, 6.0, 10.0}) {
-      const Event event = allocated(Count{rounds}, gaussian(NoiseMultiplier{z}, Adjacency::add_or_remove_one));
-      EXPECT_NEAR(moments.divergence(order) / privacy_loss::divergence_of_batch(event, RenyiOrder{order}), 1, 4e-3)
-          << rounds << ' ' << z << ' ' << order;
     }
   }
 }

@@ -20,6 +20,8 @@
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 
+#include <support/refusal.h>
+
 namespace surety::accounting::filter_test {
 namespace {
 
@@ -306,6 +308,11 @@ TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
       const Filter each{{.target = budget.budget().target, .filter = kind}};
       EXPECT_THROW(static_cast<void>(each.admits(all_of(text, under))), Error) << text;
     }
+  }
+  for (const auto kind : {FilterKind::renyi, FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
+    const Filter each{{.target = budget.budget().target, .filter = kind}};
+    const auto refusal = reference::refusal_of([&] { return each.admits(all_of("best_of(geometric_runs, 2, gaussian(9))", under)); });
+    EXPECT_TRUE(refusal.says(ErrorCode::unsupported, "is proved for best_of(geometric_runs, 2, gaussian(9)); no other kind is")) << refusal;
   }
   // What the filter admits costs no more than the budget by the accountant that knows the pair.
   for (const char* text :
