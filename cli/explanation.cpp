@@ -146,13 +146,15 @@ class Notes {
   }
   void visit(const Event::Cyclic& node, Adjacency /*adjacency*/) {
     add("cyclic(b, T, q, e): a record's group depends on the record alone, never on its place, and it is drawn with probability q in the "
-        "rounds of "
-        "its group; a record that replaces another one takes its group.");
+        "rounds of its group; a record that replaces another one takes its group.");
     visit(node.event);
   }
   void visit(const Event::Allocated& node, Adjacency adjacency) {
     add("allocated(t, e): each record takes part in exactly one of t rounds, drawn for it alone, uniformly and independently of all else; "
         "positions, permutations and balanced deals are not that.");
+    if (node.participations.value() > 1) {
+      add("allocated(t, k, e): in exactly k of them, all sets of k rounds being equally likely; both bounds are proved, and apart.");
+    }
     if (adjacency == Adjacency::add_or_remove_one) {
       add("allocated under add-or-remove-one: every round releases, also of an empty batch, and sizes of batches are not used.");
     }

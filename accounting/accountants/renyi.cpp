@@ -736,7 +736,7 @@ struct CurveOf {
   Curve operator()(const Event::Allocated& e) const {
     if (e.rounds == Count{1}) return curve_of(e.event);
     const auto mu = gaussian_mu(e.event);
-    if (!mu || e.event.adjacency() == Adjacency::replace_one) no_theorem_for(event, "privacy-loss answers");
+    if (!mu || e.participations != Count{1} || e.event.adjacency() == Adjacency::replace_one) no_theorem_for(event, "privacy-loss answers");
     return [rounds = static_cast<double>(e.rounds.value()), mu = *mu](At at) {
       return Point{allocated_moments(rounds, mu)->divergence(at.order), false};
     };

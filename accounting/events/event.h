@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -146,9 +147,9 @@ class Event {
   /// correlated noise C^-1 z whose strategy matrix C is lower triangular with at most `groups` bands and columns of norm at most 1.
   struct Cyclic;
   /// An epoch of `rounds` rounds, each of which releases `event` on its batch, also where that is empty: each record takes part in
-  /// exactly one of them, uniform and independent of all other records and of what was released. Positions, permutations and balanced
-  /// deals are not this event: those are `shuffled`. Neither the sizes of batches nor the number of records may be used under
-  /// add-or-remove-one. Not under replace-one. The releases inside are Gaussian or record_sum.
+  /// exactly `participations` of them (one, unless more are said), all such sets being equally likely, independently of all other records
+  /// and of what was released. Positions, permutations and balanced deals are not this event: those are `shuffled`. Neither the sizes of batches nor the number of records may be used under
+  /// add-or-remove-one. The releases inside are Gaussian or record_sum, under replace-one record_sum.
   struct Allocated;
   /// `event` on a Poisson batch of at most `largest` records: of more, as many are dropped as are too many, uniformly. The data have
   /// `records` records, under add-or-remove-one at most so many; a zeroed record keeps its place. The releases inside are Gaussian or
@@ -166,8 +167,8 @@ class Event {
   // ---- Units ----
 
   /// `event` where neighbours differ in one user, who owns at most `records` records: all of them are added, removed, zeroed or replaced
-  /// together. The releases inside are Gaussian or record_sum, and Poisson batches of them, which each record joins independently of
-  /// the user's others; of repeat and compose each release is meant.
+  /// together. The releases inside are Gaussian or record_sum, and Poisson, cyclic and allocated batches of them, which each record joins
+  /// independently of the user's others; of repeat and compose each release is meant.
   struct Users;
 
   using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
@@ -247,6 +248,7 @@ struct Event::Cyclic {
 };
 struct Event::Allocated {
   Count rounds;
+  Count participations;
   Event event;
   friend bool operator==(const Allocated&, const Allocated&) = default;
 };
@@ -307,11 +309,12 @@ struct Event::BestOf {
 [[nodiscard]] Event deterministic(Batches batches, Event event);
 /// As `poisson`.
 [[nodiscard]] Event cyclic(Count groups, Count rounds, SamplingRate rate, Event event);
-/// \throws Error{invalid_argument} under replace-one, where `event` holds a batch, and for anything but Gaussian and record_sum releases.
-[[nodiscard]] Event allocated(Count rounds, Event event);
+/// \throws Error{invalid_argument} as `poisson`, for anything but Gaussian and record_sum releases, and for more participations than rounds.
+[[nodiscard]] Event allocated(Count rounds, Count participations, Event event);
+[[nodiscard]] inline Event allocated(Count rounds, Event event) { return allocated(rounds, Count{1}, std::move(event)); }
 /// \throws Error{invalid_argument} as `poisson`, for a batch that holds all records, and for anything but Gaussian and record_sum releases.
 [[nodiscard]] Event truncated_poisson(SamplingRate rate, Batches batches, Event event);
-/// \throws Error{invalid_argument} for anything but Gaussian and record_sum releases, and Poisson batches of them.
+/// \throws Error{invalid_argument} for anything but Gaussian and record_sum releases, and Poisson, cyclic and allocated batches of them.
 [[nodiscard]] Event users(Count records, Event event);
 /// A batch may not hold it. best_of(Runs{RunsLaw::poisson, 10}, e); in the event language best_of(poisson_runs, 10, e), and
 /// best_of(negative_binomial_runs, 10, 0.5, e) with a shape.

@@ -34,6 +34,8 @@ class FieldReader {
   [[nodiscard]] Adjacency adjacency() const { return adjacency_; }
   virtual double real(const char* field) = 0;
   virtual Count whole(const char* field) = 0;
+  /// A number that need not be there, before an event.
+  virtual std::optional<Count> whole_if_said(const char* field) = 0;
   virtual std::string word(const char* field) = 0;
   virtual Event event() = 0;
   virtual std::vector<Event> events() = 0;
@@ -134,11 +136,13 @@ constexpr std::array kinds{
            return cyclic(groups, rounds, rate, in.event());
          }},
     Kind{"allocated",
-         {"rounds", "event"},
+         {"rounds", "participations", "event"},
          [](FieldReader& in, const Fields&) {
            const Count rounds = in.whole("rounds");
-           return allocated(rounds, in.event());
-         }},
+           const Count participations = in.whole_if_said("participations").value_or(Count{1});
+           return allocated(rounds, participations, in.event());
+         },
+         "participations"},
     Kind{"truncated_poisson",
          {"sampling_rate", "largest", "records", "event"},
          [](FieldReader& in, const Fields&) {
@@ -215,7 +219,10 @@ struct Write {
   std::string_view operator()(const Event::Cyclic& e) const {
     return kind("cyclic", "groups", e.groups, "rounds", e.rounds, "sampling_rate", e.rate, "event", e.event);
   }
-  std::string_view operator()(const Event::Allocated& e) const { return kind("allocated", "rounds", e.rounds, "event", e.event); }
+  std::string_view operator()(const Event::Allocated& e) const {
+    if (e.participations == Count{1}) return kind("allocated", "rounds", e.rounds, "event", e.event);
+    return kind("allocated", "rounds", e.rounds, "participations", e.participations, "event", e.event);
+  }
   std::string_view operator()(const Event::TruncatedPoisson& e) const {
     return kind("truncated_poisson", "sampling_rate", e.rate, "largest", e.batches.size(), "records", e.batches.records(), "event",
                 e.event);
@@ -303,6 +310,20 @@ class TextReader : public FieldReader {
     if (!is_name) refuse_whole(field, text_.substr(start, position_ - start));
     if (!(value >= 1 && value <= 0x1p53 && value == std::floor(value))) refuse_whole(field, fmt::format("{}", value));
     return Count{checked_cast<std::uint64_t>(value)};
+  }
+
+  std::optional<Count> whole_if_said(const char* field) override {
+    const auto start = position_;
+    const bool first = first_;
+    next_argument();
+    skip_space();
+    const bool is_word = position_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_])) != 0;
+    // An event is a word with arguments; any other word stands for a number.
+    const bool is_event = is_word && (find_kind(parse_word()) != nullptr || peek_is('('));
+    position_ = start;
+    first_ = first;
+    if (is_event) return std::nullopt;
+    return whole(field);
   }
 
   std::string word(const char* /*field*/) override {
@@ -465,6 +486,11 @@ class JsonReader : public FieldReader {
     const auto& value = fields_[field];
     if (!value.is_number_unsigned()) refuse_whole(field, value.dump());
     return whole_from(value.get<std::uint64_t>(), field);
+  }
+
+  std::optional<Count> whole_if_said(const char* field) override {
+    if (!fields_.contains(field)) return std::nullopt;
+    return whole(field);
   }
 
   std::string word(const char* field) override {

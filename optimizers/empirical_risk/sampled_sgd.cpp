@@ -87,6 +87,10 @@ Event batch_release(const SampledSgdOptions& options) {
 Event plan(const SampledSgdOptions& options) {
   const Event release = batch_release(options);
   if (const auto* const allocation = std::get_if<mechanisms::Allocation>(&options.sampler); allocation != nullptr) {
+    // The event has an account there; the loop and its attacks are held to the other two.
+    if (options.adjacency == Adjacency::replace_one) {
+      throw Error{ErrorCode::invalid_argument, "adjacency is replace-one, must be add-or-remove-one or zero-out for allocated batches"};
+    }
     const std::uint64_t rounds = allocation->rounds().value();
     return repeat(Count{(options.steps.value() - 1) / rounds + 1}, allocation->event(release));
   }

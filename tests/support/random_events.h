@@ -95,7 +95,7 @@ class Source {
       case 18: return "deterministic(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
       case 19: return "cyclic(" + whole() + ", " + whole() + ", " + number() + ", " + text(depth - 1) + ")";
       case 20: return "truncated_poisson(" + number() + ", " + whole() + ", " + whole() + "000, " + text(depth - 1) + ")";
-      case 21: return "allocated(" + whole() + ", " + text(depth - 1) + ")";
+      case 21: return "allocated(" + whole() + ", " + (one_in(3) ? whole() + ", " : "") + text(depth - 1) + ")";
       case 22: return "best_of(" + pick(runs_) + ", " + number() + (one_in(4) ? ", " + number() : "") + ", " + text(depth - 1) + ")";
       default: return "users(" + whole() + ", " + text(depth - 1) + ")";
     }
@@ -274,9 +274,11 @@ class WildEvents {
   std::string of_sums() {
     const std::string sum = "record_sum(" + positive() + ")";
     const std::string batch = "poisson(" + probability() + ", " + sum + ")";
-    switch (source_.below(adjacency_ == Adjacency::replace_one ? 5 : 6)) {
+    switch (source_.below(6)) {
       case 4: return search();
-      case 5: return fmt::format("allocated({}, {})", whole(), sum);
+      case 5:
+        if (source_.one_in(2)) return fmt::format("allocated({}, {}, {})", 9 + source_.below(9), 1 + source_.below(9), sum);
+        return fmt::format("allocated({}, {})", whole(), sum);
       case 0: return fmt::format("cyclic({}, {}, {}, {})", whole(), whole(), probability(), sum);
       case 1: return fmt::format("truncated_poisson({}, {}, {}, {})", probability(), 1 + source_.below(20), 21 + source_.below(200), sum);
       case 2: return fmt::format("users({}, repeat({}, {}))", whole(), whole(), batch);

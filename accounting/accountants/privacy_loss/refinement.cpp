@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/privacy_loss/choice_laws.h>
 #include <surety/accounting/accountants/privacy_loss/composed_curve.h>
+#include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/convolution.h>
 
@@ -102,7 +105,8 @@ class Run {
     if (task.by_tests) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     task.step = window.step;
-    task.cheap = window.size < (std::size_t{1} << 16);
+    const auto takes_sums = [](const Part& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
+    task.cheap = window.size < (std::size_t{1} << 16) && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
     auto pair = task.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
     for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
       const long double all =
@@ -139,8 +143,13 @@ class Run {
 /// tilt, window and step.
 class Tasks {
  public:
-  Tasks(const Event& event, const Given& question, double width, bool upper_only)
-      : event_{event}, question_{question}, width_{width}, directions_{both_directions(event)}, choices_{directions_, question, width} {
+  Tasks(const Event& event, const Given& question, double width, bool upper_only, Reach reach)
+      : event_{event},
+        question_{question},
+        width_{width},
+        reach_{reach},
+        directions_{both_directions(event, 1, reach)},
+        choices_{directions_, question, width} {
     directions_ = choices_.joined(std::move(directions_));
     // Beside choices, which have an accountant of that width, the others should not be what is wide.
     if (choices_.any()) width_ = width *= 0.1;
@@ -179,7 +188,7 @@ class Tasks {
   /// The tasks that bound the answer from below alone, with the lower laws that are best at `tilt`, roughly. Any choice is sound.
   [[nodiscard]] std::vector<Task> lower(double tilt) const {
     BothDirections found;
-    if (directions_.has_choice) found = choices_.joined(both_directions(event_, tilt));
+    if (directions_.has_choice) found = choices_.joined(both_directions(event_, tilt, reach_));
     std::vector<Task> tasks;
     for_each_direction(directions_.has_choice ? found : directions_, [&](Parts parts) {
       if (one_limit(parts)) return;
@@ -225,6 +234,7 @@ class Tasks {
   const Event& event_;
   const Given& question_;
   double width_;
+  Reach reach_;
   BothDirections directions_;
   ChoicesAmongOthers choices_;
   std::vector<Parts> uppers_;
@@ -283,10 +293,14 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
         break;
       }
       // Of delta more digits were wanted than there is memory for.
-      if (error.code() != ErrorCode::memory || !question.epsilon || !(std::log(old.upper / old.lower) <= task.wanted * task.slope)) throw;
+      const bool is_narrow = question.epsilon && std::log(old.upper / old.lower) <= task.wanted * task.slope;
+      // Sums of ratios take no finer step than they have time for: what the last one gave is an answer.
+      if (error.code() != ErrorCode::unsupported && !(error.code() == ErrorCode::memory && is_narrow)) throw;
       break;
     }
-    task.answer = {std::max(old.lower, found.lower), std::min(old.upper, found.upper)};
+    // A lower law that the grid makes rises as that grows finer.
+    const double risen = std::max(old.lower, found.lower);
+    task.answer = {risen, task.gives_upper ? std::min(old.upper, found.upper) : std::max(risen, std::min(old.upper, found.upper))};
     task.width = run.width(task, task.answer);
     if (task.gives_upper != task.gives_lower) {
       // One end alone: its error falls with the square of the step, so what it moved says what is left.
@@ -324,10 +338,20 @@ void try_other_choices(const Tasks& tasks, const Run& run, Largest& largest) {
 
 }  // namespace
 
-Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question) {
-  if (!(accountant.width > 0))
-    throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
-  Tasks tasks{event, question, accountant.width, accountant.upper_only};
+namespace {
+
+/// Deltas at which densities of allocated epochs have no digits left.
+constexpr double far_tail = 1e-11;
+
+bool holds_epoch(const Event& event) {
+  return !every_leaf(event, [](const Event& leaf) {
+    const auto* users = std::get_if<Event::Users>(&leaf.node());
+    return !std::holds_alternative<Event::Allocated>((users != nullptr ? users->event : leaf).node());
+  });
+}
+
+Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach) {
+  Tasks tasks{event, question, accountant.width, accountant.upper_only, reach};
   const Run run{accountant, question};
   Largest largest;
   const auto take = [&](Task& task) {
@@ -355,6 +379,26 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given&
   }
   if (tasks.has_choice() && accountant.step == 0 && !accountant.upper_only) try_other_choices(tasks, run, largest);
   return largest.answer();
+}
+
+}  // namespace
+
+Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question) {
+  if (!(accountant.width > 0))
+    throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
+  if (!holds_epoch(event)) return answer_of(accountant, event, question, Reach::middle);
+  std::optional<Enclosure> found;
+  if (question.epsilon || *question.delta >= far_tail) {
+    found = answer_of(accountant, event, question, Reach::middle);
+    if (!question.epsilon || found->upper >= far_tail) return *found;
+  }
+  try {
+    const Enclosure far = answer_of(accountant, event, question, Reach::far_tail);
+    return found ? Enclosure{std::max(found->lower, far.lower), std::min(found->upper, far.upper)} : far;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+  }
+  return found ? *found : answer_of(accountant, event, question, Reach::middle);
 }
 
 }  // namespace surety::accounting::privacy_loss

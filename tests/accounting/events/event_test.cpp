@@ -118,17 +118,21 @@ Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
 /// Now and then what is said of users, or of batches that few events fit.
 Event draw_other(Adjacency adjacency) {
   const Event sum = release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
-  switch (*rc::gen::inRange(0, adjacency == replace_one ? 5 : 6)) {
+  switch (*rc::gen::inRange(0, 6)) {
     case 4: {
       const double mean = 1 / draw_fraction() + 0.5;
       const auto law = *rc::gen::element(RunsLaw::poisson, RunsLaw::geometric, RunsLaw::logarithmic, RunsLaw::negative_binomial);
       if (!(mean <= Runs::most)) return sum;
       return best_of(law == RunsLaw::negative_binomial ? Runs::negative_binomial(mean, draw_fraction()) : Runs{law, mean}, sum);
     }
-    case 5: return allocated(draw_count(), repeat(draw_count(), sum));
+    case 5:
+      if (*rc::gen::inRange(0, 2) == 0) return allocated(Count{9}, Count{*rc::gen::inRange<std::uint64_t>(1, 10)}, sum);
+      return allocated(draw_count(), repeat(draw_count(), sum));
     case 0: return cyclic(draw_count(), draw_count(), SamplingRate{draw_fraction()}, repeat(draw_count(), sum));
     case 1: return users(draw_count(), repeat(draw_count(), poisson(SamplingRate{draw_fraction()}, sum)));
-    case 2: return users(draw_count(), compose({sum, sum}));
+    case 2:
+      if (adjacency != replace_one) return users(draw_count(), compose({sum, allocated(draw_count(), sum)}));
+      return users(draw_count(), compose({sum, cyclic(draw_count(), draw_count(), SamplingRate{draw_fraction()}, sum)}));
     default: return truncated_poisson(SamplingRate{draw_fraction()}, Batches{Count{9}, Count{7}}, compose({sum, sum}));
   }
 }
@@ -363,6 +367,9 @@ std::vector<Kind> every_kind() {
       {"allocated(7, gaussian(3.5))",
        R"({"allocated": {"rounds": 7, "event": )" + inner + "}}",
        {Adjacency::add_or_remove_one, Adjacency::zero_out}},
+      {"allocated(7, 3, gaussian(3.5))",
+       R"({"allocated": {"rounds": 7, "participations": 3, "event": )" + inner + "}}",
+       {Adjacency::add_or_remove_one, Adjacency::zero_out}},
       {"truncated_poisson(0.25, 7, 9, gaussian(3.5))",
        R"({"truncated_poisson": {"sampling_rate": 0.25, "largest": 7, "records": 9, "event": )" + inner + "}}",
        {Adjacency::add_or_remove_one, Adjacency::zero_out}},
@@ -374,7 +381,7 @@ std::vector<Kind> every_kind() {
 
 TEST(EventKind, HasOneTextAndOneJson) {
   const auto kinds = every_kind();
-  EXPECT_EQ(kinds.size(), std::variant_size_v<Event::Node>);
+  EXPECT_EQ(kinds.size(), std::variant_size_v<Event::Node> + 1);  // one of them has two spellings
   for (const auto& kind : kinds) {
     for (const auto adjacency : kind.allowed) {
       const auto event = parse_event(kind.text, adjacency);
@@ -522,6 +529,9 @@ TEST(EventRange, OfEveryParameterIsNamed) {
        ", 2, gaussian(1))",
        "law of the number of runs is '{}', must be poisson_runs, geometric_runs, logarithmic_runs or negative_binomial_runs",
        {"poisson", "uniform"}},
+      {"allocated(", ", gaussian(1))", "rounds is {}, " + whole, not_whole},
+      {"allocated(5, ", ", gaussian(1))", "participations is {}, " + whole, not_whole},
+      {"allocated(5, ", ", gaussian(1))", "participations is {}, must be at most the 5 rounds", {"6", "9007199254740992"}},
   };
   for (const auto& [before, after, constraint, refused] : parameters) {
     for (const auto& value : refused) {
