@@ -71,7 +71,8 @@ class DpSgd final : public FileAlgorithm {
     table.group("Secret batches");
     table
         .add("--sampling", sampling_,
-             "How batches are drawn: poisson; allocated: each record to one batch of an epoch by a draw of its own; "
+             "How batches are drawn: poisson; allocated: each record to one batch of an epoch by a draw of its own (add-or-remove-one, "
+             "zero-out); "
              "truncated: poisson, of "
              "at most --largest-batch (zero-out, replace-one); fixed: without replacement (replace-one)",
              one_of({"poisson", "allocated", "truncated", "fixed"}))

@@ -49,7 +49,7 @@ using MomentumFactor = Quantity<MomentumFactorRule>;
 enum class StepSchedule { constant, inverse_square_root, inverse };
 
 /// Of the batches, all secret: Poisson, whole or cut, under every adjacency; of a fixed size under replace-one alone; an allocation, of which
-/// a run pays for whole epochs, under every adjacency.
+/// a run pays for whole epochs, under add-or-remove-one and zero-out.
 using AnySampler =
     std::variant<mechanisms::PoissonBatches, mechanisms::FixedSizeBatches, mechanisms::TruncatedBatches, mechanisms::Allocation>;
 

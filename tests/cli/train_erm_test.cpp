@@ -218,6 +218,7 @@ TEST_F(TrainOnFile, RefusesWhatItCannotPromiseOrDoesNotKnow) {
   refused({"objective-perturbation", "--records", "60"}, {"must be replace-one or zero-out"}, "add-or-remove-one");
   refused({"accelerated-gradient-descent"}, {"--public-count is missing"}, "add-or-remove-one");
   refused({"accelerated-gradient-descent", "--iterate", "random"}, {"must be last or average"});
+  refused(sgd + Words{"--sampling", "allocated"}, {"allocated", "replace-one"});
   refused(sgd + Words{"--sampling", "allocated", "--batch-size", "8", "--steps", "20"},
           {"--steps is 20, must be a multiple of 6 with --sampling allocated"}, "zero-out");
   refused(sgd + Words{"--sampling", "truncated"}, {"--largest-batch is missing"});
