@@ -72,7 +72,9 @@ class DpSgd final : public FileAlgorithm {
     table
         .add("--sampling", sampling_,
              "How batches are drawn: poisson; allocated: each record to one batch of an epoch by a draw of its own (add-or-remove-one, "
-             "zero-out); truncated: poisson, of at most --largest-batch (zero-out, replace-one); fixed: without replacement (replace-one)",
+             "zero-out); "
+             "truncated: poisson, of "
+             "at most --largest-batch (zero-out, replace-one); fixed: without replacement (replace-one)",
              one_of({"poisson", "allocated", "truncated", "fixed"}))
         .standard("poisson");
     add_batch_size(table, batch_size_, "1/200 of the records trained on");

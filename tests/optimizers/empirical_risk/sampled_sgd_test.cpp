@@ -345,7 +345,7 @@ TEST(SampledSgd, RefusesWhatItHasNoGuaranteeFor) {
       refused(options(truncated(3, Adjacency::zero_out), Adjacency::zero_out), ErrorCode::invalid_argument, "2 records, must have 3"));
   EXPECT_TRUE(refused_plan(options(truncated(3, Adjacency::zero_out), Adjacency::replace_one), ErrorCode::invalid_argument,
                            "must be zero-out, for which the batches were made"));
-  EXPECT_TRUE(refused_plan(options(Allocation{Count{2}}, Adjacency::replace_one), ErrorCode::invalid_argument, ""));
+  EXPECT_TRUE(refused_plan(options(Allocation{Count{2}}, Adjacency::replace_one), ErrorCode::invalid_argument, "for allocated batches"));
   auto settings = options(poisson, Adjacency::add_or_remove_one);
   settings.public_count = {};
   EXPECT_TRUE(refused(settings, ErrorCode::invalid_argument, "give a public count"));
