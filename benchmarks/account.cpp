@@ -7,7 +7,14 @@
 //   d  1,000 different Poisson-sampled Gaussians (multiplier 1 + i/1000, rate 0.005 + 0.01 i/1000), 10 times each, delta = 1e-5
 //   e  Laplace of scale 10, 1,000 times, delta = 1e-6
 //   f  job a at delta = 1e-10, 1e-15, 1e-20, 1e-30, 1e-100
+//   best_of  the best of a random number of runs of mean 10: gaussian(1), and 1,000 rounds of training, delta = 1e-6
 //   g  batches of 600 of 60,000 records without replacement, multiplier 1, 10,000 times, delta = 1e-5, replace-one
+//   exponential  choices of bounded range alone, 10 and 1,000 of them, of two ranges, and beside releases of other kinds
+//   allocated/epoch, epochs, rounds  a record in one of t rounds, multiplier z, delta = 1e-5: (z, t) = (1, 100) once and 100 times, (2, 1000)
+//   allocated/replaced               the first under replace-one; allocated/far: at delta = 1e-30; allocated/noise: (0.5, 100)
+//   allocated/several                in two of 100 rounds
+//   users/batches, users/epoch       users of 4 records: job a with rate 0.01, multiplier 2, 1,000 times; an epoch of 100 rounds, multiplier 2
+//   truncated/700, truncated/650     job a of 60,000 records with batches of at most so many, under zero-out; /any: add-or-remove-one
 //
 // reference/exp is a fixed workload: times are compared between machines as ratios to it.
 #include <benchmark/benchmark.h>
@@ -21,12 +28,16 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/choices.h>
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/renyi.h>
+#include <surety/accounting/accountants/tuning.h>
 
 namespace surety::accounting {
 namespace {
@@ -150,6 +161,48 @@ Enclosure curve_of_job_a() {
   return curve(Epsilon{6.187712390});
 }
 
+std::vector<Case> cases_of_epochs() {
+  const auto removed = [](const char* text) { return parse_event(text, Adjacency::add_or_remove_one); };
+  const auto zeroed = [](const char* text) { return parse_event(text, Adjacency::zero_out); };
+  const PrivacyLoss usual{.width = 1e-4};
+  // Where bounds do not meet, the truth is known to lie between them.
+  return {
+      {"allocated/epoch", ask(usual, removed("allocated(100, gaussian(1))"), 1e-5), known(0.6209396716, 1e-9), {.width = 1e-4}},
+      {"allocated/epochs",
+       ask(usual, removed("repeat(100, allocated(100, gaussian(1)))"), 1e-5),
+       known(6.0435303, 2e-7),
+       {.milliseconds = 20, .width = 1e-4}},
+      {"allocated/rounds",
+       ask(PrivacyLoss{.width = 1e-6}, removed("allocated(1000, gaussian(2))"), 1e-5),
+       known(0.048669726, 1e-9),
+       {.width = 1e-6}},
+      {"allocated/replaced",
+       ask(PrivacyLoss{.width = 1e-6}, parse_event("allocated(100, record_sum(1))", Adjacency::replace_one), 1e-5),
+       known(0.825365, 1e-6),
+       {.width = 1e-6}},
+      {"allocated/far", ask(usual, removed("allocated(100, gaussian(1))"), 1e-30), {7.139489, 7.139513}, {.width = 1e-4}},
+      {"allocated/noise", ask(usual, removed("allocated(100, gaussian(0.5))"), 1e-5), {5.396592, 5.396673}, {.width = 1e-4}},
+      {"allocated/several", ask(usual, removed("allocated(100, 2, gaussian(1))"), 1e-5), {1.0461, 1.2298}, {}},
+      {"users/batches",
+       ask(usual, removed("users(4, repeat(1000, poisson(0.01, gaussian(2))))"), 1e-5),
+       known(2.893384341, 1e-9),
+       {.width = 1e-4}},
+      {"users/epoch", ask(usual, removed("users(4, allocated(100, gaussian(2)))"), 1e-5), {0.7255, 0.9368}, {}},
+      {"truncated/700",
+       ask(usual, zeroed("repeat(10000, truncated_poisson(0.01, 700, 60000, gaussian(1)))"), 1e-5),
+       {6.187768, 6.188676},
+       {.upper = 6.1888}},
+      {"truncated/700/any",
+       ask(usual, removed("repeat(10000, truncated_poisson(0.01, 700, 60000, gaussian(1)))"), 1e-5),
+       {6.187768, 6.212491},
+       {.upper = 6.2126}},
+      {"truncated/650",
+       ask(usual, zeroed("repeat(10000, truncated_poisson(0.01, 650, 60000, gaussian(1)))"), 1e-5),
+       {6.232598, 7.177411},
+       {.upper = 7.1776}},
+  };
+}
+
 std::vector<Case> cases() {
   const Enclosure a = known(6.187712390, 1e-9);
   const Enclosure c = known(1.50583356, 1e-8);
@@ -184,9 +237,45 @@ std::vector<Case> cases() {
     all.push_back({job + "/grid", ask(PrivacyLoss{.width = 1e-3}, job_a(), tail.delta), truth, {.milliseconds = 60, .width = 1e-3}});
     all.push_back({job + "/contour", ask(Contour{.width = 1e-6}, job_a(), tail.delta), truth, {.milliseconds = 10, .width = 1e-6}});
   }
+  // Between an order of outcomes and the bound of all orders, both by quadrature.
+  for (const auto& [law, lower, upper] :
+       {std::tuple{"poisson_runs", 8.666066, 8.6661281}, std::tuple{"geometric_runs", 6.900704, 6.9007251},
+        std::tuple{"logarithmic_runs", 6.553079, 6.5531313}}) {
+    const auto event = parse_event(fmt::format("best_of({}, 10, gaussian(1))", law), Adjacency::add_or_remove_one);
+    all.push_back({fmt::format("best_of/{}", law), ask(Tuning{}, event, 1e-6), {lower, upper}, {.width = 1e-4}});
+  }
+  const auto search = parse_event("best_of(geometric_runs, 10, repeat(1000, poisson(0.01, gaussian(1))))", Adjacency::add_or_remove_one);
+  all.push_back({"best_of/training", ask(Tuning{}, search, 1e-6), {2.1245, 3.0117}, {.upper = 3.0117}});
+  for (auto& job : cases_of_epochs()) all.push_back(std::move(job));
   // Known only to lie between concrete data sets and the dominating profile.
   all.push_back(
       {"g/grid", ask(PrivacyLoss{.width = 1e-4}, job_g(), 1e-5), {6.1877, 8.0840}, {.milliseconds = 80, .lower = 6.1877, .upper = 8.0840}});
+  // The first and the fourth from strategies on fine grids, in plain doubles; the others by other widths of the same accountants.
+  const auto choices = [](const char* text) { return parse_event(text, Adjacency::add_or_remove_one); };
+  all.push_back({"exponential/10/choices",
+                 ask(Choices{}, choices("repeat(10, exponential(1))"), 1e-6),
+                 {7.716392, 7.716397},
+                 {.milliseconds = 20, .width = 1e-5}});
+  all.push_back({"exponential/1000/choices",
+                 ask(Choices{}, choices("repeat(1000, exponential(0.1))"), 1e-6),
+                 {8.3037, 8.3039},
+                 {.milliseconds = 1'000, .width = 1e-5}});
+  all.push_back({"exponential/two-ranges/choices",
+                 ask(Choices{}, choices("compose(repeat(10, exponential(1)), repeat(20, exponential(0.5)))"), 1e-6),
+                 {10.2432, 10.2433},
+                 {.milliseconds = 1'000, .width = 1e-5}});
+  all.push_back({"exponential/10-and-gaussian/grid",
+                 ask(PrivacyLoss{}, choices("compose(repeat(10, exponential(1)), gaussian(1))"), 1e-6),
+                 {9.84404, 9.84405},
+                 {.milliseconds = 150, .width = 1.5e-5}});
+  all.push_back({"exponential/10-and-batches/grid",
+                 ask(PrivacyLoss{}, choices("compose(repeat(10, exponential(1)), repeat(1000, poisson(0.01, gaussian(1))))"), 1e-6),
+                 {8.15287, 8.15288},
+                 {.milliseconds = 400, .width = 1.5e-5}});
+  all.push_back({"exponential/1000-and-laplace/grid",
+                 ask(PrivacyLoss{}, choices("compose(repeat(1000, exponential(0.1)), laplace(1.7))"), 1e-6),
+                 {8.7087, 8.7089},
+                 {.milliseconds = 2'500, .width = 1.5e-4}});
   return all;
 }
 

@@ -49,6 +49,10 @@ constexpr std::array theorems{
     Theorem{"advanced-composition",
             "the sum of the losses concentrates around its mean (Dwork, Rothblum, Vadhan 2010). An upper bound only."},
     Theorem{"basic-composition", "epsilons add up, and so do deltas. An upper bound only."},
+    Theorem{
+        "tuning",
+        "an outcome of rank u is published with phi'(u) times its density, phi the generating function of the number of runs; neighbours "
+        "rank an outcome no lower than the trade-off of one run says, and the best order of outcomes is bounded by the curve of a run."},
     Theorem{"zcdp", "rho adds up (Bun, Steinke 2016), converted at the best order (Canonne, Kamath, Steinke 2020). An upper bound only."},
 };
 constexpr std::string_view theorem_without_gaussians =
@@ -142,13 +146,15 @@ class Notes {
   }
   void visit(const Event::Cyclic& node, Adjacency /*adjacency*/) {
     add("cyclic(b, T, q, e): a record's group depends on the record alone, never on its place, and it is drawn with probability q in the "
-        "rounds of "
-        "its group; a record that replaces another one takes its group.");
+        "rounds of its group; a record that replaces another one takes its group.");
     visit(node.event);
   }
   void visit(const Event::Allocated& node, Adjacency adjacency) {
     add("allocated(t, e): each record takes part in exactly one of t rounds, drawn for it alone, uniformly and independently of all else; "
         "positions, permutations and balanced deals are not that.");
+    if (node.participations.value() > 1) {
+      add("allocated(t, k, e): in exactly k of them, all sets of k rounds being equally likely; both bounds are proved, and apart.");
+    }
     if (adjacency == Adjacency::add_or_remove_one) {
       add("allocated under add-or-remove-one: every round releases, also of an empty batch, and sizes of batches are not used.");
     }
@@ -162,6 +168,12 @@ class Notes {
   }
   void visit(const Event::Users& node, Adjacency /*adjacency*/) {
     add("users(k, e): neighbours differ in one user, who owns at most k records; each joins batches independently of the user's others.");
+    visit(node.event);
+  }
+  void visit(const Event::BestOf& node, Adjacency /*adjacency*/) {
+    add("best_of(runs, m, e): e is run a secret number of times, drawn independently with mean m, and only the run of the highest score is "
+        "published, with its candidate; the score is part of what e releases, and candidates are drawn from one public law. A fixed "
+        "number of runs is a composition.");
     visit(node.event);
   }
   template <class Leaf>

@@ -7,9 +7,7 @@
 // and every method here has a theorem for it. Gap: F(w) - F(w*), with w* by Newton's method to a decrement of 10^-11, that is, F(w*) within
 // 10^-10 of the infimum.
 //
-// Data from SURETY_DATA_DIR (a9a, covtype.20k, covtype_sample, ijcnn1, randhie). A constant feature is added and rows are scaled to unit
-// norm, one by one. Covertype: class 2 against the rest, its ten measured features first mapped to [-1, 1] from the ranges in
-// `read_covtype`. randhie: mdvis > 0, columns as `surety train` takes them.
+// Data from SURETY_DATA_DIR (a9a, covtype.20k, covtype_sample, ijcnn1, randhie): classification_data.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,6 +41,7 @@
 #include <surety/optimizers/empirical_risk/svrg_calibration.h>
 #include <surety/optimizers/problem/loss.h>
 
+#include "classification_data.h"
 #include "page_check.h"
 #include "report.h"
 
@@ -59,146 +58,6 @@ constexpr std::array<double, 3> epsilons{0.2, 0.5, 1};
 const LogisticLoss logistic;
 
 Target target(double epsilon) { return {.epsilon = Epsilon{epsilon}, .delta = Delta{1e-3}, .adjacency = adjacency}; }
-
-// ---- Data ----
-
-/// Divides by the norm, rounded so that no norm is above 1.
-void scale(std::vector<double>& row) {
-  double squares = 0;
-  for (const double x : row) squares += x * x;
-  for (double& x : row) x /= std::sqrt(squares) * (1 + 0x1p-48);
-}
-
-/// LIBSVM lines, and the constant as the last feature.
-Dataset read_sparse(const std::string& command, std::uint32_t dimension) {
-  std::vector<std::size_t> ends;
-  std::vector<std::uint32_t> indices;
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (const auto& line : lines_of(command)) {
-    std::istringstream text{line};
-    double label = 0;
-    text >> label;
-    std::vector<double> row;
-    std::uint32_t index = 0;
-    char colon = 0;
-    double value = 0;
-    while (text >> index >> colon >> value) {
-      indices.push_back(index - 1);
-      row.push_back(value);
-    }
-    indices.push_back(dimension);
-    row.push_back(1);
-    scale(row);
-    values.insert(values.end(), row.begin(), row.end());
-    ends.push_back(values.size());
-    labels.push_back(label > 0 ? 1 : -1);
-  }
-  return Dataset::sparse(dimension + 1, std::move(ends), std::move(indices), std::move(values), std::move(labels));
-}
-
-/// The ranges are ours: round numbers that hold all records or nearly all, for which there is no source but these data (angles and
-/// hillshade have theirs by definition).
-Dataset read_covtype(const std::string& command) {
-  constexpr std::array<Bounds, 10> bounds{
-      {{1800, 3900}, {0, 360}, {0, 70}, {0, 1400}, {-200, 600}, {0, 7200}, {0, 255}, {0, 255}, {0, 255}, {0, 7200}}};
-  std::vector<double> values;
-  std::vector<double> labels;
-  for (const auto& line : lines_of(command)) {
-    std::istringstream text{line};
-    std::vector<double> row;
-    std::string cell;
-    while (std::getline(text, cell, ',')) {
-      char* end = nullptr;
-      row.push_back(std::strtod(cell.c_str(), &end));
-      if (end == cell.c_str()) break;  // a header
-    }
-    if (row.size() != 55) continue;
-    labels.push_back(row.back() == 2 ? 1 : -1);
-    for (std::size_t j = 0; j < bounds.size(); ++j) {
-      row[j] = 2 * std::clamp((row[j] - bounds[j].lower) / (bounds[j].upper - bounds[j].lower), 0.0, 1.0) - 1;
-    }
-    row.back() = 1;
-    scale(row);
-    values.insert(values.end(), row.begin(), row.end());
-  }
-  return Dataset::dense(55, std::move(values), std::move(labels));
-}
-
-Dataset read(const std::string& name, const std::string& folder) {
-  if (name == "a9a") return read_sparse("zcat '" + folder + "/a9a.gz'", 123);
-  if (name == "ijcnn1") return read_sparse("bzcat '" + folder + "/ijcnn1.trn.bz2'", 22);
-  if (name == "covtype.20k") return read_covtype("zcat '" + folder + "/covtype.20k.data.gz'");
-  if (name == "covtype_sample") return read_covtype("zcat '" + folder + "/covtype_sample.csv.gz'");
-  return encode_labels(logistic, read_csv(folder + "/randhie.csv", parse_label_rule("mdvis>0"), {}).data);
-}
-
-// ---- The optimum ----
-
-/// Solves A x = b for a symmetric positive definite A, in place.
-void solve(std::vector<double>& a, std::vector<double>& b) {
-  const std::size_t d = b.size();
-  for (std::size_t j = 0; j < d; ++j) {
-    for (std::size_t k = 0; k < j; ++k) {
-      for (std::size_t i = j; i < d; ++i) a[i * d + j] -= a[i * d + k] * a[j * d + k];
-    }
-    const double root = std::sqrt(a[j * d + j]);
-    for (std::size_t i = j; i < d; ++i) a[i * d + j] /= root;
-  }
-  for (std::size_t i = 0; i < d; ++i) {
-    for (std::size_t k = 0; k < i; ++k) b[i] -= a[i * d + k] * b[k];
-    b[i] /= a[i * d + i];
-  }
-  for (std::size_t i = d; i-- > 0;) {
-    for (std::size_t k = i + 1; k < d; ++k) b[i] -= a[k * d + i] * b[k];
-    b[i] /= a[i * d + i];
-  }
-}
-
-/// The least value of F. Newton's method with halved steps, until half of the squared decrement is below 10^-11.
-double optimum(const Dataset& data, Regularization lambda) {
-  const std::size_t d = data.features();
-  const auto n = static_cast<double>(data.size());
-  std::vector<double> weights(d, 0.0);
-  double value = regularized_loss(logistic, data, weights, lambda);
-  for (int iteration = 0; iteration < 60; ++iteration) {
-    std::vector<double> hessian(d * d, 0.0);
-    std::vector<double> gradient(d, 0.0);
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      const RowView row = data.row(i);
-      const double score = row.dot(weights);
-      const double derivative = logistic.derivative(score, data.label(i));
-      row.add_scaled_to(derivative / n, gradient);
-      const double curvature = std::abs(derivative) * (1 - std::abs(derivative)) / n;
-      const auto index = [&](std::size_t k) { return row.is_sparse() ? row.indices[k] : k; };
-      for (std::size_t a = 0; a < row.values.size(); ++a) {
-        if (row.values[a] == 0) continue;
-        for (std::size_t b = 0; b <= a; ++b) hessian[index(a) * d + index(b)] += curvature * row.values[a] * row.values[b];
-      }
-    }
-    for (std::size_t j = 0; j < d; ++j) {
-      gradient[j] += lambda.value() * weights[j];
-      hessian[j * d + j] += lambda.value() + 1e-13;  // features that are always 0 keep weight 0
-    }
-    std::vector<double> direction = gradient;
-    solve(hessian, direction);
-    double decrement = 0;
-    for (std::size_t j = 0; j < d; ++j) decrement += gradient[j] * direction[j];
-    if (decrement < 2e-11) return value - decrement / 2;
-    for (double step = 1;; step /= 2) {
-      auto next = weights;
-      for (std::size_t j = 0; j < d; ++j) next[j] -= step * direction[j];
-      const double there = regularized_loss(logistic, data, next, lambda);
-      if (there < value || step < 1e-9) {
-        weights = std::move(next);
-        value = there;
-        break;
-      }
-    }
-  }
-  fmt::print(stderr, "Newton's method did not end: the optimum is not within 1e-10\n");
-  return value;
-}
 
 // ---- Methods ----
 
@@ -469,7 +328,7 @@ using Unspent = std::map<std::string, std::array<double, 3>>;
 
 void report(const std::string& name, const Dataset& data, double lambda, std::uint64_t seeds, std::uint64_t slow_seeds,
             std::vector<Winner>& winners, std::vector<std::array<std::string, 6>>& claims, Unspent& unspent) {
-  const Problem problem{name, data, Regularization{lambda}, optimum(data, Regularization{lambda})};
+  const Problem problem{name, data, Regularization{lambda}, logistic_optimum(data, Regularization{lambda})};
   fmt::print("## {}, {}\n\n", name, lambda > 0 ? fmt::format("lambda = {}", lambda) : "without regularization");
   fmt::print("{} records, {} features. F(0) - F(w*) = {:.4g}, F(w*) = {:.10f}.\n\n", data.size(), data.features(),
              regularized_loss(logistic, data, Weights(data.features(), 0.0), problem.lambda) - problem.optimum, problem.optimum);
@@ -548,7 +407,7 @@ int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::st
   std::vector<std::array<std::string, 6>> claims;
   Unspent unspent;
   for (const auto& name : names) {
-    const Dataset data = read(name, folder);
+    const Dataset data = classification_data(name, folder);
     for (const double lambda : {0.01, 0.0}) report(name, data, lambda, seeds, slow_seeds, winners, claims, unspent);
   }
   fmt::print("## What wins\n\nThe least mean gap, without regard to gradients:\n\n");
@@ -577,8 +436,8 @@ int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::st
 /// On randhie, which is in the tree: one run of the quicker methods at epsilon = 0.5, and the beginning of a row.
 void make_fixed_part(FixedPart& part) {
   const Regularization lambda{0.01};
-  const Dataset data = read("randhie", SURETY_EXAMPLES);
-  const Problem problem{"randhie", data, lambda, optimum(data, lambda)};
+  const Dataset data = classification_data("randhie", SURETY_EXAMPLES);
+  const Problem problem{"randhie", data, lambda, logistic_optimum(data, lambda)};
   part.add("optimum", problem.optimum);
   for (const auto& maker : makers) {
     const auto method = maker(problem, 0.5);

@@ -406,6 +406,31 @@ Steps steps_of(const std::vector<ChoiceKind>& kinds, const GameTerms& terms) {
 
 }  // namespace
 
+std::vector<ChoiceKind> choice_kinds(const ChoiceCounts& counts, std::size_t cells) {
+  const double largest_range = counts.rbegin()->first;
+  const auto whole = [&](std::size_t most) {
+    std::vector<ChoiceKind> kinds;
+    double least = infinity;
+    double largest = 0;
+    for (const auto& [range, count] : counts) {
+      const double exact = range / largest_range * static_cast<double>(most);
+      const auto found = std::max<std::size_t>(2, size_of(exact + 0.5));
+      kinds.push_back({range, count, found});
+      least = std::min(least, range / static_cast<double>(found));
+      largest = std::max(largest, range / static_cast<double>(found));
+    }
+    return std::pair{kinds, largest / least - 1};
+  };
+  cells += cells % 2;
+  auto best = whole(cells);
+  for (std::size_t more = cells + 2; more < 2 * cells && best.second > 1e-13; more += 2) {
+    auto other = whole(more);
+    // Finer steps take longer, so they have to be worth it.
+    if (other.second < 0.5 * best.second) best = std::move(other);
+  }
+  return best.first;
+}
+
 ChoiceGame::ChoiceGame(std::vector<ChoiceKind> kinds, const GameWindow& asked, const GameTerms& terms) : terms_{terms} {
   std::stable_sort(kinds.begin(), kinds.end(), [](const ChoiceKind& x, const ChoiceKind& y) { return x.count > y.count; });
   const auto steps = steps_of(kinds, terms);

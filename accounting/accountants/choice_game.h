@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace surety::accounting {
@@ -13,6 +14,13 @@ struct ChoiceKind {
   std::uint64_t count;
   std::size_t cells;
 };
+
+/// How many choices there are of each range.
+using ChoiceCounts = std::map<double, std::uint64_t>;
+/// Whole numbers of cells for each range, of which the largest has at least `cells`, and less than twice as many, so that the ratios of
+/// the ranges are met as well as may be.
+/// \pre there is a choice. \complexity O(cells x kinds).
+[[nodiscard]] std::vector<ChoiceKind> choice_kinds(const ChoiceCounts& counts, std::size_t cells);
 
 /// What the bounds are made of. A test leaves one out and sees the truth escape.
 struct GameTerms {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -49,7 +48,7 @@ class Ranges {
     }
   }
 
-  [[nodiscard]] const std::map<double, std::uint64_t>& counts() const { return counts_; }
+  [[nodiscard]] const ChoiceCounts& counts() const { return counts_; }
   [[nodiscard]] double states() const { return states_; }
   [[nodiscard]] double largest() const { return counts_.rbegin()->first; }
   /// The sum of all.
@@ -99,7 +98,7 @@ class Ranges {
     }
   }
 
-  std::map<double, std::uint64_t> counts_;
+  ChoiceCounts counts_;
   double states_ = 1;
 };
 
@@ -156,32 +155,6 @@ struct Asked {
   }
 };
 
-/// Whole numbers of cells for each range, of which the largest has at least `cells`, and less than twice as many, so that the ratios of
-/// the ranges are met as well as may be.
-std::vector<ChoiceKind> kinds_of(const Ranges& ranges, std::size_t cells) {
-  const auto whole = [&](std::size_t most) {
-    std::vector<ChoiceKind> kinds;
-    double least = infinity;
-    double largest = 0;
-    for (const auto& [range, count] : ranges.counts()) {
-      const double exact = range / ranges.largest() * static_cast<double>(most);
-      const auto found = std::max<std::size_t>(2, size_of(exact + 0.5));
-      kinds.push_back({range, count, found});
-      least = std::min(least, range / static_cast<double>(found));
-      largest = std::max(largest, range / static_cast<double>(found));
-    }
-    return std::pair{kinds, largest / least - 1};
-  };
-  cells += cells % 2;
-  auto best = whole(cells);
-  for (std::size_t more = cells + 2; more < 2 * cells && best.second > 1e-13; more += 2) {
-    auto other = whole(more);
-    // Finer steps take longer, so they have to be worth it.
-    if (other.second < 0.5 * best.second) best = std::move(other);
-  }
-  return best.first;
-}
-
 /// The enclosure at finer and finer steps, until it is as narrow as wanted or more would take too long.
 Enclosure answer(const Choices& accountant, const Event& event, const Ranges& ranges, const Asked& asked) {
   const Enclosure sum = ranges.sum();
@@ -208,7 +181,7 @@ Enclosure answer(const Choices& accountant, const Event& event, const Ranges& ra
       throw Error{ErrorCode::memory, fmt::format("choices: {} leaves {:.3g} states, too many for a grid that says anything",
                                                  describe(event), ranges.states())};
     }
-    const auto grid = kinds_of(ranges, size_of(std::ceil(ranges.largest() / step)));
+    const auto grid = choice_kinds(ranges.counts(), size_of(std::ceil(ranges.largest() / step)));
     const double cell = ranges.largest() / static_cast<double>(grid.back().cells);
     const ChoiceGame game{grid, {size_of(reach / cell) + 2, size_of((sum.upper - lowest) / cell) + 16}};
     const Enclosure here = asked.of(game, lowest, sum.upper);

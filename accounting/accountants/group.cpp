@@ -113,6 +113,8 @@ struct GroupOf {
       no_event_for_the_group("a group falls into several parts, and only Gaussian or zcdp parts are ordered");
     return parallel(each(e.events));
   }
+  /// What holds of any two data sets holds of those that differ in the group: each run costs the group's event.
+  Event operator()(const Event::BestOf& e) const { return best_of(e.runs, group(e.event, records)); }
   template <class Sampled>
   Event operator()(const Sampled&) const {
     no_event_for_the_group("a group falls into several batches; group_delta converts a bound for one record");

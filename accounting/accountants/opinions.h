@@ -15,6 +15,7 @@
 #include <surety/accounting/accountants/participation.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/renyi.h>
+#include <surety/accounting/accountants/tuning.h>
 #include <surety/accounting/accountants/zcdp.h>
 
 namespace surety::accounting {
@@ -23,7 +24,7 @@ namespace surety::accounting {
 using Question = std::variant<Epsilon, Delta>;
 
 /// All accountants that are asked, in the order in which they are told of. The one list of them.
-using AskedAccountants = std::tuple<ClosedForm, Choices, Contour, PrivacyLoss, Participation, Renyi, Zcdp, Composition::Optimal,
+using AskedAccountants = std::tuple<ClosedForm, Choices, Contour, PrivacyLoss, Participation, Renyi, Zcdp, Tuning, Composition::Optimal,
                                     Composition::Advanced, Composition::Basic>;
 inline constexpr std::size_t accountants_asked = std::tuple_size_v<AskedAccountants>;
 

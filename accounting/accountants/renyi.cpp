@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/allocated_moments.h>
 #include <surety/accounting/accountants/privacy_loss/truncated_batch.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
@@ -734,8 +735,13 @@ struct CurveOf {
   Curve operator()(const Event::Cyclic&) const { return curve_of(plainest(event)); }
   Curve operator()(const Event::Allocated& e) const {
     if (e.rounds == Count{1}) return curve_of(e.event);
-    no_theorem_for(event, "privacy-loss answers");
+    const auto mu = gaussian_mu(e.event);
+    if (!mu || e.participations != Count{1} || e.event.adjacency() == Adjacency::replace_one) no_theorem_for(event, "privacy-loss answers");
+    return [rounds = static_cast<double>(e.rounds.value()), mu = *mu](At at) {
+      return Point{allocated_moments(rounds, mu)->divergence(at.order), false};
+    };
   }
+  Curve operator()(const Event::BestOf&) const { no_theorem_for(event, "tuning and privacy-loss answer"); }
   Curve operator()(const Event::TruncatedPoisson& e) const {
     const auto mu = gaussian_mu(e.event);
     if (!mu || poisson_pair(e.event) == PoissonPair::opposite) no_theorem_for(event, "privacy-loss answers");

@@ -90,13 +90,22 @@ class MuOfParts {
             parts.upper_squared ? std::optional{*parts.upper_squared * squared(upper)} : std::nullopt};
   }
 
+  /// So many times, for all in one data set.
+  [[nodiscard]] static Parts repeated(const Parts& parts, double times) {
+    return {parts.lower_squared * exactly(times),
+            parts.upper_squared ? std::optional{*parts.upper_squared * exactly(times)} : std::nullopt};
+  }
+
   [[nodiscard]] Parts of_leaf(const Event& leaf) const {
     if (const auto gaussian = gaussian_mu_squared(leaf, digits)) return {*gaussian, gaussian};
     const auto of_node = Overload{[&](const Event::PoissonSampled& batch) { return of_batch(batch.event, true); },
                                   [&](const Event::SampledWithoutReplacement& batch) { return of_batch(batch.event, true); },
                                   [&](const Event::Shuffled& epoch) { return of_batch(epoch.event, false); },
                                   [&](const Event::Deterministic& epoch) { return of_batch(epoch.event, false); },
-                                  [&](const Event::Allocated& epoch) { return of_batch(epoch.event, true); },
+                                  [&](const Event::Allocated& epoch) {
+                                    const auto times = static_cast<double>(epoch.participations.value());
+                                    return repeated(of_batch(epoch.event, true), times);
+                                  },
                                   [&](const Event::TruncatedPoisson& batch) {
                                     // Where a batch is full the record takes another one's place, if it does not keep its own.
                                     const bool displaces = leaf.adjacency() == Adjacency::add_or_remove_one;

@@ -78,16 +78,40 @@ class Search {
   /// A value whose cost meets the goal by less than the width of the second one's enclosure does not meet it yet.
   [[nodiscard]] bool meets(double x) const { return !misses(x) && second_at(x).upper <= goal_.second_level; }
 
+  /// Nobody has an answer at x.
+  [[nodiscard]] bool is_unknown(double x) const {
+    const auto found = allowed_cost_at(x);
+    return found && found->upper == std::numeric_limits<double>::infinity();
+  }
+
+  /// About by which share x has to move for the enclosure of its cost to leave the level behind: its width over the slope between the values
+  /// tried next to it. 0 where that is not known.
+  [[nodiscard]] double margin(double x) const {
+    const auto known = costs_.find(x);
+    if (known == costs_.end() || !(known->second.lower > 0)) return 0;
+    const double width = std::log(known->second.upper / known->second.lower);
+    for (const double apart : {1e-6, 1e-3}) {
+      for (const auto& [other, cost] : costs_) {
+        const double moved = std::abs(std::log(other / x));
+        if (!(moved > apart && moved < 1e3 * apart && cost.lower > 0)) continue;
+        const double slope = std::abs(std::log(cost.upper / known->second.upper)) / moved;
+        if (slope > 0) return width / slope;
+      }
+    }
+    return 0;
+  }
+
   [[nodiscard]] double resolution() const { return goal_.resolution ? goal_.resolution() : 0; }
 
   /// What was asked before is not asked again.
   [[nodiscard]] Enclosure cost_at(double x) const { return *allowed_cost_at(x); }
   [[nodiscard]] Enclosure second_at(double x) const {
     if (const auto known = seconds_.find(x); known != seconds_.end()) return known->second;
-    return seconds_.emplace(x, goal_.second(at(x))).first->second;
+    return seconds_.emplace(x, known_of(goal_.second, at(x))).first->second;
   }
 
   [[noreturn]] void refuse_out_of_reach(double best) const {
+    if (refusal_ && !is_answered_) throw Error{*refusal_};
     const Event last = at(best);
     throw Error{ErrorCode::unreachable, fmt::format("{} is out of reach for '{}': with a {} of {:.6g} {}", goal_.said,
                                                     describe(at(std::clamp(1.0, parameter_.lowest, parameter_.highest))), parameter_.name,
@@ -116,7 +140,20 @@ class Search {
     if (const auto known = costs_.find(x); known != costs_.end()) return known->second;
     const auto event = allowed(x);
     if (!event) return std::nullopt;
-    return costs_.emplace(x, goal_.cost(*event)).first->second;
+    return costs_.emplace(x, known_of(goal_.cost, *event)).first->second;
+  }
+
+  /// Some events have an answer for much noise only: where nobody knows one, the goal is not known to be met.
+  [[nodiscard]] Enclosure known_of(const std::function<Enclosure(const Event&)>& cost, const Event& event) const {
+    try {
+      const Enclosure answer = cost(event);
+      is_answered_ = true;
+      return answer;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      if (!refusal_) refusal_ = error;
+      return {0, std::numeric_limits<double>::infinity()};
+    }
   }
 
   const std::function<Event(double)>& event_;
@@ -124,6 +161,8 @@ class Search {
   const Parameter& parameter_;
   mutable std::map<double, Enclosure> costs_;
   mutable std::map<double, Enclosure> seconds_;
+  mutable bool is_answered_ = false;
+  mutable std::optional<Error> refusal_;  ///< the first one
 };
 
 /// Over whole numbers: doubling, then bisection.
@@ -178,12 +217,27 @@ std::pair<double, double> coarse_bracket(const Search& search, const Value& valu
 }
 
 /// The first of the values start (1 +- margin), margins doubling from half of `resolution`, at which `holds` does.
+/// Where it holds from some margin on, `guess` saves the way to that margin.
 template <class Holds>
-double outward(const Holds& holds, double start, double direction, double resolution, double fallback) {
+double outward(const Holds& holds, double start, double direction, double resolution, double fallback, double guess) {
   constexpr int linear = 4;
   const int first = resolution > 0 ? std::ilogb(resolution) - 1 : -52;
   const int last = std::max(-11, first + 7);
   const auto candidate = [&](int exponent) { return start * (1 + direction * std::ldexp(1.0, exponent)); };
+  if (resolution == 0 && guess > 0) {
+    if (holds(candidate(first))) return candidate(first);
+    constexpr int near = 4;
+    int exponent = std::clamp(std::ilogb(guess), first + 1, last - 1);
+    for (int i = 0; i < near && exponent > first && exponent < last; ++i) {
+      if (!holds(candidate(exponent))) {
+        ++exponent;
+      } else if (holds(candidate(exponent - 1))) {
+        --exponent;
+      } else {
+        return candidate(exponent);
+      }
+    }
+  }
   for (int exponent = first; exponent < first + linear; ++exponent) {
     if (holds(candidate(exponent))) return candidate(exponent);
   }
@@ -247,6 +301,13 @@ Found solve_real(const Search& search, const Parameter& parameter) {
                                                          parameter.cost_rises ? "rise" : "fall", parameter.name)};
   }
 
+  // The search ends where the answers end, within some percent: they are dearest there, and the target is met with room to spare.
+  for (int halvings = 0; search.is_unknown(value(failing.t)) && halvings < 40; ++halvings) {
+    if (halvings >= 6 && search.meets(value(meeting.t))) return {value(meeting.t), value(failing.t)};
+    const Tried middle = tried(failing.t + (meeting.t - failing.t) / 2);
+    (middle.excess > 0 ? failing : meeting) = middle;
+  }
+
   // The root by formulas; from the first value on of which only bounds on either side are known, by these.
   double resolution = meeting.resolution;
   std::pair<double, double> bracket{failing.t, meeting.t};
@@ -274,13 +335,13 @@ Found solve_real(const Search& search, const Parameter& parameter) {
   // The root finder's bracket may have closed on the root itself; step outward until each side is certain again.
   const auto misses = [&](double x) { return search.misses(x); };
   const auto meets = [&](double x) { return search.meets(x); };
-  double missed = outward(misses, value(bracket.first), -sign, resolution, value(failing.t));
+  double missed = outward(misses, value(bracket.first), -sign, resolution, value(failing.t), search.margin(value(bracket.first)));
   // Where only bounds say so, the next one farther out may be beyond doubt.
   if (resolution > 0 && !search.is_proved_to_miss(missed)) {
     const double farther = value(bracket.first) * (1 - sign * 32 * resolution);
     if (search.misses(farther) && search.is_proved_to_miss(farther)) missed = farther;
   }
-  const double met = outward(meets, value(bracket.second), sign, resolution, value(meeting.t));
+  const double met = outward(meets, value(bracket.second), sign, resolution, value(meeting.t), search.margin(value(bracket.second)));
   return {met, missed};
 }
 

@@ -51,11 +51,13 @@ struct Solution {
 /// meets the target, `failing` does not. Their relative distance is at most 1e-12 with an exact accountant, and otherwise what
 /// the widths of its enclosures (`resolution`) leave open; for whole numbers they are neighbours.
 ///
-/// A value at which `event` throws Error{invalid_argument} counts as one that does not meet the target, except the first.
+/// A value at which `event` throws Error{invalid_argument} counts as one that does not meet the target, except the first; so does one at
+/// which nobody has an answer (some events have one for much noise only), unless there is none at any value tried.
 /// Monotony is assumed between the points tried, and checked at them.
 ///
 /// \throws Error{invalid_argument} when target.epsilon is 0, the event's adjacency is not the target's, or the cost does not move as
-///         said; Error{unreachable} naming what is reachable when no value meets the target, or when all of an open range does.
+///         said; Error{unreachable} naming what is reachable when no value meets the target, or when all of an open range does;
+///         Error{unsupported} as `cost` when it has no answer anywhere.
 /// \complexity some 20 evaluations of delta, and two of epsilon.
 [[nodiscard]] Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,
                              const CostFunctions& cost);

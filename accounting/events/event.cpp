@@ -78,12 +78,13 @@ struct Event::Factory {
     return make(Batch{parameters..., std::move(event)}, adjacency, depth, true, inside);
   }
 
-  static Event users(Count records, Event event) {
+  /// A structure around one event that no batch of records holds: what is said of users, or of runs.
+  template <class Structure, class Parameter>
+  static Event unbatched(const Parameter& parameter, Event event) {
     const auto adjacency = event.adjacency();
     const int depth = event.depth() + 1;
     const std::size_t inside = event.shared_->nodes;
-    // No batch of records holds what is said of users.
-    return make(Users{records, std::move(event)}, adjacency, depth, true, inside);
+    return make(Structure{parameter, std::move(event)}, adjacency, depth, true, inside);
   }
 };
 
@@ -184,7 +185,7 @@ void require_bound_per_record(const Event& event, std::string_view batch) {
 
 constexpr std::initializer_list<Adjacency> any_adjacency = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
 
-/// The first part that is neither a Gaussian release nor, where they are allowed, a Poisson batch of such; null where all are.
+/// The first part that is neither a Gaussian release nor, where they are allowed, a batch of such; null where all are.
 const Event* not_gaussian(const Event& event, bool allows_batches) {
   const auto& node = event.node();
   if (std::holds_alternative<Event::Gaussian>(node) || std::holds_alternative<Event::RecordSum>(node)) return nullptr;
@@ -195,7 +196,11 @@ const Event* not_gaussian(const Event& event, bool allows_batches) {
     }
     return nullptr;
   }
-  if (const auto* e = std::get_if<Event::PoissonSampled>(&node); e != nullptr && allows_batches) return not_gaussian(e->event, false);
+  if (allows_batches) {
+    if (const auto* e = std::get_if<Event::PoissonSampled>(&node)) return not_gaussian(e->event, false);
+    if (const auto* e = std::get_if<Event::Cyclic>(&node)) return not_gaussian(e->event, false);
+    if (const auto* e = std::get_if<Event::Allocated>(&node)) return not_gaussian(e->event, false);
+  }
   return &event;
 }
 
@@ -203,7 +208,7 @@ void require_gaussian(const Event& event, std::string_view what, bool allows_bat
   const auto* other = not_gaussian(event, allows_batches);
   if (other == nullptr) return;
   throw Error{ErrorCode::invalid_argument, fmt::format("{} holds {}, must hold gaussian and record_sum releases{}", what, describe(*other),
-                                                       allows_batches ? ", and poisson batches of them" : "")};
+                                                       allows_batches ? ", and poisson, cyclic and allocated batches of them" : "")};
 }
 
 }  // namespace
@@ -228,10 +233,14 @@ Event cyclic(Count groups, Count rounds, SamplingRate rate, Event event) {
   require_bound_per_record(event, "cyclic");
   return Event::Factory::batch<Event::Cyclic>(std::move(event), "cyclic", any_adjacency, groups, rounds, rate);
 }
-Event allocated(Count rounds, Event event) {
+Event allocated(Count rounds, Count participations, Event event) {
+  if (participations > rounds) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("participations is {}, must be at most the {} rounds", participations.value(), rounds.value())};
+  }
   require_gaussian(event, "allocated", false);
-  return Event::Factory::batch<Event::Allocated>(std::move(event), "allocated", {Adjacency::add_or_remove_one, Adjacency::zero_out},
-                                                 rounds);
+  require_bound_per_record(event, "allocated");
+  return Event::Factory::batch<Event::Allocated>(std::move(event), "allocated", any_adjacency, rounds, participations);
 }
 Event truncated_poisson(SamplingRate rate, Batches batches, Event event) {
   if (batches.size() == batches.records()) {
@@ -244,7 +253,9 @@ Event truncated_poisson(SamplingRate rate, Batches batches, Event event) {
 }
 Event users(Count records, Event event) {
   require_gaussian(event, "users", true);
-  return Event::Factory::users(records, std::move(event));
+  return Event::Factory::unbatched<Event::Users>(records, std::move(event));
 }
+
+Event best_of(const Runs& runs, Event event) { return Event::Factory::unbatched<Event::BestOf>(runs, std::move(event)); }
 
 }  // namespace surety

@@ -13,9 +13,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include <surety/accounting/events/runs.h>
 #include <surety/accounting/events/units.h>
 
 namespace surety {
@@ -145,25 +147,33 @@ class Event {
   /// correlated noise C^-1 z whose strategy matrix C is lower triangular with at most `groups` bands and columns of norm at most 1.
   struct Cyclic;
   /// An epoch of `rounds` rounds, each of which releases `event` on its batch, also where that is empty: each record takes part in
-  /// exactly one of them, uniform and independent of all other records and of what was released. Positions, permutations and balanced
-  /// deals are not this event: those are `shuffled`. Neither the sizes of batches nor the number of records may be used under
-  /// add-or-remove-one. Not under replace-one. The releases inside are Gaussian or record_sum.
+  /// exactly `participations` of them (one, unless more are said), all such sets being equally likely, independently of all other records
+  /// and of what was released. Positions, permutations and balanced deals are not this event: those are `shuffled`. Neither the sizes of batches nor the number of records may be used under
+  /// add-or-remove-one. The releases inside are Gaussian or record_sum, under replace-one record_sum.
   struct Allocated;
   /// `event` on a Poisson batch of at most `largest` records: of more, as many are dropped as are too many, uniformly. The data have
   /// `records` records, under add-or-remove-one at most so many; a zeroed record keeps its place. The releases inside are Gaussian or
   /// record_sum.
   struct TruncatedPoisson;
 
+  // ---- Choices of a run ----
+
+  /// The best of several runs: `event` is run a secret number of times, drawn from the public law `runs` independently of all else, each
+  /// time afresh with a candidate drawn from one public law. Published are the result of the run of the highest score and its candidate,
+  /// and nothing of the other runs, not even how many there were; where there was none, that. `event` is what one run releases with the
+  /// worst candidate, its score included. Ties go by a public order or by coins.
+  struct BestOf;
+
   // ---- Units ----
 
   /// `event` where neighbours differ in one user, who owns at most `records` records: all of them are added, removed, zeroed or replaced
-  /// together. The releases inside are Gaussian or record_sum, and Poisson batches of them, which each record joins independently of
-  /// the user's others; of repeat and compose each release is meant.
+  /// together. The releases inside are Gaussian or record_sum, and Poisson, cyclic and allocated batches of them, which each record joins
+  /// independently of the user's others; of repeat and compose each release is meant.
   struct Users;
 
   using Node = std::variant<Gaussian, RecordSum, Laplace, DiscreteGaussian, DiscreteLaplace, RandomizedResponse, Exponential, Pure,
                             Approximate, Concentrated, GeneralizedGaussian, KNorm, Repeated, Composed, Parallel, PoissonSampled,
-                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users>;
+                            SampledWithoutReplacement, Shuffled, Deterministic, Cyclic, Allocated, TruncatedPoisson, Users, BestOf>;
 
   /// Nesting beyond this depth is refused wherever an event is made, so every recursion over events is bounded.
   static constexpr int max_depth = 64;
@@ -238,6 +248,7 @@ struct Event::Cyclic {
 };
 struct Event::Allocated {
   Count rounds;
+  Count participations;
   Event event;
   friend bool operator==(const Allocated&, const Allocated&) = default;
 };
@@ -251,6 +262,12 @@ struct Event::Users {
   Count records;
   Event event;
   friend bool operator==(const Users&, const Users&) = default;
+};
+
+struct Event::BestOf {
+  Runs runs;
+  Event event;
+  friend bool operator==(const BestOf&, const BestOf&) = default;
 };
 
 /// An event of one release. Every alternative above but the structures and batches: release(Event::Laplace{NoiseScale{2}}, adjacency).
@@ -292,12 +309,16 @@ struct Event::Users {
 [[nodiscard]] Event deterministic(Batches batches, Event event);
 /// As `poisson`.
 [[nodiscard]] Event cyclic(Count groups, Count rounds, SamplingRate rate, Event event);
-/// \throws Error{invalid_argument} under replace-one, where `event` holds a batch, and for anything but Gaussian and record_sum releases.
-[[nodiscard]] Event allocated(Count rounds, Event event);
+/// \throws Error{invalid_argument} as `poisson`, for anything but Gaussian and record_sum releases, and for more participations than rounds.
+[[nodiscard]] Event allocated(Count rounds, Count participations, Event event);
+[[nodiscard]] inline Event allocated(Count rounds, Event event) { return allocated(rounds, Count{1}, std::move(event)); }
 /// \throws Error{invalid_argument} as `poisson`, for a batch that holds all records, and for anything but Gaussian and record_sum releases.
 [[nodiscard]] Event truncated_poisson(SamplingRate rate, Batches batches, Event event);
-/// \throws Error{invalid_argument} for anything but Gaussian and record_sum releases, and Poisson batches of them.
+/// \throws Error{invalid_argument} for anything but Gaussian and record_sum releases, and Poisson, cyclic and allocated batches of them.
 [[nodiscard]] Event users(Count records, Event event);
+/// A batch may not hold it. best_of(Runs{RunsLaw::poisson, 10}, e); in the event language best_of(poisson_runs, 10, e), and
+/// best_of(negative_binomial_runs, 10, 0.5, e) with a shape.
+[[nodiscard]] Event best_of(const Runs& runs, Event event);
 
 /// The event in the event language, without its adjacency: "repeat(100, gaussian(40))".
 [[nodiscard]] std::string describe(const Event& event);

@@ -34,9 +34,13 @@ class FieldReader {
   [[nodiscard]] Adjacency adjacency() const { return adjacency_; }
   virtual double real(const char* field) = 0;
   virtual Count whole(const char* field) = 0;
+  /// A number that need not be there, before an event.
+  virtual std::optional<Count> whole_if_said(const char* field) = 0;
   virtual std::string word(const char* field) = 0;
   virtual Event event() = 0;
   virtual std::vector<Event> events() = 0;
+  /// Whether a field is there by its name. Text has no names.
+  [[nodiscard]] virtual bool has(const char* /*field*/) const { return false; }
 
  private:
   Adjacency adjacency_;
@@ -62,6 +66,7 @@ struct Kind {
   std::string_view word;
   Fields fields;  ///< of the JSON object; none when the kind holds a list of events
   Event (*read)(FieldReader& in, const Fields& fields);
+  std::string_view optional = {};  ///< the field that need not be there
 };
 
 template <class Value>
@@ -131,11 +136,13 @@ constexpr std::array kinds{
            return cyclic(groups, rounds, rate, in.event());
          }},
     Kind{"allocated",
-         {"rounds", "event"},
+         {"rounds", "participations", "event"},
          [](FieldReader& in, const Fields&) {
            const Count rounds = in.whole("rounds");
-           return allocated(rounds, in.event());
-         }},
+           const Count participations = in.whole_if_said("participations").value_or(Count{1});
+           return allocated(rounds, participations, in.event());
+         },
+         "participations"},
     Kind{"truncated_poisson",
          {"sampling_rate", "largest", "records", "event"},
          [](FieldReader& in, const Fields&) {
@@ -150,6 +157,19 @@ constexpr std::array kinds{
            const Count records = in.whole("records");
            return users(records, in.event());
          }},
+    Kind{"best_of",
+         {"runs", "mean", "shape", "event"},
+         [](FieldReader& in, const Fields&) {
+           const RunsLaw law = parse_runs_law(in.word("runs"));
+           const double mean = in.real("mean");
+           if (law == RunsLaw::negative_binomial) {
+             const auto runs = Runs::negative_binomial(mean, in.real("shape"));
+             return best_of(runs, in.event());
+           }
+           if (in.has("shape")) invalid(fmt::format("best_of: {} have no shape", name(law)));
+           return best_of(Runs{law, mean}, in.event());
+         },
+         "shape"},
 };
 
 constexpr auto kind_words = [] {
@@ -199,12 +219,22 @@ struct Write {
   std::string_view operator()(const Event::Cyclic& e) const {
     return kind("cyclic", "groups", e.groups, "rounds", e.rounds, "sampling_rate", e.rate, "event", e.event);
   }
-  std::string_view operator()(const Event::Allocated& e) const { return kind("allocated", "rounds", e.rounds, "event", e.event); }
+  std::string_view operator()(const Event::Allocated& e) const {
+    if (e.participations == Count{1}) return kind("allocated", "rounds", e.rounds, "event", e.event);
+    return kind("allocated", "rounds", e.rounds, "participations", e.participations, "event", e.event);
+  }
   std::string_view operator()(const Event::TruncatedPoisson& e) const {
     return kind("truncated_poisson", "sampling_rate", e.rate, "largest", e.batches.size(), "records", e.batches.records(), "event",
                 e.event);
   }
   std::string_view operator()(const Event::Users& e) const { return kind("users", "records", e.records, "event", e.event); }
+  std::string_view operator()(const Event::BestOf& e) const {
+    out.word("runs", name(e.runs.law()));
+    out.real("mean", e.runs.mean());
+    if (e.runs.law() == RunsLaw::negative_binomial) out.real("shape", e.runs.shape());
+    out.event(e.event);
+    return "best_of";
+  }
 
  private:
   /// A field and its value, and the same of the rest.
@@ -280,6 +310,20 @@ class TextReader : public FieldReader {
     if (!is_name) refuse_whole(field, text_.substr(start, position_ - start));
     if (!(value >= 1 && value <= 0x1p53 && value == std::floor(value))) refuse_whole(field, fmt::format("{}", value));
     return Count{checked_cast<std::uint64_t>(value)};
+  }
+
+  std::optional<Count> whole_if_said(const char* field) override {
+    const auto start = position_;
+    const bool first = first_;
+    next_argument();
+    skip_space();
+    const bool is_word = position_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_])) != 0;
+    // An event is a word with arguments; any other word stands for a number.
+    const bool is_event = is_word && (find_kind(parse_word()) != nullptr || peek_is('('));
+    position_ = start;
+    first_ = first;
+    if (is_event) return std::nullopt;
+    return whole(field);
   }
 
   std::string word(const char* /*field*/) override {
@@ -419,7 +463,7 @@ class JsonReader : public FieldReader {
     } else {
       std::vector<std::string_view> names;
       for (const auto* field : kind->fields) {
-        if (field != nullptr) names.emplace_back(field);
+        if (field != nullptr && (field != kind->optional || fields.contains(field))) names.emplace_back(field);
       }
       accounting::require_fields(fields, names, word);
     }
@@ -428,6 +472,7 @@ class JsonReader : public FieldReader {
   }
 
   double real(const char* field) override {
+    if (!has(field)) invalid(fmt::format("event: field '{}' is missing", field));
     const auto& value = fields_[field];
     if (!value.is_number()) {
       std::string said{field};
@@ -443,6 +488,11 @@ class JsonReader : public FieldReader {
     return whole_from(value.get<std::uint64_t>(), field);
   }
 
+  std::optional<Count> whole_if_said(const char* field) override {
+    if (!fields_.contains(field)) return std::nullopt;
+    return whole(field);
+  }
+
   std::string word(const char* field) override {
     const auto& value = fields_[field];
     if (!value.is_string()) throw Error{ErrorCode::invalid_argument, fmt::format("{} is {}, must be a text", field, value.type_name())};
@@ -450,6 +500,7 @@ class JsonReader : public FieldReader {
   }
 
   Event event() override { return read(fields_["event"], adjacency(), depth_ + 1); }
+  [[nodiscard]] bool has(const char* field) const override { return fields_.contains(field); }
 
   std::vector<Event> events() override {
     std::vector<Event> events;

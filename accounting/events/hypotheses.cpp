@@ -39,6 +39,7 @@ struct ZeroedActsAsAbsent {
   bool operator()(const Event::Allocated&) const { return false; }
   bool operator()(const Event::TruncatedPoisson&) const { return false; }
   bool operator()(const Event::Users&) const { return false; }
+  bool operator()(const Event::BestOf&) const { return false; }
 };
 
 }  // namespace

@@ -54,7 +54,8 @@ struct Plainest {
   }
   Event operator()(const Event::Allocated& e) const {
     if (e.rounds == Count{1}) return plainest(e.event);
-    return around(e.event, [&](Event inside) { return allocated(e.rounds, std::move(inside)); });
+    if (e.rounds == e.participations) return repeat(e.rounds, plainest(e.event));
+    return around(e.event, [&](Event inside) { return allocated(e.rounds, e.participations, std::move(inside)); });
   }
   /// Each release inside is one of a user's own.
   Event operator()(const Event::Users& e) const {
@@ -64,12 +65,21 @@ struct Plainest {
     if (const auto* inside = std::get_if<Event::PoissonSampled>(&e.event.node()); inside != nullptr && inside->rate.value() == 1) {
       return plainest(users(e.records, inside->event));
     }
+    // A user's records cost most where all are in one group: docs/proofs/users.md.
+    if (std::holds_alternative<Event::Cyclic>(e.event.node())) return plainest(users(e.records, plainest(e.event)));
+    if (const auto* inside = std::get_if<Event::Allocated>(&e.event.node());
+        inside != nullptr && inside->rounds == inside->participations) {
+      return plainest(users(e.records, plainest(e.event)));
+    }
     const auto* inside = std::get_if<Event::Composed>(&e.event.node());
     if (inside == nullptr) return event;
     std::vector<Event> parts;
     parts.reserve(inside->events.size());
     for (const auto& part : inside->events) parts.push_back(plainest(users(e.records, part)));
     return compose(std::move(parts));
+  }
+  Event operator()(const Event::BestOf& e) const {
+    return around(e.event, [&](Event inside) { return best_of(e.runs, std::move(inside)); });
   }
   template <class Leaf>
   Event operator()(const Leaf&) const {

@@ -14,7 +14,7 @@
 
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/composition.h>
-#include <surety/accounting/accountants/privacy_loss/law_moments.h>
+#include <surety/accounting/accountants/privacy_loss/users_divergence.h>
 #include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
@@ -56,6 +56,8 @@ struct HasRule {
   bool operator()(const Event::Shuffled& e) const { return concentrated(e.event); }
   bool operator()(const Event::Deterministic& e) const { return concentrated(e.event); }
   bool operator()(const Event::Cyclic& e) const { return secret_batch(e.event); }
+  /// No rule for a choice that was made by results is proved.
+  bool operator()(const Event::BestOf&) const { return false; }
   bool operator()(const Event::Allocated& e) const { return secret_batch(e.event); }
   bool operator()(const Event::TruncatedPoisson& e) const { return secret_batch(e.event); }
   bool operator()(const Event::Users& e) const {
@@ -90,7 +92,7 @@ std::optional<Event> batch_without_the_record(const Event& leaf) {
 }
 
 bool has_curve(const Event& leaf) {
-  return batch_without_the_record(leaf) || privacy_loss::has_divergence_of_batch(leaf) || supports(Renyi{}, leaf);
+  return batch_without_the_record(leaf) || privacy_loss::has_users_divergence(leaf) || supports(Renyi{}, leaf);
 }
 
 /// At least D_order of the leaf in both directions; infinity where nothing less is known.
@@ -105,7 +107,7 @@ double certified_divergence(const Event& leaf, double order) {
     const Interval factor = (number(2) * a - number(1)) / (number(2) * (a - number(1)));
     return std::min(whole, (factor * number(half) + number(half)).enclosure().upper);
   }
-  if (privacy_loss::has_divergence_of_batch(leaf)) return privacy_loss::divergence_of_batch(leaf, RenyiOrder{order});
+  if (privacy_loss::has_users_divergence(leaf)) return privacy_loss::users_divergence(leaf, RenyiOrder{order});
   double least = divergence(leaf, order);
   if (supports(Zcdp{}, leaf)) least = std::min(least, (number(order) * zcdp_rho(leaf, precision)).enclosure().upper);
   return least;

@@ -69,8 +69,17 @@ class DpSgd final : public FileAlgorithm {
     table.add("--iterate", iterate_, "Which is the model: last, average; without it the mean of the last half", one_of({"last", "average"}))
         .standard("the mean of the last half");
     table.group("Secret batches");
-    add_sampling(table, sampling_, "poisson");
+    table
+        .add("--sampling", sampling_,
+             "How batches are drawn: poisson; allocated: each record to one batch of an epoch by a draw of its own (add-or-remove-one, "
+             "zero-out); "
+             "truncated: poisson, of "
+             "at most --largest-batch (zero-out, replace-one); fixed: without replacement (replace-one)",
+             one_of({"poisson", "allocated", "truncated", "fixed"}))
+        .standard("poisson");
     add_batch_size(table, batch_size_, "1/200 of the records trained on");
+    table.add("--largest-batch", largest_batch_, "Of --sampling truncated: what is drawn beyond so many records is left out, at random",
+              whole_number(1, max_count));
     table.add("--microbatch", microbatch_, "Under replace-one: the mean gradient of so many successive records is clipped",
               whole_number(1, max_count));
     table.add("--noise-multiplier", noise_multiplier_,
@@ -83,21 +92,20 @@ class DpSgd final : public FileAlgorithm {
     const Count training = training_count(shared, records_);
     const std::uint64_t size = batch_size_of(batch_size_, training, 200 / std::min<std::uint64_t>(microbatch_, 200));
     const SampledSgdOptions settings = settings_for(shared, objective, training, size);
-    return on_file(
-        shared,
-        {.extent = fmt::format("{} steps of {} {} records", settings.steps.value(), sampling_ == "fixed" ? "exactly" : "about", size),
-         .records = records_,
-         .public_count = records_,
-         .read = reader_for(shared, source, objective),
-         .calibrate = [settings, target, given = noise_multiplier_] { return calibrated(settings, target, given); },
-         .run =
-             [settings, objective, penalty = Penalty{l1_, shared.radius, regularization_}](
-                 const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
-               auto noisy = settings;
-               noisy.noise_multiplier = NoiseMultiplier{noise};
-               return with_sampler(noisy.sampler, reservation, bits,
-                                   [&](SamplingReleaserRef releaser) { return sampled_sgd(data, objective, penalty, noisy, releaser); });
-             }});
+    return on_file(shared, {.extent = extent_of(settings, training, size),
+                            .records = records_,
+                            .public_count = records_,
+                            .read = reader_for(shared, source, objective),
+                            .calibrate = [settings, target, given = noise_multiplier_] { return calibrated(settings, target, given); },
+                            .run =
+                                [settings, objective, penalty = Penalty{l1_, shared.radius, regularization_}](
+                                    const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+                                  auto noisy = settings;
+                                  noisy.noise_multiplier = NoiseMultiplier{noise};
+                                  return with_sampler(noisy.sampler, reservation, bits, [&](SamplingReleaserRef releaser) {
+                                    return sampled_sgd(data, objective, penalty, noisy, releaser);
+                                  });
+                                }});
   }
 
  private:
@@ -108,11 +116,21 @@ class DpSgd final : public FileAlgorithm {
     }
     if (steps_ && epochs_) invalid("--steps and --epochs say the same: give one of them");
     const Count units{(training.value() - 1) / microbatch_ + 1};
+    const AnySampler sampler = any_sampler_of(shared, units, size / microbatch_);
     const double batches = static_cast<double>(epochs_.value_or(5)) * static_cast<double>(training.value()) / static_cast<double>(size);
     if (!(batches < 0x1p53)) invalid(fmt::format("--epochs is {}, must make fewer than 2^53 batches", *epochs_));
-    const std::uint64_t steps = steps_.value_or(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(batches))));
+    std::uint64_t steps = steps_.value_or(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(batches))));
+    if (const auto* const allocation = std::get_if<mechanisms::Allocation>(&sampler); allocation != nullptr) {
+      const std::uint64_t rounds = allocation->rounds().value();
+      if (!steps_) steps = epochs_.value_or(5) * rounds;
+      if (steps % rounds != 0) {
+        invalid(
+            fmt::format("--steps is {}, must be a multiple of {} with --sampling allocated: an epoch has so many batches and is paid whole",
+                        steps, rounds));
+      }
+    }
     SampledSgdOptions settings{.noise_multiplier = NoiseMultiplier{1},
-                               .sampler = sampler_of(sampling_.value_or("poisson"), shared, units, size / microbatch_),
+                               .sampler = sampler,
                                .steps = Count{steps},
                                .adjacency = shared.run.target().adjacency,
                                .microbatch = Count{microbatch_},
@@ -124,8 +142,34 @@ class DpSgd final : public FileAlgorithm {
     if (step_size_) settings.step_size = StepSize{*step_size_};
     if (!settings.step_size) static_cast<void>(require_smoothness(objective, 1, "the default --step-size"));
     if (iterate_) settings.returned = *iterate_ == "average" ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
-    static_cast<void>(batch_release(settings));  // refuses microbatches under other adjacencies
+    static_cast<void>(plan(settings));  // refuses microbatches and samplers under adjacencies that have no theorem for them
     return settings;
+  }
+
+  [[nodiscard]] AnySampler any_sampler_of(const TrainOptions& shared, Count units, std::uint64_t size) const {
+    const std::string sampling = sampling_.value_or("poisson");
+    if (largest_batch_.has_value() != (sampling == "truncated")) {
+      invalid(largest_batch_ ? fmt::format("--largest-batch is for --sampling truncated, not for {}", sampling)
+                             : "--largest-batch is missing: --sampling truncated needs it");
+    }
+    if (sampling == "allocated") return allocation_of(units, size);
+    if (sampling != "truncated") return any(sampler_of(sampling, shared, units, size));
+    if (*largest_batch_ % microbatch_ != 0) {
+      invalid(fmt::format("--largest-batch is {}, must be a multiple of the {} of --microbatch", *largest_batch_, microbatch_));
+    }
+    return truncated_of(shared, units, size, *largest_batch_ / microbatch_);
+  }
+
+  /// For people.
+  [[nodiscard]] std::string extent_of(const SampledSgdOptions& settings, Count training, std::uint64_t size) const {
+    const std::uint64_t steps = settings.steps.value();
+    if (const auto* const allocation = std::get_if<mechanisms::Allocation>(&settings.sampler); allocation != nullptr) {
+      const std::uint64_t rounds = allocation->rounds().value();
+      return fmt::format("{} epochs of {} batches of about {:.0f} records", steps / rounds, rounds,
+                         static_cast<double>(training.value()) / static_cast<double>(rounds));
+    }
+    if (largest_batch_) return fmt::format("{} steps of about {} records, at most {}", steps, size, *largest_batch_);
+    return fmt::format("{} steps of {} {} records", steps, sampling_ == "fixed" ? "exactly" : "about", size);
   }
 
   [[nodiscard]] StepSchedule schedule() const {
@@ -145,6 +189,7 @@ class DpSgd final : public FileAlgorithm {
   std::optional<std::string> iterate_;
   std::optional<std::string> sampling_;
   std::optional<std::uint64_t> batch_size_;
+  std::optional<std::uint64_t> largest_batch_;
   std::uint64_t microbatch_ = 1;
   std::optional<double> noise_multiplier_;
 };

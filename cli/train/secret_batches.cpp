@@ -1,14 +1,20 @@
 #include "secret_batches.h"
 
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 #include <variant>
+
+#include <surety/optimizers/doors/epoch_releaser.h>
 
 #include "../validators.h"
 
 namespace surety::cli {
 
+using mechanisms::Allocation;
 using mechanisms::FixedSizeBatches;
 using mechanisms::PoissonBatches;
+using mechanisms::TruncatedBatches;
 
 void add_sampling(OptionTable& table, std::optional<std::string>& sampling, std::string standard) {
   table
@@ -21,7 +27,7 @@ void add_batch_size(OptionTable& table, std::optional<std::uint64_t>& size, std:
   table.add("--batch-size", size, "Records of a batch", whole_number(1, max_count)).standard(std::move(standard));
 }
 
-optimizers::AnySampler sampler_of(const std::string& sampling, const TrainOptions& shared, Count units, std::uint64_t size) {
+IndependentSampler sampler_of(const std::string& sampling, const TrainOptions& shared, Count units, std::uint64_t size) {
   if (sampling == "fixed") {
     if (shared.run.target().adjacency != Adjacency::replace_one) {
       invalid(fmt::format("--sampling is fixed, must be poisson under {}", shared.run.adjacency));
@@ -29,6 +35,27 @@ optimizers::AnySampler sampler_of(const std::string& sampling, const TrainOption
     return FixedSizeBatches{Batches{units, Count{size}}};
   }
   return PoissonBatches{SamplingRate{static_cast<double>(size) / static_cast<double>(units.value())}};
+}
+
+optimizers::AnySampler any(const IndependentSampler& sampler) {
+  return std::visit([](const auto& its) -> optimizers::AnySampler { return its; }, sampler);
+}
+
+Allocation allocation_of(Count units, std::uint64_t size) {
+  return Allocation{Count{
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(static_cast<double>(units.value()) / static_cast<double>(size))))}};
+}
+
+TruncatedBatches truncated_of(const TrainOptions& shared, Count units, std::uint64_t size, std::uint64_t largest) {
+  const Adjacency adjacency = shared.run.target().adjacency;
+  if (adjacency == Adjacency::add_or_remove_one) {
+    invalid("--sampling is truncated, must be poisson or allocated under add-or-remove-one: --records is no bound on their number");
+  }
+  if (largest >= units.value()) {
+    invalid(fmt::format("--largest-batch is {}, must be less than the {} that are trained on: poisson drops none", largest, units.value()));
+  }
+  const SamplingRate rate{static_cast<double>(size) / static_cast<double>(units.value())};
+  return TruncatedBatches{rate, Batches{units, Count{largest}}, adjacency};
 }
 
 std::uint64_t batch_size_of(const std::optional<std::uint64_t>& said, Count training, std::uint64_t share) {
@@ -43,8 +70,13 @@ std::vector<double> with_sampler(const optimizers::AnySampler& sampler, accounti
                                  const std::function<std::vector<double>(optimizers::SamplingReleaserRef releaser)>& run) {
   return std::visit(
       [&](const auto& its) {
-        optimizers::NoisySamplingReleaser releaser{reservation, bits, its};
-        return run(releaser);
+        if constexpr (std::is_same_v<std::decay_t<decltype(its)>, Allocation>) {
+          optimizers::NoisyEpochReleaser releaser{reservation, bits, its};
+          return run(releaser);
+        } else {
+          optimizers::NoisySamplingReleaser releaser{reservation, bits, its};
+          return run(releaser);
+        }
       },
       sampler);
 }

@@ -82,7 +82,7 @@ class Svrg final : public FileAlgorithm {
                                 [settings, objective, penalty = Penalty{l1_, shared.radius, regularization_}](
                                     const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
                                   settings->noise_multiplier = NoiseMultiplier{noise};
-                                  return with_sampler(settings->sampler, reservation, bits, [&](SamplingReleaserRef releaser) {
+                                  return with_sampler(any(settings->sampler), reservation, bits, [&](SamplingReleaserRef releaser) {
                                     return svrg(data, objective, penalty, *settings, releaser);
                                   });
                                 }});

@@ -127,4 +127,31 @@ void FixedSizeBatches::require_records(std::size_t records) const {
                                                        records, batches_.records().value())};
 }
 
+std::vector<std::size_t> TruncatedBatches::draw(std::size_t records, BitsRef bits) const {
+  const std::uint64_t limit = batches_.records().value();
+  if (adjacency_ == Adjacency::add_or_remove_one) {
+    // How many there are is private.
+    if (records > limit) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("the data set has more than the {} records that the batches are for", limit)};
+    }
+  } else if (records != limit) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("the data set has {} records, must have {}, for which the batches were made", records, limit)};
+  }
+  std::vector<std::size_t> batch = poisson_.draw(records, bits);
+  if (batch.size() <= batches_.size().value()) return batch;
+  const FixedSizeBatches stay{Batches{Count{batch.size()}, batches_.size()}};
+  std::vector<std::size_t> kept = stay.draw(batch.size(), bits);
+  for (std::size_t& place : kept) place = batch[place];
+  return kept;
+}
+
+Event TruncatedBatches::event(const Event& release) const {
+  if (release.adjacency() != adjacency_) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("adjacency is {}, must be {}, for which the batches were made", name(release.adjacency()), name(adjacency_))};
+  }
+  return truncated_poisson(poisson_.rate(), batches_, release);
+}
+
 }  // namespace surety::mechanisms

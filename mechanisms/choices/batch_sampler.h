@@ -2,6 +2,9 @@
 //
 //   PoissonBatches    each record joins independently with probability q, exactly the double          poisson(q, release)
 //   FixedSizeBatches  m of n records, each set of m with the same probability                         without_replacement(n, m, release)
+//   TruncatedBatches  Poisson, and of what is beyond m records a uniform choice stays out             truncated_poisson(q, m, n, release)
+//
+// Batches that depend on each other, since each record is in one of an epoch, are those of `Allocation` (allocation.h).
 //
 // Batches of one sampler are independent of each other. A batch is secret: its indices, and under Poisson sampling its size, may reach
 // nothing but the query of one release (docs/proofs/sampling.md#batches). The time that drawing takes depends on the batch.
@@ -137,6 +140,29 @@ class FixedSizeBatches {
   void require_records(std::size_t records) const;
 
   Batches batches_;
+};
+
+/// The sampler of `truncated_poisson`: of a Poisson batch of more than m records, each set of m with the same probability.
+class TruncatedBatches {
+ public:
+  /// `batches`: of at most their size, of as many records as they say, or under add-or-remove-one of at most so many.
+  TruncatedBatches(SamplingRate rate, Batches batches, Adjacency adjacency) : poisson_{rate}, batches_{batches}, adjacency_{adjacency} {}
+
+  /// \throws Error{invalid_argument} when the batches are of fewer `records`, or of more and the adjacency is not add-or-remove-one: fewer
+  ///         records displace each other less, and each costs more; Error{environment} when the bits fail.
+  /// \complexity as PoissonBatches, and O(m log m) where the batch is cut.
+  [[nodiscard]] std::vector<std::size_t> draw(std::size_t records, BitsRef bits) const;
+
+  /// truncated_poisson(q, m, n, release). \throws as `truncated_poisson`, and Error{invalid_argument} under another adjacency.
+  [[nodiscard]] Event event(const Event& release) const;
+  [[nodiscard]] SamplingRate rate() const noexcept { return poisson_.rate(); }
+  [[nodiscard]] const Batches& batches() const noexcept { return batches_; }
+  [[nodiscard]] Adjacency adjacency() const noexcept { return adjacency_; }
+
+ private:
+  PoissonBatches poisson_;
+  Batches batches_;
+  Adjacency adjacency_;
 };
 
 }  // namespace surety::mechanisms

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
-#include <surety/mechanisms/additive/scaled_noise.h>
 
 namespace surety::optimizers {
 
@@ -13,11 +12,15 @@ void SecretBatch::require_fresh() const {
 
 namespace detail {
 
-std::vector<double> spend_and_release(accounting::Reservation& reservation, mechanisms::BitsRef bits, const GridVector& query,
-                                      L2Sensitivity sensitivity, const Event& event, const Event& charged, SecretBatch* batch) {
+mechanisms::ScaledGaussian noise_of(const GridVector& query, const Event& event) {
   const std::optional<NoiseMultiplier> multiplier = pairwise_multiplier(event);
   if (!multiplier) throw Error{ErrorCode::unsupported, fmt::format("no mechanism releases the event '{}'", describe(event))};
-  const mechanisms::ScaledGaussian noise{{.multiplier = *multiplier, .grid = query.grid, .adjacency = event.adjacency()}};
+  return mechanisms::ScaledGaussian{{.multiplier = *multiplier, .grid = query.grid, .adjacency = event.adjacency()}};
+}
+
+std::vector<double> spend_and_release(accounting::Reservation& reservation, mechanisms::BitsRef bits, const GridVector& query,
+                                      L2Sensitivity sensitivity, const Event& event, const Event& charged, SecretBatch* batch) {
+  const mechanisms::ScaledGaussian noise = noise_of(query, event);
   // A batch is used up before the charge: whatever fails from here on, it serves no second release.
   if (batch != nullptr) batch->use();
   reservation.spend(charged);

@@ -16,6 +16,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/mechanisms/additive/scaled_noise.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/choices/batch_sampler.h>
 #include <surety/mechanisms/queries/grid.h>
@@ -91,6 +92,9 @@ class SecretBatch {
 };
 
 namespace detail {
+/// The noise of a Gaussian or record_sum event on the grid of `query`. \throws Error{unsupported} for any other event.
+[[nodiscard]] mechanisms::ScaledGaussian noise_of(const GridVector& query, const Event& event);
+
 /// Spends `charged`, then releases for `event`; `batch`, if any, is used up by then.
 [[nodiscard]] std::vector<double> spend_and_release(accounting::Reservation& reservation, mechanisms::BitsRef bits, const GridVector& query,
                                                     L2Sensitivity sensitivity, const Event& event, const Event& charged,
@@ -195,6 +199,7 @@ class ScriptedSamplingReleaser {
 
 static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::PoissonBatches>>);
 static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::FixedSizeBatches>>);
+static_assert(SamplingReleaser<NoisySamplingReleaser<mechanisms::TruncatedBatches>>);
 static_assert(SamplingReleaser<ExactSamplingReleaser<mechanisms::PoissonBatches>>);
 static_assert(SamplingReleaser<ScriptedSamplingReleaser> && SamplingReleaser<SamplingReleaserRef>);
 

@@ -20,24 +20,44 @@ namespace {
 /// Of `records` records in microbatches of `size`.
 std::uint64_t microbatches_of(std::uint64_t records, Count size) { return records == 0 ? 0 : (records - 1) / size.value() + 1; }
 
-/// b: how many of the sampled units a batch holds, or is expected to hold. Public.
-double expected_size(const Dataset& data, const SampledSgdOptions& options) {
-  if (const auto* const fixed = std::get_if<mechanisms::FixedSizeBatches>(&options.sampler); fixed != nullptr) {
-    const std::uint64_t units = microbatches_of(data.size(), options.microbatch);
-    if (units != fixed->batches().records().value()) {
-      throw Error{ErrorCode::invalid_argument,
-                  fmt::format("the data set has {} {}, must have {}, for which the batches were made", units,
-                              options.microbatch.value() > 1 ? "microbatches" : "records", fixed->batches().records().value())};
-    }
-    return static_cast<double>(fixed->batches().size().value());
-  }
+/// n, which divides what a batch releases where its size is an expected one.
+std::uint64_t public_units(const Dataset& data, const SampledSgdOptions& options) {
   if (!options.public_count && options.adjacency == Adjacency::add_or_remove_one) {
     throw Error{ErrorCode::invalid_argument, "under add-or-remove-one the number of records is private: give a public count to divide by"};
   }
   const std::uint64_t count = options.public_count ? options.public_count->value() : Count{data.size()}.value();
-  return std::get<mechanisms::PoissonBatches>(options.sampler).rate().value() *
-         static_cast<double>(microbatches_of(count, options.microbatch));
+  return microbatches_of(count, options.microbatch);
 }
+
+/// \throws Error{invalid_argument} unless the data have as many sampled units as the batches are for.
+void require_units(const Dataset& data, const SampledSgdOptions& options, Count wanted) {
+  const std::uint64_t units = microbatches_of(data.size(), options.microbatch);
+  if (units == wanted.value()) return;
+  throw Error{ErrorCode::invalid_argument, fmt::format("the data set has {} {}, must have {}, for which the batches were made", units,
+                                                       options.microbatch.value() > 1 ? "microbatches" : "records", wanted.value())};
+}
+
+/// b: how many of the sampled units a batch holds, or is expected to hold. Public.
+struct ExpectedSize {
+  const Dataset& data;
+  const SampledSgdOptions& options;
+
+  double operator()(const mechanisms::PoissonBatches& batches) const {
+    return batches.rate().value() * static_cast<double>(public_units(data, options));
+  }
+  double operator()(const mechanisms::FixedSizeBatches& fixed) const {
+    require_units(data, options, fixed.batches().records());
+    return static_cast<double>(fixed.batches().size().value());
+  }
+  /// Also where some records stay out: of the batches that the size does not cut the rate is known.
+  double operator()(const mechanisms::TruncatedBatches& batches) const {
+    if (batches.adjacency() != Adjacency::add_or_remove_one) require_units(data, options, batches.batches().records());
+    return batches.rate().value() * static_cast<double>(public_units(data, options));
+  }
+  double operator()(const mechanisms::Allocation& allocation) const {
+    return static_cast<double>(public_units(data, options)) / static_cast<double>(allocation.rounds().value());
+  }
+};
 
 /// Adds the mean gradient of the records of one microbatch, clipped. It depends on these records and on the weights alone.
 void add_mean_gradient(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, std::size_t microbatch,
@@ -66,6 +86,14 @@ Event batch_release(const SampledSgdOptions& options) {
 
 Event plan(const SampledSgdOptions& options) {
   const Event release = batch_release(options);
+  if (const auto* const allocation = std::get_if<mechanisms::Allocation>(&options.sampler); allocation != nullptr) {
+    // The event has an account there; the loop and its attacks are held to the other two.
+    if (options.adjacency == Adjacency::replace_one) {
+      throw Error{ErrorCode::invalid_argument, "adjacency is replace-one, must be add-or-remove-one or zero-out for allocated batches"};
+    }
+    const std::uint64_t rounds = allocation->rounds().value();
+    return repeat(Count{(options.steps.value() - 1) / rounds + 1}, allocation->event(release));
+  }
   return repeat(options.steps, std::visit([&release](const auto& sampler) { return sampler.event(release); }, options.sampler));
 }
 
@@ -73,7 +101,7 @@ std::vector<double> sampled_sgd(const Dataset& data, ObjectiveRef objective, Reg
                                 SamplingReleaserRef releaser) {
   if (!data.has_labels()) throw Error{ErrorCode::invalid_argument, "stochastic gradient descent needs labels, the data set has none"};
   const Event event = batch_release(options);
-  const double divisor = expected_size(data, options);
+  const double divisor = std::visit(ExpectedSize{data, options}, options.sampler);
   const ClippingNorm clip = options.clip ? *options.clip : ClippingNorm{objective.gradient_bound(1)};
   const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
   mechanisms::RecordSum sum{

@@ -3,8 +3,9 @@
 //     g_t = (1/b) (sum over a fresh batch of clip_C(grad loss(w_{t-1}, z)) + N(0, (z C)^2 I)),
 //     v_t = mu v_{t-1} + (1 - mu) g_t,   w_t = proximal_(eta_t h)(w_{t-1} - eta_t v_t)   for t = 1 .. T, from w_0 = v_0 = 0.
 //
-// Each record joins each batch with probability q, or a batch is m records drawn without replacement; b is the expected size q n, or m:
-// public, and never the size of the batch at hand. With microbatches of k records, record i belongs to microbatch floor(i / k) for good;
+// Each record joins each batch with probability q (and of what is beyond m records a uniform choice stays out), or a batch is m records
+// drawn without replacement, or the t batches of an epoch are what each record's own draw of one of them makes; b is the expected size q n,
+// m, or n / t: public, and never the size of the batch at hand. With microbatches of k records, record i belongs to microbatch floor(i / k) for good;
 // batches are of microbatches, and what is clipped is the mean gradient of one.
 //
 // Differences from the paper: the batch that is drawn is the one that is charged, to the last bit of q; the accounting is tight and works
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
+#include <surety/mechanisms/choices/allocation.h>
 #include <surety/mechanisms/choices/batch_sampler.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/sampled_releaser.h>
@@ -46,8 +48,10 @@ using MomentumFactor = Quantity<MomentumFactorRule>;
 ///   inverse              eta / (1 + eta m t), m the strong convexity of the regularizer
 enum class StepSchedule { constant, inverse_square_root, inverse };
 
-/// Of the batches, all secret. Under add-or-remove-one and zero-out: Poisson; under replace-one either.
-using AnySampler = std::variant<mechanisms::PoissonBatches, mechanisms::FixedSizeBatches>;
+/// Of the batches, all secret: Poisson, whole or cut, under every adjacency; of a fixed size under replace-one alone; an allocation, of which
+/// a run pays for whole epochs, under add-or-remove-one and zero-out.
+using AnySampler =
+    std::variant<mechanisms::PoissonBatches, mechanisms::FixedSizeBatches, mechanisms::TruncatedBatches, mechanisms::Allocation>;
 
 /// All public.
 struct SampledSgdOptions {
@@ -69,17 +73,17 @@ struct SampledSgdOptions {
 /// \throws Error{unsupported} for microbatches of several records under any adjacency but replace-one.
 [[nodiscard]] Event batch_release(const SampledSgdOptions& options);
 
-/// What a run releases: T batches of the sampler.
+/// What a run releases: T batches of the sampler; of an allocation to t rounds ceil(T / t) epochs.
 /// \throws as `batch_release`; Error{invalid_argument} for a sampler that has no theorem for the adjacency.
 /// \source docs/proofs/sampling.md#sgd
 [[nodiscard]] Event plan(const SampledSgdOptions& options);
 
-/// Runs the algorithm above on loss + h; returns one weight per feature. `plan(options)` is what `releaser` will be asked for, in T equal
+/// Runs the algorithm above on loss + h; returns one weight per feature. `plan(options)` is what `releaser` will be asked for, in equal
 /// parts; its sampler has to be that of the options, or it refuses. The guarantee needs nothing of the data: what is too long is clipped.
 ///
 /// \pre labels are as the objective wants them (`encode_labels`).
-/// \throws Error{invalid_argument}, before the first release, when the data have no labels, when they are not as many as batches of fixed
-///         size are for, when n is not given under add-or-remove-one, and as `IterateKeeper`; Error{unsupported} as `batch_release`, and
+/// \throws Error{invalid_argument}, before the first release, when the data have no labels, when they are not as many as batches of a fixed
+///         or largest size are for, when n is not given under add-or-remove-one, and as `IterateKeeper`; Error{unsupported} as `batch_release`, and
 ///         when eta is not given and the loss is not smooth; and what the releaser throws.
 /// \complexity O(T (stored values of a batch + features)) time and the sampler's, O(features) memory and the sampler's.
 /// \source [ACG16] Algorithm 1; docs/proofs/sampling.md#sgd.

@@ -3,13 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/optimizers/doors/epoch_releaser.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 
 #include <support/batch_taint.h>
@@ -45,24 +49,19 @@ struct Mixture {
   }
 };
 
-/// Where most is seen in as many runs as there are.
-double best_threshold(const Mixture& p, const Mixture& q, std::mt19937_64& random) {
-  const auto ratios = [&](const Mixture& from) {
-    std::vector<double> all(runs);
-    for (double& ratio : all) {
-      ratio = 0;
-      for (std::uint64_t t = 0; t < steps; ++t) {
-        const double x = from.draw(random);
-        ratio += std::log(p.density(x) / q.density(x));
-      }
-    }
+/// Where most is seen in so many runs. `on_first(random)` and `on_second(random)`: the likelihood ratio of one run on either data set.
+template <class First, class Second>
+double best_threshold(const First& on_first, const Second& on_second, std::uint64_t so_many, std::mt19937_64& random) {
+  const auto ratios = [&](const auto& of_one_run) {
+    std::vector<double> all(so_many);
+    for (double& ratio : all) ratio = of_one_run(random);
     std::sort(all.begin(), all.end());
     return all;
   };
-  const auto on_p = ratios(p);
-  const auto on_q = ratios(q);
-  const auto above = [](const std::vector<double>& sorted, double c) {
-    return reference::Hits{static_cast<std::uint64_t>(sorted.end() - std::upper_bound(sorted.begin(), sorted.end(), c)), runs};
+  const auto on_p = ratios(on_first);
+  const auto on_q = ratios(on_second);
+  const auto above = [&](const std::vector<double>& sorted, double c) {
+    return reference::Hits{static_cast<std::uint64_t>(sorted.end() - std::upper_bound(sorted.begin(), sorted.end(), c)), so_many};
   };
   double best = 0;
   double largest = 0;
@@ -74,6 +73,20 @@ double best_threshold(const Mixture& p, const Mixture& q, std::mt19937_64& rando
     }
   }
   return best;
+}
+
+double best_threshold(const Mixture& p, const Mixture& q, std::mt19937_64& random) {
+  const auto ratio_on = [&](const Mixture& from) {
+    return [&p, &q, &from](std::mt19937_64& bits) {
+      double ratio = 0;
+      for (std::uint64_t t = 0; t < steps; ++t) {
+        const double x = from.draw(bits);
+        ratio += std::log(p.density(x) / q.density(x));
+      }
+      return ratio;
+    };
+  };
+  return best_threshold(ratio_on(p), ratio_on(q), runs, random);
 }
 
 /// Adds up the likelihood ratio of what another releaser releases.
@@ -176,6 +189,136 @@ struct AlwaysTheLast {
 // charged.
 TEST(SampledSgdAudit, OfASamplerThatIsNotPoissonShowsMoreThanItsCharge) {
   const Audit found = audit(AlwaysTheLast{}, poisson, Adjacency::add_or_remove_one, {0, 0, 1}, {0, 0}, {0.9, 1, 1, 1}, without);
+  EXPECT_GT(found.lower, found.charged);
+}
+
+// ---- Epochs of random allocation --------------------------------------------------------------------------------------------------------
+
+constexpr std::uint64_t rounds = 10;
+constexpr std::uint64_t epochs = 4;
+constexpr std::uint64_t epoch_runs = 20'000;
+constexpr double epoch_noise = 1;
+const mechanisms::Allocation allocation{Count{rounds}};
+
+/// Of what the rounds of one epoch release in units of C: the record is in one of them, in none on the other data set.
+double log_ratio_of_epoch(std::span<const double> released) {
+  double sum = 0;
+  for (const double x : released) sum += std::exp((x - 0.5) / (epoch_noise * epoch_noise));
+  return std::log(sum / static_cast<double>(released.size()));
+}
+
+/// Keeps what another releaser releases, in units of C.
+template <class R>
+struct KeptSampling {
+  R& releaser;
+  std::vector<double> kept = {};
+
+  std::span<const std::size_t> draw_batch(std::size_t records) { return releaser.draw_batch(records); }
+  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    auto released = releaser.release_sampled(query, sensitivity, event);
+    kept.push_back(released[0] / clip);
+    return released;
+  }
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    return releaser.release(query, sensitivity, event);
+  }
+};
+
+/// What runs of the plan show on the worst neighbours, and what is charged. `deal` draws the rounds of all epochs of a run.
+template <class MakeReleaser>
+Audit audit_of_epochs(const MakeReleaser& make_releaser, bool is_dealt_once) {
+  const SampledSgdOptions options{.noise_multiplier = NoiseMultiplier{epoch_noise},
+                                  .sampler = allocation,
+                                  .steps = Count{rounds * epochs},
+                                  .adjacency = Adjacency::add_or_remove_one,
+                                  .step_size = StepSize{1},
+                                  .clip = ClippingNorm{clip},
+                                  .public_count = Count{10}};
+  const Event planned = plan(options);
+  // Where the deal is kept, what is known of a round is the sum of what it released.
+  const auto log_ratio = [&](std::span<const double> released) {
+    double sum = 0;
+    if (!is_dealt_once) {
+      for (std::size_t epoch = 0; epoch < epochs; ++epoch) sum += log_ratio_of_epoch(released.subspan(epoch * rounds, rounds));
+      return sum;
+    }
+    for (std::size_t i = 0; i < rounds; ++i) {
+      double of_round = 0;
+      for (std::size_t epoch = 0; epoch < epochs; ++epoch) of_round += released[epoch * rounds + i] - 0.5;
+      sum += std::exp(of_round / (epoch_noise * epoch_noise));
+    }
+    return std::log(sum / static_cast<double>(rounds));
+  };
+  const auto simulated = [&](bool is_there) {
+    return [&log_ratio, is_there, is_dealt_once](std::mt19937_64& bits) {
+      std::array<double, rounds * epochs> released{};
+      std::normal_distribution<double> noise{0, epoch_noise};
+      for (double& x : released) x = noise(bits);
+      std::size_t round = bits() % rounds;
+      for (std::size_t epoch = 0; epoch < epochs && is_there; ++epoch) {
+        released[epoch * rounds + round] += 1;
+        if (!is_dealt_once) round = bits() % rounds;
+      }
+      return log_ratio(released);
+    };
+  };
+  std::mt19937_64 random{11};
+  const double threshold = best_threshold(simulated(true), simulated(false), epoch_runs, random);
+  const TemporaryFolder folder;
+  auto ledger = accounting::Ledger::create(folder / "ledger", Adjacency::add_or_remove_one);
+  const auto hits = [&](const std::vector<double>& signs, std::uint64_t seed) {
+    auto reservation = ledger.reserve({.event = repeat(Count{epoch_runs}, planned), .not_private = true});
+    mechanisms::ReplayBits bits{seed};
+    auto noisy = make_releaser(reservation, bits);
+    const Dataset data = records_of(signs);
+    reference::Hits found{0, epoch_runs};
+    for (std::uint64_t run = 0; run < epoch_runs; ++run) {
+      KeptSampling<decltype(noisy)> releaser{noisy};
+      static_cast<void>(sampled_sgd(data, LinearLoss{}, NoRegularizer{}, options, releaser));
+      if (log_ratio(releaser.kept) > threshold) ++found.hits;
+    }
+    // The whole plan was charged, and nothing more.
+    EXPECT_TRUE(reservation.released() == accounting::Releases::of(repeat(Count{epoch_runs}, planned)));
+    return found;
+  };
+  const double lower = reference::empirical_epsilon(hits({0, 0, 1}, 3), hits({0, 0}, 4), delta, alpha);
+  const double charged = accounting::best_epsilon(planned, Delta{delta}).value.upper;
+  ::testing::Test::RecordProperty("lower_over_upper", std::to_string(lower / charged));
+  return {lower, charged};
+}
+
+TEST(SampledSgdAudit, OfARecordThatAppearsInAllocatedEpochs) {
+  const auto production = [](auto& reservation, auto& bits) { return NoisyEpochReleaser{reservation, bits, allocation}; };
+  expect_between(audit_of_epochs(production, false), 0.5);
+}
+
+/// Charges epoch by epoch, and deals once for all epochs of a run.
+class DealsOnce {
+ public:
+  DealsOnce(accounting::Reservation& reservation, mechanisms::BitsRef bits) : reservation_{reservation}, bits_{bits} {}
+
+  std::span<const std::size_t> draw_batch(std::size_t records) {
+    if (round_ % (rounds * epochs) == 0) epoch_.emplace(allocation.deal(records, bits_));
+    return epoch_->batch(round_++ % rounds);
+  }
+  std::vector<double> release_sampled(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    if (round_ % rounds == 1) reservation_.spend(allocation.event(event));
+    return detail::noise_of(query, event).release(query, sensitivity, bits_);
+  }
+  std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+    return detail::spend_and_release(reservation_, bits_, query, sensitivity, event, event, nullptr);
+  }
+
+ private:
+  accounting::Reservation& reservation_;
+  mechanisms::BitsRef bits_;
+  std::optional<mechanisms::DealtEpoch> epoch_;
+  std::uint64_t round_ = 0;
+};
+
+TEST(SampledSgdAudit, OfADealThatIsKeptForAllEpochsShowsMoreThanItsCharge) {
+  const auto mutant = [](auto& reservation, auto& bits) { return DealsOnce{reservation, bits}; };
+  const Audit found = audit_of_epochs(mutant, true);
   EXPECT_GT(found.lower, found.charged);
 }
 

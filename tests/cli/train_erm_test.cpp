@@ -71,7 +71,13 @@ TEST_F(TrainOnFile, TrainsChargesAndWritesAModelByEveryAlgorithm) {
                           {"output-perturbation", "--public-count", "240"}}) {
     expect_trained("add-or-remove-one", extra);
   }
-  expect_trained("zero-out", {"dp-sgd", "--records", "300", "--steps", "10"});
+  for (const Words& extra :
+       std::vector<Words>{{"dp-sgd", "--records", "300", "--steps", "10"},
+                          {"dp-sgd", "--records", "300", "--batch-size", "20", "--epochs", "2", "--sampling", "allocated"},
+                          {"dp-sgd", "--records", "300", "--batch-size", "20", "--epochs", "1", "--sampling", "truncated",
+                           "--largest-batch", "30", "--noise-multiplier", "1.5"}}) {
+    expect_trained("zero-out", extra);
+  }
   for (const char* adjacency : {"replace-one", "add-or-remove-one", "zero-out"}) {
     const auto audited = surety({"audit", path(std::string{adjacency} + ".db"), "--delta", "0.02", "--json"});
     EXPECT_EQ(audited.code, 0) << audited.err;
@@ -90,6 +96,42 @@ TEST_F(TrainOnFile, DoesTheMainJobByDpSgd) {
   const auto& scores = report["held_out_scores_not_private"];
   EXPECT_GE(scores["area_under_the_curve"]["model"].get<double>(), 0.62);
   EXPECT_LT(scores["log_loss"]["model"], scores["log_loss"]["constant"]);
+}
+
+// The event of the report, of the ledger and of the model says how batches were drawn.
+TEST_F(TrainOnFile, SaysTheSamplingOfItsBatches) {
+  const auto data = small_data(300);
+  const auto event_of = [&](const Words& extra, const char* adjacency) {
+    const Words sgd{"dp-sgd", "--records", "300", "--batch-size", "24", "--noise-multiplier", "5"};
+    const auto outcome = surety(words(data, sgd + extra, adjacency) + Words{"--json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const auto event = outcome.json()["event"].get<std::string>();
+    EXPECT_NE(contents(path("model.json")).find("\"" + event + "\""), std::string::npos);
+    return event;
+  };
+  EXPECT_EQ(event_of({"--sampling", "poisson", "--steps", "3"}, "zero-out"), "repeat(3, poisson(0.1, gaussian(5)))");
+  // 240 records in batches of 24, five times or as often as said.
+  EXPECT_EQ(event_of({"--sampling", "allocated"}, "zero-out"), "repeat(5, allocated(10, gaussian(5)))");
+  EXPECT_EQ(event_of({"--sampling", "allocated", "--steps", "20"}, "add-or-remove-one"), "repeat(2, allocated(10, gaussian(5)))");
+  EXPECT_EQ(event_of({"--sampling", "truncated", "--largest-batch", "40", "--epochs", "1"}, "replace-one"),
+            "repeat(10, truncated_poisson(0.1, 40, 240, record_sum(5)))");
+}
+
+TEST_F(TrainOnFile, SpendsEpochsFromABudget) {
+  const auto data = small_data(300);
+  const auto ledger = path("budget.db");
+  ASSERT_EQ(surety({"ledger", "create", ledger, "--adjacency", "zero-out", "--epsilon", "1", "--delta", "1e-3"}).code, 0);
+  const auto train = [&](const char* noise, const char* epsilon) {
+    return surety(
+        Words{"train", data, "--label", "label", "--algorithm", "dp-sgd", "--records", "300", "--batch-size", "24", "--epochs", "2"} +
+        Words{"--sampling", "allocated", "--noise-multiplier", noise, "--epsilon", epsilon, "--delta", "1e-3"} +
+        Words{"--adjacency", "zero-out", "--ledger", ledger, "--model", path("budget.json")});
+  };
+  const auto admitted = train("5", "1");
+  EXPECT_EQ(admitted.code, 0) << admitted.err;
+  const auto refused = train("1", "5");
+  EXPECT_EQ(refused.code, 1) << refused.err;
+  EXPECT_NE(refused.err.find("the budget epsilon = 1 at delta = 0.001 allows divergence"), std::string::npos) << refused.err;
 }
 
 TEST_F(TrainOnFile, TakesANoiseMultiplierThatKeepsThePromise) {
@@ -176,6 +218,17 @@ TEST_F(TrainOnFile, RefusesWhatItCannotPromiseOrDoesNotKnow) {
   refused({"objective-perturbation", "--records", "60"}, {"must be replace-one or zero-out"}, "add-or-remove-one");
   refused({"accelerated-gradient-descent"}, {"--public-count is missing"}, "add-or-remove-one");
   refused({"accelerated-gradient-descent", "--iterate", "random"}, {"must be last or average"});
+  refused(sgd + Words{"--sampling", "allocated"}, {"allocated", "replace-one"});
+  refused(sgd + Words{"--sampling", "allocated", "--batch-size", "8", "--steps", "20"},
+          {"--steps is 20, must be a multiple of 6 with --sampling allocated"}, "zero-out");
+  refused(sgd + Words{"--sampling", "truncated"}, {"--largest-batch is missing"});
+  refused(sgd + Words{"--largest-batch", "9"}, {"--largest-batch is for --sampling truncated, not for poisson"});
+  refused(sgd + Words{"--sampling", "truncated", "--largest-batch", "48"}, {"--largest-batch is 48, must be less than the 48"});
+  refused(sgd + Words{"--sampling", "truncated", "--largest-batch", "9"}, {"--sampling is truncated, must be poisson or allocated"},
+          "add-or-remove-one");
+  refused(sgd + Words{"--sampling", "truncated", "--largest-batch", "9", "--microbatch", "2", "--batch-size", "4"},
+          {"--largest-batch is 9, must be a multiple of the 2 of --microbatch"});
+  refused({"svrg", "--records", "60", "--sampling", "allocated"}, {"--sampling is 'allocated', must be poisson or fixed"});
   refused({"gradient-descent", "--sampling", "fixed"}, {"--sampling is for dp-sgd, svrg, svrg++, not for gradient-descent"});
   refused({"gradient-descent", "--smoothing", "0.5"}, {"--smoothing is for smoothed-hinge loss, not for logistic loss"});
   refused({"gradient-descent", "--loss", "hinge"}, {"smoothness of hinge loss"});

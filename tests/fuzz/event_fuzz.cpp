@@ -31,6 +31,7 @@
 #include <surety/accounting/accountants/participation.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/renyi.h>
+#include <surety/accounting/accountants/tuning.h>
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/json.h>
@@ -137,6 +138,7 @@ void examine(const Event& event, Source& source, Counts& counts) {
   price(accounting::ClosedForm{}, event, delta_at, epsilon_at, counts);
   price(accounting::Zcdp{}, event, delta_at, epsilon_at, counts);
   price(accounting::Renyi{}, event, delta_at, epsilon_at, counts);
+  price(accounting::Tuning{}, event, delta_at, epsilon_at, counts);
   if (size_of(text) > 3 || !source.one_in(4)) return;
   price(accounting::Contour{}, event, delta_at, epsilon_at, counts);
   price(accounting::Participation{}, event, delta_at, epsilon_at, counts);
@@ -186,6 +188,7 @@ void ask_all(bool grid, Counts& counts, Answers& answers, std::string_view quest
   one(accounting::ClosedForm{});
   one(accounting::Zcdp{});
   one(accounting::Renyi{});
+  one(accounting::Tuning{});
   one(accounting::Contour{});
   one(accounting::Participation{});
   one(accounting::Composition::Optimal{.points = 1 << 10});

@@ -29,6 +29,7 @@
 #include <surety/accounting/accountants/renyi.h>
 #include <surety/accounting/accountants/zcdp.h>
 
+#include <support/allocated_truth.h>
 #include <support/gaussian_truth.h>
 #include <support/quadrature.h>
 #include <support/random.h>
@@ -159,6 +160,15 @@ Curve batch_curve(double rate, double multiplier) {
   };
 }
 
+Real from_long_double(long double value) {
+  mpfr_t wide;
+  mpfr_init2(wide, bits);
+  mpfr_set_ld(wide, value, MPFR_RNDN);
+  Real found{wide};
+  mpfr_clear(wide);
+  return found;
+}
+
 /// Two or three Poisson-sampled Gaussian releases, in both directions. \post a relative error of at most `quadrature_tolerance`
 constexpr double quadrature_tolerance = 2e-9;
 Curve quadrature_curve(const std::vector<reference::SampledGaussian>& releases) {
@@ -167,14 +177,15 @@ Curve quadrature_curve(const std::vector<reference::SampledGaussian>& releases) 
     const auto added = reference::SampledGaussianQuadrature{releases, Direction::add}(epsilon);
     const auto& larger = removed.value < added.value ? added : removed;
     EXPECT_LE(larger.error, quadrature_tolerance * larger.value + 1e-320L) << "quadrature at " << epsilon;
-    Real value = real(0);
-    mpfr_t wide;
-    mpfr_init2(wide, bits);
-    mpfr_set_ld(wide, larger.value, MPFR_RNDN);
-    value = Real{wide};
-    mpfr_clear(wide);
-    return value;
+    return from_long_double(larger.value);
   };
+}
+
+/// Records dealt to two or three rounds. \post a relative error of at most `dealing_tolerance`
+constexpr double dealing_tolerance = 1e-7;
+constexpr double coarse_dealing_tolerance = 1e-5;
+Curve dealing_curve(reference::Dealing dealing, double multiplier, long double step) {
+  return [=](double epsilon) { return from_long_double(reference::allocated_delta(dealing, multiplier, epsilon, step)); };
 }
 
 /// Scalar Laplace noise of scale b between neighbours at distance 1.
@@ -326,6 +337,7 @@ class Generator {
     if (number % 20 == 3) return few_sampled_gaussians();
     if (number % 20 == 14) return batch_without_replacement();
     if (number % 20 == 9) return users_in_a_batch();
+    if (number % 40 == 11) return dealt_epoch();
     switch (number % 10) {
       case 0:
       case 1: return gaussian_composition();
@@ -458,6 +470,48 @@ class Generator {
             std::log1p(rate * std::expm1(std::min(600.0, size * size / 2 + size))),
             one_in(4),
             true};
+  }
+
+  /// Its curve is a difference of numbers near 1, in long double.
+  Case replaced_epoch() {
+    const double sigma = log_scale(0.8, 30);
+    const double size = 2 / sigma;
+    return {"Gaussian, dealt to two rounds and replaced",
+            disguised(allocated(Count{2}, release(Event::RecordSum{NoiseMultiplier{sigma}}, Adjacency::replace_one))),
+            [=](double epsilon) { return positive_part(from_long_double(reference::replaced_delta(sigma, epsilon))); },
+            std::log1p(std::expm1(size * size / 2 + size) / 2),
+            true,
+            true,
+            0,
+            dealing_tolerance};
+  }
+
+  /// Rarely of three rounds, whose truth takes half a second.
+  Case dealt_epoch() {
+    if (one_in(4)) return replaced_epoch();
+    using reference::Dealing;
+    const bool three = one_in(30);
+    const auto dealing = three ? pick<Dealing>({Dealing::one_of_three, Dealing::two_of_three})
+                               : pick<Dealing>({Dealing::one_of_two, Dealing::two_records_in_two});
+    const double sigma = log_scale(0.3, 30);
+    const Event noise = gaussian(NoiseMultiplier{sigma}, pick<Adjacency>({Adjacency::add_or_remove_one, Adjacency::zero_out}));
+    const double size = (dealing == Dealing::two_of_three || dealing == Dealing::two_records_in_two ? 2 : 1) / sigma;
+    const auto event = [&] {
+      switch (dealing) {
+        case Dealing::one_of_two: return disguised(allocated(Count{2}, noise));
+        case Dealing::one_of_three: return disguised(allocated(Count{3}, noise));
+        case Dealing::two_of_three: return disguised(allocated(Count{3}, Count{2}, noise));
+        default: return users(Count{2}, allocated(Count{2}, noise));
+      }
+    };
+    return {"Gaussian, dealt to two or three rounds",
+            event(),
+            dealing_curve(dealing, sigma, three ? 0.2L : 0.125L),
+            std::log1p(std::expm1(size * size / 2 + size) / 2),
+            one_in(2),
+            true,
+            0,
+            three ? coarse_dealing_tolerance : dealing_tolerance};
   }
 
   Case batch_without_replacement() {
@@ -711,8 +765,10 @@ TEST(Soundness, EveryEnclosureContainsTheTruth) {
       EXPECT_GT(answers(family, "closed-form"), 0.1) << family;
     }
     EXPECT_GT(answers("Gaussian, users in a batch, once", "privacy-loss"), 0.1);
+    EXPECT_GT(answers("Gaussian, dealt to two or three rounds", "privacy-loss"), 0.3);
     for (const auto& [family, tally] : judge.tallies()) {
-      if (family != "(epsilon, delta), repeated" && family != "Gaussian, users in a batch, once") {
+      if (family != "(epsilon, delta), repeated" && family != "Gaussian, users in a batch, once" &&
+          family.find("dealt to two") == std::string::npos) {
         EXPECT_GT(answers(family, "renyi"), 0.9) << family;
       }
     }
@@ -742,6 +798,27 @@ TEST(SoundnessTruth, QuadratureAgreesWithClosedForms) {
       EXPECT_NEAR(at_double(quadrature_curve({{1e-18, 1}, {0.1, sigma}}), epsilon), once, 2e-9 * once) << sigma << ' ' << epsilon;
     }
   }
+}
+
+TEST(SoundnessTruth, DealingAgreesWithClosedFormsAndFinerNodes) {
+  using reference::Dealing;
+  for (const double sigma : {0.3, 1.0, 20.0}) {
+    for (const double epsilon : {0.0, 0.7 / sigma, 4 / sigma}) {
+      for (const auto dealing : {Dealing::one_of_two, Dealing::two_records_in_two}) {
+        const auto coarse = static_cast<double>(reference::allocated_delta(dealing, sigma, epsilon));
+        const auto fine = static_cast<double>(reference::allocated_delta(dealing, sigma, epsilon, 0.05L));
+        EXPECT_NEAR(coarse, fine, 0.5 * dealing_tolerance * fine) << sigma << ' ' << epsilon;
+      }
+    }
+  }
+  // Of three rounds, as the records' rounds are independent of their noise: two of three is less than all of them, and more than one.
+  const auto at = [](Dealing dealing) { return static_cast<double>(reference::allocated_delta(dealing, 1, 0.5, 0.2L)); };
+  const double one = at(Dealing::one_of_three);
+  const double two = at(Dealing::two_of_three);
+  EXPECT_NEAR(one, 0.1068406436, 1e-6);
+  EXPECT_NEAR(two, 0.3157157088, 1e-6);
+  EXPECT_LT(one, at(Dealing::one_of_two));
+  EXPECT_LT(two, at_double(gaussian_curve(sqrt(real(3))), 0.5));
 }
 
 using Law = std::vector<Real>;  ///< probabilities; the loss at index i is origin + i unit

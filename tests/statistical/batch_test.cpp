@@ -13,11 +13,13 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <surety/mechanisms/choices/allocation.h>
 #include <surety/mechanisms/choices/batch_sampler.h>
 
 #include <support/suite.h>
@@ -25,10 +27,12 @@
 namespace surety::statistical::batch_test {
 namespace {
 
+using mechanisms::Allocation;
 using mechanisms::draw_word;
 using mechanisms::FixedSizeBatches;
 using mechanisms::PoissonBatches;
 using mechanisms::ReplayBits;
+using mechanisms::TruncatedBatches;
 
 using Batch = std::vector<std::size_t>;
 using Draw = std::function<Batch()>;
@@ -73,6 +77,28 @@ BatchLaw fixed_law(std::size_t records, std::size_t size) {
   const auto m = static_cast<double>(size);
   return {
       records, m / n, m / n * (m - 1) / (n - 1), constant, hypergeometric(records, size, records / 2), hypergeometric(records, size, size)};
+}
+
+/// Given the size, every set of records is equally likely: so every number here is a mean over sizes, and over both sizes of two batches.
+BatchLaw truncated_law(std::size_t records, double q, std::size_t largest) {
+  auto size = binomial(records, q);
+  for (std::size_t k = largest + 1; k < size.size(); ++k) size[largest] += size[k];
+  size.resize(largest + 1);
+  BatchLaw law{records, 0, 0, size, std::vector<double>(largest + 1), std::vector<double>(largest + 1)};
+  const auto n = static_cast<double>(records);
+  for (std::size_t k = 0; k <= largest; ++k) {
+    const auto m = static_cast<double>(k);
+    law.one += size[k] * m / n;
+    law.two += size[k] * m * (m - 1) / (n * (n - 1));
+    const auto half = hypergeometric(records, k, records / 2);
+    for (std::size_t i = 0; i < half.size(); ++i) law.first_half[i] += size[k] * half[i];
+    for (std::size_t other = 0; other <= largest; ++other) {
+      if (size[k] * size[other] == 0) continue;
+      const auto both = hypergeometric(records, k, other);
+      for (std::size_t i = 0; i < both.size(); ++i) law.shared[i] += size[k] * size[other] * both[i];
+    }
+  }
+  return law;
 }
 
 // ---- Statistics -------------------------------------------------------------------------------------------------------------------------
@@ -215,6 +241,29 @@ std::vector<double> fixed_sets(std::size_t records, int size) {
   return law;
 }
 
+std::vector<double> truncated_sets(std::size_t records, double q, int largest) {
+  auto law = poisson_sets(records, q);
+  const auto size = truncated_law(records, q, static_cast<std::size_t>(largest)).size;
+  const auto full = fixed_sets(records, largest);
+  for (std::size_t set = 0; set < law.size(); ++set) {
+    if (std::popcount(set) >= largest) law[set] = size.back() * full[set];
+  }
+  return law;
+}
+
+/// Whole deals of few records: record i in round r is bit i rounds + r.
+std::vector<double> deals(std::size_t records, std::size_t rounds) {
+  std::vector<double> law(std::size_t{1} << (records * rounds));
+  const double each = std::pow(static_cast<double>(rounds), -static_cast<double>(records));
+  const std::size_t one = (std::size_t{1} << rounds) - 1;
+  for (std::size_t set = 0; set < law.size(); ++set) {
+    bool is_deal = true;
+    for (std::size_t i = 0; i < records; ++i) is_deal = is_deal && std::popcount(set >> (i * rounds) & one) == 1;
+    law[set] = is_deal ? each : 0;
+  }
+  return law;
+}
+
 // ---- Samplers ---------------------------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<ReplayBits> stream(const std::string& name) { return std::make_shared<ReplayBits>(ReplayBits{seed}.substream(name)); }
@@ -229,15 +278,58 @@ Draw fixed(std::size_t records, std::size_t size, const std::string& name) {
   };
 }
 
+Draw truncated(std::size_t records, double q, std::size_t largest, const std::string& name) {
+  return [records, sampler = TruncatedBatches{SamplingRate{q}, Batches{Count{records}, Count{largest}}, Adjacency::zero_out},
+          bits = stream(name)] { return sampler.draw(records, *bits); };
+}
+
+/// The round of each record of an epoch.
+using Deal = std::function<std::vector<std::uint64_t>()>;
+
+Deal allocation(std::size_t records, std::uint64_t rounds, const std::string& name) {
+  return [=, sampler = Allocation{Count{rounds}}, bits = stream(name)] {
+    const auto epoch = sampler.deal(records, *bits);
+    std::vector<std::uint64_t> round_of(records);
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      for (const auto place : epoch.batch(round)) round_of[place] = round;
+    }
+    return round_of;
+  };
+}
+
+/// Of each epoch the batch of one round, of the next epoch that of the round after it: independent Poisson batches of rate 1 / t.
+Draw one_round(const Deal& deal, std::uint64_t rounds, std::uint64_t first = 0, std::uint64_t step = 1) {
+  auto round = std::make_shared<std::uint64_t>(first);
+  return [=] {
+    Batch batch;
+    const auto round_of = deal();
+    for (std::size_t i = 0; i < round_of.size(); ++i) {
+      if (round_of[i] == *round) batch.push_back(i);
+    }
+    *round = (*round + step) % rounds;
+    return batch;
+  };
+}
+
+/// Whole deals, as `deals` writes them.
+Draw whole(const Deal& deal, std::uint64_t rounds) {
+  return [=] {
+    Batch batch;
+    const auto round_of = deal();
+    for (std::size_t i = 0; i < round_of.size(); ++i) batch.push_back(i * rounds + round_of[i]);
+    return batch;
+  };
+}
+
 /// Fewer of large batches: what is counted are pairs.
 std::int64_t batches(const BatchLaw& law) {
   const double members = law.one * static_cast<double>(law.records);
   return static_cast<std::int64_t>(static_cast<double>(sample_size()) * 10 / (400 + members * members / 2));
 }
 
-void expect_fit(const std::string& name, const BatchLaw& law, const Draw& draw) {
+void expect_fit(const std::string& name, const BatchLaw& law, const Draw& draw, int share = 1) {
   ASSERT_NEAR(std::accumulate(law.shared.begin(), law.shared.end(), 0.0), 1, 1e-12) << name;
-  const auto n = batches(law);
+  const auto n = batches(law) / share;
   const auto report = judge(law, draw, n);
   report_fit(name, n, report);
   EXPECT_TRUE(fits(report)) << name;
@@ -257,6 +349,23 @@ TEST(FixedSizeBatches, FitTheirLaw) {
   }
 }
 
+TEST(TruncatedBatches, FitTheirLaw) {
+  for (const auto& [records, q, largest] : {std::tuple{130U, 0.1, 13U}, {130U, 0.1, 20U}, {1000U, 0.002, 3U}}) {
+    const auto name = fmt::format("Poisson batches of at most {} of {} records, q = {:.4g}", largest, records, q);
+    expect_fit(name, truncated_law(records, q, largest), truncated(records, q, largest, name));
+  }
+}
+
+// Rounds of different epochs are what Poisson batches are. Each takes an epoch to deal, so fewer are judged; whole epochs are below.
+TEST(Allocation, OfEachEpochOneRoundFitsTheLawOfPoissonBatches) {
+  for (const auto& [records, rounds] : {std::pair{130U, 10U}, {64U, 3U}}) {
+    const auto name = fmt::format("one round of {} of {} records", rounds, records);
+    expect_fit(name, poisson_law(records, 1.0 / rounds), one_round(allocation(records, rounds, name), rounds), 8);
+    const auto last = fmt::format("the last round of {} of {} records", rounds, records);
+    expect_fit(last, poisson_law(records, 1.0 / rounds), one_round(allocation(records, rounds, last), rounds, rounds - 1, 0), 8);
+  }
+}
+
 TEST(Batches, OfFewRecordsFitTheLawOfWholeBatches) {
   const auto expect_sets = [](const std::string& name, const std::vector<double>& law, const Draw& draw) {
     const auto n = sample_size() / 20;
@@ -268,6 +377,9 @@ TEST(Batches, OfFewRecordsFitTheLawOfWholeBatches) {
   expect_sets("Poisson batches of 5 records, q = 0.0155", poisson_sets(5, 0.0155), poisson(5, 0.0155, "sets, gaps"));
   expect_sets("batches of 3 of 6 records", fixed_sets(6, 3), fixed(6, 3, "sets, half"));
   expect_sets("batches of 4 of 6 records", fixed_sets(6, 4), fixed(6, 4, "sets, left out"));
+  expect_sets("Poisson batches of at most 2 of 5 records, q = 0.4", truncated_sets(5, 0.4, 2), truncated(5, 0.4, 2, "sets, cut"));
+  expect_sets("deals of 3 records to 3 rounds", deals(3, 3), whole(allocation(3, 3, "deals of 3"), 3));
+  expect_sets("deals of 2 records to 6 rounds", deals(2, 6), whole(allocation(2, 6, "deals of 2"), 6));
 }
 
 // ---- Mutants ----------------------------------------------------------------------------------------------------------------------------
@@ -414,6 +526,85 @@ TEST(BatchMutants, OfFixedSizeAreFound) {
     std::sort(order.begin(), order.end());
     return order;
   });
+}
+
+TEST(BatchMutants, OfALargestSizeAreFound) {
+  const BatchLaw law = truncated_law(130, 0.1, 13);
+  const auto cut = [](const std::string& name, const std::function<void(Batch&)>& to_size) {
+    return [=, draw = poisson(130, 0.1, name)] {
+      Batch batch = draw();
+      if (batch.size() > 13) to_size(batch);
+      return batch;
+    };
+  };
+  expect_found("not cut, largest size", 1e3, law, poisson(130, 0.1, "not cut"));
+  expect_found("the first ones stay, largest size", 1e4, law, cut("first", [](Batch& batch) { batch.resize(13); }));
+  expect_found("the last ones stay, largest size", 1e4, law,
+               cut("last", [](Batch& batch) { batch.erase(batch.begin(), batch.end() - 13); }));
+  expect_found("a window at a random place stays, largest size", 1e5, law,
+               [=, inner = cut("window", [bits = stream("window start")](Batch& batch) {
+                     const auto surplus = batch.size() - 13;
+                     const auto start = static_cast<std::ptrdiff_t>(below(surplus + 1, *bits));
+                     batch = Batch{batch.begin() + start, batch.begin() + start + 13};
+                   })] { return inner(); });
+  expect_found("drawn again until it fits, largest size", 1e3, law, [draw = poisson(130, 0.1, "again")] {
+    Batch batch = draw();
+    while (batch.size() > 13) batch = draw();
+    return batch;
+  });
+  expect_found("at most one more, largest size", 1e3, law, truncated(130, 0.1, 14, "one more"));
+}
+
+TEST(BatchMutants, OfDealsAreFound) {
+  const BatchLaw law = poisson_law(130, 0.1);
+  const auto rotating = [](const Deal& deal) { return one_round(deal, 10); };
+  // A permutation, cut into equal batches.
+  const Deal positions = [bits = stream("positions")] {
+    std::vector<std::uint64_t> round_of(130);
+    Batch order(130);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t i = 130; i > 1; --i) std::swap(order[i - 1], order[below(i, *bits)]);
+    for (std::size_t i = 0; i < 130; ++i) round_of[order[i]] = i / 13;
+    return round_of;
+  };
+  expect_found("a shuffled pass cut into equal batches, deal", 1e3, law, rotating(positions));
+  // One of each ten successive records to each round.
+  const Deal balanced = [bits = stream("balanced")] {
+    std::vector<std::uint64_t> round_of(130);
+    std::iota(round_of.begin(), round_of.end(), std::uint64_t{0});
+    for (std::size_t block = 0; block < 130; block += 10) {
+      for (std::size_t i = 10; i > 1; --i) std::swap(round_of[block + i - 1], round_of[block + below(i, *bits)]);
+    }
+    for (auto& round : round_of) round %= 10;
+    return round_of;
+  };
+  expect_found("a balanced deal", 1e3, law, rotating(balanced));
+  const auto kept = [](const Deal& deal) {
+    auto last = std::make_shared<std::vector<std::uint64_t>>();
+    auto is_second = std::make_shared<bool>(false);
+    return [=] {
+      if (!*is_second) *last = deal();
+      *is_second = !*is_second;
+      return *last;
+    };
+  };
+  expect_found("the same deal for two epochs", 1e3, law, rotating(kept(allocation(130, 10, "kept"))));
+  expect_found("by place from a random start, deal", 1e3, law, rotating([bits = stream("start")] {
+                 std::vector<std::uint64_t> round_of(130);
+                 const std::size_t start = below(10, *bits);
+                 for (std::size_t i = 0; i < 130; ++i) round_of[i] = (start + i) % 10;
+                 return round_of;
+               }));
+  expect_found("the last round gets nobody, deal", 1e3, law, one_round(allocation(130, 9, "no last"), 10, 9, 0));
+  // 8 bits give rounds 0 .. 55 of 100 three of 256 words each, and the others two.
+  expect_found("8-bit words modulo t, deal", 5e3, poisson_law(130, 0.01),
+               one_round(
+                   [bits = stream("modulo 8")] {
+                     std::vector<std::uint64_t> round_of(130);
+                     for (auto& round : round_of) round = (draw_word(*bits) >> 56) % 100;
+                     return round_of;
+                   },
+                   100, 99, 0));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <surety/mechanisms/choices/randomized_response.h>
+#include <surety/mechanisms/choices/secret_runs.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/mechanisms/choices/sparse_vector.h>
 
@@ -65,8 +66,7 @@ void expect_fit(const std::string& name, const Law& law, const Choose& choose, s
   EXPECT_TRUE(fits(report)) << name;
 }
 
-void expect_found(const std::string& name, double found_from, const Law& law, const Choose& choose) {
-  const auto n = choices();
+void expect_found(const std::string& name, double found_from, const Law& law, const Choose& choose, std::int64_t n = choices()) {
   const auto report = judge(law, choose, n);
   report_line(fmt::format("| {} | {} | {} | {:.0g} |", name, n, report.alarms() ? report.alarming() : "not found", report.worst().p));
   if (static_cast<double>(n) >= found_from) {
@@ -255,6 +255,50 @@ TEST(RandomizedResponse, FitsItsLaw) {
              answers(RandomizedResponse{mechanisms::Ratio{2, 3}, Count{5}, Adjacency::replace_one}, 2, "ratio"), 2 * choices());
 }
 
+// ---- The number of runs ---------------------------------------------------------------------------------------------------------------
+
+constexpr std::size_t most_runs = 60;  // and more count as so many
+
+/// P(K = k), from the ratio of one probability to the one before.
+Law runs_law(const std::function<double(std::size_t k)>& ratio, double first, std::size_t start) {
+  Law law(most_runs + 1, 0.0);
+  law[start] = first;
+  for (std::size_t k = start; k + 1 < most_runs; ++k) law[k + 1] = law[k] * ratio(k);
+  law.back() = 1 - std::accumulate(law.begin(), law.end() - 1, 0.0);
+  return law;
+}
+Law poisson_runs_law(double mean) {
+  return runs_law([=](std::size_t k) { return mean / static_cast<double>(k + 1); }, std::exp(-mean), 0);
+}
+/// With the share 1 - g of the ratio, which the mean decides: 1 / mean for shape 1, and (1 + sqrt g) / (2 sqrt g) for shape -1/2.
+Law binomial_runs_law(double mean, double shape, double g) {
+  return runs_law([=](std::size_t k) { return (1 - g) * (static_cast<double>(k) + shape) / static_cast<double>(k + 1); },
+                  mean * std::pow(g, 1 + shape), 1);
+}
+double logarithmic_g(double mean) {
+  double low = 1e-9;
+  double high = 1;
+  for (int i = 0; i < 200; ++i) {
+    const double g = 0.5 * (low + high);
+    ((1 - g) / (-g * std::log(g)) > mean ? low : high) = g;
+  }
+  return low;
+}
+
+Choose draws(const Runs& runs, const std::string& stream) {
+  auto bits = std::make_shared<ReplayBits>(ReplayBits{seed}.substream(stream));
+  return [=, sampler = mechanisms::SecretRuns{runs}] { return std::min<std::size_t>(most_runs, sampler.draw(*bits)); };
+}
+
+TEST(SecretRuns, FitTheirLaw) {
+  const auto n = choices() / 20;
+  expect_fit("Poisson runs", poisson_runs_law(4.5), draws(Runs{RunsLaw::poisson, 4.5}, "Poisson runs"), n);
+  expect_fit("geometric runs", binomial_runs_law(5, 1, 0.2), draws(Runs{RunsLaw::geometric, 5}, "geometric runs"), n);
+  expect_fit("logarithmic runs", binomial_runs_law(5, 0, logarithmic_g(5)), draws(Runs{RunsLaw::logarithmic, 5}, "logarithmic runs"), n);
+  expect_fit("negative binomial runs", binomial_runs_law(3, -0.5, 0.04), draws(Runs::negative_binomial(3, -0.5), "negative binomial runs"),
+             n);
+}
+
 // ---- Mutants
 // ------------------------------------------------------------------------------------------------------------------------------
 
@@ -296,6 +340,14 @@ TEST(ChoiceMutants, AreFound) {
     }
     return longest;
   });
+
+  const auto few = choices() / 40;
+  expect_found("a mean less by 2 %, Poisson runs", 5e4, poisson_runs_law(4.5), draws(Runs{RunsLaw::poisson, 4.41}, "fewer"), 4 * few);
+  expect_found("geometric for logarithmic runs", 5e4, binomial_runs_law(5, 0, logarithmic_g(5)),
+               draws(Runs{RunsLaw::geometric, 5}, "other"), few);
+  const auto right_runs = draws(Runs{RunsLaw::poisson, 4.5}, "one");
+  expect_found(
+      "at least one run, Poisson runs", 5e4, poisson_runs_law(4.5), [=] { return std::max<std::size_t>(1, right_runs()); }, few);
 
   using mechanisms::RandomizedResponse;
   expect_found("truth 0.705 for 0.7, randomized response", 1.5e6, response_law(0.7, 5, 1),

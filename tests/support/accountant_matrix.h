@@ -68,11 +68,17 @@ inline constexpr std::array rows{
     Row{"cyclic(b, T, q, record_sum(z))", "cyclic(10, 1000, 0.1, record_sum(2))"},
     Row{"allocated(t, gaussian(z))", "allocated(100, gaussian(2))"},
     Row{"allocated(t, record_sum(z))", "allocated(100, record_sum(2))"},
+    Row{"allocated(t, k, gaussian(z))", "allocated(8, 3, gaussian(2))"},
     Row{"truncated_poisson(q, m, n, gaussian(z))", "truncated_poisson(0.1, 20, 100, gaussian(2))"},
     Row{"truncated_poisson(q, m, n, record_sum(z))", "truncated_poisson(0.1, 20, 100, record_sum(2))"},
     Row{"users(k, gaussian(z))", "users(3, gaussian(2))"},
     Row{"users(k, poisson(q, gaussian(z)))", "users(3, poisson(0.1, gaussian(2)))"},
     Row{"users(k, poisson(q, record_sum(z)))", "users(3, poisson(0.1, record_sum(2)))"},
+    Row{"users(k, cyclic(b, T, q, gaussian(z)))", "users(3, cyclic(10, 100, 0.1, gaussian(2)))"},
+    Row{"users(k, allocated(t, gaussian(z)))", "users(2, allocated(8, gaussian(2)))"},
+    Row{"best_of(runs, m, gaussian(z))", "best_of(geometric_runs, 10, gaussian(2))"},
+    Row{"best_of(runs, m, laplace(b))", "best_of(poisson_runs, 10, laplace(2))"},
+    Row{"compose(best_of(runs, m, gaussian(z)), gaussian(z'))", "compose(best_of(geometric_runs, 10, gaussian(3)), gaussian(2))"},
 };
 
 /// One line for each kind of event; a cell names the adjacencies under which the accountant has a theorem, or says "all" or nothing.

@@ -72,7 +72,7 @@ class Source {
   }
 
   std::string text(int depth) {
-    const auto kind = below(depth > 0 ? 23 : 12);
+    const auto kind = below(depth > 0 ? 24 : 12);
     switch (kind) {
       case 0: return "gaussian(" + number() + ")";
       case 1: return "laplace(" + number() + ")";
@@ -95,7 +95,8 @@ class Source {
       case 18: return "deterministic(" + whole() + "000, " + whole() + ", " + text(depth - 1) + ")";
       case 19: return "cyclic(" + whole() + ", " + whole() + ", " + number() + ", " + text(depth - 1) + ")";
       case 20: return "truncated_poisson(" + number() + ", " + whole() + ", " + whole() + "000, " + text(depth - 1) + ")";
-      case 21: return "allocated(" + whole() + ", " + text(depth - 1) + ")";
+      case 21: return "allocated(" + whole() + ", " + (one_in(3) ? whole() + ", " : "") + text(depth - 1) + ")";
+      case 22: return "best_of(" + pick(runs_) + ", " + number() + (one_in(4) ? ", " + number() : "") + ", " + text(depth - 1) + ")";
       default: return "users(" + whole() + ", " + text(depth - 1) + ")";
     }
   }
@@ -172,6 +173,7 @@ class Source {
     return all;
   }
   const std::vector<std::string> norms_{"l1", "l2", "linf", "l3", ""};
+  const std::vector<std::string> runs_{"poisson_runs", "geometric_runs", "logarithmic_runs", "negative_binomial_runs", "poisson"};
   std::mt19937_64 words_;
 };
 
@@ -272,12 +274,25 @@ class WildEvents {
   std::string of_sums() {
     const std::string sum = "record_sum(" + positive() + ")";
     const std::string batch = "poisson(" + probability() + ", " + sum + ")";
-    switch (source_.below(adjacency_ == Adjacency::replace_one ? 4 : 5)) {
-      case 4: return fmt::format("allocated({}, {})", whole(), sum);
+    switch (source_.below(6)) {
+      case 4: return search();
+      case 5:
+        if (source_.one_in(2)) return fmt::format("allocated({}, {}, {})", 9 + source_.below(9), 1 + source_.below(9), sum);
+        return fmt::format("allocated({}, {})", whole(), sum);
       case 0: return fmt::format("cyclic({}, {}, {}, {})", whole(), whole(), probability(), sum);
       case 1: return fmt::format("truncated_poisson({}, {}, {}, {})", probability(), 1 + source_.below(20), 21 + source_.below(200), sum);
       case 2: return fmt::format("users({}, repeat({}, {}))", whole(), whole(), batch);
       default: return fmt::format("users({}, compose({}, {}))", whole(), sum, batch);
+    }
+  }
+  /// Of releases that all accountants are quick with.
+  std::string search() {
+    const double mean = 1 + std::exp(-6 + 18 * source_.unit());
+    switch (source_.below(4)) {
+      case 0: return fmt::format("best_of(poisson_runs, {}, {})", mean - 1, leaf());
+      case 1: return fmt::format("best_of(geometric_runs, {}, {})", mean, leaf());
+      case 2: return fmt::format("best_of(logarithmic_runs, {}, gaussian({}))", mean, positive());
+      default: return fmt::format("best_of(negative_binomial_runs, {}, {}, gaussian({}))", mean, 2 * source_.unit() - 0.5, positive());
     }
   }
   /// What one batch is used for. Under replace-one a Poisson batch takes record sums alone.

@@ -211,7 +211,11 @@ void Line::choose_end(Cumulants& cumulants, const Saddle& saddle, double log_tar
     if (std::log(beyond) < log_target - 3) break;
     if (intervals.size() > 150) throw Unsuitable{"its characteristic function falls too slowly"};
     double near = gaussian;
-    for (std::size_t i = 0; i < pieces.size(); ++i) near += loss.parts[i].count * log_decay(pieces[i], from, from * factor);
+    // Each part only lowers the bound, so that the rest is not needed once it is far below anything that counts.
+    const double negligible = log_target - 64 - std::max(0.0, std::log((1 / from + step_ / (from * from)) / pi));
+    for (std::size_t i = 0; i < pieces.size() && near > negligible; ++i) {
+      near += loss.parts[i].count * log_decay(pieces[i], from, from * factor);
+    }
     const double bound = std::exp(near * (1 - 1e-8)) * (1 / from - 1 / (from * factor) + step_ / (from * from)) / pi * outward;
     intervals.push_back({from, bound});
   }

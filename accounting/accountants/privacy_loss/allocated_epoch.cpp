@@ -288,9 +288,12 @@ class AllocatedEpoch::Numbers {
     double line_error;
   };
   [[nodiscard]] const Plan& plan() {
-    std::call_once(plan_once_, [&] { choose_plan(); });
-    if (!plan_) refuse();
+    if (!has_plan()) refuse();
     return *plan_;
+  }
+  [[nodiscard]] bool has_plan() {
+    std::call_once(plan_once_, [&] { choose_plan(); });
+    return plan_.has_value();
   }
 
   struct Table {
@@ -571,6 +574,8 @@ AllocatedEpoch::~AllocatedEpoch() = default;
 
 double AllocatedEpoch::highest(double log_mass) const { return numbers_->highest(log_mass); }
 double AllocatedEpoch::lowest(double log_mass) const { return numbers_->lowest(log_mass); }
+double AllocatedEpoch::log_laplace(double v) const { return numbers_->log_laplace(v); }
+bool AllocatedEpoch::has_density() const { return numbers_->has_plan(); }
 AllocatedEpoch::Terms AllocatedEpoch::terms() const { return numbers_->table().terms; }
 
 LossRange AllocatedEpoch::range(bool reversed, const Cut& cut) const {

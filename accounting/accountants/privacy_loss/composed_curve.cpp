@@ -339,7 +339,15 @@ Enclosure epsilon_of(const ComposedPair& pair, double target) {
     lower = std::isinf(proved) ? infinity : std::max(0.0, round_down(proved));
   } else {
     const auto& curve = pair.lower;
-    const std::size_t j = first_where(curve.size(), [&](std::size_t i) { return !(curve.lower(i, 0) > delta); });
+    // Far to the left a steep tilt leaves rounding alone, so it is looked for from the upper end on: no entry further right is above delta.
+    const auto above = [&](std::size_t i) { return curve.lower(i, 0) > delta; };
+    std::size_t j = first_where(curve.size(), [&](std::size_t i) { return curve.loss(i) > static_cast<long double>(upper); });
+    for (std::size_t distance = 1;; distance *= 2) {
+      const std::size_t from = j - std::min(j, distance);
+      if (from < j && !above(from) && from > 0) continue;
+      j = from + first_where(j - from, [&](std::size_t i) { return !above(from + i); });
+      break;
+    }
     if (j > 0) {
       long double found = curve.loss(j - 1);
       if (j < curve.size()) {

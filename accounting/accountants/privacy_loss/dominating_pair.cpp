@@ -9,6 +9,8 @@
 #include <surety/accounting/accountants/privacy_loss/gaussian_mixture.h>
 #include <surety/accounting/accountants/privacy_loss/maximum_profile.h>
 #include <surety/accounting/accountants/privacy_loss/pieces.h>
+#include <surety/accounting/accountants/privacy_loss/ratio_law.h>
+#include <surety/accounting/accountants/privacy_loss/replaced_epoch.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -446,6 +448,45 @@ LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, doubl
   return found;
 }
 
+/// Steps of the ratios of an allocated epoch: sharp enough for any tail, and for bounds that do not meet anyhow; and the products of masses
+/// that a law may take.
+constexpr double coarsest_ratios = 0.1;
+constexpr double finest_ratios_of_users = 0.01;
+constexpr double most_products_of_ratios = 4e8;
+
+/// The step from which on a law takes too long, roughly.
+double finest_ratios(const AllocatedRatioBase& base, double log_cut) {
+  const double mu = 1 / base.multiplier;
+  const double span = mu * (mu + 2 * tail_point(log_cut));
+  const double sums = 1.5 * std::log2(static_cast<double>(base.rounds)) + 1;
+  const double finest = std::sqrt(6 * span * sums / most_products_of_ratios);
+  return base.records > 1 ? std::max(finest, finest_ratios_of_users * std::max(1.0, mu)) : finest;
+}
+
+/// The cells of an allocated epoch by sums of ratios.
+LossCells ratio_cells(const AllocatedRatioBase& base, bool reversed, double step, const Cut& cut) {
+  using privacy_loss::RatioLaw;
+  const auto bound = base.from_above ? RatioLaw::Bound::above : RatioLaw::Bound::below;
+  const double log_cut = std::min(cut.log_above, cut.log_below);
+  // Points of its own where the grid is coarse, on every so many points of it where that is needlessly fine.
+  const double finer = std::exp2(std::max(0.0, std::ceil(std::log2(step / coarsest_ratios))));
+  const double sparser = std::max(1.0, std::ceil(finest_ratios(base, log_cut) / step));
+  const double own = step * sparser / finer;
+  const auto law = base.records > 1 ? privacy_loss::allocated_users_ratio(base.multiplier, base.records, base.rounds, own, log_cut)
+                                    : privacy_loss::allocated_ratio(bound, base.multiplier, base.rounds, own, log_cut);
+  LossCells found = law.cells(reversed);
+  found.step = step;
+  for (auto& cell : found.cells) {
+    const double at = static_cast<double>(cell.index) * sparser / finer;
+    const double whole = std::floor(at - std::log1p(-cell.excess) / step);
+    if (whole != at) cell.excess = 1 - (1 - cell.excess) * std::exp((whole - at) * step);
+    cell.excess_error += unit_roundoff * (16 + 4 * std::abs(whole - at) * step);
+    cell.index = checked_cast<std::int64_t>(whole);
+  }
+  std::stable_sort(found.cells.begin(), found.cells.end(), by_index_and_excess);
+  return found;
+}
+
 /// The base pair of a law that reveals whether there was one.
 LossLaw base_pair(const LossLaw& law) { return LossLaw{law.base}; }
 
@@ -494,12 +535,13 @@ LossCells revealed_cells(const LossLaw& law, double step, const Cut& cut) {
 }  // namespace
 
 bool is_symmetric(const LossLaw& law) {
+  if (std::holds_alternative<ReplacedBase>(law.base)) return true;
   if (law.mixing == Mixing::revealed) return is_symmetric(base_pair(law));
   if (const auto* mixture = std::get_if<PublicMixtureBase>(&law.base)) {
     return std::all_of(mixture->laws->begin(), mixture->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
   }
   if (std::holds_alternative<GaussianMixtureBase>(law.base)) return law.mixing == Mixing::opposite;
-  if (std::holds_alternative<AllocatedBase>(law.base)) return false;
+  if (std::holds_alternative<AllocatedBase>(law.base) || std::holds_alternative<AllocatedRatioBase>(law.base)) return false;
   if (const auto* maximum = std::get_if<MaximumBase>(&law.base)) {
     return std::all_of(maximum->laws->begin(), maximum->laws->end(), [](const LossLaw& one) { return is_symmetric(one); });
   }
@@ -519,7 +561,10 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
   if (law.infinite_mass > 0) return std::nullopt;
   if (law.mixing == Mixing::revealed) return largest_loss(base_pair(law));
   if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_largest_loss(*mixture, law.mixing);
-  if (std::holds_alternative<AllocatedBase>(law.base)) return std::nullopt;
+  if (std::holds_alternative<AllocatedBase>(law.base) || std::holds_alternative<AllocatedRatioBase>(law.base) ||
+      std::holds_alternative<ReplacedBase>(law.base)) {
+    return std::nullopt;
+  }
   if (const auto* laws = several(law.base)) {
     Enclosure largest{0, 0};
     for (const auto& one : *laws) {
@@ -589,6 +634,13 @@ LossRange range(const LossLaw& law, const Cut& cut) {
   const StandardFloatingPoint environment;
   if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_range(*mixture, law.mixing, cut);
   if (const auto* allocated = std::get_if<AllocatedBase>(&law.base)) return allocated->epoch->range(law.mixing == Mixing::add, cut);
+  if (const auto* replaced = std::get_if<ReplacedBase>(&law.base)) return replaced->epoch->range();
+  if (const auto* allocated = std::get_if<AllocatedRatioBase>(&law.base)) {
+    // At a coarse step.
+    const auto found = ratio_cells(*allocated, law.mixing == Mixing::add, 0.1, cut);
+    if (found.cells.empty()) return {0, 0};
+    return {static_cast<double>(found.cells.front().index) * found.step, static_cast<double>(found.cells.back().index + 1) * found.step};
+  }
   if (const auto* laws = several(law.base)) {
     LossRange all{infinity, -infinity};
     for (const auto& one : *laws) {
@@ -621,6 +673,9 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   if (const auto* mixture = std::get_if<PublicMixtureBase>(&law.base)) return public_cells(*mixture, step, cut);
   if (const auto* mixture = std::get_if<GaussianMixtureBase>(&law.base)) return mixture_cells(*mixture, law.mixing, step, cut);
   if (const auto* allocated = std::get_if<AllocatedBase>(&law.base)) return allocated->epoch->cells(law.mixing == Mixing::add, step, cut);
+  if (const auto* replaced = std::get_if<ReplacedBase>(&law.base)) return replaced->epoch->cells(replaced->from_above, step);
+  if (const auto* allocated = std::get_if<AllocatedRatioBase>(&law.base))
+    return ratio_cells(*allocated, law.mixing == Mixing::add, step, cut);
   LossCells found{{}, 0, step, 0, 0, 0};
   const Mix mix{law.rate};
   const auto bounds = range(law, cut);

@@ -62,6 +62,20 @@ class AllocatedEpoch;
 struct AllocatedBase {
   std::shared_ptr<const AllocatedEpoch> epoch;
 };
+/// The same by sums of ratios on a grid (ratio_law.h), from above or from below: it has digits in the farthest tail, and for little noise;
+/// and what `records` records of one user add up to, from above alone. Mixed with a rate of 1 only, as `remove` or `add`.
+struct AllocatedRatioBase {
+  double multiplier;
+  std::uint64_t rounds;
+  std::uint64_t records;
+  bool from_above;
+};
+class ReplacedEpoch;
+/// The same where a record is replaced by one that adds the opposite (replaced_epoch.h), from above or from below. Not to be mixed.
+struct ReplacedBase {
+  std::shared_ptr<const ReplacedEpoch> epoch;
+  bool from_above;
+};
 struct LossLaw;
 /// One of `laws`, and everybody knows which: law i with probability weights[i], within a relative `weight_error`. Not to be mixed.
 struct PublicMixtureBase {
@@ -74,7 +88,7 @@ struct MaximumBase {
   std::shared_ptr<const std::vector<LossLaw>> laws;
 };
 using BaseLaw = std::variant<GaussianBase, LaplaceBase, BoundedRangeBase, DiscreteGaussianBase, DiscreteLaplaceBase, AtomsBase,
-                             GaussianMixtureBase, AllocatedBase, PublicMixtureBase, MaximumBase>;
+                             GaussianMixtureBase, AllocatedBase, AllocatedRatioBase, ReplacedBase, PublicMixtureBase, MaximumBase>;
 
 /// How the pair of one release follows from its base pair (P, Q).
 ///   remove     (1 - rate) Q + rate P against Q. With rate = 1 this is the base pair itself.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <variant>
 
@@ -11,13 +13,18 @@
 
 #include <surety/accounting/accountants/composition.h>
 #include <surety/accounting/accountants/privacy_loss/allocated_epoch.h>
+#include <surety/accounting/accountants/privacy_loss/batch_pair.h>
 #include <surety/accounting/accountants/privacy_loss/gaussian_mixture.h>
+#include <surety/accounting/accountants/privacy_loss/replaced_epoch.h>
+#include <surety/accounting/accountants/privacy_loss/search_pair.h>
 #include <surety/accounting/accountants/privacy_loss/shuffled_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/truncated_batch.h>
 #include <surety/accounting/accountants/renyi.h>
+#include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
@@ -91,11 +98,15 @@ AtomsBase randomized_response(double truth, double categories) {
 class PartsOf {
  public:
   /// \param tilt s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
-  explicit PartsOf(BothDirections& out, double tilt = 1) : out_{out}, tilt_{tilt} {}
+  PartsOf(BothDirections& out, double tilt, Reach reach) : out_{out}, tilt_{tilt}, reach_{reach} {}
 
   void visit(const Event& event, std::uint64_t times) {
-    for (const auto& [leaf, count] : Releases::of(event).entries()) {
+    const auto entries = Releases::of(event).entries();
+    for (const auto& [leaf, count] : entries) {
       if (times > Releases::max_count / count.value()) no_pair_for(event, "has more than 2^53 releases");
+      if (std::holds_alternative<Event::BestOf>(leaf.node()) && entries.size() == 1 && count == Count{1} && times == 1) {
+        no_pair_for(event, "is a search alone, of which tuning knows more");
+      }
       leaf_ = &leaf;
       count_ = times * count.value();
       std::visit(*this, leaf.node());
@@ -142,12 +153,12 @@ class PartsOf {
   }
   /// One epoch of public batches: a record takes part in one of them, known in advance. That neighbours share their batches is why
   /// event.cpp refuses add-or-remove-one.
-  void operator()(const Event::Deterministic& e) { PartsOf{out_, tilt_}.visit(e.event, count_); }
+  void operator()(const Event::Deterministic& e) { PartsOf{out_, tilt_, reach_}.visit(e.event, count_); }
   /// Whoever knows the permutation sees public batches: no amplification is counted. Adjacencies as above.
   void operator()(const Event::Shuffled& e) {
     const std::uint64_t records = e.batches.records().value();
     const std::uint64_t size = e.batches.size().value();
-    if (records == size) return PartsOf{out_, tilt_}.visit(e.event, count_);
+    if (records == size) return PartsOf{out_, tilt_, reach_}.visit(e.event, count_);
     out_.symmetric = false;
     if (const auto multiplier = gaussian_multiplier(e.event)) {
       const std::uint64_t batches = (records + size - 1) / size;
@@ -179,6 +190,7 @@ class PartsOf {
   /// A user's records in a Poisson batch: the sum of those that are in it, which lie in one direction at worst.
   void operator()(const Event::Users& e) {
     if (const auto multiplier = gaussian_multiplier(*leaf_)) return gaussian(multiplier->lower, multiplier->upper, 1);
+    if (const auto* epoch = std::get_if<Event::Allocated>(&e.event.node())) return users_of_epoch(e.records.value(), *epoch);
     const auto* batch = std::get_if<Event::PoissonSampled>(&e.event.node());
     const auto multiplier = batch != nullptr ? gaussian_multiplier(batch->event) : std::nullopt;
     if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
@@ -197,22 +209,29 @@ class PartsOf {
     out_.symmetric = false;
     add(part(Mixing::remove), part(Mixing::add));
   }
-  /// One of the rounds, and nobody knows which.
+  /// Of a search only bounds on its curve are known, the same for both directions.
+  void operator()(const Event::BestOf&) {
+    const LossLaw upper = search_pair(*leaf_);
+    add({upper, std::nullopt, false, count_}, {upper, std::nullopt, false, count_});
+  }
+  /// One of the rounds, and nobody knows which; or so many of them.
   void operator()(const Event::Allocated& e) {
     const auto multiplier = gaussian_multiplier(e.event);
     if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
-    const double rounds = static_cast<double>(e.rounds.value());
-    const LossLaw upper{AllocatedBase{allocated_epoch(rounds, multiplier->lower)}};
-    const bool same = multiplier->lower == multiplier->upper;
-    const LossLaw lower = same ? upper : LossLaw{AllocatedBase{allocated_epoch(rounds, multiplier->upper)}};
-    const auto part = [&](Mixing mixing) {
-      Part found{upper, lower, same, count_};
-      found.upper.mixing = mixing;
-      found.lower->mixing = mixing;
-      return found;
-    };
+    const std::uint64_t rounds = e.rounds.value();
+    const std::uint64_t times = e.participations.value();
+    if (poisson_pair(e.event) == PoissonPair::opposite) {
+      if (times > 1) no_pair_for(*leaf_, "has no dominating pair here under replace-one");
+      return replaced_epochs(*multiplier, rounds);
+    }
     out_.symmetric = false;
-    add(part(Mixing::remove), part(Mixing::add));
+    if (times == 1) return epochs(*multiplier, rounds, count_);
+    // The rounds of a uniform permutation cut into blocks, one of each, are a uniform set: told the blocks, they are epochs of their own.
+    const std::uint64_t longer = rounds % times;
+    if (longer > 0) epochs_from_above(multiplier->lower, rounds / times + 1, product(longer, count_));
+    epochs_from_above(multiplier->lower, rounds / times, product(times - longer, count_));
+    from_below(multiplier->upper, rounds, static_cast<double>(times),
+               times <= most_participations ? std::optional{largest_coordinate(multiplier->upper, rounds, times)} : std::nullopt);
   }
   /// How many of the others are kept is told to whoever asks; from below the others' vectors show it under noise, or are 0.
   void operator()(const Event::TruncatedPoisson& e) {
@@ -264,7 +283,7 @@ class PartsOf {
   /// that is worst at the tilt.
   void operator()(const Event::Parallel& e) {
     const auto parts = undominated(e);
-    if (parts.size() == 1) return PartsOf{out_, tilt_}.visit(parts.front(), count_);
+    if (parts.size() == 1) return PartsOf{out_, tilt_, reach_}.visit(parts.front(), count_);
     std::vector<BothDirections> all;
     std::size_t chosen = 0;
     for (const auto& part : parts) {
@@ -314,9 +333,87 @@ class PartsOf {
   }
 
  private:
+  /// Coordinates of batches that a record is in, of which the largest is looked at.
+  static constexpr std::uint64_t most_participations = 1000;
+  /// Records of a user whose ways to share rounds are listed.
+  static constexpr std::uint64_t most_sharing_records = 4;
+
+  /// One of the rounds, so many times, both bounds.
+  void epochs(const Enclosure& multiplier, std::uint64_t rounds, std::uint64_t count) {
+    const bool same = multiplier.lower == multiplier.upper;
+    const auto of = [&](double of_bound, bool from_above) -> BaseLaw {
+      const auto epoch = allocated_epoch(static_cast<double>(rounds), of_bound);
+      if (reach_ == Reach::middle && epoch->has_density()) return AllocatedBase{epoch};
+      return AllocatedRatioBase{of_bound, rounds, 1, from_above};
+    };
+    const BaseLaw upper = of(multiplier.lower, true);
+    const bool is_sharp = same && std::holds_alternative<AllocatedBase>(upper);
+    const BaseLaw lower = is_sharp ? upper : of(multiplier.upper, false);
+    const auto part = [&](Mixing mixing) { return Part{LossLaw{upper, mixing}, LossLaw{lower, mixing}, is_sharp, count}; };
+    add(part(Mixing::remove), part(Mixing::add));
+  }
+  /// One of the rounds, opposite vectors in both data sets; the bound on one record is half of the sensitivity.
+  void replaced_epochs(const Enclosure& multiplier, std::uint64_t rounds) {
+    const auto law = [&](double of_pair, bool from_above) {
+      return LossLaw{ReplacedBase{replaced_epoch(static_cast<double>(rounds), 2 * of_pair), from_above}};
+    };
+    const Part part{law(multiplier.lower, true), law(multiplier.upper, false), false, count_};
+    add(part, part);
+  }
+  void epochs_from_above(double multiplier, std::uint64_t rounds, std::uint64_t count) {
+    if (rounds == 1) {
+      const LossLaw law{GaussianBase{multiplier}};
+      return add({law, std::nullopt, false, count}, {law, std::nullopt, false, count});
+    }
+    const auto epoch = allocated_epoch(static_cast<double>(rounds), multiplier);
+    const bool has_density = reach_ == Reach::middle && epoch->has_density();
+    const BaseLaw upper = has_density ? BaseLaw{AllocatedBase{epoch}} : BaseLaw{AllocatedRatioBase{multiplier, rounds, 1, true}};
+    add({LossLaw{upper, Mixing::remove}, std::nullopt, false, count}, {LossLaw{upper, Mixing::add}, std::nullopt, false, count});
+  }
+  /// What an epoch shows to whoever looks at one number: the sum of all rounds, which has moved by `times`, or the largest of them.
+  void from_below(double multiplier, std::uint64_t rounds, double times, const std::optional<AtomsBase>& seen) {
+    const double whole = multiplier * std::sqrt(static_cast<double>(rounds)) / times * (1 + 8 * unit_roundoff);
+    const LossLaw sum{GaussianBase{whole}};
+    LossLaw removed = sum;
+    LossLaw added = sum;
+    if (seen) {
+      out_.has_choice = true;
+      const LossLaw largest{*seen};
+      if (tilted_mean({{largest, largest, true, 1}}) > tilted_mean({{sum, sum, true, 1}})) {
+        removed = largest;
+        added = LossLaw{*seen, Mixing::add};
+      }
+    }
+    // Nothing costs less than nothing: what bounds it from above are the parts beside this one.
+    add({nothing(), removed, false, count_}, {nothing(), added, false, count_});
+  }
+  /// A user's records, each dealt for itself. From above they are told who shares a round and in which part of the rounds each round is, or
+  /// each has a share of the noise for itself.
+  void users_of_epoch(std::uint64_t records, const Event::Allocated& e) {
+    const auto multiplier = gaussian_multiplier(e.event);
+    if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+    if (poisson_pair(e.event) == PoissonPair::opposite) no_pair_for(*leaf_, "has no dominating pair here under replace-one");
+    out_.symmetric = false;
+    const std::uint64_t rounds = e.rounds.value();
+    const std::uint64_t times = e.participations.value();
+    if (times == 1 && records <= most_sharing_records) {
+      const LossLaw removed{AllocatedRatioBase{multiplier->lower, rounds, records, true}};
+      const LossLaw added{AllocatedRatioBase{multiplier->lower, rounds, records, true}, Mixing::add};
+      add({removed, std::nullopt, false, count_}, {added, std::nullopt, false, count_});
+    } else {
+      const double each = multiplier->lower / std::sqrt(static_cast<double>(records)) * (1 - 8 * unit_roundoff);
+      const std::uint64_t longer = rounds % times;
+      if (longer > 0) epochs_from_above(each, rounds / times + 1, product(product(longer, records), count_));
+      epochs_from_above(each, rounds / times, product(product(times - longer, records), count_));
+    }
+    const bool is_listed = times == 1 && records <= 2 * most_sharing_records;
+    from_below(multiplier->upper, rounds, static_cast<double>(records) * static_cast<double>(times),
+               is_listed ? std::optional{largest_coordinate_of_user(multiplier->upper, rounds, records)} : std::nullopt);
+  }
+
   [[nodiscard]] BothDirections directions_of(const Event& event) {
     BothDirections found;
-    PartsOf{found, tilt_}.visit(event, 1);
+    PartsOf{found, tilt_, reach_}.visit(event, 1);
     out_.has_choice = out_.has_choice || found.has_choice;
     return found;
   }
@@ -429,19 +526,22 @@ class PartsOf {
           {upper, LossLaw{GaussianBase{most}, Mixing::add, less}, false, count_});
       return;
     }
-    if (rate == 1) return PartsOf{out_, tilt_}.visit(inner, count_);
+    if (rate == 1) return PartsOf{out_, tilt_, reach_}.visit(inner, count_);
     const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
     if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
       // A record takes part in one of them, and joins the batch whatever the others do.
       std::vector<Event> parts;
       for (const auto& part : parallel->events) parts.push_back(poisson(SamplingRate{rate}, part));
-      return PartsOf{out_, tilt_}.visit(surety::parallel(std::move(parts)), count_);
+      return PartsOf{out_, tilt_, reach_}.visit(surety::parallel(std::move(parts)), count_);
     }
-    if (entries.size() != 1 || entries.front().count.value() != 1) {
-      no_pair_but_perhaps_others(*leaf_, "shares one batch among releases that are not all gaussian, whose pair is not known here");
+    const auto has_no_pair_to_mix = [](const Event& leaf) {
+      return std::holds_alternative<Event::Approximate>(leaf.node()) || std::holds_alternative<Event::Concentrated>(leaf.node());
+    };
+    if (entries.size() != 1 || entries.front().count.value() != 1 || has_no_pair_to_mix(entries.front().leaf)) {
+      return shared(inner, rate, fixed_size);
     }
     BothDirections one;
-    PartsOf{one}.visit(inner, 1);
+    PartsOf{one, tilt_, reach_}.visit(inner, 1);
     if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");
     if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
     Part removed = one.remove.front();
@@ -468,6 +568,84 @@ class PartsOf {
     if (added.lower) added.lower->mixing = Mixing::add;
     add(std::move(removed), std::move(added));
   }
+
+  /// One batch that several releases share, or one whose pair is known by its outcomes alone: the pair of all of them is mixed.
+  void shared(const Event& inner, double rate, bool fixed_size) {
+    const auto pair = pair_of_batch(inner);
+    const double less = std::nextafter(rate, 0.0);
+    const auto part = [&](Mixing upper, double most, Mixing lower, double least) {
+      return Part{batch_law(*pair, upper, most, +1), batch_law(*pair, lower, least, -1), false, count_};
+    };
+    if (fixed_size) {
+      // As for gaussian releases.
+      out_.symmetric = false;
+      const Part removed = part(Mixing::symmetric, std::nextafter(rate, 1.0), Mixing::remove, less);
+      return add(removed, {removed.upper, batch_law(*pair, Mixing::add, less, -1), false, count_});
+    }
+    if (poisson_pair(inner) == PoissonPair::revealed) {
+      const Part both = part(Mixing::revealed, rate, Mixing::revealed, rate);
+      return add(both, both);
+    }
+    out_.symmetric = false;
+    add(part(Mixing::remove, rate, Mixing::remove, rate), part(Mixing::add, rate, Mixing::add, rate));
+  }
+
+  /// The pair of all releases of `inner`, kept for the questions that follow.
+  [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner) const {
+    struct Kept {
+      Event inner;
+      std::shared_ptr<const BatchPair> pair;
+    };
+    static std::mutex mutex;
+    static std::deque<Kept> all;
+    constexpr std::size_t most = 16;
+    const std::scoped_lock lock{mutex};
+    const auto known = std::find_if(all.begin(), all.end(), [&](const Kept& one) { return one.inner == inner; });
+    if (known != all.end()) return known->pair;
+    // Gaussian releases are one, and what is concentrated adds up.
+    BothDirections found;
+    PartsOf parts{found, 1, Reach::middle};
+    std::vector<Event> gaussians;
+    std::vector<Event> concentrated;
+    double number = 0;
+    for (const auto& [leaf, count] : Releases::of(inner).entries()) {
+      if (std::holds_alternative<Event::Concentrated>(leaf.node())) {
+        concentrated.push_back(repeat(count, leaf));
+      } else if (gaussian_multiplier(leaf)) {
+        gaussians.push_back(repeat(count, leaf));
+      } else {
+        number += static_cast<double>(count.value());
+        parts.visit(leaf, count.value());
+      }
+    }
+    if (number > most_in_a_batch) {
+      no_pair_but_perhaps_others(
+          *leaf_, fmt::format("shares one batch among more than {:.0f} releases that are not all gaussian", most_in_a_batch));
+    }
+    if (!gaussians.empty()) {
+      const auto multiplier = gaussian_multiplier(compose(std::move(gaussians)));
+      parts.leaf_ = leaf_;
+      parts.count_ = 1;
+      parts.gaussian(multiplier->lower, multiplier->upper, 1);
+    }
+    for (const auto& part : found.remove) {
+      if (!is_symmetric(part.upper) || part.upper.rate != 1 || std::holds_alternative<MaximumBase>(part.upper.base)) {
+        no_pair_but_perhaps_others(*leaf_, "has no dominating pair here");
+      }
+    }
+    if (!concentrated.empty()) {
+      const double rho = zcdp_rho(compose(std::move(concentrated)), 128).enclosure().upper;
+      if (!(rho < largest_rho))
+        no_pair_for(*leaf_, fmt::format("shares one batch among releases of rho {}, must be below {}", rho, largest_rho));
+      if (rho > 0) found.remove.push_back(concentrated_part(rho));
+    }
+    if (found.remove.empty()) found.remove.push_back({nothing(), nothing(), true, 1});
+    all.push_front({inner, std::make_shared<const BatchPair>(batch_pair(found.remove))});
+    if (all.size() > most) all.pop_back();
+    return all.front().pair;
+  }
+  static constexpr double most_in_a_batch = 1000;
+  static constexpr double largest_rho = 1e4;
 
   /// With probability `rate` the pair of the release, else nothing that differs. \pre `one` is a single release.
   void revealed(const BothDirections& one, double rate) {
@@ -498,15 +676,16 @@ class PartsOf {
 
   BothDirections& out_;
   double tilt_;
+  Reach reach_;
   const Event* leaf_ = nullptr;
   std::uint64_t count_ = 1;
 };
 
 }  // namespace
 
-BothDirections both_directions(const Event& event, double tilt) {
+BothDirections both_directions(const Event& event, double tilt, Reach reach) {
   BothDirections directions;
-  PartsOf{directions, tilt}.visit(event, 1);
+  PartsOf{directions, tilt, reach}.visit(event, 1);
   return directions;
 }
 

@@ -27,9 +27,12 @@ struct BothDirections {
   bool has_choice = false;  // which lower laws are best depends on the question
 };
 
+/// Where on the curve a law is asked for its digits.
+enum class Reach { middle, far_tail };
+
 /// The releases of an event. `tilt`: s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
 /// \throws Error{unsupported} naming a part without a pair that is known here.
-[[nodiscard]] BothDirections both_directions(const Event& event, double tilt = 1);
+[[nodiscard]] BothDirections both_directions(const Event& event, double tilt = 1, Reach reach = Reach::middle);
 
 /// Gives each bounded range the concrete pair that is best at tilt s; at s = 0 it keeps the symmetric one.
 void choose_two_points(Parts& parts, double s);

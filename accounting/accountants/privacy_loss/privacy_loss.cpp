@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -12,6 +13,7 @@
 
 #include <surety/accounting/accountants/privacy_loss/composed_curve.h>
 #include <surety/accounting/accountants/privacy_loss/refinement.h>
+#include <surety/accounting/accountants/privacy_loss/replaced_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/terms.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/normal_form.h>
@@ -53,6 +55,61 @@ Enclosure largest_among(const std::vector<Event>& parts, Ask ask) {
   return all;
 }
 
+/// One epoch of allocation under replace-one alone: its curve needs no grid.
+struct LoneEpoch {
+  std::shared_ptr<const ReplacedEpoch> upper;
+  std::shared_ptr<const ReplacedEpoch> lower;
+
+  [[nodiscard]] Enclosure delta(double x) const {
+    const auto above = at(*upper, x);
+    return {std::max(0.0, (lower == upper ? above : at(*lower, x)).lower), std::min(1.0, above.upper)};
+  }
+
+ private:
+  static Enclosure at(const ReplacedEpoch& epoch, double x) {
+    const auto found = epoch.beyond(x);
+    return {found.delta - found.delta_error, std::max(0.0, found.delta + found.delta_error)};
+  }
+};
+std::optional<LoneEpoch> lone_epoch(const Event& event) {
+  const auto entries = Releases::of(event).entries();
+  if (event.adjacency() != Adjacency::replace_one || entries.size() != 1 || entries.front().count.value() != 1) return std::nullopt;
+  const auto* epoch = std::get_if<Event::Allocated>(&entries.front().leaf.node());
+  if (epoch == nullptr || epoch->participations != Count{1}) return std::nullopt;
+  const auto multiplier = gaussian_multiplier(epoch->event);
+  if (!multiplier) return std::nullopt;
+  const auto rounds = static_cast<double>(epoch->rounds.value());
+  return LoneEpoch{replaced_epoch(rounds, 2 * multiplier->lower), replaced_epoch(rounds, 2 * multiplier->upper)};
+}
+/// Where the curve is surely at most delta, and surely more. \throws Error{unsupported} where it has too few digits.
+Enclosure epsilon_of(const LoneEpoch& epoch, double delta, double width) {
+  double low = 0;
+  if (epoch.delta(0).upper <= delta) return {0, 0};
+  double high = 0.5;
+  for (Enclosure found = epoch.delta(high); !(found.upper <= delta); found = epoch.delta(high)) {
+    if (found.upper - found.lower > delta) {
+      throw Error{ErrorCode::unsupported,
+                  fmt::format("privacy-loss: delta {} is below the digits of an allocated epoch under replace-one", delta)};
+    }
+    low = high;
+    high *= 2;
+  }
+  // The curve falls; its logarithm is nearly straight.
+  double rest = low;
+  double least = epoch.delta(low).lower > delta ? low : 0.0;
+  for (int i = 0; i < 60 && high - least > width && high - rest > 0.1 * width; ++i) {
+    const double middle = 0.5 * (std::max(rest, least) + high);
+    const Enclosure found = epoch.delta(middle);
+    if (found.upper <= delta) {
+      high = middle;
+    } else {
+      rest = middle;
+      if (found.lower > delta) least = middle;
+    }
+  }
+  return {least, high};
+}
+
 }  // namespace
 
 bool supports(const PrivacyLoss&, const Event& event) {
@@ -70,6 +127,7 @@ Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon eps
   if (const auto parts = lone_parts(event); !parts.empty()) {
     return largest_among(parts, [&](const Event& part) { return delta(accountant, part, epsilon); });
   }
+  if (const auto lone = lone_epoch(event)) return lone->delta(epsilon.value());
   return privacy_loss::answer(accountant, event, {epsilon.value(), std::nullopt});
 }
 
@@ -108,6 +166,7 @@ Enclosure epsilon(const PrivacyLoss& accountant, const Event& written, Delta del
     const auto added = privacy_loss::largest_of(directions.add);
     return {std::max(removed.lower, added.lower), std::max(removed.upper, added.upper)};
   }
+  if (const auto lone = lone_epoch(event)) return epsilon_of(*lone, delta.value(), accountant.width);
   return privacy_loss::answer(accountant, event, {std::nullopt, delta.value()});
 }
 

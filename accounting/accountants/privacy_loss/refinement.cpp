@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/privacy_loss/choice_laws.h>
 #include <surety/accounting/accountants/privacy_loss/composed_curve.h>
+#include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/convolution.h>
 
@@ -20,12 +24,18 @@ constexpr double most_tilt_per_step = 40;
 /// The same for the tilts of the ends: log_transform raises it to the 64th power.
 constexpr double most_end_tilt_per_step = 8;
 
-/// Whether both are Gaussian pairs whose multipliers are within a relative `tolerance` and that are alike in all else.
+/// Whether both are one kind of pair whose numbers are within a relative `tolerance`: Gaussian ones, or atoms.
 bool alike(const LossLaw& x, const LossLaw& y, double tolerance) {
+  const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance * std::abs(a); };
+  if (x.mixing != y.mixing || x.rate != y.rate || !near(x.infinite_mass, y.infinite_mass)) return false;
   const auto* a = std::get_if<GaussianBase>(&x.base);
   const auto* b = std::get_if<GaussianBase>(&y.base);
-  return a != nullptr && b != nullptr && x.mixing == y.mixing && std::abs(a->multiplier - b->multiplier) <= tolerance * a->multiplier &&
-         x.rate == y.rate && x.infinite_mass == y.infinite_mass;
+  if (a != nullptr && b != nullptr) return near(a->multiplier, b->multiplier);
+  const auto* c = std::get_if<AtomsBase>(&x.base);
+  const auto* d = std::get_if<AtomsBase>(&y.base);
+  return c != nullptr && d != nullptr &&
+         std::equal(c->atoms.begin(), c->atoms.end(), d->atoms.begin(), d->atoms.end(),
+                    [&](const auto& one, const auto& other) { return near(one.loss, other.loss) && near(one.mass, other.mass); });
 }
 
 class Run {
@@ -92,11 +102,12 @@ class Run {
     const double transformed = static_cast<double>(CircularProduct::bytes(window.size, one));
     double bytes = one ? std::max(transformed + cells * 16, cells * 120) : transformed + cells * 120;
     // Two products, and what is convolved before: at most twice as many points as a transform takes.
-    if (are_many(task.parts)) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
+    if (task.by_tests) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     task.step = window.step;
-    task.cheap = window.size < (std::size_t{1} << 16);
-    auto pair = are_many(task.parts) ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
+    const auto takes_sums = [](const Part& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
+    task.cheap = window.size < (std::size_t{1} << 16) && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
+    auto pair = task.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
     for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
       const long double all =
           curve->log_scale + curve->log_total + curve->wrapped_right + curve->wrapped_left + curve->beyond + curve->entry_error;
@@ -132,8 +143,16 @@ class Run {
 /// tilt, window and step.
 class Tasks {
  public:
-  Tasks(const Event& event, const Given& question, double width, bool upper_only)
-      : event_{event}, question_{question}, width_{width}, directions_{both_directions(event)} {
+  Tasks(const Event& event, const Given& question, double width, bool upper_only, Reach reach)
+      : event_{event},
+        question_{question},
+        width_{width},
+        reach_{reach},
+        directions_{both_directions(event, 1, reach)},
+        choices_{directions_, question, width} {
+    directions_ = choices_.joined(std::move(directions_));
+    // Beside choices, which have an accountant of that width, the others should not be what is wide.
+    if (choices_.any()) width_ = width *= 0.1;
     for_each_direction(directions_, [&](const Parts& parts) {
       if (!upper_only && one_limit(parts)) return add(all_, parts, true, true, width);
       Parts upper;
@@ -154,6 +173,14 @@ class Tasks {
   }
 
   [[nodiscard]] std::vector<Task>& all() { return all_; }
+  /// The same compositions bounded from below by tests, where atoms fit no common grid, on which they could be merged.
+  [[nodiscard]] std::vector<Task> by_tests(const std::vector<Task>& tasks) const {
+    std::vector<Task> found;
+    for (const auto& task : tasks) {
+      if (task.gives_lower && !task.common_grid) add(found, task.parts, false, true, width_ / 10, true);
+    }
+    return found;
+  }
   /// The tilt at which the lower laws were chosen, and whether there was a choice.
   [[nodiscard]] double tilt() const { return tilt_; }
   [[nodiscard]] bool has_choice() const { return directions_.has_choice; }
@@ -161,7 +188,7 @@ class Tasks {
   /// The tasks that bound the answer from below alone, with the lower laws that are best at `tilt`, roughly. Any choice is sound.
   [[nodiscard]] std::vector<Task> lower(double tilt) const {
     BothDirections found;
-    if (directions_.has_choice) found = both_directions(event_, tilt);
+    if (directions_.has_choice) found = choices_.joined(both_directions(event_, tilt, reach_));
     std::vector<Task> tasks;
     for_each_direction(directions_.has_choice ? found : directions_, [&](Parts parts) {
       if (one_limit(parts)) return;
@@ -186,7 +213,7 @@ class Tasks {
     return std::all_of(parts.begin(), parts.end(),
                        [](const Part& part) { return part.same || (part.lower && alike(part.upper, *part.lower, 1e-12)); });
   }
-  void add(std::vector<Task>& tasks, Parts parts, bool gives_upper, bool gives_lower, double wanted) const {
+  void add(std::vector<Task>& tasks, Parts parts, bool gives_upper, bool gives_lower, double wanted, bool by_tests = false) const {
     // No finite loss exceeds epsilon: that direction costs nothing.
     const double most = largest_of(parts).upper;
     if (most == 0 || (question_.epsilon && *question_.epsilon >= most)) return;
@@ -196,6 +223,7 @@ class Tasks {
     task.gives_upper = gives_upper;
     task.gives_lower = gives_lower;
     task.wanted = wanted;
+    task.by_tests = by_tests || are_many(task.parts);
     tasks.push_back(prepare(std::move(task), question_));
   }
   void sort(std::vector<Task>& tasks) const {
@@ -206,7 +234,9 @@ class Tasks {
   const Event& event_;
   const Given& question_;
   double width_;
+  Reach reach_;
   BothDirections directions_;
+  ChoicesAmongOthers choices_;
   std::vector<Parts> uppers_;
   std::vector<Task> all_;
   double tilt_ = 1;
@@ -258,11 +288,19 @@ void refine(Task& task, const Run& run, const Largest& largest, const Given& que
     try {
       found = run(task, task.step * std::clamp(factor, least, 0.9));
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::memory && !task.common_grid && task.gives_upper) {
+        task.refused = error;  // its upper end is of second order, and tests may narrow the lower one
+        break;
+      }
       // Of delta more digits were wanted than there is memory for.
-      if (error.code() != ErrorCode::memory || !question.epsilon || !(std::log(old.upper / old.lower) <= task.wanted * task.slope)) throw;
+      const bool is_narrow = question.epsilon && std::log(old.upper / old.lower) <= task.wanted * task.slope;
+      // Sums of ratios take no finer step than they have time for: what the last one gave is an answer.
+      if (error.code() != ErrorCode::unsupported && !(error.code() == ErrorCode::memory && is_narrow)) throw;
       break;
     }
-    task.answer = {std::max(old.lower, found.lower), std::min(old.upper, found.upper)};
+    // A lower law that the grid makes rises as that grows finer.
+    const double risen = std::max(old.lower, found.lower);
+    task.answer = {risen, task.gives_upper ? std::min(old.upper, found.upper) : std::max(risen, std::min(old.upper, found.upper))};
     task.width = run.width(task, task.answer);
     if (task.gives_upper != task.gives_lower) {
       // One end alone: its error falls with the square of the step, so what it moved says what is left.
@@ -300,13 +338,23 @@ void try_other_choices(const Tasks& tasks, const Run& run, Largest& largest) {
 
 }  // namespace
 
-Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question) {
-  if (!(accountant.width > 0))
-    throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
-  Tasks tasks{event, question, accountant.width, accountant.upper_only};
+namespace {
+
+/// Deltas at which densities of allocated epochs have no digits left.
+constexpr double far_tail = 1e-11;
+
+bool holds_epoch(const Event& event) {
+  return !every_leaf(event, [](const Event& leaf) {
+    const auto* users = std::get_if<Event::Users>(&leaf.node());
+    return !std::holds_alternative<Event::Allocated>((users != nullptr ? users->event : leaf).node());
+  });
+}
+
+Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach) {
+  Tasks tasks{event, question, accountant.width, accountant.upper_only, reach};
   const Run run{accountant, question};
   Largest largest;
-  for (auto& task : tasks.all()) {
+  const auto take = [&](Task& task) {
     try {
       if (accountant.step > 0) {
         task.answer = run(task, accountant.step);
@@ -319,9 +367,38 @@ Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given&
       if (error.code() != ErrorCode::memory || task.gives_upper) throw;
     }
     largest.take(task);
+  };
+  for (auto& task : tasks.all()) take(task);
+  if (tasks.all().empty()) return largest.answer();
+  const auto is_wide = [&] { return run.width(tasks.all().front(), largest.answer()) > accountant.width; };
+  if (accountant.step == 0 && !accountant.upper_only && is_wide()) {
+    for (auto& task : tasks.by_tests(tasks.all())) take(task);
+  }
+  for (const auto& task : tasks.all()) {
+    if (task.refused && is_wide()) throw Error{*task.refused};
   }
   if (tasks.has_choice() && accountant.step == 0 && !accountant.upper_only) try_other_choices(tasks, run, largest);
   return largest.answer();
+}
+
+}  // namespace
+
+Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question) {
+  if (!(accountant.width > 0))
+    throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
+  if (!holds_epoch(event)) return answer_of(accountant, event, question, Reach::middle);
+  std::optional<Enclosure> found;
+  if (question.epsilon || *question.delta >= far_tail) {
+    found = answer_of(accountant, event, question, Reach::middle);
+    if (!question.epsilon || found->upper >= far_tail) return *found;
+  }
+  try {
+    const Enclosure far = answer_of(accountant, event, question, Reach::far_tail);
+    return found ? Enclosure{std::max(found->lower, far.lower), std::min(found->upper, far.upper)} : far;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+  }
+  return found ? *found : answer_of(accountant, event, question, Reach::middle);
 }
 
 }  // namespace surety::accounting::privacy_loss

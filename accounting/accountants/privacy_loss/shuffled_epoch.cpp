@@ -40,16 +40,40 @@ Split split(const Measured& x) {
   return {{std::exp(-x.value), x.value * x.error + 8 * long_unit_roundoff}, {-std::expm1(-x.value), x.error + 8 * long_unit_roundoff}};
 }
 
+Measured operator+(const Measured& a, const Measured& b) {
+  return {a.value + b.value, std::max(a.error, b.error) + 2 * long_unit_roundoff};
+}
+Measured operator*(long double weight, const Measured& a) { return {weight * a.value, a.error + 2 * long_unit_roundoff}; }
+
+/// One way in which records take part, with its probability: how many times in each batch that they are in.
+struct Shares {
+  long double weight;
+  std::vector<std::uint64_t> times;
+};
+
 /// Both laws of the largest coordinate at a threshold.
 struct Threshold {
   Split p;
   Split q;
 };
-Threshold at(double c, long double mu, long double batches) {
+Threshold at(double c, long double mu, long double batches, const std::vector<Shares>& all) {
   const Measured each = log_normal_cdf(c, 0);
-  const Measured moved = log_normal_cdf(c - mu, long_unit_roundoff * (std::abs(c) + 2 * mu));
-  const long double error = std::max(each.error, moved.error) + 4 * long_unit_roundoff;
-  return {split({(batches - 1) * each.value + moved.value, error}), split({batches * each.value, error})};
+  std::vector<Measured> moved;  // so many times
+  Threshold found{{{0, 0}, {0, 0}}, split({batches * each.value, each.error + 4 * long_unit_roundoff})};
+  for (const auto& shares : all) {
+    Measured sum{(batches - static_cast<long double>(shares.times.size())) * each.value, each.error + 4 * long_unit_roundoff};
+    for (const auto times : shares.times) {
+      while (moved.size() < times) {
+        const long double shift = mu * static_cast<long double>(moved.size() + 1);
+        moved.push_back(log_normal_cdf(c - shift, long_unit_roundoff * (std::abs(c) + 4 * shift)));
+      }
+      sum = sum + moved[times - 1];
+    }
+    const Split part = split(sum);
+    found.p.below = found.p.below + shares.weight * part.below;
+    found.p.above = found.p.above + shares.weight * part.above;
+  }
+  return found;
 }
 
 Measured between(const Split& from, const Split& to) { return from.below.value < 0.5L ? to.below - from.below : from.above - to.above; }
@@ -71,19 +95,19 @@ std::optional<Cell> cell(const Measured& p, const Measured& q) {
 }
 
 /// Thresholds where the largest coordinate lies under Q, and where the record's own lies under P.
-std::vector<double> thresholds(double mu) {
+std::vector<double> thresholds(double mu, std::uint64_t most) {
   constexpr int each = 1000;
   std::vector<double> found;
   for (int i = 0; i < each; ++i) found.push_back(-10 + 32.0 * i / (each - 1));
-  for (int i = 0; i < each; ++i) found.push_back(mu - 10 + 32.0 * i / (each - 1));
+  for (std::uint64_t times = 1; times <= most; ++times) {
+    for (int i = 0; i < each; ++i) found.push_back(static_cast<double>(times) * mu - 10 + 32.0 * i / (each - 1));
+  }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 
-}  // namespace
-
-AtomsBase largest_coordinate(double multiplier, std::uint64_t batches) {
+AtomsBase largest_of(double multiplier, std::uint64_t batches, std::uint64_t most, const std::vector<Shares>& all) {
   const StandardFloatingPoint environment;
   const auto count = static_cast<long double>(batches);
   const long double mu = 1 / static_cast<long double>(multiplier);
@@ -94,11 +118,11 @@ AtomsBase largest_coordinate(double multiplier, std::uint64_t batches) {
     found.mass_error = std::max(found.mass_error, cell.mass_error);
   };
   // Everything from the last threshold taken on is one more interval; a threshold that would leave too little on either side is none.
-  constexpr Split all{{0, 0}, {1, 0}};
-  Threshold from{all, all};
+  constexpr Split whole{{0, 0}, {1, 0}};
+  Threshold from{whole, whole};
   Cell rest{{0, 1}, 0, 0};
-  for (const double c : thresholds(static_cast<double>(mu))) {
-    const Threshold to = at(c, mu, count);
+  for (const double c : thresholds(static_cast<double>(mu), most)) {
+    const Threshold to = at(c, mu, count, all);
     const auto here = cell(between(from.p, to.p), between(from.q, to.q));
     const auto beyond = cell(to.p.above, to.q.above);
     if (!here || !beyond) continue;
@@ -109,6 +133,40 @@ AtomsBase largest_coordinate(double multiplier, std::uint64_t batches) {
   take(rest);
   std::sort(found.atoms.begin(), found.atoms.end(), [](const auto& a, const auto& b) { return a.loss < b.loss; });
   return found;
+}
+
+/// All partitions of `left` into parts of at most `most`, with their probabilities when each record draws one of the batches.
+void add_partitions(std::uint64_t left, std::uint64_t most, std::uint64_t alike, long double batches, Shares& shares,
+                    std::vector<Shares>& all) {
+  if (left == 0) all.push_back(shares);
+  const Shares before = shares;
+  for (std::uint64_t part = std::min(left, most); part >= 1; --part) {
+    // C(left, part) ways to fill it, a batch of its own; parts of one size have no order.
+    const auto same = !before.times.empty() && before.times.back() == part ? alike + 1 : 1;
+    shares = before;
+    for (std::uint64_t i = 0; i < part; ++i) {
+      shares.weight *= static_cast<long double>(left - i) / static_cast<long double>(i + 1) / batches;
+    }
+    shares.weight *= (batches - static_cast<long double>(before.times.size())) / static_cast<long double>(same);
+    if (!(shares.weight > 0)) continue;
+    shares.times.push_back(part);
+    add_partitions(left - part, part, same, batches, shares, all);
+  }
+  shares = before;
+}
+
+}  // namespace
+
+AtomsBase largest_coordinate(double multiplier, std::uint64_t batches, std::uint64_t participations) {
+  return largest_of(multiplier, batches, 1, {{1, std::vector<std::uint64_t>(static_cast<std::size_t>(participations), 1)}});
+}
+AtomsBase largest_coordinate(double multiplier, std::uint64_t batches) { return largest_coordinate(multiplier, batches, 1); }
+
+AtomsBase largest_coordinate_of_user(double multiplier, std::uint64_t batches, std::uint64_t records) {
+  std::vector<Shares> all;
+  Shares none{1, {}};
+  add_partitions(records, records, 0, static_cast<long double>(batches), none, all);
+  return largest_of(multiplier, batches, records, all);
 }
 
 }  // namespace surety::accounting

@@ -21,4 +21,10 @@ namespace surety::accounting {
 /// \source docs/proofs/privacy-loss.md#shuffled-epochs.
 [[nodiscard]] AtomsBase largest_coordinate(double multiplier, std::uint64_t batches);
 
+/// The same of an epoch in which a record is in `participations` of the batches, its own. \pre 1 <= participations <= batches.
+[[nodiscard]] AtomsBase largest_coordinate(double multiplier, std::uint64_t batches, std::uint64_t participations);
+
+/// The same of the records of a user, each in one of the batches, uniform and independent. \pre 1 <= records <= 8, batches <= 2^53.
+[[nodiscard]] AtomsBase largest_coordinate_of_user(double multiplier, std::uint64_t batches, std::uint64_t records);
+
 }  // namespace surety::accounting

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <surety/accounting/accountants/privacy_loss/composed_curve.h>
 
@@ -28,6 +29,20 @@ std::optional<double> distance_for_grid(const LossLaw& law, double needed) {
   const auto distance = atom_distance(law);
   if (is_lattice(law) && distance && (law.rate != 1 || *distance < 0.25 * needed)) return std::nullopt;
   return distance;
+}
+
+/// Whether a distance is a whole number of halves of another one: grid steps are such halves over a whole number.
+bool fits(double distance, double other) {
+  const double halves = 2 * distance / other;
+  return std::abs(halves - std::round(halves)) <= 1e-12 * halves;
+}
+
+/// Whether all outcomes of a law lie on the grid that suits two of them, where there are only finitely many.
+bool fits_itself(const LossLaw& law) {
+  const auto* atoms = std::get_if<AtomsBase>(&law.base);
+  if (atoms == nullptr || atoms->atoms.size() < 3) return true;
+  const auto loss = [&](std::size_t i) { return atoms->atoms[i].loss; };
+  return atoms->atoms.size() == 3 && law.rate == 1 && fits(loss(2) - loss(1), loss(1) - loss(0));
 }
 
 /// Chooses the tilt, and the window: the shortest for which Chernoff's bounds leave a small share of delta outside.
@@ -113,22 +128,29 @@ Task prepare(Task task, const Given& question) {
       const auto bounds = range(part.upper, task.cut);
       task.cell_range = std::max(task.cell_range, bounds.largest - bounds.least);
       task.follows_step = task.follows_step || std::holds_alternative<MaximumBase>(part.upper.base);
+      if (task.gives_upper != task.gives_lower) {
+        // One end alone moves with where atoms lie between grid points.
+        const auto* atoms = std::get_if<AtomsBase>(&part.upper.base);
+        task.follows_step = task.follows_step || (atoms != nullptr && atoms->atoms.size() > 2);
+      }
       continuous += static_cast<double>(part.count) * continuous_share(part.upper);
     }
     task.needed = needed_step(continuous);
     double isolated = 0;
-    if (are_many(parts)) {
+    if (task.by_tests) {
       // Their atoms are spread and counted like all else.
       task.needed = needed_step(count_of(parts));
     }
+    std::vector<double> distances;
     for (const auto& part : parts) {
-      if (are_many(parts)) break;
+      if (task.by_tests) break;
       const double count = static_cast<double>(part.count);
       const auto distance = distance_for_grid(part.upper, task.needed);
       if (!distance) {
         task.first_order = task.first_order || is_lattice(part.upper);
         continue;
       }
+      distances.push_back(*distance);
       // Atoms on grid points are exact.
       if (!std::holds_alternative<LaplaceBase>(part.upper.base)) continuous -= count * continuous_share(part.upper);
       if (count * *distance > isolated) {
@@ -136,7 +158,10 @@ Task prepare(Task task, const Given& question) {
         task.distance = *distance;
       }
     }
-    if (!are_many(parts)) task.needed = needed_step(continuous);
+    if (!task.by_tests) task.needed = needed_step(continuous);
+    task.common_grid = !task.first_order &&
+                       std::all_of(distances.begin(), distances.end(), [&](double distance) { return fits(distance, task.distance); }) &&
+                       std::all_of(parts.begin(), parts.end(), [](const Part& part) { return fits_itself(part.upper); });
     // At least 50 cells for a law, unless its atoms are all that counts.
     task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
     if (task.cell_range == 0) task.coarse = task.needed;  // outcomes without a spread, however far from 0

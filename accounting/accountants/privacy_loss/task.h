@@ -5,6 +5,7 @@
 
 #include <surety/accounting/accountants/privacy_loss/saddle.h>
 #include <surety/accounting/numbers/enclosure.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
@@ -43,8 +44,11 @@ struct Task {
   double step = 0;
   bool cheap = true;  // the last run was so short that more of them cost little
   bool whole_window = false;
-  bool follows_step = false;  // a law is itself a bound that the grid makes
-  bool first_order = false;   // a law has atoms that fit no grid
+  bool follows_step = false;       // a law is itself a bound that the grid makes
+  bool first_order = false;        // a law has atoms that fit no grid
+  bool common_grid = true;         // no law has, and all atoms fit one
+  std::optional<Error> refused{};  // why the last run was not made
+  bool by_tests = false;           // bounded from below by tests of the sum of indices, which ask no atom to fit a grid: `compose_many`
 };
 
 /// Chooses everything but what the runs leave in the task, from its parts and from what is wanted.

@@ -185,7 +185,8 @@ TEST(LeastMu, OfBatchesOfEveryKindIsThatOfWhatTheyMayHold) {
   for (const auto& known :
        {Known{"users(3, repeat(4, poisson(0.1, gaussian(2))))", removed, 3, 3},
         Known{"users(3, repeat(4, poisson(0.1, record_sum(2))))", replaced, 3, 6}, Known{"cyclic(2, 7, 0.1, gaussian(2))", zeroed, 1, 1},
-        Known{"repeat(4, allocated(10, gaussian(2)))", zeroed, 1, 1},
+        Known{"repeat(4, allocated(10, gaussian(2)))", zeroed, 1, 1}, Known{"allocated(10, 4, gaussian(2))", zeroed, 1, 1},
+        Known{"users(3, allocated(10, 4, gaussian(2)))", zeroed, 3, 3},
         Known{"truncated_poisson(0.1, 5, 100, gaussian(2))", zeroed, 0.5, 0.5},
         Known{"truncated_poisson(0.1, 5, 100, gaussian(2))", removed, 0.5, 1}}) {
     const auto found = least_mu(parse_event(known.text, known.adjacency), {.width = 1e-2}, {.evaluations = 4});

@@ -4,6 +4,8 @@
 
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/accountants/participation.h>
@@ -47,6 +49,30 @@ TEST(BestCost, LargeEpsilonsAreSearchedByTheTightestBoundInAFewSteps) {
   EXPECT_GT(cost.report(found.event).value.lower, 999.5);
   ASSERT_TRUE(found.failing && found.failing_is_proved);
   EXPECT_GT(epsilon(Participation{}, event_of(text, *found.failing), Delta{1e-5}).lower, 1000);
+}
+
+TEST(BestCost, ASearchKnowsHowFarItsAnswersAreFromCertain) {
+  // Answers of a contour are as wide as 1e-9 of delta: the margin that this takes is found without trying smaller ones.
+  const auto wanted = target(2, 1e-5);
+  BestCost cost{wanted};
+  const auto functions = cost.functions();
+  int asked = 0;
+  const CostFunctions counted{.delta = [&](const Event& event, Epsilon at) { return ++asked, functions.delta(event, at); },
+                              .epsilon = [&](const Event& event, Delta at) { return ++asked, functions.epsilon(event, at); },
+                              .resolution = functions.resolution};
+  const auto batches = [](double factor) {
+    std::vector<Event> events;
+    for (int i = 0; i < 20; ++i) {
+      const Event batch = gaussian(NoiseMultiplier{factor * (1 + 0.05 * i)}, adjacency);
+      events.push_back(repeat(Count{500}, poisson(SamplingRate{0.005 + 0.0005 * i}, batch)));
+    }
+    return compose(std::move(events));
+  };
+  const auto found = solve(batches, wanted, {.name = "factor", .lowest = 1e-3, .highest = 1e3}, counted);
+  EXPECT_LE(asked, 22);
+  EXPECT_LE(found.delta.upper, 1e-5);
+  EXPECT_GT(found.value / *found.failing, 1);
+  EXPECT_LE(found.value / *found.failing, 1 + 1e-8);
 }
 
 TEST(BestCost, SaysTheSameAsTheAccountantThatKnowsBest) {

@@ -80,6 +80,53 @@ TEST(Solve, WhatNoCountReachesIsRefusedWithWhatIsReachable) {
   EXPECT_TRUE(refusal.says(ErrorCode::unreachable, "with a count of 1 epsilon is still")) << refusal;
 }
 
+/// The cost of one gaussian(x), of which nobody knows anything below `least`; counts the questions there.
+CostFunctions known_from(double least, int& unanswered) {
+  const auto require_known = [least, &unanswered](const Event& event) {
+    if (pairwise_multiplier(event)->value() >= least) return;
+    ++unanswered;
+    throw Error{ErrorCode::unsupported, "too little noise"};
+  };
+  return {.delta =
+              [=](const Event& event, Epsilon at) {
+                require_known(event);
+                return accounting::quick_delta(event, at);
+              },
+          .epsilon =
+              [=](const Event& event, Delta at) {
+                require_known(event);
+                return accounting::quick_epsilon(event, at);
+              }};
+}
+
+// As of few rounds of an epoch with little noise: where the answers end is no end of the search, unless there are none.
+TEST(Solve, EndsWhereTheAnswersEnd) {
+  const auto solve_known_from = [](double least, double epsilon, int& unanswered) {
+    return solve([](double z) { return gaussian(NoiseMultiplier{z}, adjacency); }, target(epsilon, 1e-5),
+                 {.name = "noise multiplier", .lowest = 0x1p-600, .highest = 0x1p600}, known_from(least, unanswered));
+  };
+  int unanswered = 0;
+  // z = 1, where the search begins, has no answer; the root, z = 3.7306, has one.
+  const auto beyond = solve_known_from(3, 1, unanswered);
+  EXPECT_NEAR(beyond.value, 3.7306, 1e-4);
+  EXPECT_GT(beyond.value, *beyond.failing);
+  EXPECT_LT(beyond.value, (1 + 1e-11) * *beyond.failing);
+  EXPECT_TRUE(beyond.failing_is_proved);
+  // The root, about 0.66, has none: what is found has one, meets the target by far, and is near the end of the answers.
+  unanswered = 0;
+  const auto at_the_end = solve_known_from(0.8, 8, unanswered);
+  EXPECT_GE(at_the_end.value, 0.8);
+  EXPECT_LT(at_the_end.value, 0.82);
+  EXPECT_LT(at_the_end.epsilon.upper, 7);
+  EXPECT_LT(*at_the_end.failing, 0.8);
+  EXPECT_FALSE(at_the_end.failing_is_proved);
+  EXPECT_LT(unanswered, 10) << "answers are dearest where they end";
+  // Where nobody has any, that is what is said, and not that the target is out of reach.
+  const auto nowhere = refusal_of([&] { return solve_known_from(0x1p601, 1, unanswered); });
+  EXPECT_EQ(nowhere.code, ErrorCode::unsupported);
+  EXPECT_EQ(nowhere.message, "too little noise");
+}
+
 TEST(ParameterOf, KnowsWhatANameStandsFor) {
   const auto multiplier = parameter_of("repeat(7, gaussian(x))", adjacency, "x");
   EXPECT_EQ(multiplier.name, "noise multiplier");

@@ -118,11 +118,21 @@ Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
 /// Now and then what is said of users, or of batches that few events fit.
 Event draw_other(Adjacency adjacency) {
   const Event sum = release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
-  switch (*rc::gen::inRange(0, adjacency == replace_one ? 4 : 5)) {
-    case 4: return allocated(draw_count(), repeat(draw_count(), sum));
+  switch (*rc::gen::inRange(0, 6)) {
+    case 4: {
+      const double mean = 1 / draw_fraction() + 0.5;
+      const auto law = *rc::gen::element(RunsLaw::poisson, RunsLaw::geometric, RunsLaw::logarithmic, RunsLaw::negative_binomial);
+      if (!(mean <= Runs::most)) return sum;
+      return best_of(law == RunsLaw::negative_binomial ? Runs::negative_binomial(mean, draw_fraction()) : Runs{law, mean}, sum);
+    }
+    case 5:
+      if (*rc::gen::inRange(0, 2) == 0) return allocated(Count{9}, Count{*rc::gen::inRange<std::uint64_t>(1, 10)}, sum);
+      return allocated(draw_count(), repeat(draw_count(), sum));
     case 0: return cyclic(draw_count(), draw_count(), SamplingRate{draw_fraction()}, repeat(draw_count(), sum));
     case 1: return users(draw_count(), repeat(draw_count(), poisson(SamplingRate{draw_fraction()}, sum)));
-    case 2: return users(draw_count(), compose({sum, sum}));
+    case 2:
+      if (adjacency != replace_one) return users(draw_count(), compose({sum, allocated(draw_count(), sum)}));
+      return users(draw_count(), compose({sum, cyclic(draw_count(), draw_count(), SamplingRate{draw_fraction()}, sum)}));
     default: return truncated_poisson(SamplingRate{draw_fraction()}, Batches{Count{9}, Count{7}}, compose({sum, sum}));
   }
 }
@@ -192,7 +202,7 @@ TEST(EventAdjacency, MixingIsRefused) {
 TEST(EventComposition, OfNothingIsRefused) {
   EXPECT_TRUE(refusal_of([] { return compose({}); }).says(invalid, "a composition of no events is empty"));
   EXPECT_TRUE(refusal_of_json(in_json(R"({"compose": []})")).says(invalid, "a composition of no events is empty"));
-  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "users) at position 9"));
+  EXPECT_TRUE(refusal_of_text("compose()").says(invalid, "best_of) at position 9"));
 }
 
 Event nested(int depth) {
@@ -357,16 +367,21 @@ std::vector<Kind> every_kind() {
       {"allocated(7, gaussian(3.5))",
        R"({"allocated": {"rounds": 7, "event": )" + inner + "}}",
        {Adjacency::add_or_remove_one, Adjacency::zero_out}},
+      {"allocated(7, 3, gaussian(3.5))",
+       R"({"allocated": {"rounds": 7, "participations": 3, "event": )" + inner + "}}",
+       {Adjacency::add_or_remove_one, Adjacency::zero_out}},
       {"truncated_poisson(0.25, 7, 9, gaussian(3.5))",
        R"({"truncated_poisson": {"sampling_rate": 0.25, "largest": 7, "records": 9, "event": )" + inner + "}}",
        {Adjacency::add_or_remove_one, Adjacency::zero_out}},
       {"users(7, gaussian(3.5))", R"({"users": {"records": 7, "event": )" + inner + "}}", everywhere},
+      {"best_of(poisson_runs, 7.5, gaussian(3.5))", R"({"best_of": {"runs": "poisson_runs", "mean": 7.5, "event": )" + inner + "}}",
+       everywhere},
   };
 }
 
 TEST(EventKind, HasOneTextAndOneJson) {
   const auto kinds = every_kind();
-  EXPECT_EQ(kinds.size(), std::variant_size_v<Event::Node>);
+  EXPECT_EQ(kinds.size(), std::variant_size_v<Event::Node> + 1);  // one of them has two spellings
   for (const auto& kind : kinds) {
     for (const auto adjacency : kind.allowed) {
       const auto event = parse_event(kind.text, adjacency);
@@ -388,6 +403,20 @@ TEST(EventKind, IsOnlyEqualToItself) {
           << kinds[i].text << ' ' << kinds[k].text;
     }
   }
+}
+
+TEST(EventKind, HasAShapeWhereItsLawHasOne) {
+  const std::string text = "best_of(negative_binomial_runs, 7.5, -0.25, gaussian(3.5))";
+  const auto event = parse_event(text, replace_one);
+  EXPECT_EQ(describe(event), text);
+  EXPECT_TRUE(event_from_json(to_json(event).dump()) == event);
+  EXPECT_EQ(to_json(event)["event"]["best_of"]["shape"], -0.25);
+  EXPECT_FALSE(event == parse_event("best_of(negative_binomial_runs, 7.5, 0.25, gaussian(3.5))", replace_one));
+  const std::string inner = R"("event": {"gaussian": {"noise_multiplier": 2}}}})";
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"best_of": {"runs": "negative_binomial_runs", "mean": 2, )" + inner)).refused);
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"best_of": {"runs": "geometric_runs", "mean": 2, "shape": 1, )" + inner))
+                  .says(invalid, "best_of: geometric_runs have no shape"));
+  EXPECT_TRUE(refusal_of_text("best_of(negative_binomial_runs, 2, gaussian(1))").refused);
 }
 
 TEST(EventAdjacency, WithoutATheoremIsRefusedByName) {
@@ -439,6 +468,7 @@ TEST(EventBatch, WithinABatchIsRefused) {
     }
   }
   EXPECT_FALSE(parse_event("compose(gaussian(2), parallel(laplace(1), pure(1)))", replace_one).has_sampling());
+  EXPECT_TRUE(refusal_of_text("shuffled(9, 7, best_of(geometric_runs, 2, gaussian(1)))").says(invalid, "shuffled holds another batch"));
 }
 
 TEST(EventRange, OfEveryParameterIsNamed) {
@@ -483,6 +513,25 @@ TEST(EventRange, OfEveryParameterIsNamed) {
       {"deterministic(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10"}},
       {"without_replacement(9, ", ", gaussian(1))", "batch size is {}, must be at most the 9 records", {"10"}},
       {"users(", ", gaussian(1))", "records is {}, " + whole, not_whole},
+      {"best_of(poisson_runs, ",
+       ", gaussian(1))",
+       "mean is {}, must be greater than 0 and at most 1000000 for poisson_runs",
+       {"0", "-1", "nan", "inf", "1000001"}},
+      {"best_of(logarithmic_runs, ",
+       ", gaussian(1))",
+       "mean is {}, must be greater than 1 and at most 1000000 for logarithmic_runs",
+       {"1", "0.5"}},
+      {"best_of(negative_binomial_runs, 2, ",
+       ", gaussian(1))",
+       "shape is {}, must be at least -0.5 and at most 1000",
+       {"-0.51", "1001", "nan", "inf"}},
+      {"best_of(",
+       ", 2, gaussian(1))",
+       "law of the number of runs is '{}', must be poisson_runs, geometric_runs, logarithmic_runs or negative_binomial_runs",
+       {"poisson", "uniform"}},
+      {"allocated(", ", gaussian(1))", "rounds is {}, " + whole, not_whole},
+      {"allocated(5, ", ", gaussian(1))", "participations is {}, " + whole, not_whole},
+      {"allocated(5, ", ", gaussian(1))", "participations is {}, must be at most the 5 rounds", {"6", "9007199254740992"}},
   };
   for (const auto& [before, after, constraint, refused] : parameters) {
     for (const auto& value : refused) {
@@ -512,15 +561,15 @@ TEST(EventRange, HasItsEnds) {
 TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "an event is expected (gaussian, record_sum, laplace, discrete_gaussian, "},
-      {"", "users) at position 1"},
-      {"exponentiel(2)", "users) at position 1"},
+      {"", "best_of) at position 1"},
+      {"exponentiel(2)", "best_of) at position 1"},
       {"gaussian(2) laplace(2)", "the end of the event is expected at position 13"},
       {"laplace(2, 3)", "')' is expected at position 10"},
       {"discrete_laplace(2)", "',' is expected at position 19"},
       {"poisson(gaussian(2), 0.1)", "the name 'gaussian' has no value here"},
-      {"parallel()", "users) at position 10"},
-      {"Gaussian(2)", "users) at position 1"},
-      {"repeat(3, 4)", "users) at position 11"},
+      {"parallel()", "best_of) at position 10"},
+      {"Gaussian(2)", "best_of) at position 1"},
+      {"repeat(3, 4)", "best_of) at position 11"},
       {"gaussian", "'(' is expected at position 9"},
       {"gaussian()", "a number is expected at position 10"},
       {"gaussian(2", "')' is expected at position 11"},
@@ -531,7 +580,7 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
       {"gaussian(2))", "the end of the event is expected at position 12"},
       {"repeat(3 gaussian(2))", "',' is expected at position 10"},
       {"repeat(gaussian(2), 3)", "the name 'gaussian' has no value here"},
-      {"compose(gaussian(2),)", "users) at position 21"},
+      {"compose(gaussian(2),)", "best_of) at position 21"},
   };
   for (const auto& [text, expected] : cases) {
     const auto refusal = refusal_of_text(text);
@@ -542,8 +591,8 @@ TEST(EventText, RefusalNamesThePositionAndWhatIsExpected) {
 
 TEST(EventText, AsksWhatAWordWasMeantToBe) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"posson(0.1, gaussian(2))", "users) at position 1; did you mean 'poisson'? (in event"},
-      {"repeat(3, compose(gausian(2)))", "users) at position 19; did you mean 'gaussian'? (in event"},
+      {"posson(0.1, gaussian(2))", "best_of) at position 1; did you mean 'poisson'? (in event"},
+      {"repeat(3, compose(gausian(2)))", "best_of) at position 19; did you mean 'gaussian'? (in event"},
       {"Laplace(2)", "; did you mean 'laplace'? (in event"},
       {"without(10, 2, gaussian(1))", "; did you mean 'without_replacement'? (in event"},
   };

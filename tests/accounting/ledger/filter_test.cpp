@@ -20,6 +20,8 @@
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 
+#include <support/refusal.h>
+
 namespace surety::accounting::filter_test {
 namespace {
 
@@ -301,11 +303,17 @@ TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
   const Filter basic{{.target = budget.budget().target, .filter = FilterKind::basic}};
   EXPECT_THROW(static_cast<void>(basic.admits(all_of("users(2, gaussian(40))"))), Error);
   for (const char* text :
-       {"users(2, poisson(0.1, gaussian(9)))", "allocated(9, gaussian(9))", "truncated_poisson(0.1, 5, 100, gaussian(9))"}) {
+       {"users(2, poisson(0.1, gaussian(9)))", "truncated_poisson(0.1, 5, 100, gaussian(9))", "allocated(9, gaussian(9))",
+        "allocated(9, 2, gaussian(9))", "users(2, allocated(9, gaussian(9)))", "users(2, cyclic(3, 9, 0.1, gaussian(9)))"}) {
     for (const auto kind : {FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
       const Filter each{{.target = budget.budget().target, .filter = kind}};
       EXPECT_THROW(static_cast<void>(each.admits(all_of(text, under))), Error) << text;
     }
+  }
+  for (const auto kind : {FilterKind::renyi, FilterKind::gaussian, FilterKind::zcdp, FilterKind::basic}) {
+    const Filter each{{.target = budget.budget().target, .filter = kind}};
+    const auto refusal = reference::refusal_of([&] { return each.admits(all_of("best_of(geometric_runs, 2, gaussian(9))", under)); });
+    EXPECT_TRUE(refusal.says(ErrorCode::unsupported, "is proved for best_of(geometric_runs, 2, gaussian(9)); no other kind is")) << refusal;
   }
   // What the filter admits costs no more than the budget by the accountant that knows the pair.
   for (const char* text :
@@ -316,6 +324,10 @@ TEST(RenyiFilter, TakesTurnsForTheirRoundsAndUsersForWhatTheyAdd) {
     const auto all = compose({repeat(Count{room}, event), event_of("gaussian(50)", under)});
     EXPECT_LE(epsilon(PrivacyLoss{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 1) << text;
     EXPECT_GE(epsilon(PrivacyLoss{.width = 1e-3, .upper_only = true}, all, Delta{1e-6}).upper, 0.8) << text << ": much is left unused";
+  }
+  // Several rounds of an epoch, and users of one, have no divergence that is known.
+  for (const char* text : {"allocated(9, 2, gaussian(9))", "users(2, allocated(9, gaussian(9)))"}) {
+    EXPECT_THROW(static_cast<void>(budget.admits(all_of(text, under))), Error) << text;
   }
 }
 

@@ -340,6 +340,83 @@ TEST(FixedSizeBatches, AreTheEventOfTheirSize) {
   EXPECT_EQ(refusal_of([&] { return FixedSizeBatches{batches}.draw(999, bits); }).code, ErrorCode::invalid_argument);
 }
 
+// ---- Batches of a largest size ----------------------------------------------------------------------------------------------------------
+
+/// q = 1/2: the lowest bits of one word decide who is drawn, `which` who of them stay. Digits come 64 words at a time.
+std::vector<std::size_t> draw_truncated(std::uint64_t joined, const std::vector<std::uint64_t>& which) {
+  std::vector<std::uint64_t> words(64);
+  words[0] = ~joined;
+  words.insert(words.end(), which.begin(), which.end());
+  ScriptedBits bits{std::move(words)};
+  return TruncatedBatches{SamplingRate{0.5}, Batches{Count{4}, Count{2}}, Adjacency::zero_out}.draw(4, bits);
+}
+
+// Every Poisson batch of four records, and of those of three and four every choice of two.
+TEST(TruncatedBatches, LoseTheirSurplusUniformly) {
+  for (std::uint64_t joined = 0; joined < 16; ++joined) {
+    const auto drawn = places_of(joined);
+    std::map<std::vector<std::size_t>, int> count;
+    for (std::uint64_t first = 0; first < 12; ++first) {
+      for (std::uint64_t second = 0; second < 12; ++second) {
+        // Uniform among 3 or 4: all multiples of a twelfth, but that the second differs from the first.
+        const std::uint64_t size = std::max<std::uint64_t>(drawn.size(), 1);
+        if (first * size / 12 == second * size / 12) continue;
+        const std::uint64_t twelfth = all_ones / 12;
+        ++count[draw_truncated(joined, {first * twelfth + twelfth / 2, second * twelfth + twelfth / 2})];
+      }
+    }
+    if (drawn.size() <= 2) {
+      for (const auto& [batch, times] : count) EXPECT_EQ(batch, drawn);
+      continue;
+    }
+    EXPECT_EQ(count.size(), drawn.size() == 3 ? 3U : 6U);
+    for (const auto& [batch, times] : count) {
+      EXPECT_EQ(times, count.begin()->second);
+      EXPECT_TRUE(batch.size() == 2 && std::includes(drawn.begin(), drawn.end(), batch.begin(), batch.end()));
+    }
+  }
+}
+
+TEST(TruncatedBatches, AreThePoissonBatchesWhereThoseFit) {
+  const SamplingRate rate{0.1};
+  const TruncatedBatches truncated{rate, Batches{Count{1000}, Count{100}}, Adjacency::replace_one};
+  int cut = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    ReplayBits bits{seed};
+    ReplayBits same{seed};
+    const auto batch = truncated.draw(1000, bits);
+    const auto poisson = PoissonBatches{rate}.draw(1000, same);
+    if (poisson.size() <= 100) {
+      EXPECT_EQ(batch, poisson);
+      continue;
+    }
+    ++cut;
+    EXPECT_EQ(batch.size(), 100U);
+    EXPECT_TRUE(std::includes(poisson.begin(), poisson.end(), batch.begin(), batch.end()));
+  }
+  EXPECT_GT(cut, 10);
+}
+
+TEST(TruncatedBatches, AreTheEventOfTheirSizeAndOfTheirRecords) {
+  const SamplingRate rate{0.03};
+  const Batches batches{Count{1000}, Count{40}};
+  const auto of = [&](Adjacency adjacency) { return TruncatedBatches{rate, batches, adjacency}; };
+  const Event release = gaussian(NoiseMultiplier{1.25}, Adjacency::add_or_remove_one);
+  EXPECT_EQ(of(Adjacency::add_or_remove_one).event(release), truncated_poisson(rate, batches, release));
+  EXPECT_EQ(refusal_of([&] { return of(Adjacency::zero_out).event(release); }).code, ErrorCode::invalid_argument);
+  ReplayBits bits{1};
+  // Fewer records cost more where their number is public; where it is private, up to so many are covered.
+  for (const Adjacency adjacency : {Adjacency::zero_out, Adjacency::replace_one}) {
+    for (const std::size_t records : {999U, 1001U}) {
+      EXPECT_EQ(refusal_of([&] { return of(adjacency).draw(records, bits); }).code, ErrorCode::invalid_argument);
+    }
+  }
+  EXPECT_LE(of(Adjacency::add_or_remove_one).draw(999, bits).size(), 40U);
+  const auto refused = refusal_of([&] { return of(Adjacency::add_or_remove_one).draw(1234, bits); });
+  EXPECT_EQ(refused.code, ErrorCode::invalid_argument);
+  EXPECT_EQ(refused.message.find("1234"), std::string::npos) << "the number of records is private";
+}
+
 TEST(Places, OfAWordStopAtTheLastRecord) {
   EXPECT_EQ(places_of(0b1011), (std::vector<std::size_t>{0, 1, 3}));
   std::vector<std::size_t> batch;

@@ -61,6 +61,20 @@ TEST_F(NoisySamplingReleaserTest, ChargesTheSamplerThatDrewTheBatch) {
   EXPECT_EQ(other.released().event(), without_replacement(fixed.batches(), replacing(2.5)));
 }
 
+TEST_F(NoisySamplingReleaserTest, ChargesBatchesOfALargestSize) {
+  const mechanisms::TruncatedBatches truncated{SamplingRate{0.25}, Batches{Count{40}, Count{8}}, Adjacency::zero_out};
+  const Event release = gaussian(NoiseMultiplier{2.5}, Adjacency::zero_out);
+  auto reservation = reserve(repeat(Count{2}, truncated.event(release)));
+  NoisySamplingReleaser releaser{reservation, bits_, truncated};
+  for (std::uint64_t t = 1; t <= 2; ++t) {
+    EXPECT_LE(releaser.draw_batch(40).size(), 8U);
+    static_cast<void>(releaser.release_sampled(zeros(2), sensitivity, release));
+    EXPECT_EQ(reservation.released().count(truncated_poisson(SamplingRate{0.25}, truncated.batches(), release)), t);
+  }
+  // What it costs depends on how many displace each other.
+  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.draw_batch(39)); }, ErrorCode::invalid_argument, {"39 records, must have 40"}));
+}
+
 // A plan for one sampler is of no use to another: not for another rate, not for a fixed size, not for no sampler at all.
 TEST_F(NoisySamplingReleaserTest, RefusesAPlanOfAnotherSampler) {
   const auto refused = [&](const Event& planned, const auto& sampler, const Event& event) {

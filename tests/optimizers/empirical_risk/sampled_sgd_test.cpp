@@ -19,6 +19,7 @@
 #include <surety/data/libsvm.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/doors/epoch_releaser.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>
 
@@ -33,8 +34,10 @@ using namespace data;
 
 namespace {
 
+using mechanisms::Allocation;
 using mechanisms::FixedSizeBatches;
 using mechanisms::PoissonBatches;
+using mechanisms::TruncatedBatches;
 
 constexpr double clip = 0.8;
 constexpr std::uint64_t steps = 3;
@@ -70,7 +73,13 @@ TEST(SampledSgd, ARecordMovesQueriesOfItsBatchesByAtMostTheSensitivity) {
     const bool is_added = adjacency == Adjacency::add_or_remove_one;
     const auto [data, neighbour, place] = drawn_neighbours_under_any(size, features, adjacency, random);
     AnySampler sampler = PoissonBatches{SamplingRate{0.3}};
-    if (adjacency == Adjacency::replace_one && random() % 2 == 0) sampler = FixedSizeBatches{Batches{Count{units}, Count{1}}};
+    // The guarantee needs nothing of a sampler but its law, and what divides is public under each.
+    const bool is_other = random() % 2 == 0;
+    if (is_other && adjacency == Adjacency::replace_one) sampler = FixedSizeBatches{Batches{Count{units}, Count{1}}};
+    if (is_other && adjacency == Adjacency::zero_out && units > 1) {
+      sampler = TruncatedBatches{SamplingRate{0.3}, Batches{Count{units}, Count{1}}, adjacency};
+    }
+    if (is_other && adjacency == Adjacency::add_or_remove_one) sampler = Allocation{Count{2}};
     const auto found = sampled_difference(run(options(sampler, adjacency, microbatch)), data, neighbour, place / microbatch, is_added,
                                           drawn_batches(steps, is_added ? size + 1 : units, random), drawn_script(steps, features, random));
     ASSERT_TRUE(found.untainted) << "case " << c;
@@ -220,6 +229,23 @@ TEST(SampledSgd, StepsAsItsFormulaSays) {
   }
 }
 
+// The step is by the public expected size: n / t, where n is said, and q n, whatever a cut leaves of it.
+TEST(SampledSgd, DividesByTheExpectedSizeOfEachSampler) {
+  const Dataset data = Dataset::dense(1, {0.5, -0.2, 0.9, 0.4}, {1, 1, -1, 1});
+  const auto step_of = [&](AnySampler sampler, Adjacency adjacency) {
+    auto settings = options(std::move(sampler), adjacency);
+    settings.steps = Count{1};
+    settings.momentum = MomentumFactor{0};
+    settings.schedule = StepSchedule::constant;
+    settings.returned = LastIterate{};
+    ScriptedSamplingReleaser scripted{{{0, 2}}, {{0.3}}};
+    return -run(settings)(data, scripted)[0] * (1 + 0.7 * 0.1) / 0.7;
+  };
+  EXPECT_NEAR(step_of(Allocation{Count{5}}, Adjacency::add_or_remove_one), 0.3 / 4, 1e-15);
+  EXPECT_NEAR(step_of(TruncatedBatches{SamplingRate{0.1}, Batches{Count{4}, Count{2}}, Adjacency::zero_out}, Adjacency::zero_out), 0.3 / 2,
+              1e-15);
+}
+
 TEST(SampledSgd, ClipsTheMeanGradientOfAMicrobatch) {
   // Microbatches {0, 1}, {2, 3}, {4}: gradients at 0 are -label x / 2.
   const Dataset data = Dataset::dense(1, {1, 2, 30, 50, -0.5}, {1, 1, 1, 1, 1});
@@ -240,6 +266,14 @@ TEST(SampledSgd, PlansWhatItReleases) {
             repeat(Count{3}, surety::poisson(SamplingRate{0.25}, gaussian(NoiseMultiplier{3}, Adjacency::add_or_remove_one))));
   EXPECT_EQ(plan(options(poisson, Adjacency::replace_one)), repeat(Count{3}, surety::poisson(SamplingRate{0.25}, sum)));
   EXPECT_EQ(plan(options(fixed, Adjacency::replace_one)), repeat(Count{3}, without_replacement(fixed.batches(), sum)));
+  const auto truncated = [](Adjacency adjacency) { return TruncatedBatches{SamplingRate{0.25}, Batches{Count{20}, Count{6}}, adjacency}; };
+  EXPECT_EQ(plan(options(truncated(Adjacency::replace_one), Adjacency::replace_one)),
+            repeat(Count{3}, truncated_poisson(SamplingRate{0.25}, Batches{Count{20}, Count{6}}, sum)));
+  // Three batches of two a pass: two passes are paid.
+  const Event adding = gaussian(NoiseMultiplier{3}, Adjacency::add_or_remove_one);
+  EXPECT_EQ(plan(options(Allocation{Count{2}}, Adjacency::add_or_remove_one)), repeat(Count{2}, allocated(Count{2}, adding)));
+  EXPECT_EQ(plan(options(Allocation{Count{3}}, Adjacency::add_or_remove_one)), repeat(Count{1}, allocated(Count{3}, adding)));
+  EXPECT_EQ(plan(options(Allocation{Count{4}}, Adjacency::add_or_remove_one)), repeat(Count{1}, allocated(Count{4}, adding)));
 
   const TemporaryFolder folder;
   std::mt19937_64 random{5};
@@ -247,15 +281,28 @@ TEST(SampledSgd, PlansWhatItReleases) {
   for (int i = 0; i < 20; ++i) records.push_back(drawn_record(2, random));
   const Dataset data = assemble(records);
   mechanisms::ReplayBits bits{11};
-  const auto spends = [&](const auto& sampler, Adjacency adjacency) {
+  const auto spends_by = [&](auto make, const auto& sampler, Adjacency adjacency) {
     const auto settings = options(sampler, adjacency);
     auto ledger = accounting::Ledger::create(folder / fmt::format("{}-{}", settings.sampler.index(), name(adjacency)), adjacency);
     auto reservation = ledger.reserve({.event = plan(settings), .not_private = true});
-    NoisySamplingReleaser releaser{reservation, bits, sampler};
+    auto releaser = make(reservation, sampler);
     EXPECT_EQ(run(settings)(data, releaser).size(), 2U);
     EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(settings)));
     EXPECT_TRUE(refuses([&] { static_cast<void>(run(settings)(data, releaser)); }, ErrorCode::internal, {})) << "more than planned";
   };
+  const auto spends = [&](const auto& sampler, Adjacency adjacency) {
+    spends_by([&](auto& reservation, const auto& its) { return NoisySamplingReleaser{reservation, bits, its}; }, sampler, adjacency);
+  };
+  spends(truncated(Adjacency::add_or_remove_one), Adjacency::add_or_remove_one);
+  spends(truncated(Adjacency::zero_out), Adjacency::zero_out);
+  spends(truncated(Adjacency::replace_one), Adjacency::replace_one);
+  for (const Adjacency adjacency : {Adjacency::add_or_remove_one, Adjacency::zero_out}) {
+    spends_by(
+        [&](auto& reservation, const auto& its) {
+          return NoisyEpochReleaser{reservation, bits, its};
+        },
+        Allocation{Count{3}}, adjacency);
+  }
   spends(poisson, Adjacency::add_or_remove_one);
   spends(poisson, Adjacency::zero_out);
   spends(poisson, Adjacency::replace_one);
@@ -291,6 +338,14 @@ TEST(SampledSgd, RefusesWhatItHasNoGuaranteeFor) {
   EXPECT_TRUE(refused(options(FixedSizeBatches{Batches{Count{3}, Count{1}}}, Adjacency::replace_one), ErrorCode::invalid_argument,
                       "2 records, must have 3"));
   EXPECT_TRUE(refused(options(fixed, Adjacency::replace_one, 2), ErrorCode::invalid_argument, "1 microbatches, must have 2"));
+  const auto truncated = [](std::uint64_t records, Adjacency adjacency) {
+    return TruncatedBatches{SamplingRate{0.25}, Batches{Count{records}, Count{1}}, adjacency};
+  };
+  EXPECT_TRUE(
+      refused(options(truncated(3, Adjacency::zero_out), Adjacency::zero_out), ErrorCode::invalid_argument, "2 records, must have 3"));
+  EXPECT_TRUE(refused_plan(options(truncated(3, Adjacency::zero_out), Adjacency::replace_one), ErrorCode::invalid_argument,
+                           "must be zero-out, for which the batches were made"));
+  EXPECT_TRUE(refused_plan(options(Allocation{Count{2}}, Adjacency::replace_one), ErrorCode::invalid_argument, "for allocated batches"));
   auto settings = options(poisson, Adjacency::add_or_remove_one);
   settings.public_count = {};
   EXPECT_TRUE(refused(settings, ErrorCode::invalid_argument, "give a public count"));

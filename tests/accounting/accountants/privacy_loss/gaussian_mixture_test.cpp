@@ -75,7 +75,6 @@ TEST(Users, OfGaussianReleasesAreGaussian) {
 
 TEST(Users, AreRefusedWhereNothingIsProved) {
   EXPECT_THROW(static_cast<void>(parse_event("users(2, laplace(1))", Adjacency::zero_out)), Error);
-  EXPECT_THROW(static_cast<void>(parse_event("users(2, cyclic(2, 4, 0.5, gaussian(1)))", Adjacency::zero_out)), Error);
   EXPECT_THROW(static_cast<void>(parse_event("poisson(0.5, users(2, gaussian(1)))", Adjacency::zero_out)), Error);
   EXPECT_THROW(static_cast<void>(parse_event("users(2, poisson(0.5, gaussian(1)))", Adjacency::replace_one)), Error);
 }
@@ -87,6 +86,16 @@ TEST(Cyclic, IsThePoissonRoundsOfTheDearestGroup) {
     EXPECT_EQ(found.lower, rounds.lower);
     EXPECT_EQ(found.upper, rounds.upper);
   }
+}
+
+TEST(Cyclic, IsDearestForAUserWithAllRecordsInOneGroup) {
+  const auto answer_of = [](const char* text) { return epsilon(Best{}, parse_event(text, Adjacency::zero_out), Delta{1e-5}); };
+  const auto found = answer_of("users(3, cyclic(10, 95, 0.1, gaussian(2)))");
+  const auto rounds = answer_of("repeat(10, users(3, poisson(0.1, gaussian(2))))");
+  EXPECT_EQ(found.lower, rounds.lower);
+  EXPECT_EQ(found.upper, rounds.upper);
+  // Records in three groups: each of the ten rounds of a group has one of them.
+  EXPECT_LT(answer_of("repeat(30, poisson(0.1, gaussian(2)))").upper, found.lower);
 }
 
 }  // namespace

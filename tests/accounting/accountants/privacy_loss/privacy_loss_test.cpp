@@ -392,6 +392,54 @@ TEST(PrivacyLossOfMany, MeetsTheDefaultWidth) {
   }
 }
 
+/// delta(at) of counts[i] times pure(epsilons[i]), summed over all numbers of misses.
+double delta_of_repeated_pure(const std::vector<double>& epsilons, const std::vector<unsigned>& counts, double at) {
+  std::vector<std::pair<double, double>> all{{0, 1}};  // loss and P-mass
+  for (std::size_t i = 0; i < epsilons.size(); ++i) {
+    std::vector<std::pair<double, double>> next;
+    const double miss = 1 / (1 + std::exp(epsilons[i]));
+    for (const auto& [loss, mass] : all) {
+      double here = mass * std::pow(1 - miss, counts[i]);
+      for (unsigned k = 0; k <= counts[i]; ++k) {
+        next.emplace_back(loss + epsilons[i] * (counts[i] - 2.0 * k), here);
+        here *= miss / (1 - miss) * (counts[i] - k) / (k + 1.0);
+      }
+    }
+    all = std::move(next);
+  }
+  double delta = 0;
+  for (const auto& [loss, mass] : all) delta += mass * std::max(0.0, -std::expm1(at - loss));
+  return delta;
+}
+
+TEST(PrivacyLossEpsilon, AtomsThatFitNoCommonGridAreBoundedFromBelow) {
+  const std::vector<double> epsilons{0.11, 0.23, 0.37};
+  const std::vector<unsigned> counts{40, 40, 40};
+  for (const double delta : {1e-4, 1e-6}) {
+    const auto found = epsilon_of("compose(repeat(40, pure(0.11)), repeat(40, pure(0.23)), repeat(40, pure(0.37)))", delta);
+    EXPECT_GT(delta_of_repeated_pure(epsilons, counts, found.lower), delta * (1 - 1e-9)) << delta;
+    EXPECT_LT(delta_of_repeated_pure(epsilons, counts, found.upper), delta * (1 + 1e-9)) << delta;
+    EXPECT_LE(found.width(), 1e-5) << delta;
+  }
+  const auto sampled = epsilon_of("compose(repeat(300, poisson(0.01, pure(1))), repeat(1000, poisson(0.02, pure(0.7))))", 0.01);
+  EXPECT_LE(sampled.width(), 1e-4);
+}
+
+TEST(PrivacyLossEpsilon, NextToTheLargestLossOfDifferentLawsIsBoundedFromBelow) {
+  // Where the largest losses meet with probability 2^-6, delta = 2^-6 (1 - e^(epsilon - 3.5)) but for a little.
+  const auto found = epsilon_of("compose(laplace(1), repeat(5, laplace(2)))", 1e-4, 1e-4, Adjacency::zero_out);
+  EXPECT_LE(found.lower, 3.493640455);
+  EXPECT_GE(found.upper, 3.493637860);
+  EXPECT_LE(found.width(), 1e-4);
+  for (const double delta : {0.3, 0.1, 1e-2, 1e-3, 3e-4, 1e-5, 1e-7}) {
+    for (const char* text : {"compose(laplace(1), repeat(5, laplace(2)))", "compose(laplace(1.3), repeat(5, laplace(2.2)), gaussian(3))",
+                             "compose(randomized_response(0.7, 3), repeat(5, laplace(2.2)), discrete_laplace(1.3, 1))",
+                             "compose(k_norm(l1, 1, 0.9), discrete_laplace(2, 1), repeat(3, pure(0.31)))"}) {
+      EXPECT_LE(epsilon_of(text, delta, 1e-4, Adjacency::zero_out).width(), 1.5e-4) << text << " " << delta;
+    }
+  }
+}
+
 TEST(PrivacyLossEpsilon, IsZeroWhereDeltaIsLarge) {
   const auto found = epsilon_of("gaussian(100)", 0.5);
   EXPECT_EQ(found.lower, 0);

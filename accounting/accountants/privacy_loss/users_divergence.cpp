@@ -1,4 +1,4 @@
-#include <surety/accounting/accountants/privacy_loss/law_moments.h>
+#include <surety/accounting/accountants/privacy_loss/users_divergence.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include <surety/accounting/accountants/privacy_loss/allocated_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/dominating_pair.h>
 #include <surety/accounting/accountants/privacy_loss/gaussian_mixture.h>
 #include <surety/accounting/accountants/privacy_loss/loss_law.h>
@@ -112,7 +111,7 @@ double finest(const std::function<long double(double step)>& moment, double coar
 }
 
 /// Of k records of which each is in the batch with probability `rate`, of a Gaussian release that one of them moves by `mu` deviations.
-double users_divergence(Count records, SamplingRate rate, double mu, double order) {
+double divergence_of_users(Count records, SamplingRate rate, double mu, double order) {
   const auto k = static_cast<double>(records.value());
   const auto base = binomial_mixture(1 / mu * (1 - 2 * ulp), records.value(), rate.value());
   const LossLaw removed{base, Mixing::remove};
@@ -136,84 +135,6 @@ double users_divergence(Count records, SamplingRate rate, double mu, double orde
                   finest(of_added, (reached_added.largest - reached_added.least) / 256, order));
 }
 
-/// At least log E_Q[r^m] for m = 0, 1, ..., most, r the mean of t independent log-normals of mean 1: t^-m m! times a coefficient of the t-th power of the
-/// series of their moments, by its recurrence.
-std::vector<double> log_moments_of_mean(Count rounds, double mu, int most) {
-  const auto size = static_cast<std::size_t>(most) + 1;
-  const Interval t = exactly(static_cast<double>(rounds.value()));
-  const Interval square = exactly(mu) * exactly(mu);
-  std::vector<Interval> series;
-  std::vector<Interval> power;
-  Interval factorial = exactly(1);
-  Interval powers_of_t = exactly(1);
-  std::vector<double> found;
-  for (std::size_t n = 0; n < size; ++n) {
-    const auto number = static_cast<double>(n);
-    if (n > 0) factorial = factorial * exactly(number);
-    series.push_back(exp(exactly(number * (number - 1) / 2) * square) / factorial);
-    if (n == 0) {
-      power.push_back(exactly(1));
-    } else {
-      Interval sum = exactly(0);
-      for (std::size_t k = 1; k <= n; ++k) {
-        sum = sum + (exactly(static_cast<double>(k)) * t - exactly(static_cast<double>(n - k))) * series[k] * power[n - k];
-      }
-      power.push_back(sum / exactly(number));
-      powers_of_t = powers_of_t * t;
-    }
-    const Interval moment = maximum(factorial * power[n] / powers_of_t, exactly(1));
-    found.push_back(mpfr_number_p(moment.upper()) ? log(moment).enclosure().upper : infinity);
-  }
-  return found;
-}
-
-/// Of a record that is in one of so many rounds, and nobody knows which.
-double allocated_divergence(Count rounds, double mu, double order) {
-  const double a = order;
-  const double b = order - 1;
-  const auto t = static_cast<double>(rounds.value());
-  const auto most = static_cast<int>(std::ceil(a)) + 4;
-  const auto log_moments = log_moments_of_mean(rounds, mu, most);
-  // Between whole orders the log of the moment is convex.
-  const auto below = static_cast<std::size_t>(std::floor(a));
-  const double fraction = a - static_cast<double>(below);
-  const double chord = ((1 - fraction) * log_moments[below] + fraction * log_moments[below + 1]) / b * (1 + 16 * ulp) + 1e-300;
-
-  const auto epoch = allocated_epoch(t, 1 / mu * (1 - 2 * ulp));
-  const LossLaw removed{AllocatedBase{epoch}, Mixing::remove};
-  const LossLaw added{AllocatedBase{epoch}, Mixing::add};
-  const Cut cut{-100, -100};
-  const auto of_removed = [&](double step) {
-    const auto found = cells(removed, step, cut);
-    // r^a beyond e^c is at most e^(c (a - m)) r^m, m >= a.
-    long double beyond = no_bound;
-    const double end = end_of(found);
-    for (auto m = below + 1; m < log_moments.size(); ++m) {
-      beyond = std::min(beyond, std::exp(static_cast<long double>(log_moments[m] + end * (a - static_cast<double>(m)) + 1e-12)));
-    }
-    return moment_of_cells(found, order) + beyond;
-  };
-  const auto of_added = [&](double step) {
-    const auto found = cells(added, step, cut);
-    // r is at least the geometric mean of its terms, and -log of that is N(mu^2 / 2, mu^2 / t); up to c the mass that is cut counts e^(b c).
-    const double middle = mu * mu / 2 * (1 + 8 * ulp);
-    const double deviation = mu / std::sqrt(t) * (1 + 8 * ulp);
-    long double beyond = no_bound;
-    for (double c = middle; c < middle + b * deviation * deviation + 40 * deviation; c += deviation) {
-      const double start = (c - middle) / deviation - b * deviation;
-      const double log_geometric = b * middle + b * b * deviation * deviation / 2 + log_tail(start - 1e-12 * (1 + std::abs(start))) + 1e-12;
-      beyond =
-          std::min(beyond, found.cut_above * std::exp(static_cast<long double>(b * c)) + std::exp(static_cast<long double>(log_geometric)));
-    }
-    return moment_of_cells(found, order) + beyond * (1 + 1e-12L);
-  };
-  const auto width = [&](const LossLaw& law) {
-    const auto reached = range(law, {-30, -30});
-    return (reached.largest - reached.least) / 256;
-  };
-  return std::max(std::min(chord, finest(of_removed, width(removed), order)), finest(of_added, width(added), order));
-}
-
 /// mu of the one Gaussian release that an event is, rounded up.
 std::optional<double> largest_mu(const Event& event) {
   const auto squared = gaussian_mu_squared(event, 128);
@@ -223,36 +144,28 @@ std::optional<double> largest_mu(const Event& event) {
 
 }  // namespace
 
-bool has_divergence_of_batch(const Event& leaf) {
-  if (leaf.adjacency() == Adjacency::replace_one) return false;
-  if (const auto* epoch = std::get_if<Event::Allocated>(&leaf.node())) return epoch->rounds > Count{1} && largest_mu(epoch->event);
+bool has_users_divergence(const Event& leaf) {
   const auto* users = std::get_if<Event::Users>(&leaf.node());
   const auto* batch = users != nullptr ? std::get_if<Event::PoissonSampled>(&users->event.node()) : nullptr;
-  return batch != nullptr && batch->rate.value() < 1 && users->records.value() <= most_records_of_a_user && largest_mu(batch->event);
+  return batch != nullptr && leaf.adjacency() != Adjacency::replace_one && batch->rate.value() < 1 &&
+         users->records.value() <= most_records_of_a_user && largest_mu(batch->event);
 }
 
-double divergence_of_batch(const Event& leaf, RenyiOrder order) {
+double users_divergence(const Event& leaf, RenyiOrder order) {
   const StandardFloatingPoint environment;
   constexpr double largest_order = 500;
-  const auto bounded = [&](double mu, const auto& found) {
-    const double whole = order.value() * mu * mu / 2 * (1 + 8 * ulp);  // of all that may be in the batch
-    if (order.value() > largest_order) return whole;
-    try {
-      return std::min(whole, found());
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported) throw;
-      return whole;  // too little noise for cells
-    }
-  };
-  if (const auto* epoch = std::get_if<Event::Allocated>(&leaf.node())) {
-    const double mu = largest_mu(epoch->event).value();
-    return bounded(mu, [&] { return allocated_divergence(epoch->rounds, mu, order.value()); });
-  }
   const auto& users = std::get<Event::Users>(leaf.node());
   const auto& batch = std::get<Event::PoissonSampled>(users.event.node());
   const double mu = largest_mu(batch.event).value();
-  return bounded(static_cast<double>(users.records.value()) * mu * (1 + 4 * ulp),
-                 [&] { return users_divergence(users.records, batch.rate, mu, order.value()); });
+  const double of_all = static_cast<double>(users.records.value()) * mu * (1 + 4 * ulp);  // in the batch
+  const double whole = order.value() * of_all * of_all / 2 * (1 + 8 * ulp);
+  if (order.value() > largest_order) return whole;
+  try {
+    return std::min(whole, divergence_of_users(users.records, batch.rate, mu, order.value()));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    return whole;  // too little noise for cells
+  }
 }
 
 }  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,566 @@
+#include <surety/accounting/accountants/search_bounds.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+#include <surety/accounting/events/runs_law.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting {
+namespace {
+
+/// More than a few operations and functions of double err, relative to what they give.
+constexpr double few = 0x1p-48;
+/// More than all sums and chains of one answer err, relative to it, and more than losses on the way are off by.
+constexpr double margin = 1e-12;
+/// Added where a double may have lost its digits by underflow.
+constexpr double tiny = 1e-300;
+
+// ---- The number of runs ----
+
+/// phi' of the number of runs at z = 1 - bar, and how it bends.
+class Slope {
+ public:
+  explicit Slope(const Runs& runs) : mean_{runs.mean()} {
+    if (runs.law() == RunsLaw::poisson) return;
+    power_ = 1 + shape_of(runs);
+    scale_ = expm1(minus_log_stopping(runs, 64)).enclosure().upper;
+  }
+
+  [[nodiscard]] double mean() const { return mean_; }
+  /// Bounds on phi'(1 - bar).
+  [[nodiscard]] double above(double bar) const {
+    const double e = std::min(exponent(bar), 700.0);
+    return mean_ * std::exp(-e) * (1 + error(e)) + tiny;
+  }
+  [[nodiscard]] double below(double bar) const {
+    const double e = exponent(bar);
+    return e < 700 ? std::max(0.0, mean_ * std::exp(-e) * (1 - error(e)) - tiny) : 0;
+  }
+  /// log(phi''(u) / phi''(v)) with u = 1 - bar and v = u - distance; grows with the distance and falls with bar.
+  [[nodiscard]] double log_bend(double distance, double bar) const {
+    if (is_poisson()) return mean_ * distance;
+    const double ratio = scale_ * distance / (1 + scale_ * bar);
+    return ratio > -1 ? (power_ + 1) * std::log1p(ratio) : -infinity;
+  }
+  /// What a logarithm of slopes on the way may be off by.
+  [[nodiscard]] double bend_error() const { return few * (8 + (is_poisson() ? mean_ : 4 * (power_ + 1))); }
+
+ private:
+  [[nodiscard]] bool is_poisson() const { return scale_ == 0; }
+  [[nodiscard]] double exponent(double bar) const { return is_poisson() ? mean_ * bar : power_ * std::log1p(scale_ * bar); }
+  /// The exponent is within a few units of itself, and of the power by the scale.
+  [[nodiscard]] double error(double e) const { return few * (8 + e + power_); }
+
+  double mean_;
+  double power_ = 0;
+  double scale_ = 0;
+};
+
+// ---- Chains of points (phi'(v(u)), phi'(u)) ----
+
+struct Corner {
+  double b;
+  double a;
+};
+
+/// The edges of a chain from (0, 0): how much it rises, and the logarithm of its slope.
+struct Edge {
+  double rise;
+  double run;
+  double log_slope;
+};
+
+/// The upper concave hull of points and (0, 0), by their places; the origin is left out. What rounding drops lies within `margin` below it.
+std::vector<std::size_t> hull_of(const std::vector<Corner>& points) {
+  std::vector<std::size_t> order(points.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+    return points[i].b < points[j].b || (points[i].b == points[j].b && points[i].a > points[j].a);
+  });
+  std::vector<std::size_t> kept;
+  const auto at = [&](std::size_t back) { return kept.size() >= back ? points[kept[kept.size() - back]] : Corner{0, 0}; };
+  for (const std::size_t i : order) {
+    const Corner next = points[i];
+    if (next.a <= at(1).a) continue;
+    while (!kept.empty()) {
+      const Corner last = at(1);
+      const Corner before = at(2);
+      const auto rise = static_cast<long double>(last.a - before.a) * static_cast<long double>(next.b - before.b);
+      const auto run = static_cast<long double>(next.a - before.a) * static_cast<long double>(last.b - before.b);
+      if (rise > run) break;
+      kept.pop_back();
+    }
+    kept.push_back(i);
+  }
+  return kept;
+}
+
+std::vector<Edge> edges_of(const std::vector<Corner>& points, const std::vector<std::size_t>& hull) {
+  std::vector<Edge> edges;
+  Corner from{0, 0};
+  for (const std::size_t i : hull) {
+    const Corner to = points[i];
+    const double rise = to.a - from.a;
+    const double run = to.b - from.b;
+    edges.push_back({rise, run, run > 0 ? std::log(rise / run) : infinity});
+    from = to;
+  }
+  return edges;
+}
+
+/// Bounds on the curve of a run at any real loss.
+using RunCurve = std::function<double(double loss)>;
+
+/// Of a sum of so many terms of one sign, with their own errors.
+double rounding(std::size_t terms) { return margin + ulp * static_cast<double>(terms); }
+
+/// The bound from above.
+double delta_above(const std::vector<Edge>& edges, const RunCurve& curve, double epsilon) {
+  double sum = 0;
+  for (const auto& edge : edges) {
+    const double loss = epsilon - edge.log_slope;
+    sum += edge.rise * (loss > -infinity ? std::min(1.0, curve(loss - margin * (1 + std::abs(loss) + epsilon))) : 1);
+  }
+  return sum > 0 ? std::min(1.0, sum * (1 + rounding(edges.size())) + tiny) : 0;
+}
+
+/// One end of a cell of ranks: bounds on 1 - u and 1 - v there.
+struct End {
+  double u_least;
+  double u_most;
+  double v_least;
+  double v_most;
+};
+
+/// What all points of a cell may be: its log slopes, and with its ends three points above all of it.
+struct Cell {
+  Corner from;
+  Corner to;
+  Corner between;
+  double least;
+  double most;
+};
+
+/// \param from where u is less; slopes du/dv of the ranks in the cell are between e^least and e^most, where `most` is that at `from`
+Cell cell_of(const Slope& slope, const End& from, const End& to, double most, double least) {
+  Cell cell{{slope.below(from.v_most), slope.above(from.u_least)}, {slope.below(to.v_most), slope.above(to.u_least)}, {0, 0}, 0, 0};
+  // u - v is a concave function of u, with the derivative 1 - e^-loss.
+  const auto distances = [](const End& end) { return std::pair{end.v_least - end.u_most, end.v_most - end.u_least}; };
+  const auto [least_from, most_from] = distances(from);
+  const auto [least_to, most_to] = distances(to);
+  double distance = std::max(most_from, most_to);
+  if (most > 0 && least < 0) distance += std::max(0.0, from.u_most - to.u_least) * -std::expm1(-most);
+  const double error = slope.bend_error() + few * std::max(std::abs(most), std::abs(least));
+  cell.most = slope.log_bend(distance, to.u_least) + most + error;
+  cell.least = slope.log_bend(std::min(least_from, least_to), from.u_most) + least - error;
+  // Below a line of the largest slope through one end, and one of the least slope through the other.
+  const double steep = std::exp(cell.most);
+  const double flat = std::exp(cell.least);
+  const double run = cell.to.b - cell.from.b;
+  const double rise = cell.to.a - cell.from.a;
+  double part = steep > flat ? (rise - flat * run) / (steep - flat) : 0.5 * run;
+  part = part > 0 ? std::min(part, run) : 0;
+  const double split = std::min(cell.from.b + part, cell.to.b);
+  const double left = split > cell.from.b ? (cell.from.a + steep * (split - cell.from.b)) * (1 + few) : cell.from.a;
+  const double right = cell.to.a * (1 + few) - flat * (cell.to.b - split) * (1 - few);
+  const double height = std::max(left, right);
+  cell.between = {split, height < cell.to.a ? height : cell.to.a};
+  if (!(run > 0)) cell.between = cell.to;
+  return cell;
+}
+
+/// How far apart the slopes in a cell may be where it counts.
+double apart(double finest, double log_slope) { return finest * (1 + std::max(0.0, -log_slope)); }
+
+/// A bound of a curve also holds below the chord from delta = 1 at odds 0 to any point of it, which counts where delta is large.
+double below_chords(const RunCurve& bound, double epsilon) {
+  double least = bound(epsilon);
+  if (!(least > 0.05)) return least;
+  for (int i = 1; i <= 6; ++i) {
+    const double apart = 0.5 * i;
+    least = std::min(least, 1 - std::exp(-apart) * (1 - bound(epsilon + apart)) + few);
+  }
+  return least;
+}
+
+// ---- One Gaussian release ----
+
+double tail(double x) { return 0.5 * std::erfc(x * 0.70710678118654752440); }
+/// Relative, of tail(x) where x is off by `off`.
+double tail_error(double x, double off) { return few * (1 + 0.25 * x * x) + 2 * off * (std::abs(x) + 1); }
+
+// ---- Any run, by its curve ----
+
+/// A convex curve through points that bound delta(log odds), by rising odds from 0 on.
+class CurveOfPoints {
+ public:
+  /// \param points of a curve that holds in both directions, at odds of at least 1
+  explicit CurveOfPoints(const std::vector<CurvePoint>& points) {
+    std::vector<CurvePoint> all{{0, 1}};
+    // Seen from the other side: delta(-x) = 1 - e^-x + e^-x delta(x).
+    for (std::size_t i = points.size(); i-- > 0;) {
+      const double odds = 1 / points[i].odds * (1 - ulp);
+      if (odds > std::max(least_odds, all.back().odds)) all.push_back({odds, std::min(1.0, 1 - odds * (1 - points[i].delta) + 4 * ulp)});
+    }
+    for (const auto& point : points) {
+      if (point.odds > all.back().odds) all.push_back({point.odds, std::min(1.0, point.delta)});
+    }
+    for (const auto& point : all) {
+      while (points_.size() > 1) {
+        const auto& last = points_.back();
+        const auto& before = points_[points_.size() - 2];
+        if ((last.delta - before.delta) * (point.odds - before.odds) < (point.delta - before.delta) * (last.odds - before.odds)) break;
+        points_.pop_back();
+      }
+      points_.push_back(point);
+    }
+  }
+
+  /// Nearer to 0 the curve has no digits, and its chord from there serves.
+  static constexpr double least_odds = 1e-6;
+
+  [[nodiscard]] const std::vector<CurvePoint>& points() const { return points_; }
+
+  [[nodiscard]] double above(double loss) const {
+    if (!(loss < 709)) return points_.back().delta;
+    const double odds = std::exp(loss);
+    const auto next =
+        std::upper_bound(points_.begin(), points_.end(), odds, [](double x, const CurvePoint& point) { return x < point.odds; });
+    if (next == points_.end()) return points_.back().delta;
+    const auto& to = *next;
+    const auto& from = *(next - 1);
+    const double share = (to.odds - odds) * from.delta + (odds - from.odds) * to.delta;
+    return share / (to.odds - from.odds) * (1 + 16 * ulp) + (share > 0 ? tiny : 0);
+  }
+
+ private:
+  std::vector<CurvePoint> points_;
+};
+
+/// The chain of a curve that is given by points: on each cell of ranks v is bounded by the line of one of them.
+std::vector<Edge> edges_of_curve(const Slope& slope, const CurveOfPoints& curve, double finest) {
+  const auto& points = curve.points();
+  std::vector<Corner> corners;
+  const std::size_t last = points.size() - 1;
+  // 1 - u where the lines of neighbours meet.
+  const auto meet = [&](std::size_t i) {
+    const auto& from = points[i];
+    const auto& to = points[i + 1];
+    const double u = (from.delta * to.odds - to.delta * from.odds) / (to.odds - from.odds);
+    return std::clamp(1 - u, 0.0, 1.0);
+  };
+  corners.push_back({slope.below(1), slope.above(std::max(0.0, 1 - points[last].delta - ulp))});
+  double bar = std::max(0.0, 1 - points[last].delta - ulp);
+  for (std::size_t i = last; i >= 1; --i) {
+    const double until = i == 1 ? 0 : std::min(bar, meet(i - 1));
+    const double odds = points[i].odds;
+    const double log_odds = std::log(odds);
+    const auto end_at = [&](double u_bar) {
+      // 1 - v of the line v = (u - delta) / odds.
+      const double v_bar = ((odds - 1) + points[i].delta + u_bar) / odds;
+      const double error = 8 * ulp * (std::abs(odds - 1) + points[i].delta + u_bar) / odds;
+      return End{u_bar, u_bar, v_bar - error, v_bar + error};
+    };
+    const auto whole = cell_of(slope, end_at(bar), end_at(until), log_odds + few, log_odds - few);
+    constexpr double most_parts = 4000;
+    const double wanted = (whole.most - whole.least) / apart(finest, whole.most);
+    const double parts = wanted > 1 ? std::min(std::ceil(wanted), most_parts) : 1;
+    double from = bar;
+    for (int part = 0; part < parts; ++part) {
+      const double to = part + 1 == parts ? until : std::min(from, bar - (bar - until) * (part + 1) / parts);
+      const auto cell = cell_of(slope, end_at(from), end_at(to), log_odds + few, log_odds - few);
+      corners.push_back(cell.from);
+      corners.push_back(cell.between);
+      corners.push_back(cell.to);
+      from = to;
+    }
+    bar = until;
+  }
+  corners.push_back({corners.back().b, slope.mean() * (1 + few)});
+  return edges_of(corners, hull_of(corners));
+}
+
+}  // namespace
+
+class GaussianSearch::Tables {
+ public:
+  Tables(const Runs& runs, const Enclosure& mu) : slope_{runs}, mu_{mu} {
+    const double reach = std::sqrt(2 * (42 + std::log1p(runs.mean())));
+    constexpr double first_cells = 48;
+    const double from = mu.upper + reach;
+    const double length = from + reach;
+    for (int i = 0; i < first_cells; ++i) {
+      cells_.push_back(piece(i == 0 ? from : cells_.back().to, i + 1 == first_cells ? -reach : from - length * (i + 1) / first_cells));
+    }
+    const double finest = 0.0015 * std::min(1.0, mu.upper);
+    constexpr std::size_t most_cells = 60'000;
+    while (refine(finest, most_cells)) {
+    }
+    points_ = corners();
+    edges_ = edges_of(points_, hull_of(points_));
+    if (mu.lower > 0) {
+      prepare_order();
+      prepare_cells();
+    }
+  }
+
+  [[nodiscard]] double above(double epsilon) const {
+    return delta_above(
+        edges_, [&](double loss) { return base_above(loss); }, epsilon);
+  }
+
+  [[nodiscard]] double least_mu() const { return mu_.lower; }
+
+  /// The largest of bounds by several orders.
+  [[nodiscard]] double below(double epsilon) const {
+    if (order_.empty() || epsilon > 600) return 0;
+    double best = std::max(by_cells(falling_, epsilon), by_cells(rising_, epsilon));
+    // Where nearly everything would be rejected, less of it is.
+    const double first = epsilon - order_.front().log_slope;
+    best = std::max(best, by_moves(epsilon, first, 1));
+    const bool is_much = tails(first).p_most * slope_.mean() > 1e-3;
+    const std::size_t stride = order_.size() / 200 + 1;
+    for (int i = 1; is_much && i <= 40; ++i) best = std::max(best, by_moves(epsilon, first + (mu_.lower * 12 - first) * i / 40, stride));
+    return best;
+  }
+
+ private:
+  /// Outcomes of a loss above `least`, by intervals of the loss, are moved to the rank whose point is best for them, of every so many ranks.
+  [[nodiscard]] double by_moves(double epsilon, double least, std::size_t stride) const {
+    double gain = 0;
+    double loss = 0;
+    double last_a = 0;
+    double last_b = 0;
+    double least_b = 0;
+    double threshold = least;
+    for (std::size_t i = 0; i < order_.size(); i += stride) {
+      const auto& rank = order_[i];
+      threshold = std::max(threshold, epsilon - rank.log_slope);
+      const auto [p, p_most, q_most] = tails(threshold);
+      // What is rejected with a loss of at least this is not below it any more.
+      const double a = slope_.below(rank.u_most + p_most);
+      if (!(a > last_a)) continue;
+      // What is rejected may be more than what the rank has below it.
+      if (last_a == 0) least_b = slope_.above(std::max(0.0, 1 - q_most - ulp));
+      const double b = std::max(rank.b, least_b);
+      gain += (a - last_a) * p;
+      loss += (b - last_b) * q_most;
+      last_a = a;
+      last_b = b;
+    }
+    const double error = rounding(order_.size());
+    return std::max(0.0, gain * (1 - error) - std::exp(epsilon) * loss * (1 + error));
+  }
+
+  /// What a cell of outcomes is published with, in an order of all: P-mass from below, Q-mass from above.
+  struct Published {
+    double p;
+    double q;
+  };
+  /// The sum over the cells that say more for P.
+  [[nodiscard]] static double by_cells(const std::vector<Published>& cells, double epsilon) {
+    const double odds = std::exp(epsilon) * (1 + few * (1 + epsilon));
+    double sum = 0;
+    for (const auto& cell : cells) sum += std::max(0.0, cell.p - odds * cell.q);
+    return sum * (1 - rounding(cells.size()));
+  }
+
+  /// A real point of the curve: bounds on 1 - u from above and on phi'(v) from above, and where it comes first.
+  struct Rank {
+    double u_most;
+    double b;
+    double log_slope;
+  };
+
+  [[nodiscard]] static End end_at(double t, double mu) {
+    const double x = t - mu;
+    const double off = few * (std::abs(t) + std::abs(mu));
+    const double u = tail(-x);
+    const double v = tail(-t);
+    const double u_error = tail_error(x, off);
+    const double v_error = tail_error(t, 0);
+    return {std::max(0.0, u * (1 - u_error) - tiny), u * (1 + u_error) + tiny, std::max(0.0, v * (1 - v_error) - tiny),
+            v * (1 + v_error) + tiny};
+  }
+  /// log of the ratio at the threshold t, of which the cell's own error takes the rounding.
+  [[nodiscard]] double log_ratio(double t) const { return mu_.upper * (t - 0.5 * mu_.upper); }
+
+  struct Piece {
+    double from;
+    double to;
+    Cell cell;
+  };
+  [[nodiscard]] Piece piece(double from, double to) const {
+    return {from, to,
+            cell_of(slope_, end_at(from, mu_.upper), end_at(to, mu_.upper), log_ratio(from) + ratio_error(from),
+                    log_ratio(to) - ratio_error(to))};
+  }
+  [[nodiscard]] double ratio_error(double t) const { return few * mu_.upper * (std::abs(t) + mu_.upper); }
+
+  [[nodiscard]] std::vector<Corner> corners() const {
+    std::vector<Corner> points;
+    points.reserve(2 * cells_.size() + 2);
+    // Before the first cell and after the last one.
+    points.push_back({slope_.below(1), cells_.front().cell.from.a});
+    for (const auto& one : cells_) {
+      points.push_back(one.cell.between);
+      points.push_back(one.cell.to);
+    }
+    points.push_back({cells_.back().cell.to.b, slope_.mean()});
+    return points;
+  }
+
+  /// Halves the cells on the hull whose slopes are too far apart. Says whether there were any.
+  bool refine(double finest, std::size_t most_cells) {
+    const auto points = corners();
+    std::vector<bool> is_on_hull(cells_.size(), false);
+    for (const std::size_t i : hull_of(points)) {
+      if (i == 0 || i + 1 == points.size()) continue;
+      is_on_hull[(i - 1) / 2] = true;
+    }
+    std::vector<Piece> finer;
+    bool halved = false;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      const auto& whole = cells_[i];
+      const bool is_near = is_on_hull[i] || (i + 1 < cells_.size() && is_on_hull[i + 1]) || (i > 0 && is_on_hull[i - 1]);
+      const double middle = 0.5 * (whole.from + whole.to);
+      const bool is_wide = !(whole.cell.most - whole.cell.least <= apart(finest, whole.cell.most));
+      const bool is_long = whole.from - whole.to > 1e-9 * (1 + mu_.upper);
+      if (!is_near || !is_wide || !is_long || finer.size() + 2 > most_cells) {
+        finer.push_back(whole);
+        continue;
+      }
+      halved = true;
+      finer.push_back(piece(whole.from, middle));
+      finer.push_back(piece(middle, whole.to));
+    }
+    cells_ = std::move(finer);
+    return halved && cells_.size() < most_cells;
+  }
+
+  /// The real points on the hull of real points.
+  void prepare_order() {
+    std::vector<Corner> points;
+    std::vector<double> bars;
+    for (const auto& one : cells_) {
+      const End end = end_at(one.to, mu_.lower);
+      points.push_back({slope_.above(end.v_least), slope_.below(end.u_most)});
+      bars.push_back(end.u_most);
+    }
+    const auto hull = hull_of(points);
+    const auto edges = edges_of(points, hull);
+    for (std::size_t i = 0; i < hull.size(); ++i) order_.push_back({bars[hull[i]], points[hull[i]].b, edges[i].log_slope});
+  }
+
+  /// Cells of outcomes in the order of their likelihood ratio, the highest or the lowest one ranked last. Between two ranks an outcome is
+  /// published with at least phi' at the middle one (it is convex) and at most the mean of its ends.
+  void prepare_cells() {
+    const double mu = mu_.lower;
+    const double reach = std::sqrt(2 * (42 + std::log1p(slope_.mean())));
+    constexpr int count = 600;
+    const auto at = [&](int i) { return mu + reach - (mu + 2 * reach) * i / count; };
+    for (int i = 0; i < count; ++i) {
+      const End a = end_at(at(i), mu);
+      const End b = end_at(at(i + 1), mu);
+      const auto published = [&](const End& from, const End& to) {
+        const double p = std::max(0.0, from.u_least - to.u_most - ulp * from.u_most);
+        const double q = from.v_most - to.v_least + ulp * from.v_most;
+        return Published{slope_.below(0.5 * (from.u_most + to.u_most)) * p * (1 - few),
+                         0.5 * (slope_.above(from.v_least) + slope_.above(to.v_least)) * q * (1 + few)};
+      };
+      falling_.push_back(published(a, b));
+      // The other way round what is below a threshold was above it.
+      rising_.push_back(published(end_at(-at(i + 1), -mu), end_at(-at(i), -mu)));
+    }
+  }
+
+  struct Masses {
+    double p;
+    double p_most;
+    double q_most;
+  };
+  /// Of losses above `loss`: P-mass from below and above, Q-mass from above, at the least mu.
+  [[nodiscard]] Masses tails(double loss) const {
+    const double mu = mu_.lower;
+    if (!(loss > -infinity)) return {1, 1, 1};
+    const double near = loss / mu - 0.5 * mu;
+    const double far = loss / mu + 0.5 * mu;
+    const double off = few * (std::abs(loss) / mu + mu);
+    const double p = tail(near);
+    const double error = tail_error(near, off);
+    return {std::max(0.0, p * (1 - error) - tiny), p * (1 + error) + tiny, tail(far) * (1 + tail_error(far, off)) + tiny};
+  }
+  [[nodiscard]] double base_above(double loss) const {
+    const double mu = mu_.upper;
+    const double near = loss / mu - 0.5 * mu;
+    const double far = loss / mu + 0.5 * mu;
+    const double off = few * (std::abs(loss) / mu + mu);
+    const double p = tail(near) * (1 + tail_error(near, off)) + tiny;
+    if (loss > 700) return p;
+    const double q = std::max(0.0, tail(far) * (1 - tail_error(far, off)) - tiny);
+    return std::max(0.0, p - std::exp(loss) * q * (1 - few * (1 + std::abs(loss))));
+  }
+
+  Slope slope_;
+  Enclosure mu_;
+  std::vector<Piece> cells_;  // by falling thresholds, that is by rising u
+  std::vector<Corner> points_;
+  std::vector<Edge> edges_;
+  std::vector<Rank> order_;
+  std::vector<Published> falling_;
+  std::vector<Published> rising_;
+};
+
+class SearchByCurve::Tables {
+ public:
+  Tables(const Runs& runs, const std::vector<CurvePoint>& points) : curve_{points} {
+    edges_ = edges_of_curve(Slope{runs}, curve_, 0.02 * std::max(1.0, runs.mean() / 1000));
+  }
+  [[nodiscard]] double above(double epsilon) const {
+    return delta_above(
+        edges_, [&](double loss) { return curve_.above(loss); }, epsilon);
+  }
+  /// The largest logarithm of a slope: losses below epsilon less this do not count.
+  [[nodiscard]] double steepest() const { return edges_.empty() ? 0 : edges_.front().log_slope; }
+
+ private:
+  CurveOfPoints curve_;
+  std::vector<Edge> edges_;
+};
+
+GaussianSearch::GaussianSearch(const Runs& runs, const Enclosure& mu) {
+  const StandardFloatingPoint environment;
+  tables_ = std::make_shared<const Tables>(runs, mu);
+}
+double GaussianSearch::above(double epsilon) const {
+  const StandardFloatingPoint environment;
+  return below_chords([this](double x) { return tables_->above(x); }, epsilon);
+}
+double GaussianSearch::below(double epsilon) const {
+  const StandardFloatingPoint environment;
+  return tables_->below(epsilon);
+}
+double GaussianSearch::least_mu() const { return tables_->least_mu(); }
+
+std::vector<CurvePoint> convex_curve(const std::vector<CurvePoint>& points) {
+  const StandardFloatingPoint environment;
+  return CurveOfPoints{points}.points();
+}
+
+SearchByCurve::SearchByCurve(const Runs& runs, const std::vector<CurvePoint>& points) {
+  const StandardFloatingPoint environment;
+  tables_ = std::make_shared<const Tables>(runs, points);
+}
+double SearchByCurve::above(double epsilon) const {
+  const StandardFloatingPoint environment;
+  return below_chords([this](double x) { return tables_->above(x); }, epsilon);
+}
+double SearchByCurve::steepest() const { return tables_->steepest(); }
+
+}  // namespace surety::accounting

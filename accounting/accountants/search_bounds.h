@@ -1,0 +1,47 @@
+// Bounds on the curve of the best of a random number of runs, from the curve of one run. docs/proofs/best-of.md derives every error term.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <surety/accounting/accountants/tuning.h>
+#include <surety/accounting/events/runs.h>
+#include <surety/accounting/numbers/enclosure.h>
+
+namespace surety::accounting {
+
+/// Runs that cost N(mu, 1) against N(0, 1), of a mu that lies in an enclosure. Both directions are alike.
+/// \pre 0 < mu.lower.
+class GaussianSearch {
+ public:
+  GaussianSearch(const Runs& runs, const Enclosure& mu);
+
+  /// delta(epsilon) of the best run is at most, and at least, this. \pre epsilon >= 0.
+  [[nodiscard]] double above(double epsilon) const;
+  [[nodiscard]] double below(double epsilon) const;
+  [[nodiscard]] double least_mu() const;
+
+ private:
+  class Tables;
+  std::shared_ptr<const Tables> tables_;
+};
+
+/// The convex hull of points that bound a curve which holds in both directions, at rising odds of at least 1; from both sides of odds 1.
+[[nodiscard]] std::vector<CurvePoint> convex_curve(const std::vector<CurvePoint>& points);
+
+/// Any run of which a curve in both directions is bounded at some points, at rising odds of at least 1: delta(log odds) is at most this.
+class SearchByCurve {
+ public:
+  SearchByCurve(const Runs& runs, const std::vector<CurvePoint>& points);
+
+  /// delta(epsilon) of the best run is at most this. \pre epsilon >= 0.
+  [[nodiscard]] double above(double epsilon) const;
+  /// Losses of a run below epsilon less this do not count.
+  [[nodiscard]] double steepest() const;
+
+ private:
+  class Tables;
+  std::shared_ptr<const Tables> tables_;
+};
+
+}  // namespace surety::accounting

@@ -1,0 +1,274 @@
+#include <surety/accounting/accountants/tuning.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/contour/contour.h>
+#include <surety/accounting/accountants/search_bounds.h>
+#include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/root.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting {
+namespace {
+
+constexpr mpfr_prec_t precision = 128;
+
+/// More than a few operations of double err, relative to what they give.
+constexpr double few = 0x1p-48;
+
+[[noreturn]] void no_search_in(const Event& event, std::string_view why) { unsupported(event, fmt::format("tuning: {{}} {}", why)); }
+
+/// How many searches hold one another.
+int searches_in(const Event& event) {
+  int most = 0;
+  for (const auto& [leaf, count] : Releases::of(event).entries()) {
+    if (const auto* search = std::get_if<Event::BestOf>(&leaf.node())) most = std::max(most, 1 + searches_in(search->event));
+    const auto* parallel = std::get_if<Event::Parallel>(&leaf.node());
+    if (parallel == nullptr) continue;
+    for (const auto& part : parallel->events) most = std::max(most, searches_in(part));
+  }
+  return most;
+}
+
+/// The runs of an event, and what one of them is.
+Event::BestOf search_of(const Event& event) {
+  const auto entries = Releases::of(plainest(event)).entries();
+  const auto* found =
+      entries.size() == 1 && entries.front().count == Count{1} ? std::get_if<Event::BestOf>(&entries.front().leaf.node()) : nullptr;
+  if (found == nullptr) no_search_in(event, "is not one best_of alone");
+  if (searches_in(found->event) > 1) no_search_in(event, "is a search of searches of searches: each point of a curve asks for a curve");
+  return *found;
+}
+
+/// The probability of no run at all, from above.
+double none(const Runs& runs) {
+  if (runs.law() != RunsLaw::poisson) return 0;
+  return exp(-Interval{runs.mean(), precision}).enclosure().upper;
+}
+
+std::optional<GaussianSearch> gaussian_runs(const Event::BestOf& search) {
+  const auto mu_squared = gaussian_mu_squared(search.event, precision);
+  if (!mu_squared) return std::nullopt;
+  const auto mu = sqrt(*mu_squared).enclosure();
+  constexpr double largest = 1e3;
+  constexpr double least = 1e-6;
+  if (!(mu.upper <= largest && mu.lower >= least)) {
+    unsupported(search.event, fmt::format("tuning: a run of {{}} costs mu = {}, must be from {} to {}", mu.upper, least, largest));
+  }
+  return GaussianSearch{search.runs, mu};
+}
+
+/// The smallest epsilon at which a falling bound is at most `target`, or a little more: the bound itself says so there. Infinity where it
+/// stays above.
+double first_at_most(const std::function<double(double)>& bound, double target) {
+  if (bound(0) <= target) return 0;
+  double beyond = 1;
+  while (!(bound(beyond) <= target)) {
+    beyond *= 2;
+    if (beyond > 1e6) return infinity;
+  }
+  double before = beyond == 1 ? 0 : beyond / 2;
+  const auto distance = [&](double x) { return std::log(std::max(bound(x), 1e-320) / std::max(target, 1e-320)); };
+  if (target > 0) {
+    const auto near = narrow_root(distance, before, beyond, 44, 60);
+    if (bound(near.high) <= target) beyond = near.high;
+    if (!(bound(near.low) <= target)) before = near.low;
+  }
+  while (beyond - before > 1e-12 * (1 + beyond)) {
+    const double middle = before + 0.5 * (beyond - before);
+    (bound(middle) <= target ? beyond : before) = middle;
+  }
+  return beyond;
+}
+/// An epsilon up to `most` at which a bound is above `target`, nearly the largest; 0 where none is found.
+double last_above(const std::function<double(double)>& bound, double target, double most) {
+  double before = most;
+  double beyond = most;
+  for (double step = 1e-10 * (1 + most); !(bound(before) > target); step *= 2) {
+    if (before == 0) return 0;
+    beyond = before;
+    before = std::max(0.0, most - step);
+  }
+  while (beyond - before > 1e-12 * (1 + beyond)) {
+    const double middle = before + 0.5 * (beyond - before);
+    (bound(middle) > target ? before : beyond) = middle;
+  }
+  return before;
+}
+
+/// Points of the curve of a run, evenly between losses: many where one accountant knows it quickly, few of those that all accountants know.
+class PointsOfRun {
+ public:
+  explicit PointsOfRun(const Event& run) : run_{run}, slow_{run, Effort{.width = 1e-2}} {
+    if (supports(ClosedForm{}, run) && is_short(run)) {
+      quick_ = [run](Epsilon at) { return accounting::delta(ClosedForm{}, run, at); };
+    } else if (supports(Contour{}, run)) {
+      try {
+        quick_ = ContourCurve{run};
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) throw;
+      }
+    }
+  }
+
+  void add(double from, double to) {
+    constexpr std::size_t many = 500;
+    constexpr std::size_t least = many / 4;
+    constexpr std::size_t few_points = 20;
+    std::size_t answered = 0;
+    for (std::size_t i = 0; quick_ && i <= many && answered + many / 2 > i; ++i) answered += add_quick(between(from, to, i, many));
+    for (std::size_t i = 0; answered < least && i <= few_points; ++i) {
+      const double loss = between(from, to, i, few_points);
+      add_point(loss, slow_(Epsilon{loss}));
+    }
+    std::sort(points_.begin(), points_.end(), [](const CurvePoint& a, const CurvePoint& b) { return a.odds < b.odds; });
+  }
+  [[nodiscard]] const std::vector<CurvePoint>& points() const { return points_; }
+
+  /// Where the curve has fallen to about `delta`.
+  [[nodiscard]] double reach(double delta) const {
+    constexpr double farthest = 600;
+    const auto found = quick_epsilon(run_, Delta{std::clamp(delta, 0.0, 0.5)}, Effort{.width = 1e-2}).upper;
+    if (found >= farthest && found < infinity) {
+      unsupported(run_,
+                  fmt::format("tuning: a run of {{}} costs epsilon = {} at delta = {}, must be less than {}", found, delta, farthest));
+    }
+    if (found < infinity) return found + 1e-9 * (1 + found);
+    // It stays above: as far as it falls by anything.
+    double last = 1;
+    while (last < farthest && slow_(Epsilon{2 * last}).upper < slow_(Epsilon{last}).upper * (1 - 1e-9)) last *= 2;
+    return std::min(last, farthest);
+  }
+
+ private:
+  /// So few releases that the closed form takes microseconds.
+  static bool is_short(const Event& run) {
+    double releases = 0;
+    for (const auto& [leaf, count] : Releases::of(run).entries()) releases += static_cast<double>(count.value());
+    return releases <= 8;
+  }
+  static double between(double from, double to, std::size_t i, std::size_t count) {
+    return std::max(0.0, from + (to - from) * static_cast<double>(i) / static_cast<double>(count));
+  }
+  bool add_quick(double loss) {
+    try {
+      add_point(loss, quick_(Epsilon{loss}));
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return false;
+    }
+  }
+  /// The point lies a little further than where it was asked for.
+  void add_point(double loss, const Enclosure& delta) {
+    points_.push_back({std::exp(loss) * (1 + few), std::clamp(delta.upper, 0.0, 1.0)});
+  }
+
+  Event run_;
+  QuickCurve slow_;
+  std::function<Enclosure(Epsilon)> quick_;
+  std::vector<CurvePoint> points_;
+};
+
+/// From above, by points that lie denser where epsilon is: `near` says where that is, given a first bound.
+SearchByCurve runs_by_curve(const Event::BestOf& search, double faded, const std::function<double(const SearchByCurve&)>& near) {
+  PointsOfRun points{search.event};
+  const double reach = points.reach(faded);
+  points.add(0, reach);
+  SearchByCurve first{search.runs, points.points()};
+  const double at = near(first);
+  if (!(at < infinity) || reach == 0) return first;
+  const double from = std::clamp(at - first.steepest(), 0.0, reach);
+  points.add(from, std::min(reach, from + 0.25 * (reach - from)));
+  return SearchByCurve{search.runs, points.points()};
+}
+
+/// A delta of a run that no longer counts beside `delta`.
+double faded_beside(double delta, const Runs& runs) {
+  constexpr double least = 1e-140;
+  return delta == 0 ? 0 : std::max(1e-7 * delta / runs.mean(), least);
+}
+
+}  // namespace
+
+bool supports(const Tuning&, const Event& event) {
+  const StandardFloatingPoint environment;
+  std::optional<Event> run;
+  if (!is_supported([&] { run = search_of(event).event; })) return false;
+  return supports(Best{}, *run);
+}
+
+Enclosure delta(const Tuning&, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
+  const auto search = search_of(event);
+  const double at = epsilon.value();
+  if (const auto gaussian = gaussian_runs(search)) {
+    const double upper = gaussian->above(at);
+    // delta falls, so what is below it further on is below it here.
+    double lower = (1 - none(search.runs)) * gaussian_delta(Mu{gaussian->least_mu()}, epsilon).lower * (1 - few);
+    for (const double further : {0.0, 0.125, 0.25, 0.5, 1.0, 2.0}) lower = std::max(lower, gaussian->below(at + further));
+    return {std::min(lower, upper), upper};
+  }
+  const auto run = quick_delta(search.event, epsilon);
+  const double lower = std::max(0.0, (1 - none(search.runs)) * run.lower * (1 - few));
+  if (run.upper == 0 && quick_epsilon(search.event, Delta{0}).upper == 0) return {0, 0};
+  const double faded = faded_beside(run.upper, search.runs);
+  const double upper = runs_by_curve(search, faded, [&](const SearchByCurve&) { return at; }).above(at);
+  return {std::min(lower, upper), upper};
+}
+
+Enclosure epsilon(const Tuning&, const Event& event, Delta delta) {
+  const StandardFloatingPoint environment;
+  const auto search = search_of(event);
+  const double target = delta.value();
+  // With a score that says nothing the first run is published.
+  const double share = (1 - none(search.runs)) * (1 - few);
+  const double once = share > 0 ? target / share * (1 + few) : 1;
+  if (const auto gaussian = gaussian_runs(search)) {
+    if (target == 0) return {infinity, infinity};
+    const double upper = first_at_most([&](double x) { return gaussian->above(x); }, target);
+    const double best = last_above([&](double x) { return gaussian->below(x); }, target, upper);
+    const double lower = once < 1 ? gaussian_epsilon(Mu{gaussian->least_mu()}, Delta{once}).lower : 0;
+    return {std::min(upper, std::max(best, lower)), upper};
+  }
+  const double lower = once < 1 ? quick_epsilon(search.event, Delta{once}).lower : 0;
+  const auto bound = [&](const SearchByCurve& runs) { return first_at_most([&](double x) { return runs.above(x); }, target); };
+  const double upper = bound(runs_by_curve(search, faded_beside(target, search.runs), bound));
+  return {std::min(lower, upper), upper};
+}
+
+std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points) {
+  const StandardFloatingPoint environment;
+  const auto search = search_of(event);
+  std::function<double(double)> bound;
+  if (auto gaussian = gaussian_runs(search)) {
+    bound = [runs = std::move(*gaussian)](double x) { return runs.above(x); };
+  } else {
+    bound = [runs = runs_by_curve(search, 1e-25, [](const SearchByCurve&) { return infinity; })](double x) { return runs.above(x); };
+  }
+  double reach = 1;
+  // As far as it falls by anything, or has not begun to.
+  const auto goes_on = [&](double at) { return bound(at) > 1e-22 && (bound(at) == 1 || bound(2 * at) < bound(at) * (1 - 1e-9)); };
+  while (reach < 600 && goes_on(reach)) reach *= 2;
+  std::vector<CurvePoint> found;
+  for (std::size_t i = 0; i <= points; ++i) {
+    const double loss = reach * static_cast<double>(i) / static_cast<double>(points);
+    found.push_back({std::exp(loss) * (1 + few), bound(loss)});
+  }
+  return convex_curve(found);
+}
+
+}  // namespace surety::accounting
