@@ -58,7 +58,7 @@ TEST(Account, ExplainsItsAnswer) {
   EXPECT_NE(text.find("privacy-loss         epsilon in"), std::string::npos);
   const auto json = surety(question + Words{"--json"}).json();
   EXPECT_EQ(json["accountant"], "contour");
-  EXPECT_EQ(json["accountants"].size(), 10u);
+  EXPECT_EQ(json["accountants"].size(), 11u);
   EXPECT_FALSE(json["explanation"].empty());
 }
 

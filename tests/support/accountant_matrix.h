@@ -92,22 +92,19 @@ inline constexpr std::array rows{
   table += rule + "\n";
   for (const auto& row : rows) {
     table += "| `" + std::string{row.written} + "` |";
+    std::vector<std::pair<Adjacency, std::vector<std::string_view>>> supporting;
+    for (const auto adjacency : adjacencies) {
+      if (const auto event = row.event(adjacency)) supporting.emplace_back(adjacency, supporting_accountants(*event));
+    }
     for (const auto accountant : accountant_names()) {
       std::string cell;
-      std::size_t meant = 0;
       std::size_t known = 0;
-      for (const auto adjacency : adjacencies) {
-        const auto event = row.event(adjacency);
-        if (!event) continue;
-        ++meant;
-        const auto names = supporting_accountants(*event);
-        bool supports = false;
-        for (const auto name : names) supports = supports || name == accountant;
-        if (!supports) continue;
+      for (const auto& [adjacency, names] : supporting) {
+        if (std::find(names.begin(), names.end(), accountant) == names.end()) continue;
         ++known;
         cell += (cell.empty() ? "" : ", ") + std::string{name(adjacency)};
       }
-      table += " " + (known == meant ? std::string{meant == adjacencies.size() ? "all" : cell} : cell) + " |";
+      table += " " + (known == supporting.size() ? std::string{known == adjacencies.size() ? "all" : cell} : cell) + " |";
     }
     table += "\n";
   }
