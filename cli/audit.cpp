@@ -10,6 +10,7 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit.h>
+#include <surety/accounting/ledger/audit_json.h>
 
 #include "budget.h"
 #include "command.h"
@@ -34,24 +35,6 @@ std::string describe_or_nothing(const std::optional<Event>& event) { return even
 std::string state_of(const accounting::Run& run) {
   if (!run.settlement) return "not settled: running or killed, counts in full";
   return fmt::format("settled, stop {}", accounting::name(run.settlement->stopping));
-}
-
-nlohmann::json run_json(const accounting::RunAudit& audited) {
-  const auto& run = audited.run;
-  nlohmann::json result{{"run", run.id.value},
-                        {"created", run.created},
-                        {"state", run.settlement ? "settled" : "reserved"},
-                        {"planned", describe(run.plan.event)},
-                        {"charged", describe_or_nothing(run.charged())},
-                        {"note", run.plan.note},
-                        {"not_private", run.plan.not_private}};
-  if (run.plan.promise) {
-    result["promise"] = target_json(*run.plan.promise);
-    result["epsilon"] = json(*audited.epsilon);
-    result["delta"] = json(*audited.delta);
-    result["kept"] = *audited.kept;
-  }
-  return result;
 }
 
 /// Promises are each run's own: together the runs cost more, and that is said beside them.
@@ -108,7 +91,7 @@ int audit_claim(const AuditOptions& options) {
   if (options.json) {
     print({{"event", describe(event)},
            {"adjacency", name(event.adjacency())},
-           {"claim", target_json(claim)},
+           {"claim", accounting::to_json(claim)},
            {"epsilon", json(epsilon)},
            {"delta", json(delta)},
            {"accountant", by_delta.accountant},
@@ -140,21 +123,9 @@ int audit(const AuditOptions& options) {
     print_report(options, report, kept);
     return kept ? exit_code::fine : exit_code::broken;
   }
-  auto runs = nlohmann::json::array();
-  for (const auto& run : report.runs) runs.push_back(run_json(run));
-  nlohmann::json object{{"ledger", options.ledger},
-                        {"adjacency", name(report.adjacency)},
-                        {"unit", to_json(report.unit)},
-                        {"event", describe_or_nothing(report.event)},
-                        {"epsilon", json(report.epsilon)},
-                        {"epsilon_of_fresh_noise", json(report.epsilon_of_fresh_noise)},
-                        {"delta", options.delta},
-                        {"accountant", report.accountant},
-                        {"independent", {{"accountant", report.independent_accountant}, {"epsilon", json(report.independent)}}},
-                        {"runs", std::move(runs)},
-                        {"not_private", report.not_private},
-                        {"kept", kept}};
-  if (report.balance) object["budget"] = balance_json(*report.balance);
+  auto object = accounting::to_json(report);
+  object["ledger"] = options.ledger;
+  object["kept"] = kept;
   print(object);
   return kept ? exit_code::fine : exit_code::broken;
 }

@@ -1,9 +1,7 @@
-// A ledger's budget and where it stands, in words and as JSON.
+// A ledger's budget in words.
 #pragma once
 
 #include <string>
-
-#include <nlohmann/json.hpp>
 
 #include <surety/accounting/ledger/ledger.h>
 
@@ -11,12 +9,5 @@ namespace surety::cli {
 
 /// "renyi filter at order 21.9845".
 [[nodiscard]] std::string filter_words(const accounting::Budget& budget);
-
-/// {"epsilon", "delta"}.
-[[nodiscard]] nlohmann::json target_json(const Target& target);
-
-/// A budget, and with what is spent of it.
-[[nodiscard]] nlohmann::json budget_json(const accounting::Budget& budget);
-[[nodiscard]] nlohmann::json balance_json(const accounting::Balance& balance);
 
 }  // namespace surety::cli

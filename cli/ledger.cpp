@@ -14,6 +14,7 @@
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/ledger/audit_json.h>
 #include <surety/accounting/ledger/ledger.h>
 
 #include "budget.h"
@@ -104,7 +105,7 @@ int create(const LedgerOptions& options) {
   budget = ledger.budget();
   if (options.json) {
     nlohmann::json object{{"ledger", options.path}, {"adjacency", name(adjacency)}, {"unit", to_json(ledger.unit())}};
-    if (budget) object["budget"] = budget_json(*budget);
+    if (budget) object["budget"] = accounting::to_json(*budget);
     print(object);
   } else if (budget) {
     fmt::print("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({})\n", shown(options.path), name(adjacency),
@@ -178,7 +179,7 @@ int show_all(const LedgerOptions& options) {
     nlohmann::json object{
         {"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", to_json(ledger.unit())}, {"runs", runs.size()}};
     if (balance) {
-      object["budget"] = balance_json(*balance);
+      object["budget"] = accounting::to_json(*balance);
       auto& left = object["left"] = nlohmann::json::object();
       if (last) left["like_the_last"] = {{"event", to_json(last->event)}, {"runs", last->runs}};
       if (counts)

@@ -1,0 +1,214 @@
+/* Surety from C, and from whatever calls C: what releases cost, exact noise, and the ledger.
+ *
+ * Nothing is decided here: each function asks the C++ library what the command asks, so the numbers are the command's to the last bit.
+ *
+ * Conventions
+ *   Failures   Every function that can fail returns a code, SURETY_OK where all went well, and leaves what it should have written as it was.
+ *              Its last argument is where a failure with a message goes, for surety_failure_free; NULL where nobody wants it.
+ *   Text       UTF-8 with a length, no zero needed. Messages are one line, and nothing that may be private is in them.
+ *   Results    go where the caller says. A text is made by surety and freed with surety_free.
+ *   Handles    are made by a function that ends in _create, _parse, _open or _reserve and freed by the one that ends in _free, which takes NULL.
+ *   Structs    begin with their size, which the caller sets: fields may be appended.
+ *   Threads    Functions without a handle and those that take a const one may be called by several threads at once. A handle that is not const
+ *              belongs to one thread at a time.
+ *   Processes  After fork, handles of noise draw fresh bits, and those of ledgers refuse. Do not unload the library: threads and the kernel
+ *              hold on to what it made.
+ *   Numbers    NaN and infinities are refused, but for what is noised: see there.
+ */
+#ifndef SURETY_H
+#define SURETY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SURETY_API __attribute__((visibility("default")))
+#else
+#define SURETY_API
+#endif
+
+/* ---- Failures ---- */
+
+/* Numbers are for ever; new ones are appended. */
+typedef int32_t surety_code;
+enum surety_codes {
+  SURETY_OK = 0,
+  SURETY_INVALID_ARGUMENT = 1, /* an argument breaks its constraint */
+  SURETY_UNSUPPORTED = 2,      /* no theorem is known for the event */
+  SURETY_BAD_DATA = 3,
+  SURETY_BUDGET_EXCEEDED = 4, /* a reservation would exceed the ledger's budget */
+  SURETY_DAMAGED_LEDGER = 5,
+  SURETY_ENVIRONMENT = 6, /* the machine refused: full disk, no entropy, no permission, no memory */
+  SURETY_UNREACHABLE = 7, /* no value meets the target */
+  SURETY_MEMORY = 8,      /* an answer of the width asked for would take more memory than allowed */
+  SURETY_INTERNAL = 9     /* a defect in Surety itself */
+};
+
+typedef struct surety_failure surety_failure;
+/* One line, ended by a zero; it lives as long as the failure. "" of NULL. */
+SURETY_API const char* surety_failure_message(const surety_failure* failure);
+/* SURETY_OK of NULL. */
+SURETY_API surety_code surety_failure_code(const surety_failure* failure);
+SURETY_API void surety_failure_free(surety_failure* failure);
+
+/* 0: what is promised of this header. A program made for one number runs with every later library of that number. */
+SURETY_API int surety_abi_version(void);
+/* "0.1.0" */
+SURETY_API const char* surety_version(void);
+/* Frees a text that a function has made. */
+SURETY_API void surety_free(char* text);
+
+/* ---- Events ---- */
+
+typedef int32_t surety_adjacency;
+enum surety_adjacencies { SURETY_ADD_OR_REMOVE_ONE = 0, SURETY_REPLACE_ONE = 1, SURETY_ZERO_OUT = 2 };
+
+/* What was released. Never changes. */
+typedef struct surety_event surety_event;
+
+/* From the event language, "repeat(100, gaussian(40))". */
+SURETY_API surety_code surety_event_parse(const char* text, size_t length, surety_adjacency adjacency, surety_event** event,
+                                          surety_failure** failure);
+/* From the JSON form, which says the adjacency. May be hostile. */
+SURETY_API surety_code surety_event_parse_json(const char* text, size_t length, surety_event** event, surety_failure** failure);
+SURETY_API void surety_event_free(surety_event* event);
+SURETY_API surety_adjacency surety_event_adjacency(const surety_event* event);
+/* The event language, and the JSON form on one line. Ended by a zero that is not counted. */
+SURETY_API surety_code surety_event_text(const surety_event* event, char** text, size_t* length, surety_failure** failure);
+SURETY_API surety_code surety_event_json(const surety_event* event, char** text, size_t* length, surety_failure** failure);
+
+/* ---- What events cost ---- */
+
+/* The truth lies between the ends. An upper end may be infinity. */
+typedef struct surety_enclosure {
+  double lower;
+  double upper;
+} surety_enclosure;
+
+/* The smallest epsilon at this delta, and the smallest delta at this epsilon, by all accountants together. `width` is what accountants on a grid
+ * aim at, in epsilon; 0 for 0.0001. `accountant`, if not NULL, is set to the name of whose upper end it is, which lives for ever. */
+SURETY_API surety_code surety_epsilon(const surety_event* event, double delta, double width, surety_enclosure* epsilon,
+                                      const char** accountant, surety_failure** failure);
+SURETY_API surety_code surety_delta(const surety_event* event, double epsilon, double width, surety_enclosure* delta,
+                                    const char** accountant, surety_failure** failure);
+/* delta at each of `count` epsilons: quicker than one by one. */
+SURETY_API surety_code surety_curve(const surety_event* event, const double* epsilons, size_t count, double width, surety_enclosure* deltas,
+                                    surety_failure** failure);
+/* The smallest rate of false negatives at each of `count` rates of false positives in (0, 1). */
+SURETY_API surety_code surety_tradeoff(const surety_event* event, const double* false_positive_rates, size_t count, double width,
+                                       surety_enclosure* false_negative_rates, surety_failure** failure);
+
+/* What an attacker gets. */
+typedef struct surety_risk {
+  size_t size;                /* sizeof(surety_risk) */
+  double prior;               /* in (0, 1): asked */
+  double false_positive_rate; /* in (0, 1): asked */
+  surety_enclosure advantage; /* true positives less false positives, at most */
+  surety_enclosure true_positive_rate;
+  surety_enclosure accuracy; /* of a guess at this prior */
+  surety_enclosure mu;       /* the least whose Gaussian curve covers every epsilon */
+} surety_risk;
+SURETY_API surety_code surety_event_risk(const surety_event* event, double width, surety_risk* risk, surety_failure** failure);
+
+/* The value of the number that stands as `name` in the event, "repeat(100, gaussian(z))", with the least noise that certainly keeps
+ * (epsilon, delta). `failing`: the nearest value tried that does not, NaN where every one does. `solved`, if not NULL, is the event with it. */
+typedef struct surety_solution {
+  size_t size; /* sizeof(surety_solution) */
+  double value;
+  double failing;
+  surety_enclosure epsilon; /* at the target's delta */
+} surety_solution;
+SURETY_API surety_code surety_solve(const char* event, size_t length, const char* name, size_t name_length, surety_adjacency adjacency,
+                                    double epsilon, double delta, double width, surety_solution* solution, surety_event** solved,
+                                    surety_failure** failure);
+
+/* ---- Noise ---- */
+
+/* Cryptographic random bytes of the caller's own: `fill` writes `count` bytes and returns 0, or another number where it cannot. Who sets
+ * `vouched_for` to SURETY_I_VOUCH_FOR_THESE_BITS promises that nobody can tell them from uniform and independent ones. */
+#define SURETY_I_VOUCH_FOR_THESE_BITS 0x73756265u
+typedef struct surety_bits {
+  size_t size; /* sizeof(surety_bits) */
+  int (*fill)(void* context, unsigned char* bytes, size_t count);
+  void* context;
+  uint32_t vouched_for;
+} surety_bits;
+
+/* A mechanism and its source of bits. */
+typedef struct surety_noise surety_noise;
+
+/* What noise is made of. */
+typedef struct surety_noise_options {
+  size_t size;  /* sizeof(surety_noise_options) */
+  double scale; /* of gaussian: sigma over the sensitivity; of laplace: b over it; of discrete noise: sigma or b in steps of the integers */
+  double
+      sensitivity;  /* how far one record moves the values: in l2 (gaussian) and l1 (laplace, discrete_laplace, there a whole number), along
+                         one coordinate (discrete_gaussian, a whole number) */
+  size_t dimension; /* how many values a release has: of gaussian and laplace */
+  double step;      /* of the public grid, a power of two: of gaussian and laplace; 0 for one that fits doubles */
+  surety_adjacency adjacency;
+  const surety_bits* bits; /* NULL for those of the operating system */
+} surety_noise_options;
+
+/* Noise for real numbers, which are rounded to the public grid first: the sensitivity is that of the values as they are computed, and the noise is
+ * scaled to what it is after rounding. Takes some milliseconds: make one and keep it. */
+SURETY_API surety_code surety_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure);
+SURETY_API surety_code surety_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure);
+/* Noise on integers. The discrete Gaussian's sigma is the least it has that is no less than `scale`: its event says which. */
+SURETY_API surety_code surety_discrete_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure);
+SURETY_API surety_code surety_discrete_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure);
+SURETY_API void surety_noise_free(surety_noise* noise);
+/* What one release is, for the accountants. */
+SURETY_API surety_code surety_noise_event(const surety_noise* noise, surety_event** event, surety_failure** failure);
+/* The distance of the grid's points: 1 of noise on integers. */
+SURETY_API double surety_noise_step(const surety_noise* noise);
+
+/* One release, in place. Never refused for a value: NaN counts as 0, and what lies beyond 2^62 steps as the nearest that does not. `count` is the
+ * mechanism's dimension, or any number for noise on integers. Where the bits fail, SURETY_ENVIRONMENT: what stands there must not be published. */
+SURETY_API surety_code surety_release_double(surety_noise* noise, double* values, size_t count, surety_failure** failure);
+/* The same of floats. Results are kept within 2^24 steps of the grid, where each is a float exactly; refused before a value is looked at where
+ * that is not so, and where the noise would often go beyond: more than 2^20 steps. Choose a step, as sigma / 4096. */
+SURETY_API surety_code surety_release_float(surety_noise* noise, float* values, size_t count, surety_failure** failure);
+/* For noise on integers. */
+SURETY_API surety_code surety_release_int64(surety_noise* noise, int64_t* values, size_t count, surety_failure** failure);
+
+/* ---- Ledgers ---- */
+
+typedef struct surety_ledger surety_ledger;
+typedef struct surety_reservation surety_reservation;
+
+typedef struct surety_budget {
+  size_t size; /* sizeof(surety_budget) */
+  double epsilon;
+  double delta;
+  const char* filter; /* "renyi", "gaussian", "zcdp" or "basic"; NULL for the default */
+} surety_budget;
+
+/* A new ledger of rows; `budget` is NULL for one that only counts. Paths are the file system's bytes, ended by a zero. */
+SURETY_API surety_code surety_ledger_create(const char* path, surety_adjacency adjacency, const surety_budget* budget,
+                                            surety_ledger** ledger, surety_failure** failure);
+SURETY_API surety_code surety_ledger_open(const char* path, surety_ledger** ledger, surety_failure** failure);
+SURETY_API void surety_ledger_free(surety_ledger* ledger);
+/* Charges the whole event, durably, before any of it may be released. `note` is for people. */
+SURETY_API surety_code surety_ledger_reserve(surety_ledger* ledger, const surety_event* event, const char* note, size_t note_length,
+                                             surety_reservation** reservation, surety_failure** failure);
+/* What is proved of everything that is charged, as JSON. */
+SURETY_API surety_code surety_ledger_audit(surety_ledger* ledger, double delta, char** json, size_t* length, surety_failure** failure);
+
+/* Says before a release that it happens now: SURETY_INTERNAL where the rest of the reservation does not hold it, and then it must not. */
+SURETY_API surety_code surety_reservation_spend(surety_reservation* reservation, const surety_event* event, surety_failure** failure);
+/* Writes what was released. `adaptive` is 0 where the end did not depend on what was released. */
+SURETY_API surety_code surety_reservation_settle(surety_reservation* reservation, int adaptive, surety_failure** failure);
+SURETY_API uint64_t surety_reservation_run(const surety_reservation* reservation);
+/* One that is not settled leaves all of its event charged. */
+SURETY_API void surety_reservation_free(surety_reservation* reservation);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

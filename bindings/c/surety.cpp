@@ -1,0 +1,512 @@
+// The C functions: each takes its arguments apart, asks the library, and turns what is thrown into a code. No logic of its own.
+#include <surety.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/risk.h>
+#include <surety/accounting/accountants/tradeoff.h>
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/ledger/audit.h>
+#include <surety/accounting/ledger/audit_json.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/mechanisms/additive/discrete_gaussian.h>
+#include <surety/mechanisms/additive/discrete_laplace.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/mechanisms/bits/random_bits.h>
+
+struct surety_failure {
+  surety_code code;
+  std::string message;
+};
+struct surety_event {
+  surety::Event event;
+};
+
+namespace surety::c {
+
+/// Bits that the program has vouched for.
+class CallerBits {
+ public:
+  explicit CallerBits(const surety_bits& bits) : bits_{bits} {}
+  void fill(std::span<std::byte> bytes) {
+    if (bits_.fill(bits_.context, reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()) != 0) {
+      throw Error{ErrorCode::environment, "the program's random bits failed, must fill what is asked for"};
+    }
+  }
+
+ private:
+  surety_bits bits_;
+};
+
+}  // namespace surety::c
+
+/// Who makes noise from them has set SURETY_I_VOUCH_FOR_THESE_BITS.
+template <>
+inline constexpr bool surety::is_cryptographic<surety::c::CallerBits> = true;
+
+struct surety_noise {
+  using Law = std::variant<surety::mechanisms::GaussianOnReals, surety::mechanisms::LaplaceOnReals, surety::mechanisms::DiscreteGaussian,
+                           surety::mechanisms::DiscreteLaplace>;
+  Law law;
+  std::variant<std::unique_ptr<surety::mechanisms::SystemBits>, surety::c::CallerBits> bits;
+};
+struct surety_ledger {
+  surety::accounting::Ledger ledger;
+};
+struct surety_reservation {
+  surety::accounting::Reservation reservation;
+};
+
+namespace surety::c {
+namespace {
+
+/// Where there is no memory for another one.
+surety_failure no_memory{SURETY_ENVIRONMENT, "no memory is left"};
+
+surety_code leave(surety_failure** failure, surety_code code, const char* message) noexcept {
+  if (failure == nullptr) return code;
+  try {
+    *failure = new surety_failure{code, message};
+  } catch (...) {
+    *failure = &no_memory;
+  }
+  return code;
+}
+
+/// Runs `work`, and turns what it throws into a code.
+template <class Work>
+surety_code guarded(surety_failure** failure, const Work& work) noexcept {
+  if (failure != nullptr) *failure = nullptr;
+  try {
+    work();
+    return SURETY_OK;
+  } catch (const Error& error) {
+    return leave(failure, static_cast<surety_code>(error.code()) + 1, error.what());
+  } catch (const std::bad_alloc&) {
+    if (failure != nullptr) *failure = &no_memory;
+    return SURETY_ENVIRONMENT;
+  } catch (const std::exception& error) {
+    return leave(failure, SURETY_INTERNAL, error.what());
+  } catch (...) {
+    return leave(failure, SURETY_INTERNAL, "an unknown error");
+  }
+}
+
+template <class T>
+T& given(T* pointer, const char* name) {
+  if (pointer == nullptr) invalid(std::string{name} + " is NULL, must be given");
+  return *pointer;
+}
+
+std::string_view text_of(const char* text, std::size_t length, const char* name) {
+  if (text == nullptr && length > 0) given(text, name);
+  return {text == nullptr ? "" : text, length};
+}
+
+/// A struct of the caller's, as far as he knows it. \pre It begins with its size.
+template <class T>
+T known_part(const T* options, const char* name) {
+  const std::size_t size = given(options, name).size;
+  if (size != sizeof(T)) {
+    invalid(std::string{name} + ".size is " + std::to_string(size) +
+            ", must be that of a version of this library: " + std::to_string(sizeof(T)));
+  }
+  return *options;
+}
+
+Adjacency adjacency_of(surety_adjacency adjacency) {
+  switch (adjacency) {
+    case SURETY_ADD_OR_REMOVE_ONE: return Adjacency::add_or_remove_one;
+    case SURETY_REPLACE_ONE: return Adjacency::replace_one;
+    case SURETY_ZERO_OUT: return Adjacency::zero_out;
+  }
+  invalid("adjacency is " + std::to_string(adjacency) + ", must be one of surety_adjacencies");
+}
+
+surety_adjacency adjacency_for_c(Adjacency adjacency) {
+  switch (adjacency) {
+    case Adjacency::add_or_remove_one: return SURETY_ADD_OR_REMOVE_ONE;
+    case Adjacency::replace_one: return SURETY_REPLACE_ONE;
+    case Adjacency::zero_out: return SURETY_ZERO_OUT;
+  }
+  throw Error{ErrorCode::internal, "an adjacency without a number"};
+}
+
+accounting::Effort effort_of(double width) {
+  if (width == 0) return {};
+  if (!(width > 0) || !is_finite(width)) refuse_quantity("width", width, "finite and at least 0");
+  return {.width = width};
+}
+
+surety_enclosure for_c(const Enclosure& enclosure) { return {enclosure.lower, enclosure.upper}; }
+
+void give_text(const std::string& text, char** into, std::size_t* length) {
+  given(into, "text");
+  auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) throw std::bad_alloc{};
+  std::memcpy(copy, text.c_str(), text.size() + 1);
+  *into = copy;
+  if (length != nullptr) *length = text.size();
+}
+
+/// Names are literals of the library, and end with a zero.
+void give_name(std::string_view name, const char** into) {
+  if (into != nullptr) *into = name.data();
+}
+
+mechanisms::BitsRef bits_of(surety_noise& noise) {
+  if (auto* const system = std::get_if<std::unique_ptr<mechanisms::SystemBits>>(&noise.bits)) return **system;
+  return std::get<CallerBits>(noise.bits);
+}
+
+surety_noise* with_bits(surety_noise::Law law, const surety_bits* bits) {
+  if (bits == nullptr) return new surety_noise{std::move(law), std::make_unique<mechanisms::SystemBits>()};
+  const auto own = known_part(bits, "bits");
+  if (own.vouched_for != SURETY_I_VOUCH_FOR_THESE_BITS) {
+    invalid("bits.vouched_for is " + std::to_string(own.vouched_for) +
+            ", must be SURETY_I_VOUCH_FOR_THESE_BITS: noise is as secret as its bits");
+  }
+  if (own.fill == nullptr) invalid("bits.fill is NULL, must be given");
+  return new surety_noise{std::move(law), CallerBits{own}};
+}
+
+/// A power of two as a grid.
+Grid grid_of(double step) {
+  int exponent = 0;
+  if (!(step > 0) || !is_finite(step) || std::frexp(step, &exponent) != 0.5) refuse_quantity("step", step, "0 or a power of two");
+  return Grid{.log2_step = exponent - 1};
+}
+
+Count whole(double value, const char* name) {
+  if (!(value >= 1 && value <= 0x1p53) || value != std::floor(value)) refuse_quantity(name, value, "a whole number from 1 to 2^53");
+  return Count{static_cast<std::uint64_t>(value)};
+}
+
+/// Sigma or b in steps of the grid, and the step; 1 for integers.
+double step_of(const surety_noise& noise) {
+  return std::visit(
+      [](const auto& law) {
+        using Law = std::decay_t<decltype(law)>;
+        if constexpr (std::is_same_v<Law, mechanisms::GaussianOnReals> || std::is_same_v<Law, mechanisms::LaplaceOnReals>) {
+          return law.options().grid.step();
+        } else {
+          return 1.0;
+        }
+      },
+      noise.law);
+}
+double scale_of(const surety_noise& noise) {
+  return std::visit(
+      [](const auto& law) {
+        using Law = std::decay_t<decltype(law)>;
+        if constexpr (std::is_same_v<Law, mechanisms::GaussianOnReals> || std::is_same_v<Law, mechanisms::DiscreteGaussian>) {
+          return law.sigma();
+        } else {
+          return law.scale();
+        }
+      },
+      noise.law);
+}
+
+/// Adds noise to doubles; integers only of whole values, whose results are whole doubles within 2^53 and the nearest beyond.
+void release(surety_noise& noise, std::span<double> values) {
+  const auto bits = bits_of(noise);
+  std::visit(
+      [&](const auto& law) {
+        using Law = std::decay_t<decltype(law)>;
+        if constexpr (std::is_same_v<Law, mechanisms::GaussianOnReals> || std::is_same_v<Law, mechanisms::LaplaceOnReals>) {
+          law.release_in_place(values, bits);
+        } else {
+          throw Error{ErrorCode::invalid_argument, "noise on integers is asked for doubles, must be asked for int64 values"};
+        }
+      },
+      noise.law);
+}
+
+}  // namespace
+}  // namespace surety::c
+
+using namespace surety;
+using namespace surety::c;
+
+const char* surety_failure_message(const surety_failure* failure) { return failure == nullptr ? "" : failure->message.c_str(); }
+surety_code surety_failure_code(const surety_failure* failure) { return failure == nullptr ? SURETY_OK : failure->code; }
+void surety_failure_free(surety_failure* failure) {
+  if (failure != &no_memory) delete failure;
+}
+
+int surety_abi_version(void) { return 0; }
+const char* surety_version(void) { return SURETY_VERSION; }
+void surety_free(char* text) { std::free(text); }
+
+surety_code surety_event_parse(const char* text, size_t length, surety_adjacency adjacency, surety_event** event,
+                               surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(event, "event");
+    *event = new surety_event{parse_event(text_of(text, length, "text"), adjacency_of(adjacency))};
+  });
+}
+surety_code surety_event_parse_json(const char* text, size_t length, surety_event** event, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(event, "event");
+    *event = new surety_event{event_from_json(text_of(text, length, "text"))};
+  });
+}
+void surety_event_free(surety_event* event) { delete event; }
+surety_adjacency surety_event_adjacency(const surety_event* event) {
+  return event == nullptr ? SURETY_ADD_OR_REMOVE_ONE : adjacency_for_c(event->event.adjacency());
+}
+surety_code surety_event_text(const surety_event* event, char** text, size_t* length, surety_failure** failure) {
+  return guarded(failure, [&] { give_text(describe(given(event, "event").event), text, length); });
+}
+surety_code surety_event_json(const surety_event* event, char** text, size_t* length, surety_failure** failure) {
+  return guarded(failure, [&] { give_text(to_json_text(given(event, "event").event), text, length); });
+}
+
+surety_code surety_epsilon(const surety_event* event, double delta, double width, surety_enclosure* epsilon, const char** accountant,
+                           surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(epsilon, "epsilon");
+    const auto best = accounting::best_epsilon(given(event, "event").event, Delta{delta}, effort_of(width));
+    *epsilon = for_c(best.value);
+    give_name(best.accountant, accountant);
+  });
+}
+surety_code surety_delta(const surety_event* event, double epsilon, double width, surety_enclosure* delta, const char** accountant,
+                         surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(delta, "delta");
+    const auto best = accounting::best_delta(given(event, "event").event, Epsilon{epsilon}, effort_of(width));
+    *delta = for_c(best.value);
+    give_name(best.accountant, accountant);
+  });
+}
+surety_code surety_curve(const surety_event* event, const double* epsilons, size_t count, double width, surety_enclosure* deltas,
+                         surety_failure** failure) {
+  return guarded(failure, [&] {
+    const accounting::QuickCurve curve{given(event, "event").event, effort_of(width)};
+    if (count == 0) return;
+    std::vector<surety_enclosure> found;
+    for (const double epsilon : std::span{&given(epsilons, "epsilons"), count}) found.push_back(for_c(curve(Epsilon{epsilon})));
+    std::copy(found.begin(), found.end(), &given(deltas, "deltas"));
+  });
+}
+surety_code surety_tradeoff(const surety_event* event, const double* false_positive_rates, size_t count, double width,
+                            surety_enclosure* false_negative_rates, surety_failure** failure) {
+  return guarded(failure, [&] {
+    const accounting::QuickCurve curve{given(event, "event").event, effort_of(width)};
+    if (count == 0) return;
+    std::vector<surety_enclosure> found;
+    for (const double rate : std::span{&given(false_positive_rates, "false_positive_rates"), count}) {
+      found.push_back(for_c(accounting::tradeoff(curve, Probability{rate})));
+    }
+    std::copy(found.begin(), found.end(), &given(false_negative_rates, "false_negative_rates"));
+  });
+}
+
+surety_code surety_event_risk(const surety_event* event, double width, surety_risk* risk, surety_failure** failure) {
+  return guarded(failure, [&] {
+    auto answer = known_part(risk, "risk");
+    accounting::RiskQuestions questions;
+    questions.prior = Probability{answer.prior};
+    questions.false_positive_rates = {Probability{answer.false_positive_rate}};
+    const auto found = accounting::risk(given(event, "event").event, questions, effort_of(width));
+    answer.advantage = for_c(found.advantage);
+    answer.true_positive_rate = for_c(found.rates.front().true_positive_rate);
+    answer.accuracy = for_c(found.accuracy);
+    answer.mu = for_c(found.mu);
+    *risk = answer;
+  });
+}
+
+surety_code surety_solve(const char* event, size_t length, const char* name, size_t name_length, surety_adjacency adjacency, double epsilon,
+                         double delta, double width, surety_solution* solution, surety_event** solved, surety_failure** failure) {
+  return guarded(failure, [&] {
+    auto answer = known_part(solution, "solution");
+    const std::string text{text_of(event, length, "event")};
+    const std::string unknown{text_of(name, name_length, "name")};
+    const Target target{.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = adjacency_of(adjacency)};
+    accounting::BestCost cost{target, effort_of(width)};
+    const auto found = solve(
+        [&](double value) {
+          return parse_event(text, target.adjacency, {{unknown, value}});
+        },
+        target, parameter_of(text, target.adjacency, unknown), cost.functions());
+    answer.value = found.value;
+    answer.failing = found.failing.value_or(std::numeric_limits<double>::quiet_NaN());
+    answer.epsilon = for_c(cost.report(found.event).value);
+    if (solved != nullptr) *solved = new surety_event{found.event};
+    *solution = answer;
+  });
+}
+
+surety_code surety_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(noise, "noise");
+    const auto asked = known_part(options, "options");
+    const NoiseMultiplier multiplier{asked.scale};
+    const L2Sensitivity sensitivity{asked.sensitivity};
+    const Grid grid = asked.step == 0 ? mechanisms::grid_for(sensitivity, multiplier) : grid_of(asked.step);
+    *noise = with_bits(mechanisms::GaussianOnReals{{.multiplier = multiplier,
+                                                    .sensitivity = sensitivity,
+                                                    .grid = grid,
+                                                    .dimension = asked.dimension,
+                                                    .adjacency = adjacency_of(asked.adjacency)}},
+                       asked.bits);
+  });
+}
+surety_code surety_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(noise, "noise");
+    const auto asked = known_part(options, "options");
+    const NoiseScale scale{asked.scale};
+    const L1Sensitivity sensitivity{asked.sensitivity};
+    const Grid grid =
+        asked.step == 0 ? mechanisms::grid_for(L2Sensitivity{asked.sensitivity}, NoiseMultiplier{asked.scale}) : grid_of(asked.step);
+    *noise = with_bits(mechanisms::LaplaceOnReals{{.scale = scale,
+                                                   .sensitivity = sensitivity,
+                                                   .grid = grid,
+                                                   .dimension = asked.dimension,
+                                                   .adjacency = adjacency_of(asked.adjacency)}},
+                       asked.bits);
+  });
+}
+surety_code surety_discrete_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(noise, "noise");
+    const auto asked = known_part(options, "options");
+    *noise =
+        with_bits(mechanisms::DiscreteGaussian{{.sigma = NoiseScale{asked.scale},
+                                                .sensitivity = mechanisms::CoordinateSensitivity{whole(asked.sensitivity, "sensitivity")},
+                                                .adjacency = adjacency_of(asked.adjacency)}},
+                  asked.bits);
+  });
+}
+surety_code surety_discrete_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(noise, "noise");
+    const auto asked = known_part(options, "options");
+    *noise = with_bits(mechanisms::DiscreteLaplace{{.scale = NoiseScale{asked.scale},
+                                                    .sensitivity = L1Sensitivity{asked.sensitivity},
+                                                    .adjacency = adjacency_of(asked.adjacency)}},
+                       asked.bits);
+  });
+}
+void surety_noise_free(surety_noise* noise) { delete noise; }
+
+surety_code surety_noise_event(const surety_noise* noise, surety_event** event, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(event, "event");
+    *event = std::visit([](const auto& law) { return new surety_event{law.event()}; }, given(noise, "noise").law);
+  });
+}
+double surety_noise_step(const surety_noise* noise) { return noise == nullptr ? 0 : step_of(*noise); }
+
+surety_code surety_release_double(surety_noise* noise, double* values, size_t count, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(noise, "noise");
+    if (count > 0) given(values, "values");
+    release(*noise, {values, count});
+  });
+}
+surety_code surety_release_float(surety_noise* noise, float* values, size_t count, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(noise, "noise");
+    if (count > 0) given(values, "values");
+    const double step = step_of(*noise);
+    constexpr double largest_whole = 0x1p24;
+    if (!(step >= 0x1p-149 && step * largest_whole <= static_cast<double>(std::numeric_limits<float>::max()))) {
+      refuse_quantity("step of the grid", step, "so that 2^24 of it are floats: from 2^-149 to 2^103");
+    }
+    if (!(scale_of(*noise) <= step * 0x1p20)) {
+      refuse_quantity("scale of the noise in steps of the grid", scale_of(*noise) / step, "at most 2^20 for floats: give a larger step");
+    }
+    std::vector<double> exact(values, values + count);
+    release(*noise, exact);
+    std::transform(exact.begin(), exact.end(), values,
+                   [&](double value) { return static_cast<float>(std::clamp(value, -largest_whole * step, largest_whole * step)); });
+  });
+}
+surety_code surety_release_int64(surety_noise* noise, int64_t* values, size_t count, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(noise, "noise");
+    if (count > 0) given(values, "values");
+    const std::span<std::int64_t> all{values, count};
+    const auto bits = bits_of(*noise);
+    if (const auto* const gaussian = std::get_if<mechanisms::DiscreteGaussian>(&noise->law)) return gaussian->release_in_place(all, bits);
+    if (const auto* const laplace = std::get_if<mechanisms::DiscreteLaplace>(&noise->law)) return laplace->release_in_place(all, bits);
+    throw Error{ErrorCode::invalid_argument, "noise on a grid of reals is asked for integers, must be asked for doubles or floats"};
+  });
+}
+
+surety_code surety_ledger_create(const char* path, surety_adjacency adjacency, const surety_budget* budget, surety_ledger** ledger,
+                                 surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(ledger, "ledger");
+    std::optional<accounting::Budget> asked;
+    if (budget != nullptr) {
+      const auto known = known_part(budget, "budget");
+      asked = accounting::Budget{
+          .target = {.epsilon = Epsilon{known.epsilon}, .delta = Delta{known.delta}, .adjacency = adjacency_of(adjacency)}};
+      if (known.filter != nullptr) asked->filter = accounting::parse_filter_kind(known.filter);
+    }
+    *ledger = new surety_ledger{accounting::Ledger::create(&given(path, "path"), adjacency_of(adjacency), asked)};
+  });
+}
+surety_code surety_ledger_open(const char* path, surety_ledger** ledger, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(ledger, "ledger");
+    *ledger = new surety_ledger{accounting::Ledger::open(&given(path, "path"))};
+  });
+}
+void surety_ledger_free(surety_ledger* ledger) { delete ledger; }
+
+surety_code surety_ledger_reserve(surety_ledger* ledger, const surety_event* event, const char* note, size_t note_length,
+                                  surety_reservation** reservation, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(reservation, "reservation");
+    given(ledger, "ledger");
+    *reservation = new surety_reservation{
+        ledger->ledger.reserve({.event = given(event, "event").event, .note = std::string{text_of(note, note_length, "note")}})};
+  });
+}
+surety_code surety_ledger_audit(surety_ledger* ledger, double delta, char** json, size_t* length, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(json, "json");
+    give_text(accounting::to_json_text(accounting::audit(given(ledger, "ledger").ledger, Delta{delta})), json, length);
+  });
+}
+
+surety_code surety_reservation_spend(surety_reservation* reservation, const surety_event* event, surety_failure** failure) {
+  return guarded(failure, [&] { given(reservation, "reservation").reservation.spend(given(event, "event").event); });
+}
+surety_code surety_reservation_settle(surety_reservation* reservation, int adaptive, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(reservation, "reservation")
+        .reservation.settle(adaptive != 0 ? accounting::Stopping::adaptive : accounting::Stopping::data_independent);
+  });
+}
+uint64_t surety_reservation_run(const surety_reservation* reservation) {
+  return reservation == nullptr ? 0 : reservation->reservation.id().value;
+}
+void surety_reservation_free(surety_reservation* reservation) { delete reservation; }

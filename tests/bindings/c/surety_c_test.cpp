@@ -1,0 +1,378 @@
+// The C functions against the library they speak for, which is linked into this program once more: two copies side by side.
+#include <surety.h>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/risk.h>
+#include <surety/accounting/accountants/tradeoff.h>
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/additive/laplace.h>
+
+#include <support/temporary_folder.h>
+
+namespace surety::surety_c_test {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A failure with its message, freed.
+class Failure {
+ public:
+  ~Failure() { surety_failure_free(failure_); }
+  Failure() = default;
+  Failure(const Failure&) = delete;
+  Failure& operator=(const Failure&) = delete;
+  operator surety_failure**() {  // NOLINT(google-explicit-constructor): the last argument of every call
+    surety_failure_free(failure_);
+    failure_ = nullptr;
+    return &failure_;
+  }
+  [[nodiscard]] std::string message() const { return surety_failure_message(failure_); }
+
+ private:
+  surety_failure* failure_ = nullptr;
+};
+
+surety_event* event_of(const std::string& text, surety_adjacency adjacency = SURETY_ADD_OR_REMOVE_ONE) {
+  surety_event* event = nullptr;
+  Failure failure;
+  EXPECT_EQ(surety_event_parse(text.data(), text.size(), adjacency, &event, failure), SURETY_OK) << failure.message();
+  return event;
+}
+
+surety_noise_options options_of(double scale, double sensitivity, std::size_t dimension = 1) {
+  surety_noise_options options{};
+  options.size = sizeof options;
+  options.scale = scale;
+  options.sensitivity = sensitivity;
+  options.dimension = dimension;
+  options.adjacency = SURETY_ZERO_OUT;
+  return options;
+}
+
+void expect_same(const surety_enclosure& found, const Enclosure& expected) {
+  EXPECT_EQ(found.lower, expected.lower);
+  EXPECT_EQ(found.upper, expected.upper);
+}
+
+TEST(SuretyC, SaysWhatTheLibrarySaysToTheLastBit) {
+  for (const auto* text : {"gaussian(1)", "repeat(10000, poisson(0.01, gaussian(1)))", "laplace(2)"}) {
+    auto* const event = event_of(text);
+    const Event own = parse_event(text, Adjacency::add_or_remove_one);
+    Failure failure;
+    surety_enclosure found{};
+    const char* accountant = nullptr;
+    ASSERT_EQ(surety_epsilon(event, 1e-5, 0, &found, &accountant, failure), SURETY_OK) << failure.message();
+    const auto best = accounting::best_epsilon(own, Delta{1e-5});
+    expect_same(found, best.value);
+    EXPECT_EQ(accountant, best.accountant);
+    ASSERT_EQ(surety_delta(event, 1.5, 1e-3, &found, nullptr, failure), SURETY_OK) << failure.message();
+    expect_same(found, accounting::best_delta(own, Epsilon{1.5}, {.width = 1e-3}).value);
+    const std::array at{0.5, 1.0, 2.0};
+    std::array<surety_enclosure, 3> curve{};
+    ASSERT_EQ(surety_curve(event, at.data(), at.size(), 1e-3, curve.data(), failure), SURETY_OK) << failure.message();
+    const accounting::QuickCurve quick{own, {.width = 1e-3}};
+    for (std::size_t i = 0; i < at.size(); ++i) expect_same(curve[i], quick(Epsilon{at[i]}));
+    const double rate = 0.05;
+    ASSERT_EQ(surety_tradeoff(event, &rate, 1, 1e-3, &found, failure), SURETY_OK) << failure.message();
+    expect_same(found, accounting::tradeoff(accounting::QuickCurve{own, {.width = 1e-3}}, Probability{rate}));
+    surety_event_free(event);
+  }
+}
+
+TEST(SuretyC, SaysWhatAnAttackerGets) {
+  auto* const event = event_of("gaussian(2)");
+  surety_risk risk{};
+  risk.size = sizeof risk;
+  risk.prior = 0.25;
+  risk.false_positive_rate = 0.1;
+  Failure failure;
+  ASSERT_EQ(surety_event_risk(event, 0, &risk, failure), SURETY_OK) << failure.message();
+  accounting::RiskQuestions questions;
+  questions.prior = Probability{0.25};
+  questions.false_positive_rates = {Probability{0.1}};
+  const auto own = accounting::risk(parse_event("gaussian(2)", Adjacency::add_or_remove_one), questions);
+  expect_same(risk.advantage, own.advantage);
+  expect_same(risk.true_positive_rate, own.rates.front().true_positive_rate);
+  expect_same(risk.accuracy, own.accuracy);
+  expect_same(risk.mu, own.mu);
+  surety_event_free(event);
+}
+
+TEST(SuretyC, FindsTheLeastNoise) {
+  const std::string text = "repeat(100, gaussian(z))";
+  surety_solution solution{};
+  solution.size = sizeof solution;
+  surety_event* solved = nullptr;
+  Failure failure;
+  ASSERT_EQ(surety_solve(text.data(), text.size(), "z", 1, SURETY_REPLACE_ONE, 1, 1e-6, 0, &solution, &solved, failure), SURETY_OK)
+      << failure.message();
+  const Target target{.epsilon = Epsilon{1}, .delta = Delta{1e-6}, .adjacency = Adjacency::replace_one};
+  const auto own = solve(
+      [&](double value) {
+        return parse_event(text, target.adjacency, {{"z", value}});
+      },
+      target, parameter_of(text, target.adjacency, "z"));
+  EXPECT_EQ(solution.value, own.value);
+  EXPECT_EQ(solution.failing, own.failing.value());
+  EXPECT_LE(solution.epsilon.upper, 1);
+  char* described = nullptr;
+  std::size_t length = 0;
+  ASSERT_EQ(surety_event_text(solved, &described, &length, failure), SURETY_OK);
+  EXPECT_EQ(std::string(described, length), describe(own.event));
+  EXPECT_EQ(std::strlen(described), length);
+  surety_free(described);
+  EXPECT_EQ(surety_event_adjacency(solved), SURETY_REPLACE_ONE);
+  surety_event_free(solved);
+  EXPECT_EQ(surety_solve(text.data(), text.size(), "z", 1, SURETY_REPLACE_ONE, 1, 0, 0, &solution, nullptr, failure), SURETY_UNREACHABLE);
+}
+
+TEST(SuretyC, EventsComeBackFromTheirJson) {
+  auto* const event = event_of("repeat(3, poisson(0.1, gaussian(2)))", SURETY_ZERO_OUT);
+  Failure failure;
+  char* json = nullptr;
+  std::size_t length = 0;
+  ASSERT_EQ(surety_event_json(event, &json, &length, failure), SURETY_OK);
+  surety_event* again = nullptr;
+  ASSERT_EQ(surety_event_parse_json(json, length, &again, failure), SURETY_OK) << failure.message();
+  char* text = nullptr;
+  ASSERT_EQ(surety_event_text(again, &text, nullptr, failure), SURETY_OK);
+  EXPECT_STREQ(text, "repeat(3, poisson(0.1, gaussian(2)))");
+  EXPECT_EQ(surety_event_adjacency(again), SURETY_ZERO_OUT);
+  surety_free(text);
+  surety_free(json);
+  surety_event_free(again);
+  surety_event_free(event);
+}
+
+// One line and the right code for what is wrong, and nothing written.
+TEST(SuretyC, RefusesWithAMessage) {
+  Failure failure;
+  auto* const event = event_of("gaussian(1)");
+  surety_enclosure found{-1, -1};
+  EXPECT_EQ(surety_epsilon(nullptr, 1e-5, 0, &found, nullptr, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(failure.message(), "event is NULL, must be given");
+  EXPECT_EQ(surety_epsilon(event, 1e-5, 0, nullptr, nullptr, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(failure.message(), "epsilon is NULL, must be given");
+  for (const double wrong : {nan, infinity, -1.0, 1.0}) {
+    EXPECT_EQ(surety_epsilon(event, wrong, 0, &found, nullptr, failure), SURETY_INVALID_ARGUMENT) << wrong;
+  }
+  for (const double wrong : {nan, infinity, -1.0}) {
+    EXPECT_EQ(surety_epsilon(event, 1e-5, wrong, &found, nullptr, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    EXPECT_EQ(surety_delta(event, wrong, 0, &found, nullptr, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    EXPECT_EQ(surety_curve(event, &wrong, 1, 0, &found, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    EXPECT_EQ(surety_tradeoff(event, &wrong, 1, 0, &found, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    EXPECT_EQ(found.lower, -1);
+    surety_noise* noise = nullptr;
+    auto options = options_of(wrong, 1);
+    EXPECT_EQ(surety_gaussian_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    EXPECT_EQ(surety_laplace_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    EXPECT_EQ(surety_discrete_gaussian_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    EXPECT_EQ(surety_discrete_laplace_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    options = options_of(1, wrong);
+    EXPECT_EQ(surety_gaussian_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    EXPECT_EQ(surety_discrete_gaussian_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    options = options_of(1, 1);
+    options.step = wrong;
+    EXPECT_EQ(surety_gaussian_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << wrong;
+    EXPECT_EQ(noise, nullptr);
+  }
+  surety_event* made = nullptr;
+  EXPECT_EQ(surety_event_parse("gauss(1)", 8, SURETY_ZERO_OUT, &made, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(failure.message().find('\n'), std::string::npos);
+  EXPECT_EQ(surety_event_parse(nullptr, 0, SURETY_ZERO_OUT, &made, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(surety_event_parse(nullptr, 3, SURETY_ZERO_OUT, &made, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(surety_event_parse("gaussian(1)", 11, 7, &made, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(surety_event_parse_json("{}", 2, &made, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(made, nullptr);
+  surety_risk risk{};
+  EXPECT_EQ(surety_event_risk(event, 0, &risk, failure), SURETY_INVALID_ARGUMENT) << "a size of 0";
+  EXPECT_EQ(surety_epsilon(event, 2, 0, &found, nullptr, nullptr), SURETY_INVALID_ARGUMENT) << "nobody wants the message";
+  auto* const unknown = event_of("shuffled(10, 2, k_norm(l2, 3, 1))", SURETY_ZERO_OUT);
+  surety_event_free(unknown);
+  surety_event_free(event);
+  surety_event_free(nullptr);
+  surety_noise_free(nullptr);
+  surety_ledger_free(nullptr);
+  surety_reservation_free(nullptr);
+  surety_failure_free(nullptr);
+  surety_free(nullptr);
+  EXPECT_STREQ(surety_failure_message(nullptr), "");
+  EXPECT_EQ(surety_abi_version(), 0);
+}
+
+/// Bits that a test knows.
+int replay(void* context, unsigned char* bytes, std::size_t count) {
+  static_cast<mechanisms::ReplayBits*>(context)->fill(std::as_writable_bytes(std::span{bytes, count}));
+  return 0;
+}
+surety_bits replayed(mechanisms::ReplayBits& source) { return {sizeof(surety_bits), replay, &source, SURETY_I_VOUCH_FOR_THESE_BITS}; }
+
+TEST(SuretyC, DrawsTheNoiseOfTheLibraryFromTheSameBits) {
+  Failure failure;
+  mechanisms::ReplayBits theirs{7};
+  mechanisms::ReplayBits ours{7};
+  const auto bits = replayed(theirs);
+  std::vector<double> values(300);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<double>(i)) * 10;
+  auto expected = values;
+  auto options = options_of(1.5, 2, values.size());
+  options.bits = &bits;
+  surety_noise* noise = nullptr;
+  ASSERT_EQ(surety_gaussian_create(&options, &noise, failure), SURETY_OK) << failure.message();
+  ASSERT_EQ(surety_release_double(noise, values.data(), values.size(), failure), SURETY_OK) << failure.message();
+  const mechanisms::GaussianOnReals gaussian{{.multiplier = NoiseMultiplier{1.5},
+                                              .sensitivity = L2Sensitivity{2},
+                                              .grid = mechanisms::grid_for(L2Sensitivity{2}, NoiseMultiplier{1.5}),
+                                              .dimension = values.size(),
+                                              .adjacency = Adjacency::zero_out}};
+  gaussian.release_in_place(expected, ours);
+  EXPECT_EQ(values, expected);
+  surety_event* event = nullptr;
+  ASSERT_EQ(surety_noise_event(noise, &event, failure), SURETY_OK);
+  char* text = nullptr;
+  ASSERT_EQ(surety_event_text(event, &text, nullptr, failure), SURETY_OK);
+  EXPECT_EQ(text, describe(gaussian.event()));
+  surety_free(text);
+  surety_event_free(event);
+  EXPECT_EQ(surety_release_double(noise, values.data(), values.size() - 1, failure), SURETY_INVALID_ARGUMENT) << "another dimension";
+  std::int64_t whole = 0;
+  EXPECT_EQ(surety_release_int64(noise, &whole, 1, failure), SURETY_INVALID_ARGUMENT);
+  surety_noise_free(noise);
+}
+
+TEST(SuretyC, BitsMustBeVouchedForAndMayFail) {
+  Failure failure;
+  mechanisms::ReplayBits source{1};
+  auto bits = replayed(source);
+  auto options = options_of(2, 1);
+  options.bits = &bits;
+  surety_noise* noise = nullptr;
+  bits.vouched_for = 1;
+  EXPECT_EQ(surety_discrete_laplace_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_NE(failure.message().find("SURETY_I_VOUCH_FOR_THESE_BITS"), std::string::npos);
+  bits = replayed(source);
+  bits.fill = [](void*, unsigned char*, std::size_t) { return 1; };
+  ASSERT_EQ(surety_discrete_laplace_create(&options, &noise, failure), SURETY_OK) << failure.message();
+  std::int64_t value = 3;
+  EXPECT_EQ(surety_release_int64(noise, &value, 1, failure), SURETY_ENVIRONMENT);
+  surety_noise_free(noise);
+}
+
+TEST(SuretyC, NoiseOnIntegersHasItsSpread) {
+  Failure failure;
+  const auto options = options_of(20, 1);
+  for (auto* const create : {surety_discrete_gaussian_create, surety_discrete_laplace_create}) {
+    surety_noise* noise = nullptr;
+    ASSERT_EQ(create(&options, &noise, failure), SURETY_OK) << failure.message();
+    EXPECT_EQ(surety_noise_step(noise), 1);
+    std::vector<std::int64_t> values(20000, 1000);
+    ASSERT_EQ(surety_release_int64(noise, values.data(), values.size(), failure), SURETY_OK) << failure.message();
+    double square = 0;
+    for (const auto value : values) square += std::pow(static_cast<double>(value - 1000), 2) / static_cast<double>(values.size());
+    const double expected = create == surety_discrete_gaussian_create ? 400 : 800;
+    EXPECT_NEAR(square, expected, 0.15 * expected);
+    double real = 0;
+    EXPECT_EQ(surety_release_double(noise, &real, 1, failure), SURETY_INVALID_ARGUMENT);
+    surety_noise_free(noise);
+  }
+}
+
+TEST(SuretyC, FloatsAreExactOnTheirGridOrRefused) {
+  Failure failure;
+  auto options = options_of(1, 1, 4);
+  surety_noise* noise = nullptr;
+  ASSERT_EQ(surety_gaussian_create(&options, &noise, failure), SURETY_OK);
+  std::array<float, 4> values{1, 2, 3, 4};
+  EXPECT_EQ(surety_release_float(noise, values.data(), values.size(), failure), SURETY_INVALID_ARGUMENT) << "a grid for doubles";
+  EXPECT_EQ(values, (std::array<float, 4>{1, 2, 3, 4})) << "before a value was looked at";
+  surety_noise_free(noise);
+  options.step = 0x1p-12;
+  ASSERT_EQ(surety_gaussian_create(&options, &noise, failure), SURETY_OK) << failure.message();
+  values = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -1e30F, 1e-40F};
+  ASSERT_EQ(surety_release_float(noise, values.data(), values.size(), failure), SURETY_OK) << failure.message();
+  EXPECT_LT(std::abs(values[0]), 100) << "NaN counts as 0";
+  EXPECT_EQ(values[1], 4096) << "2^24 steps";
+  EXPECT_EQ(values[2], -4096);
+  EXPECT_LT(std::abs(values[3]), 100);
+  for (const float value : values) EXPECT_EQ(value, std::round(value * 4096) / 4096);
+  surety_noise_free(noise);
+  options.step = 3;
+  EXPECT_EQ(surety_gaussian_create(&options, &noise, failure), SURETY_INVALID_ARGUMENT) << "no power of two";
+}
+
+TEST(SuretyC, LedgersChargeBeforeTheyRelease) {
+  const TemporaryFolder folder;
+  const auto path = (folder / "ledger.db").string();
+  Failure failure;
+  surety_budget budget{};
+  budget.size = sizeof budget;
+  budget.epsilon = 1;
+  budget.delta = 1e-6;
+  surety_ledger* ledger = nullptr;
+  ASSERT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, &budget, &ledger, failure), SURETY_OK) << failure.message();
+  auto* const once = event_of("gaussian(20)", SURETY_ZERO_OUT);
+  auto* const twice = event_of("repeat(2, gaussian(20))", SURETY_ZERO_OUT);
+  surety_reservation* reservation = nullptr;
+  ASSERT_EQ(surety_ledger_reserve(ledger, twice, "note", 4, &reservation, failure), SURETY_OK) << failure.message();
+  EXPECT_EQ(surety_reservation_run(reservation), 1);
+  EXPECT_EQ(surety_reservation_spend(reservation, once, failure), SURETY_OK);
+  EXPECT_EQ(surety_reservation_spend(reservation, twice, failure), SURETY_INTERNAL) << "more than is left";
+  EXPECT_EQ(surety_reservation_settle(reservation, 0, failure), SURETY_OK);
+  EXPECT_EQ(surety_reservation_settle(reservation, 0, failure), SURETY_INVALID_ARGUMENT);
+  surety_reservation_free(reservation);
+  auto* const dear = event_of("gaussian(1)", SURETY_ZERO_OUT);
+  EXPECT_EQ(surety_ledger_reserve(ledger, dear, nullptr, 0, &reservation, failure), SURETY_BUDGET_EXCEEDED);
+  EXPECT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, nullptr, &ledger, failure), SURETY_INVALID_ARGUMENT) << "it is there";
+  char* json = nullptr;
+  std::size_t length = 0;
+  ASSERT_EQ(surety_ledger_audit(ledger, 1e-6, &json, &length, failure), SURETY_OK) << failure.message();
+  const std::string audit{json, length};
+  EXPECT_NE(audit.find("\"kept\":true"), std::string::npos) << audit;
+  EXPECT_NE(audit.find("\"charged\":\"gaussian(20)\""), std::string::npos) << audit;
+  surety_free(json);
+  surety_ledger* again = nullptr;
+  ASSERT_EQ(surety_ledger_open(path.c_str(), &again, failure), SURETY_OK) << failure.message();
+  // A copy of the process may not use what it inherited.
+  const pid_t child = fork();
+  if (child == 0) {
+    surety_reservation* theirs = nullptr;
+    _exit(surety_ledger_reserve(again, once, nullptr, 0, &theirs, nullptr) == SURETY_INVALID_ARGUMENT ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  surety_ledger_free(again);
+  surety_ledger_free(ledger);
+  EXPECT_EQ(surety_ledger_open("/nowhere/at/all", &again, failure), SURETY_ENVIRONMENT);
+  for (auto* const event : {once, twice, dear}) surety_event_free(event);
+}
+
+TEST(SuretyC, IsAskedByManyThreadsAtOnce) {
+  auto* const event = event_of("repeat(100, poisson(0.01, gaussian(1)))");
+  std::array<surety_enclosure, 8> found{};
+  std::vector<std::thread> threads;
+  for (auto& answer : found) {
+    threads.emplace_back([event, &answer] { EXPECT_EQ(surety_epsilon(event, 1e-5, 0, &answer, nullptr, nullptr), SURETY_OK); });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const auto& answer : found) EXPECT_EQ(answer.upper, found.front().upper);
+  surety_event_free(event);
+}
+
+}  // namespace
+}  // namespace surety::surety_c_test
