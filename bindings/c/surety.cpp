@@ -202,7 +202,7 @@ Count whole(double value, const char* name) {
   return Count{static_cast<std::uint64_t>(value)};
 }
 
-/// Sigma or b in steps of the grid, and the step; 1 for integers.
+/// The step of the grid, 1 of integers; and sigma or b, in data units.
 double step_of(const surety_noise& noise) {
   return std::visit(
       [](const auto& law) {
@@ -228,7 +228,7 @@ double scale_of(const surety_noise& noise) {
       noise.law);
 }
 
-/// Adds noise to doubles; integers only of whole values, whose results are whole doubles within 2^53 and the nearest beyond.
+/// One release of doubles, in place, by noise on a grid.
 void release(surety_noise& noise, std::span<double> values) {
   const auto bits = bits_of(noise);
   std::visit(

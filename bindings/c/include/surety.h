@@ -11,7 +11,7 @@
  *   Structs    begin with their size, which the caller sets: fields may be appended.
  *   Threads    Functions without a handle and those that take a const one may be called by several threads at once. A handle that is not const
  *              belongs to one thread at a time.
- *   Processes  After fork, handles of noise draw fresh bits, and those of ledgers refuse. Do not unload the library: threads and the kernel
+ *   Processes  After fork, noise from the operating system's bits draws fresh ones, and ledgers refuse; a source of the caller's own is his. Do not unload the library: threads and the kernel
  *              hold on to what it made.
  *   Numbers    NaN and infinities are refused, but for what is noised: see there.
  */
