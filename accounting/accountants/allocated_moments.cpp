@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <deque>
-#include <mutex>
 #include <utility>
 
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/last_few.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -210,21 +209,11 @@ double AllocatedMoments::divergence(double order) const {
 }
 
 std::shared_ptr<const AllocatedMoments> allocated_moments(double rounds, double mu) {
-  struct Kept {
-    double rounds;
-    double mu;
-    std::shared_ptr<const AllocatedMoments> moments;
-  };
-  static std::mutex mutex;
-  static std::deque<Kept> all;
-  constexpr std::size_t most = 16;
-  const std::scoped_lock lock{mutex};
-  const auto known = std::find_if(all.begin(), all.end(), [&](const Kept& one) { return one.rounds == rounds && one.mu == mu; });
-  if (known != all.end()) return known->moments;
-  const StandardFloatingPoint environment;
-  all.push_front({rounds, mu, std::make_shared<const AllocatedMoments>(rounds, mu)});
-  if (all.size() > most) all.pop_back();
-  return all.front().moments;
+  static LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedMoments>> kept;
+  return kept.of({rounds, mu}, [&] {
+    const StandardFloatingPoint environment;
+    return std::make_shared<const AllocatedMoments>(rounds, mu);
+  });
 }
 
 }  // namespace surety::accounting

@@ -5,9 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <complex>
-#include <deque>
-#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/last_few.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -640,22 +640,11 @@ LossCells AllocatedEpoch::cells(bool reversed, double step, const Cut& cut) cons
 }
 
 std::shared_ptr<const AllocatedEpoch> allocated_epoch(double rounds, double multiplier) {
-  struct Kept {
-    double rounds;
-    double multiplier;
-    std::shared_ptr<const AllocatedEpoch> epoch;
-  };
-  static std::mutex mutex;
-  static std::deque<Kept> all;
-  constexpr std::size_t most = 16;
-  const std::scoped_lock lock{mutex};
-  const auto same = [&](const Kept& one) { return one.rounds == rounds && one.multiplier == multiplier; };
-  const auto known = std::find_if(all.begin(), all.end(), same);
-  if (known != all.end()) return known->epoch;
-  const StandardFloatingPoint environment;
-  all.push_front({rounds, multiplier, std::make_shared<const AllocatedEpoch>(rounds, multiplier)});
-  if (all.size() > most) all.pop_back();
-  return all.front().epoch;
+  static LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedEpoch>> kept;
+  return kept.of({rounds, multiplier}, [&] {
+    const StandardFloatingPoint environment;
+    return std::make_shared<const AllocatedEpoch>(rounds, multiplier);
+  });
 }
 
 }  // namespace surety::accounting

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <variant>
 
@@ -25,6 +23,7 @@
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/last_few.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
@@ -592,16 +591,10 @@ class PartsOf {
 
   /// The pair of all releases of `inner`, kept for the questions that follow.
   [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner) const {
-    struct Kept {
-      Event inner;
-      std::shared_ptr<const BatchPair> pair;
-    };
-    static std::mutex mutex;
-    static std::deque<Kept> all;
-    constexpr std::size_t most = 16;
-    const std::scoped_lock lock{mutex};
-    const auto known = std::find_if(all.begin(), all.end(), [&](const Kept& one) { return one.inner == inner; });
-    if (known != all.end()) return known->pair;
+    static LastFew<Event, std::shared_ptr<const BatchPair>> kept;
+    return kept.of(inner, [&] { return std::make_shared<const BatchPair>(made_pair_of_batch(inner)); });
+  }
+  [[nodiscard]] BatchPair made_pair_of_batch(const Event& inner) const {
     // Gaussian releases are one, and what is concentrated adds up.
     BothDirections found;
     PartsOf parts{found, 1, Reach::middle};
@@ -640,9 +633,7 @@ class PartsOf {
       if (rho > 0) found.remove.push_back(concentrated_part(rho));
     }
     if (found.remove.empty()) found.remove.push_back({nothing(), nothing(), true, 1});
-    all.push_front({inner, std::make_shared<const BatchPair>(batch_pair(found.remove))});
-    if (all.size() > most) all.pop_back();
-    return all.front().pair;
+    return batch_pair(found.remove);
   }
   static constexpr double most_in_a_batch = 1000;
   static constexpr double largest_rho = 1e4;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <deque>
-#include <mutex>
 
 #include <fmt/format.h>
 
@@ -12,6 +10,7 @@
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/last_few.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -379,21 +378,11 @@ LossCells ReplacedEpoch::cells(bool from_above, double step) const {
 }
 
 std::shared_ptr<const ReplacedEpoch> replaced_epoch(double rounds, double multiplier) {
-  struct Kept {
-    double rounds;
-    double multiplier;
-    std::shared_ptr<const ReplacedEpoch> epoch;
-  };
-  static std::mutex mutex;
-  static std::deque<Kept> all;
-  constexpr std::size_t most = 16;
-  const std::scoped_lock lock{mutex};
-  const auto known =
-      std::find_if(all.begin(), all.end(), [&](const Kept& one) { return one.rounds == rounds && one.multiplier == multiplier; });
-  if (known != all.end()) return known->epoch;
-  all.push_front({rounds, multiplier, std::make_shared<const ReplacedEpoch>(rounds, multiplier)});
-  if (all.size() > most) all.pop_back();
-  return all.front().epoch;
+  static LastFew<std::pair<double, double>, std::shared_ptr<const ReplacedEpoch>> kept;
+  return kept.of({rounds, multiplier}, [&] {
+    const StandardFloatingPoint environment;
+    return std::make_shared<const ReplacedEpoch>(rounds, multiplier);
+  });
 }
 
 }  // namespace surety::accounting

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <deque>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include <surety/accounting/accountants/tuning.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/last_few.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {
@@ -48,25 +47,11 @@ LossLaw pair_above(const std::vector<CurvePoint>& points) {
 }  // namespace
 
 LossLaw search_pair(const Event& search) {
-  struct Kept {
-    Event search;
-    LossLaw law;
-  };
-  static std::mutex mutex;
-  static std::deque<Kept> all;
-  constexpr std::size_t most = 16;
-  {
-    const std::scoped_lock lock{mutex};
-    const auto known = std::find_if(all.begin(), all.end(), [&](const Kept& one) { return one.search == search; });
-    if (known != all.end()) return known->law;
-  }
-  // A run may hold a search of its own.
-  const StandardFloatingPoint environment;
-  const LossLaw law = pair_above(tuning_curve(search, points_of_a_pair));
-  const std::scoped_lock lock{mutex};
-  all.push_front({search, law});
-  if (all.size() > most) all.pop_back();
-  return law;
+  static LastFew<Event, LossLaw> kept;
+  return kept.of(search, [&] {
+    const StandardFloatingPoint environment;
+    return pair_above(tuning_curve(search, points_of_a_pair));
+  });
 }
 
 }  // namespace surety::accounting::privacy_loss
