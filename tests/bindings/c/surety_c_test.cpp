@@ -14,7 +14,10 @@
 
 #include <sys/wait.h>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/explanation.h>
 #include <surety/accounting/accountants/risk.h>
 #include <surety/accounting/accountants/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
@@ -92,6 +95,33 @@ TEST(SuretyC, SaysWhatTheLibrarySaysToTheLastBit) {
     expect_same(found, accounting::tradeoff(accounting::QuickCurve{own, {.width = 1e-3}}, Probability{rate}));
     surety_event_free(event);
   }
+}
+
+TEST(SuretyC, SaysWhatAnAnswerRestsOn) {
+  const std::string text = "repeat(10, poisson(0.01, gaussian(1)))";
+  auto* const event = event_of(text);
+  const Event own = parse_event(text, Adjacency::add_or_remove_one);
+  Failure failure;
+  char* json = nullptr;
+  std::size_t length = 0;
+  ASSERT_EQ(surety_event_explain(event, SURETY_EPSILON_AT_DELTA, 1e-5, 0, &json, &length, failure), SURETY_OK) << failure.message();
+  const auto answer = nlohmann::json::parse(std::string{json, length});
+  surety_free(json);
+  const auto best = accounting::best_epsilon(own, Delta{1e-5});
+  EXPECT_EQ(answer.at("epsilon").at("upper").get<double>(), best.value.upper);
+  EXPECT_EQ(answer.at("explanation").get<std::vector<std::string>>(), accounting::explanation(own, best));
+  EXPECT_EQ(answer.at("accountants").size(), best.opinions.size());
+  EXPECT_EQ(answer.at("independent").at("accountant"), second_opinion(best)->accountant);
+  EXPECT_EQ(answer.at("version"), 1);
+  ASSERT_EQ(surety_event_explain(event, SURETY_DELTA_AT_EPSILON, 1.5, 1e-3, &json, nullptr, failure), SURETY_OK) << failure.message();
+  EXPECT_EQ(nlohmann::json::parse(json).at("delta").at("upper").get<double>(),
+            accounting::best_delta(own, Epsilon{1.5}, {.width = 1e-3}).value.upper);
+  surety_free(json);
+  json = nullptr;
+  EXPECT_EQ(surety_event_explain(event, 2, 1e-5, 0, &json, &length, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(failure.message(), "question is 2, must be one of surety_questions");
+  EXPECT_EQ(json, nullptr);
+  surety_event_free(event);
 }
 
 TEST(SuretyC, SaysWhatAnAttackerGets) {
