@@ -2,6 +2,7 @@
 #include <surety.h>
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <array>
@@ -401,6 +402,29 @@ TEST(SuretyC, IsAskedByManyThreadsAtOnce) {
   }
   for (auto& thread : threads) thread.join();
   for (const auto& answer : found) EXPECT_EQ(answer.upper, found.front().upper);
+  surety_event_free(event);
+}
+
+// What MPFR keeps for a thread, a kilobyte of constants, is given back when the thread ends.
+TEST(SuretyC, ThreadsLeaveNoMemoryBehind) {
+  auto* const event = event_of("pure(0.5)");
+  const auto ask = [event] {
+    const double epsilon = 0.25;
+    surety_enclosure delta{};
+    EXPECT_EQ(surety_curve(event, &epsilon, 1, 0, &delta, nullptr), SURETY_OK);
+  };
+  const auto ask_in_threads = [&](int count) {
+    for (int i = 0; i < count; i += 2) {
+      std::thread first{ask};
+      std::thread second{ask};
+      first.join();
+      second.join();
+    }
+  };
+  ask_in_threads(100);
+  const auto before = mallinfo2().uordblks;
+  ask_in_threads(10000);
+  EXPECT_LT(static_cast<double>(mallinfo2().uordblks), static_cast<double>(before) + 1e6) << "10,000 threads leave ten megabytes otherwise";
   surety_event_free(event);
 }
 
