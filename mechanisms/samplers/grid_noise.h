@@ -33,7 +33,14 @@ void round_and_add(std::span<double> values, std::span<const std::int64_t> noise
 namespace detail {
 [[nodiscard]] std::vector<double> release_on_grid(const LatticeNoise& noise, const Grid& grid, const GridVector& query, BitsRef bits);
 void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<double> values, BitsRef bits);
+void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<float> values, BitsRef bits);
 }  // namespace detail
+
+/// Floats are whole numbers of steps up to this many.
+inline constexpr double most_steps_of_floats = 0x1p24;
+/// Refuses a grid on which results are no floats. \throws Error{invalid_argument} unless 2^24 steps of it are floats (2^-149 to 2^103), and the
+/// noise, whose scale is in data units, stays within them but for once in a while: at most 2^20 steps.
+void require_floats(const Grid& grid, double scale);
 
 /// `Noise` (a `LatticeNoise`), added to a query on a grid.
 template <class Noise>
@@ -50,6 +57,10 @@ class GridNoise {
   /// than the sensitivity says: `OnReals` below charges for it. Never throws on a value. What the bits have not reached when they fail
   /// stays as it was. O(size), and no memory. \throws Error{environment} when the bits fail.
   void round_and_release_in_place(std::span<double> values, BitsRef bits) const {
+    detail::round_and_release_on_grid(noise_, grid_, values, bits);
+  }
+  /// The same of floats, whose results are kept within +-2^24 steps, where each is a float exactly. \pre `require_floats`.
+  void round_and_release_in_place(std::span<float> values, BitsRef bits) const {
     detail::round_and_release_on_grid(noise_, grid_, values, bits);
   }
 
@@ -86,12 +97,28 @@ class OnReals {
     require_dimension(query.size(), dimension_);
     rounded_.round_and_release_in_place(query, bits);
   }
+  /// The same of floats: the doubles of the same bits, kept within +-2^24 steps, where each is a float exactly. \throws as `require_floats`,
+  /// before a value is looked at, and as `release`.
+  void release_in_place(std::span<float> query, BitsRef bits) const {
+    require_dimension(query.size(), dimension_);
+    require_floats(rounded_.options().grid, scale_of(rounded_));
+    rounded_.round_and_release_in_place(query, bits);
+  }
 
  protected:
   OnReals(Mechanism rounded, std::size_t dimension) : rounded_{std::move(rounded)}, dimension_{dimension} {}
   [[nodiscard]] const Mechanism& rounded() const noexcept { return rounded_; }
 
  private:
+  /// sigma or b, in data units.
+  [[nodiscard]] static double scale_of(const Mechanism& mechanism) {
+    if constexpr (requires { mechanism.sigma(); }) {
+      return mechanism.sigma();
+    } else {
+      return mechanism.scale();
+    }
+  }
+
   Mechanism rounded_;
   std::size_t dimension_;
 };
