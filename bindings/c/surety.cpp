@@ -18,6 +18,7 @@
 #include <variant>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/explanation.h>
 #include <surety/accounting/accountants/risk.h>
 #include <surety/accounting/accountants/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
@@ -150,6 +151,14 @@ surety_adjacency adjacency_for_c(Adjacency adjacency) {
     case Adjacency::zero_out: return SURETY_ZERO_OUT;
   }
   throw Error{ErrorCode::internal, "an adjacency without a number"};
+}
+
+accounting::Question question_of(surety_question question, double at) {
+  switch (question) {
+    case SURETY_EPSILON_AT_DELTA: return Delta{at};
+    case SURETY_DELTA_AT_EPSILON: return Epsilon{at};
+  }
+  invalid("question is " + std::to_string(question) + ", must be one of surety_questions");
 }
 
 accounting::Effort effort_of(double width) {
@@ -299,6 +308,14 @@ surety_code surety_delta(const surety_event* event, double epsilon, double width
     const auto best = accounting::best_delta(given(event, "event").event, Epsilon{epsilon}, effort_of(width));
     *delta = for_c(best.value);
     give_name(best.accountant, accountant);
+  });
+}
+surety_code surety_event_explain(const surety_event* event, surety_question question, double at, double width, char** json, size_t* length,
+                                 surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(json, "json");
+    const auto& asked = given(event, "event").event;
+    give_text(accounting::explained_json_text(asked, question_of(question, at), effort_of(width)), json, length);
   });
 }
 surety_code surety_curve(const surety_event* event, const double* epsilons, size_t count, double width, surety_enclosure* deltas,

@@ -95,6 +95,12 @@ SURETY_API surety_code surety_epsilon(const surety_event* event, double delta, d
                                       const char** accountant, surety_failure** failure);
 SURETY_API surety_code surety_delta(const surety_event* event, double epsilon, double width, surety_enclosure* delta,
                                     const char** accountant, surety_failure** failure);
+/* The same answer with what it rests on, as JSON: what `surety account --explain --json` prints, on one line. `at` is the delta or the epsilon that
+ * is given. */
+typedef int32_t surety_question;
+enum surety_questions { SURETY_EPSILON_AT_DELTA = 0, SURETY_DELTA_AT_EPSILON = 1 };
+SURETY_API surety_code surety_event_explain(const surety_event* event, surety_question question, double at, double width, char** json,
+                                            size_t* length, surety_failure** failure);
 /* delta at each of `count` epsilons: quicker than one by one. */
 SURETY_API surety_code surety_curve(const surety_event* event, const double* epsilons, size_t count, double width, surety_enclosure* deltas,
                                     surety_failure** failure);

@@ -2,6 +2,7 @@
 #include <surety.h>
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,7 +15,10 @@
 
 #include <sys/wait.h>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/explanation.h>
 #include <surety/accounting/accountants/risk.h>
 #include <surety/accounting/accountants/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
@@ -92,6 +96,33 @@ TEST(SuretyC, SaysWhatTheLibrarySaysToTheLastBit) {
     expect_same(found, accounting::tradeoff(accounting::QuickCurve{own, {.width = 1e-3}}, Probability{rate}));
     surety_event_free(event);
   }
+}
+
+TEST(SuretyC, SaysWhatAnAnswerRestsOn) {
+  const std::string text = "repeat(10, poisson(0.01, gaussian(1)))";
+  auto* const event = event_of(text);
+  const Event own = parse_event(text, Adjacency::add_or_remove_one);
+  Failure failure;
+  char* json = nullptr;
+  std::size_t length = 0;
+  ASSERT_EQ(surety_event_explain(event, SURETY_EPSILON_AT_DELTA, 1e-5, 0, &json, &length, failure), SURETY_OK) << failure.message();
+  const auto answer = nlohmann::json::parse(std::string{json, length});
+  surety_free(json);
+  const auto best = accounting::best_epsilon(own, Delta{1e-5});
+  EXPECT_EQ(answer.at("epsilon").at("upper").get<double>(), best.value.upper);
+  EXPECT_EQ(answer.at("explanation").get<std::vector<std::string>>(), accounting::explanation(own, best));
+  EXPECT_EQ(answer.at("accountants").size(), best.opinions.size());
+  EXPECT_EQ(answer.at("independent").at("accountant"), second_opinion(best)->accountant);
+  EXPECT_EQ(answer.at("version"), 1);
+  ASSERT_EQ(surety_event_explain(event, SURETY_DELTA_AT_EPSILON, 1.5, 1e-3, &json, nullptr, failure), SURETY_OK) << failure.message();
+  EXPECT_EQ(nlohmann::json::parse(json).at("delta").at("upper").get<double>(),
+            accounting::best_delta(own, Epsilon{1.5}, {.width = 1e-3}).value.upper);
+  surety_free(json);
+  json = nullptr;
+  EXPECT_EQ(surety_event_explain(event, 2, 1e-5, 0, &json, &length, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(failure.message(), "question is 2, must be one of surety_questions");
+  EXPECT_EQ(json, nullptr);
+  surety_event_free(event);
 }
 
 TEST(SuretyC, SaysWhatAnAttackerGets) {
@@ -371,6 +402,29 @@ TEST(SuretyC, IsAskedByManyThreadsAtOnce) {
   }
   for (auto& thread : threads) thread.join();
   for (const auto& answer : found) EXPECT_EQ(answer.upper, found.front().upper);
+  surety_event_free(event);
+}
+
+// What MPFR keeps for a thread, a kilobyte of constants, is given back when the thread ends.
+TEST(SuretyC, ThreadsLeaveNoMemoryBehind) {
+  auto* const event = event_of("pure(0.5)");
+  const auto ask = [event] {
+    const double epsilon = 0.25;
+    surety_enclosure delta{};
+    EXPECT_EQ(surety_curve(event, &epsilon, 1, 0, &delta, nullptr), SURETY_OK);
+  };
+  const auto ask_in_threads = [&](int count) {
+    for (int i = 0; i < count; i += 2) {
+      std::thread first{ask};
+      std::thread second{ask};
+      first.join();
+      second.join();
+    }
+  };
+  ask_in_threads(100);
+  const auto before = mallinfo2().uordblks;
+  ask_in_threads(10000);
+  EXPECT_LT(static_cast<double>(mallinfo2().uordblks), static_cast<double>(before) + 1e6) << "10,000 threads leave ten megabytes otherwise";
   surety_event_free(event);
 }
 
