@@ -382,7 +382,7 @@ int main(int argc, char** argv) {
   watchdog.join();
   fmt::print(
       "event_fuzz: {} texts, {} of them events, {} answers; {} random events, {} allowed, {} answers; {} s, seed {}; {} logs, {} read\n",
-      of_texts.inputs, of_texts.events, of_texts.answers, of_events.inputs, of_events.events, of_events.answers, of_logs.inputs,
-      of_logs.events, seconds, seed);
+      of_texts.inputs, of_texts.events, of_texts.answers, of_events.inputs, of_events.events, of_events.answers, seconds, seed,
+      of_logs.inputs, of_logs.events);
   return of_texts.answers > 0 && of_events.answers > 0 && of_logs.answers > 0 ? 0 : 1;
 }
