@@ -7,10 +7,6 @@
 namespace surety::accounting {
 namespace {
 
-nlohmann::json ends_of(const Enclosure& enclosure) {
-  return {{"lower", json_number(enclosure.lower)}, {"upper", json_number(enclosure.upper)}};
-}
-
 nlohmann::json reading_of(const Reading& reading) {
   return {{"reading", name(reading.sampler)},
           {"noise_over", name(reading.noise_over)},
@@ -35,7 +31,7 @@ nlohmann::json to_json(const ReadingCost& cost) {
     object["refusal"] = cost.refusal;
     return object;
   }
-  object["epsilon"] = ends_of(*cost.epsilon);
+  object["epsilon"] = to_json(*cost.epsilon);
   object["accountant"] = cost.accountant;
   if (cost.claim) object["claim"] = name(*cost.claim);
   return object;
@@ -49,7 +45,7 @@ nlohmann::json to_json(const ReadingNoise& noise) {
   }
   object["noise_multiplier"] = noise.multiplier->value();
   object["event"] = describe(*noise.event);
-  object["epsilon"] = ends_of(*noise.epsilon);
+  object["epsilon"] = to_json(*noise.epsilon);
   object["accountant"] = noise.accountant;
   if (noise.failing) {
     object["failing"] = *noise.failing;

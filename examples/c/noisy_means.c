@@ -45,8 +45,8 @@ int main(int count, char** arguments) {
   /* The charge is on disk before the noise is drawn. */
   surety_ledger* ledger = NULL;
   surety_reservation* reservation = NULL;
-  if (surety_ledger_create(arguments[1], SURETY_ZERO_OUT, NULL, &ledger, &failure) != SURETY_OK) return tell(failure);
-  if (surety_ledger_reserve(ledger, event, "means", 5, &reservation, &failure) != SURETY_OK) return tell(failure);
+  if (surety_ledger_create(arguments[1], SURETY_ZERO_OUT, NULL, NULL, &ledger, &failure) != SURETY_OK) return tell(failure);
+  if (surety_ledger_reserve(ledger, event, NULL, "means", 5, &reservation, &failure) != SURETY_OK) return tell(failure);
 
   double sums[columns] = {0, 0, 0};
   for (int i = 0; i < records; ++i) sums[i % columns] += 0.5;
