@@ -211,7 +211,7 @@ Count whole(double value, const char* name) {
   return Count{static_cast<std::uint64_t>(value)};
 }
 
-/// The step of the grid, 1 of integers; and sigma or b, in data units.
+/// The step of the grid, 1 of integers.
 double step_of(const surety_noise& noise) {
   return std::visit(
       [](const auto& law) {
@@ -224,21 +224,10 @@ double step_of(const surety_noise& noise) {
       },
       noise.law);
 }
-double scale_of(const surety_noise& noise) {
-  return std::visit(
-      [](const auto& law) {
-        using Law = std::decay_t<decltype(law)>;
-        if constexpr (std::is_same_v<Law, mechanisms::GaussianOnReals> || std::is_same_v<Law, mechanisms::DiscreteGaussian>) {
-          return law.sigma();
-        } else {
-          return law.scale();
-        }
-      },
-      noise.law);
-}
 
-/// One release of doubles, in place, by noise on a grid.
-void release(surety_noise& noise, std::span<double> values) {
+/// One release of doubles or floats, in place, by noise on a grid.
+template <class Real>
+void release(surety_noise& noise, std::span<Real> values) {
   const auto bits = bits_of(noise);
   std::visit(
       [&](const auto& law) {
@@ -443,25 +432,14 @@ surety_code surety_release_double(surety_noise* noise, double* values, size_t co
   return guarded(failure, [&] {
     given(noise, "noise");
     if (count > 0) given(values, "values");
-    release(*noise, {values, count});
+    release(*noise, std::span{values, count});
   });
 }
 surety_code surety_release_float(surety_noise* noise, float* values, size_t count, surety_failure** failure) {
   return guarded(failure, [&] {
     given(noise, "noise");
     if (count > 0) given(values, "values");
-    const double step = step_of(*noise);
-    constexpr double largest_whole = 0x1p24;
-    if (!(step >= 0x1p-149 && step * largest_whole <= static_cast<double>(std::numeric_limits<float>::max()))) {
-      refuse_quantity("step of the grid", step, "so that 2^24 of it are floats: from 2^-149 to 2^103");
-    }
-    if (!(scale_of(*noise) <= step * 0x1p20)) {
-      refuse_quantity("scale of the noise in steps of the grid", scale_of(*noise) / step, "at most 2^20 for floats: give a larger step");
-    }
-    std::vector<double> exact(values, values + count);
-    release(*noise, exact);
-    std::transform(exact.begin(), exact.end(), values,
-                   [&](double value) { return static_cast<float>(std::clamp(value, -largest_whole * step, largest_whole * step)); });
+    release(*noise, std::span{values, count});
   });
 }
 surety_code surety_release_int64(surety_noise* noise, int64_t* values, size_t count, surety_failure** failure) {

@@ -211,6 +211,56 @@ TEST(GaussianOnReals, ReleasesInPlaceWhatTheGridReleases) {
   EXPECT_EQ(draw_word(bits), draw_word(same));
 }
 
+// Floats are the doubles of the same bits, but for what is kept within 2^24 steps; each is a whole number of steps.
+TEST(GaussianOnReals, ReleasesFloatsAsItReleasesDoubles) {
+  constexpr std::size_t dimension = 1000;
+  const GaussianOnReals mechanism{{.multiplier = NoiseMultiplier{100},
+                                   .sensitivity = L2Sensitivity{1},
+                                   .grid = {-10},
+                                   .dimension = dimension,
+                                   .adjacency = Adjacency::zero_out}};
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::array odd{std::nanf(""), infinity, -infinity, 1e38F, -1e38F, 1e-45F, -0.0F, 0.5F / 1024, 16383.0F, -16383.99F};
+  std::vector<float> floats(dimension);
+  for (std::size_t i = 0; i < dimension; ++i) {
+    floats[i] = i % 3 == 0 ? odd[i / 3 % odd.size()] : static_cast<float>(std::sin(static_cast<double>(i)) * 1e3);
+  }
+  std::vector<double> doubles{floats.begin(), floats.end()};
+  ReplayBits bits{7};
+  ReplayBits same{7};
+  mechanism.release_in_place(std::span{floats}, bits);
+  mechanism.release_in_place(std::span{doubles}, same);
+  EXPECT_EQ(draw_word(bits), draw_word(same));
+  std::size_t clamped = 0;
+  for (std::size_t i = 0; i < dimension; ++i) {
+    EXPECT_EQ(static_cast<double>(floats[i]), std::clamp(doubles[i], -0x1p14, 0x1p14)) << i;
+    clamped += std::fabs(doubles[i]) > 0x1p14 ? 1 : 0;
+  }
+  EXPECT_GT(clamped, 4 * dimension / 3 / odd.size());
+}
+
+TEST(GaussianOnReals, RefusesFloatsThatItsGridDoesNotHave) {
+  const auto of_step = [](int log2_step, double sensitivity) {
+    ReplayBits bits{1};
+    std::vector<float> values{1.5F};
+    const auto refused = refusal([&] {
+      GaussianOnReals{{.multiplier = NoiseMultiplier{1},
+                       .sensitivity = L2Sensitivity{sensitivity},
+                       .grid = {log2_step},
+                       .dimension = 1,
+                       .adjacency = Adjacency::zero_out}}
+          .release_in_place(std::span{values}, bits);
+    });
+    EXPECT_EQ(refused == "no error", values[0] != 1.5F);
+    return refused;
+  };
+  EXPECT_EQ(of_step(-19, 0.99999), "no error");
+  EXPECT_NE(of_step(-20, 1).find("at most 2^20 for floats"), std::string::npos);
+  EXPECT_EQ(of_step(103, 0x1p103), "no error");
+  EXPECT_NE(of_step(104, 0x1p104).find("2^24 of it are floats"), std::string::npos);
+  EXPECT_NE(of_step(-150, 0x1p-150).find("2^24 of it are floats"), std::string::npos);
+}
+
 // Both ways of the addition: in doubles, and in integers for blocks that hold a number too large for that.
 TEST(RoundAndAdd, IsTheSumOfTheNearestIntegers) {
   const std::array values{0.0,          -0.0,           0.5,     -0.5, 1.5, -1.5, 2.5, -2.5, 0x1.fffffffffffffp-2, 1e-300,
