@@ -1,13 +1,12 @@
 #include <surety/mechanisms/samplers/grid_noise.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
-#include <surety/accounting/events/units.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
@@ -32,16 +31,6 @@ void require_same_grid(const Grid& query, const Grid& mechanism) {
   if (query == mechanism) return;
   throw Error{ErrorCode::invalid_argument, fmt::format("the query's grid has log2_step {}, must be the mechanism's {}",
                                                        query.log2_step.value(), mechanism.log2_step.value())};
-}
-
-void require_floats(const Grid& grid, double scale) {
-  const double step = grid.step();
-  if (!(step >= 0x1p-149 && step * most_steps_of_floats <= static_cast<double>(std::numeric_limits<float>::max()))) {
-    refuse_quantity("step of the grid", step, "so that 2^24 of it are floats: from 2^-149 to 2^103");
-  }
-  if (!(scale <= step * 0x1p20)) {
-    refuse_quantity("scale of the noise in steps of the grid", scale / step, "at most 2^20 for floats: give a larger step");
-  }
 }
 
 void require_dimension(std::size_t query, std::size_t mechanism) {
@@ -95,6 +84,23 @@ void round_and_add(std::span<double> values, std::span<const std::int64_t> noise
   }
 }
 
+void require_floats(const Grid& grid, double scale_in_steps) {
+  const int step = grid.log2_step.value();
+  if (!(step >= -149 && step <= 103)) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("log2_step of the grid is {}, must be from -149 to 103 for floats", step)};
+  }
+  if (!(scale_in_steps <= 0x1p20)) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("the noise is {} grid steps wide, must be at most 2^20 for floats: take a larger step", scale_in_steps)};
+  }
+}
+
+float float_on_grid(double value, const Grid& grid) noexcept {
+  const accounting::StandardFloatingPoint environment;
+  const double largest = largest_float_steps * grid.step();
+  return static_cast<float>(std::clamp(value, -largest, largest));
+}
+
 namespace detail {
 
 std::vector<double> release_on_grid(const LatticeNoise& noise, const Grid& grid, const GridVector& query, BitsRef bits) {
@@ -116,14 +122,16 @@ void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std:
 }
 
 void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<float> values, BitsRef bits) {
-  const double most = most_steps_of_floats * grid.step();
-  std::vector<double> exact;
+  const accounting::StandardFloatingPoint environment;
+  const double largest = largest_float_steps * grid.step();
   noise.for_each_block(values.size(), bits, [&](std::size_t first, std::span<const std::int64_t> drawn) {
-    const auto block = values.subspan(first, drawn.size());
-    exact.assign(block.begin(), block.end());
-    round_and_add(exact, drawn, grid);
-    std::transform(exact.begin(), exact.end(), block.begin(),
-                   [most](double value) { return static_cast<float>(std::clamp(value, -most, most)); });
+    std::array<double, LatticeSampler::block> exact;
+    const auto block = std::span{exact}.first(drawn.size());
+    const auto floats = values.subspan(first, drawn.size());
+    std::copy(floats.begin(), floats.end(), block.begin());
+    round_and_add(block, drawn, grid);
+    std::transform(block.begin(), block.end(), floats.begin(),
+                   [largest](double value) { return static_cast<float>(std::clamp(value, -largest, largest)); });
   });
 }
 

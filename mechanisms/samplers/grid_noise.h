@@ -30,17 +30,19 @@ void require_dimension(std::size_t query, std::size_t mechanism);
 /// values[i] becomes (nearest_integer(values[i] / g) + noise[i]) g, within +-(2^62 - 1) steps. \pre As long as each other.
 void round_and_add(std::span<double> values, std::span<const std::int64_t> noise, const Grid& grid) noexcept;
 
+/// Results for floats stay within 2^24 steps of the grid, where each is a float exactly: all digits of its own and no rounding, also where
+/// floats are subnormal. \throws Error{invalid_argument} where that is not so, which no value has a say in: for steps below 2^-149 or above
+/// 2^103, and noise of more than 2^20 steps, which would often go beyond.
+void require_floats(const Grid& grid, double scale_in_steps);
+/// The nearest float among those, of a value on the grid. \pre require_floats.
+[[nodiscard]] float float_on_grid(double value, const Grid& grid) noexcept;
+inline constexpr double largest_float_steps = 0x1p24;
+
 namespace detail {
 [[nodiscard]] std::vector<double> release_on_grid(const LatticeNoise& noise, const Grid& grid, const GridVector& query, BitsRef bits);
 void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<double> values, BitsRef bits);
 void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<float> values, BitsRef bits);
 }  // namespace detail
-
-/// Floats are whole numbers of steps up to this many.
-inline constexpr double most_steps_of_floats = 0x1p24;
-/// Refuses a grid on which results are no floats. \throws Error{invalid_argument} unless 2^24 steps of it are floats (2^-149 to 2^103), and the
-/// noise, whose scale is in data units, stays within them but for once in a while: at most 2^20 steps.
-void require_floats(const Grid& grid, double scale);
 
 /// `Noise` (a `LatticeNoise`), added to a query on a grid.
 template <class Noise>
@@ -59,8 +61,14 @@ class GridNoise {
   void round_and_release_in_place(std::span<double> values, BitsRef bits) const {
     detail::round_and_release_on_grid(noise_, grid_, values, bits);
   }
-  /// The same of floats, whose results are kept within +-2^24 steps, where each is a float exactly. \pre `require_floats`.
+  /// The same release from the same bits, each result as `float_on_grid`. \throws as above, and before a value is looked at as
+  /// `require_floats`.
   void round_and_release_in_place(std::span<float> values, BitsRef bits) const {
+    if constexpr (requires { noise_.sigma(); }) {
+      require_floats(grid_, noise_.sigma().value());
+    } else {
+      require_floats(grid_, noise_.scale().value());
+    }
     detail::round_and_release_on_grid(noise_, grid_, values, bits);
   }
 
@@ -97,11 +105,11 @@ class OnReals {
     require_dimension(query.size(), dimension_);
     rounded_.round_and_release_in_place(query, bits);
   }
-  /// The same of floats: the doubles of the same bits, kept within +-2^24 steps, where each is a float exactly. \throws as `require_floats`,
-  /// before a value is looked at, and as `release`.
+  /// The same of floats, which are kept within 2^24 steps of the grid: no result is rounded. NaN counts as 0, infinities saturate, subnormal
+  /// numbers are rounded to the grid as all others, and 0 is never negative in a result. \throws as above, and before a value is looked at
+  /// as `require_floats`.
   void release_in_place(std::span<float> query, BitsRef bits) const {
     require_dimension(query.size(), dimension_);
-    require_floats(rounded_.options().grid, scale_of(rounded_));
     rounded_.round_and_release_in_place(query, bits);
   }
 
@@ -110,15 +118,6 @@ class OnReals {
   [[nodiscard]] const Mechanism& rounded() const noexcept { return rounded_; }
 
  private:
-  /// sigma or b, in data units.
-  [[nodiscard]] static double scale_of(const Mechanism& mechanism) {
-    if constexpr (requires { mechanism.sigma(); }) {
-      return mechanism.sigma();
-    } else {
-      return mechanism.scale();
-    }
-  }
-
   Mechanism rounded_;
   std::size_t dimension_;
 };

@@ -17,7 +17,7 @@ function kind_of(type) {
   if (type == "void") return "v"
   if (type == "size_t") return "s"
   if (type ~ /^u?int64_t$/) return "l"
-  if (type ~ /^(int|int32_t|uint32_t|surety_code|surety_adjacency|surety_question)$/) return "i"
+  if (type ~ /^(int|int32_t|uint32_t|surety_code|surety_adjacency|surety_question|surety_norm)$/) return "i"
   if (type in fields) return "{" fields[type] "}"
   print "declarations: no kind for " type > "/dev/stderr"
   exit 1

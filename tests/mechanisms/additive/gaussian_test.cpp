@@ -4,6 +4,7 @@
 #include <mpfr.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -211,54 +212,64 @@ TEST(GaussianOnReals, ReleasesInPlaceWhatTheGridReleases) {
   EXPECT_EQ(draw_word(bits), draw_word(same));
 }
 
-// Floats are the doubles of the same bits, but for what is kept within 2^24 steps; each is a whole number of steps.
-TEST(GaussianOnReals, ReleasesFloatsAsItReleasesDoubles) {
+// The same noise as for doubles, within 2^24 steps; results are on the grid, none is rounded, and none is -0.
+TEST(GaussianOnReals, ReleasesFloatsThatAreExact) {
   constexpr std::size_t dimension = 1000;
-  const GaussianOnReals mechanism{{.multiplier = NoiseMultiplier{100},
-                                   .sensitivity = L2Sensitivity{1},
-                                   .grid = {-10},
-                                   .dimension = dimension,
-                                   .adjacency = Adjacency::zero_out}};
   const float infinity = std::numeric_limits<float>::infinity();
-  const std::array odd{std::nanf(""), infinity, -infinity, 1e38F, -1e38F, 1e-45F, -0.0F, 0.5F / 1024, 16383.0F, -16383.99F};
-  std::vector<float> floats(dimension);
-  for (std::size_t i = 0; i < dimension; ++i) {
-    floats[i] = i % 3 == 0 ? odd[i / 3 % odd.size()] : static_cast<float>(std::sin(static_cast<double>(i)) * 1e3);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::array odd{nan, std::numeric_limits<float>::signaling_NaN(), infinity, -infinity, 3e38F, -3e38F, 1e-45F, -0.0F, 0x1p10F};
+  // As coarse and as fine as floats allow, and one between.
+  for (const int log2_step : {-149, -10, 103}) {
+    const Grid grid{log2_step};
+    const GaussianOnReals mechanism{{.multiplier = NoiseMultiplier{0.5},
+                                     .sensitivity = L2Sensitivity{grid.step()},
+                                     .grid = grid,
+                                     .dimension = dimension,
+                                     .adjacency = Adjacency::zero_out}};
+    std::vector<float> query(dimension);
+    for (std::size_t i = 0; i < dimension; ++i) {
+      query[i] = i % 3 == 0 ? odd[i / 3 % odd.size()] : static_cast<float>(std::sin(static_cast<double>(i)) * 30 * grid.step());
+    }
+    std::vector<double> doubles(query.begin(), query.end());
+    for (const auto& environment : reference::foreign_environments()) {
+      auto floats = query;
+      auto expected = doubles;
+      ReplayBits bits{7};
+      ReplayBits same{7};
+      reference::in(environment, [&] {
+        mechanism.release_in_place(floats, bits);
+        mechanism.release_in_place(expected, same);
+        return 0;
+      });
+      for (std::size_t i = 0; i < dimension; ++i) {
+        const double steps = expected[i] / grid.step();
+        const double kept = std::clamp(steps, -0x1p24, 0x1p24);
+        ASSERT_EQ(static_cast<double>(floats[i]), kept * grid.step()) << environment.name << ", step 2^" << log2_step << ", value " << i;
+        ASSERT_FALSE(floats[i] == 0 && std::signbit(floats[i])) << i;
+      }
+      EXPECT_EQ(draw_word(bits), draw_word(same));
+    }
   }
-  std::vector<double> doubles{floats.begin(), floats.end()};
-  ReplayBits bits{7};
-  ReplayBits same{7};
-  mechanism.release_in_place(std::span{floats}, bits);
-  mechanism.release_in_place(std::span{doubles}, same);
-  EXPECT_EQ(draw_word(bits), draw_word(same));
-  std::size_t clamped = 0;
-  for (std::size_t i = 0; i < dimension; ++i) {
-    EXPECT_EQ(static_cast<double>(floats[i]), std::clamp(doubles[i], -0x1p14, 0x1p14)) << i;
-    clamped += std::fabs(doubles[i]) > 0x1p14 ? 1 : 0;
-  }
-  EXPECT_GT(clamped, 4 * dimension / 3 / odd.size());
 }
 
-TEST(GaussianOnReals, RefusesFloatsThatItsGridDoesNotHave) {
-  const auto of_step = [](int log2_step, double sensitivity) {
-    ReplayBits bits{1};
-    std::vector<float> values{1.5F};
-    const auto refused = refusal([&] {
-      GaussianOnReals{{.multiplier = NoiseMultiplier{1},
-                       .sensitivity = L2Sensitivity{sensitivity},
-                       .grid = {log2_step},
-                       .dimension = 1,
-                       .adjacency = Adjacency::zero_out}}
-          .release_in_place(std::span{values}, bits);
-    });
-    EXPECT_EQ(refused == "no error", values[0] != 1.5F);
-    return refused;
+TEST(GaussianOnReals, RefusesFloatsBeforeItSeesThem) {
+  const auto refused = [](double sensitivity, int log2_step) {
+    const GaussianOnReals mechanism{{.multiplier = NoiseMultiplier{1},
+                                     .sensitivity = L2Sensitivity{sensitivity},
+                                     .grid = {log2_step},
+                                     .dimension = 2,
+                                     .adjacency = Adjacency::zero_out}};
+    ReplayBits bits{7};
+    ReplayBits untouched{7};
+    std::vector<float> query{1, 2};
+    const auto message = refusal([&] { mechanism.release_in_place(query, bits); });
+    EXPECT_EQ(query, (std::vector<float>{1, 2}));
+    EXPECT_EQ(draw_word(bits), draw_word(untouched));
+    return message;
   };
-  EXPECT_EQ(of_step(-19, 0.99999), "no error");
-  EXPECT_NE(of_step(-20, 1).find("at most 2^20 for floats"), std::string::npos);
-  EXPECT_EQ(of_step(103, 0x1p103), "no error");
-  EXPECT_NE(of_step(104, 0x1p104).find("2^24 of it are floats"), std::string::npos);
-  EXPECT_NE(of_step(-150, 0x1p-150).find("2^24 of it are floats"), std::string::npos);
+  EXPECT_EQ(refused(0x1p-150, -150), "log2_step of the grid is -150, must be from -149 to 103 for floats");
+  EXPECT_EQ(refused(0x1p104, 104), "log2_step of the grid is 104, must be from -149 to 103 for floats");
+  EXPECT_EQ(refused(0x1p11, -10).substr(0, 31), "the noise is 2097153.4142135624");
 }
 
 // Both ways of the addition: in doubles, and in integers for blocks that hold a number too large for that.
