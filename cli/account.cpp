@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/explanation.h>
 #include <surety/accounting/accountants/risk.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 
 #include "command.h"
 #include "event_options.h"
-#include "explanation.h"
 #include "output.h"
 #include "validators.h"
 
@@ -72,30 +72,18 @@ int account(const AccountOptions& options) {
   if (options.prior) invalid("--prior is given without --risk, must be given with it");
   const Event event = options.event.parse();
   const bool asks_epsilon = options.delta.has_value();
-  const accounting::Effort effort{.width = options.width};
-  const auto best =
-      asks_epsilon ? best_epsilon(event, Delta{*options.delta}, effort) : best_delta(event, Epsilon{*options.epsilon}, effort);
-  const char* asked = asks_epsilon ? "epsilon" : "delta";
-  const char* given = asks_epsilon ? "delta" : "epsilon";
   const double at = asks_epsilon ? *options.delta : *options.epsilon;
-  const auto* second = second_opinion(best);
+  const accounting::Question question = asks_epsilon ? accounting::Question{Delta{at}} : accounting::Question{Epsilon{at}};
+  const auto best = accounting::best_answer(event, question, {.width = options.width});
   if (options.json) {
-    auto accountants = nlohmann::json::array();
-    for (const auto& opinion : best.opinions) {
-      accountants.push_back({{"accountant", opinion.accountant}});
-      opinion.value ? accountants.back()[asked] = json(*opinion.value) : accountants.back()["refusal"] = opinion.refusal;
-    }
-    nlohmann::json object{{asked, json(best.value)},
-                          {given, at},
-                          {"adjacency", name(event.adjacency())},
-                          {"accountant", best.accountant},
-                          {"event", describe(event)},
-                          {"accountants", std::move(accountants)}};
-    if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {asked, json(*second->value)}};
-    if (options.explain) object["explanation"] = explanation(event, best);
+    auto object = accounting::to_json(event, question, best);
+    if (options.explain) object["explanation"] = accounting::explanation(event, best);
     print(object);
     return exit_code::fine;
   }
+  const char* asked = asks_epsilon ? "epsilon" : "delta";
+  const char* given = asks_epsilon ? "delta" : "epsilon";
+  const auto* second = second_opinion(best);
   fmt::print("{:<12} in {} at {} = {}\n", asked, text(best.value), given, at);
   fmt::print("{:<12} {}\n", "event", describe(event));
   fmt::print("{:<12} {}\n", "adjacency", name(event.adjacency()));
@@ -103,7 +91,7 @@ int account(const AccountOptions& options) {
   if (second != nullptr) fmt::print("{:<12} {} <= {} by {}\n", "independent", asked, rounded_up(second->value->upper), second->accountant);
   if (!options.explain) return exit_code::fine;
   fmt::print("\n");
-  for (const auto& line : explanation(event, best)) fmt::print("{}\n", line);
+  for (const auto& line : accounting::explanation(event, best)) fmt::print("{}\n", line);
   fmt::print("\n");
   for (const auto& opinion : best.opinions) {
     fmt::print("  {:<20} {}\n", opinion.accountant, opinion.value ? fmt::format("{} in {}", asked, text(*opinion.value)) : opinion.refusal);

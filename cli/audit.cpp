@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -16,6 +17,7 @@
 #include "command.h"
 #include "event_options.h"
 #include "files.h"
+#include "logs.h"
 #include "output.h"
 #include "validators.h"
 
@@ -25,10 +27,14 @@ namespace {
 struct AuditOptions {
   std::string ledger;
   EventOptions event;
-  double delta = 0;
+  std::string log;
+  std::vector<std::string> readings;
+  std::optional<double> delta;
   std::optional<double> epsilon;
   bool json = false;
 };
+
+constexpr const char* delta_is_missing = "--delta is required";
 
 std::string describe_or_nothing(const std::optional<Event>& event) { return event ? describe(*event) : "nothing"; }
 
@@ -53,7 +59,7 @@ void print_report(const AuditOptions& options, const accounting::Audit& report, 
   fmt::print("{:<12} {}\n", "adjacency", name(report.adjacency));
   fmt::print("{:<12} {}\n", "unit", describe(report.unit));
   fmt::print("{:<12} {}\n", "released", describe_or_nothing(report.event));
-  fmt::print("{:<12} in {} at delta = {} by {}\n", "epsilon", text(report.epsilon), options.delta, report.accountant);
+  fmt::print("{:<12} in {} at delta = {} by {}\n", "epsilon", text(report.epsilon), report.delta, report.accountant);
   fmt::print("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(report.independent.upper), report.independent_accountant);
   for (const auto& audited : report.runs) {
     const auto& run = audited.run;
@@ -82,7 +88,7 @@ int audit_claim(const AuditOptions& options) {
   if (!options.epsilon) invalid("--event needs --epsilon: the claim to be audited is at --epsilon and --delta");
   if (options.event.adjacency.empty()) invalid("--event needs --adjacency");
   const Event event = options.event.parse();
-  const Target claim{.epsilon = Epsilon{*options.epsilon}, .delta = Delta{options.delta}, .adjacency = event.adjacency()};
+  const Target claim{.epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = event.adjacency()};
   const auto by_delta = accounting::best_epsilon(event, claim.delta);
   const auto epsilon = by_delta.value;
   const auto delta = accounting::best_delta(event, claim.epsilon).value;
@@ -112,11 +118,24 @@ int audit_claim(const AuditOptions& options) {
 }
 
 int audit(const AuditOptions& options) {
+  if (!options.log.empty()) {
+    for (const auto& [given, option] : {std::pair{&options.ledger, "a ledger"}, {&options.event.event, "--event"}}) {
+      if (!given->empty()) invalid(fmt::format("--log and {} are given, must be one of them", option));
+    }
+    return audit_log({.file = options.log,
+                      .adjacency = options.event.adjacency,
+                      .epsilon = options.epsilon,
+                      .delta = options.delta,
+                      .readings = options.readings,
+                      .json = options.json});
+  }
+  if (!options.readings.empty()) invalid("--reading is given without --log, must be given with it");
+  if (!options.delta) invalid(delta_is_missing);
   if (!options.event.event.empty()) return audit_claim(options);
-  if (options.ledger.empty()) invalid("what is audited is missing: a ledger's file, or --event");
+  if (options.ledger.empty()) invalid("what is audited is missing: a ledger's file, --event or --log");
   if (!options.event.adjacency.empty()) invalid("--adjacency goes with --event: a ledger has its own");
   require_separate({.ledger = NamedFile{"the ledger", options.ledger}});
-  const Delta delta{options.delta};
+  const Delta delta{*options.delta};
   const auto report = accounting::audit(accounting::Ledger::open(options.ledger), delta);
   const bool kept = report.kept && (!options.epsilon || report.epsilon.upper <= Epsilon{*options.epsilon}.value());
   if (!options.json) {
@@ -136,19 +155,24 @@ Command audit_command() {
   const auto describe = [](Command& command, OptionTable& table, AuditOptions& options) {
     table.add("ledger", options.ledger, "The ledger's file");
     options.event.add_optional_to(table).excludes("ledger");
-    table.add("--delta", options.delta, "Report epsilon at this delta", number()).required();
+    table.add("--log", options.log, log_option_help);
+    table.add("--reading", options.readings, reading_option_help);
+    table.add("--delta", options.delta, "Report epsilon at this delta; with --log, where the log says none", number());
     table.add("--epsilon", options.epsilon,
-              "Also require that everything together costs at most this epsilon; with --event, what is claimed", number());
+              "Also require that everything together costs at most this epsilon; with --event and --log, what is claimed", number());
     table.add("--json", options.json, "Print one JSON object");
     command.footer = R"(The ledger is all that is read. Exit code 1 when a promise is broken, and when a claim is not kept.
+A log is one JSON object: docs/reference/log.md. Its epsilon is the claim, which has to hold for the batches that the log says it had.
 Examples:
   surety audit run.db --delta 1e-5
   surety audit run.db --delta 1e-5 --epsilon 2 --json
+  surety audit --log run.json --adjacency zero-out
   surety audit --event 'repeat(75000, without_replacement(200000, 1, gaussian(0.0045)))' --adjacency replace-one --epsilon 0.2 --delta 1e-3)";
   };
-  return make_command("audit",
-                      "Report what a ledger proves and whether its runs kept their promises, or whether a claim about an event holds",
-                      audit, describe);
+  return make_command(
+      "audit",
+      "Report what a ledger proves and whether its runs kept their promises, or whether a claim about an event or a run's log holds", audit,
+      describe);
 }
 
 }  // namespace surety::cli

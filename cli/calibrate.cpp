@@ -14,6 +14,7 @@
 
 #include "command.h"
 #include "event_options.h"
+#include "logs.h"
 #include "output.h"
 #include "validators.h"
 
@@ -22,6 +23,8 @@ namespace {
 
 struct CalibrateOptions {
   EventOptions event;
+  std::string log;
+  std::vector<std::string> readings;
   std::string unknown;
   std::optional<double> epsilon;
   std::optional<double> delta;
@@ -108,7 +111,32 @@ int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
   return exit_code::fine;
 }
 
+/// A log names its own number, and has a target of epsilon and delta.
+int calibrate_by_log(const CalibrateOptions& options) {
+  const std::pair<bool, const char*> others[] = {{!options.event.event.empty(), "--event"},
+                                                 {!options.unknown.empty(), "--solve"},
+                                                 {options.advantage.has_value(), "--advantage"},
+                                                 {options.true_positive_rate.has_value(), "--true-positive-rate"},
+                                                 {options.false_positive_rate.has_value(), "--false-positive-rate"}};
+  for (const auto& [is_given, option] : others) {
+    if (is_given) invalid(fmt::format("--log and {} are given, must be one of them", option));
+  }
+  return calibrate_log({.file = options.log,
+                        .adjacency = options.event.adjacency,
+                        .epsilon = options.epsilon,
+                        .delta = options.delta,
+                        .readings = options.readings,
+                        .width = options.width,
+                        .json = options.json});
+}
+
 int calibrate(const CalibrateOptions& options) {
+  if (!options.log.empty()) return calibrate_by_log(options);
+  if (!options.readings.empty()) invalid("--reading is given without --log, must be given with it");
+  for (const auto& [given, option] :
+       {std::pair{&options.event.adjacency, "--adjacency"}, {&options.event.event, "--event"}, {&options.unknown, "--solve"}}) {
+    if (given->empty()) invalid(fmt::format("{} is required", option));
+  }
   if (const auto risk = risk_target(options)) return calibrate_risk(options, *risk);
   const Target target{
       .epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
@@ -148,9 +176,10 @@ int calibrate(const CalibrateOptions& options) {
 
 Command calibrate_command() {
   const auto describe = [](Command& command, OptionTable& table, CalibrateOptions& options) {
-    options.event.add_to(table);
-    table.add("--solve", options.unknown, "The name in the event that stands for the number to find: noise, a scale, a rate, a count")
-        .required();
+    options.event.add_optional_to(table);
+    table.add("--solve", options.unknown, "The name in the event that stands for the number to find: noise, a scale, a rate, a count");
+    table.add("--log", options.log, log_option_help);
+    table.add("--reading", options.readings, reading_option_help);
     table.add("--epsilon", options.epsilon, "The target's epsilon", number());
     table.add("--delta", options.delta, "The target's delta", number());
     table.group("In place of --epsilon and --delta");
@@ -168,10 +197,12 @@ Command calibrate_command() {
                    --adjacency add-or-remove-one
   surety calibrate --event 'repeat(1000, poisson(0.01, gaussian(z)))' --solve z --adjacency add-or-remove-one \
                    --true-positive-rate 0.05 --false-positive-rate 0.01
+  surety calibrate --log run.json --adjacency zero-out --epsilon 2 --delta 1e-6
   surety calibrate --event 'compose(gaussian(z), repeat(10, gaussian(50)))' --solve z --epsilon 2 --delta 1e-6 \
                    --adjacency add-or-remove-one --json)";
   };
-  return make_command("calibrate", "Print the value of one number in an event that meets a target", calibrate, describe);
+  return make_command("calibrate", "Print the value of one number in an event, or of the noise of a run's log, that meets a target",
+                      calibrate, describe);
 }
 
 }  // namespace surety::cli

@@ -106,6 +106,17 @@ void require_separate(const Files& files) {
   require_no_stream(taken);
 }
 
+std::string read_text(const std::string& file, std::size_t most, std::string_view what) {
+  data::TextReader reader{file};
+  std::string text;
+  for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
+    if (bytes.size() > most - text.size()) reader.refuse_file(fmt::format("has more than {} bytes, must have fewer for {}", most, what));
+    text += bytes;
+    reader.skip(bytes.size());
+  }
+  return text;
+}
+
 std::string shown(const std::string& path) { return one_line(path, PATH_MAX); }
 
 }  // namespace surety::cli

@@ -1,6 +1,7 @@
 // The files of a command, and the check that none of them is another: made before anything is read or charged.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,10 @@ struct Files {
 ///         Error{environment} when the ledger or an output is in a folder that is not there, or an output in one that may not be written.
 /// Where standard error is the one in conflict, the line that says so goes to standard output.
 void require_separate(const Files& files);
+
+/// The whole of a small text. \throws Error{bad_data} naming the file, when it cannot be read or has more than `most` bytes, which is too much
+/// for `what`: "a plan".
+[[nodiscard]] std::string read_text(const std::string& file, std::size_t most, std::string_view what);
 
 /// A path in a report: as it is, but on one line and without what a terminal obeys.
 [[nodiscard]] std::string shown(const std::string& path);

@@ -39,9 +39,7 @@ std::string rounded_up(double value, int digits) { return rounded(value, digits,
 
 std::string text(const Enclosure& enclosure) { return fmt::format("[{}, {}]", rounded_down(enclosure.lower), rounded_up(enclosure.upper)); }
 
-nlohmann::json json(const Enclosure& enclosure) {
-  return {{"lower", accounting::json_number(enclosure.lower)}, {"upper", accounting::json_number(enclosure.upper)}};
-}
+nlohmann::json json(const Enclosure& enclosure) { return accounting::to_json(enclosure); }
 
 void print(const nlohmann::json& object) { print_indented(object, 2); }
 

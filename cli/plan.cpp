@@ -13,6 +13,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/data/text_reader.h>
 
+#include "files.h"
 #include "private_run.h"
 
 namespace surety::cli {
@@ -36,18 +37,6 @@ nlohmann::json value_of(const Option& option, const std::string& text) {
 
 [[noreturn]] void refuse_plan(const std::string& file, const std::string& reason) {
   throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(file), reason)};
-}
-
-std::string read_file(const std::string& file) {
-  constexpr std::size_t most = std::size_t{1} << 20;
-  data::TextReader reader{file};
-  std::string text;
-  for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
-    if (bytes.size() > most - text.size()) reader.refuse_file(fmt::format("has more than {} bytes, must have fewer for a plan", most));
-    text += bytes;
-    reader.skip(bytes.size());
-  }
-  return text;
 }
 
 std::string text_of(const std::string& file, const std::string& field, const nlohmann::json& value) {
@@ -111,7 +100,8 @@ PlannedArguments with_plan_as_options(const Arguments& words) {
   if (words.empty() || (words.front() != "train" && words.front() != "release")) return {words};
   const auto file = value_in(words, plan_option);
   if (!file || std::find(words.begin(), words.end(), "--help") != words.end()) return {words};
-  const std::string text = read_file(*file);
+  constexpr std::size_t largest_plan = std::size_t{1} << 20;
+  const std::string text = read_text(*file, largest_plan, "a plan");
   nlohmann::json plan;
   try {
     constexpr int deepest = 70;  // an event has at most 64 levels

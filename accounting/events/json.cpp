@@ -55,4 +55,8 @@ nlohmann::json json_number(double value) {
   return value;
 }
 
+nlohmann::json to_json(const Enclosure& enclosure) {
+  return {{"lower", json_number(enclosure.lower)}, {"upper", json_number(enclosure.upper)}};
+}
+
 }  // namespace surety::accounting

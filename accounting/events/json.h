@@ -9,6 +9,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/unit.h>
+#include <surety/accounting/numbers/enclosure.h>
 
 namespace surety {
 
@@ -36,5 +37,7 @@ inline void require_fields(const nlohmann::json& object, std::initializer_list<s
 
 /// A number for JSON, where infinity has no spelling of its own: finite values as they are, others as the string "infinity" or "-infinity".
 [[nodiscard]] nlohmann::json json_number(double value);
+/// {"lower", "upper"}; infinity is the string "infinity".
+[[nodiscard]] nlohmann::json to_json(const Enclosure& enclosure);
 
 }  // namespace surety::accounting

@@ -3,18 +3,12 @@
 #include <optional>
 #include <utility>
 
-#include <surety/accounting/events/json.h>
-
 namespace surety::accounting {
 namespace {
 
 std::string describe_or_nothing(const std::optional<Event>& event) { return event ? describe(*event) : "nothing"; }
 
 }  // namespace
-
-nlohmann::json to_json(const Enclosure& enclosure) {
-  return {{"lower", json_number(enclosure.lower)}, {"upper", json_number(enclosure.upper)}};
-}
 
 nlohmann::json to_json(const Target& target) { return {{"epsilon", target.epsilon.value()}, {"delta", target.delta.value()}}; }
 

@@ -5,12 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit.h>
 
 namespace surety::accounting {
 
-/// {"lower", "upper"}; infinity is the string "infinity".
-[[nodiscard]] nlohmann::json to_json(const Enclosure& enclosure);
 /// {"epsilon", "delta"}.
 [[nodiscard]] nlohmann::json to_json(const Target& target);
 /// A target with its filter, and with what is spent of it.

@@ -7,7 +7,20 @@
 #include <surety/accounting/numbers/floating_point.h>
 
 namespace surety::accounting {
+namespace {
+
+/// Gives back what MPFR keeps for a thread, its constants and numbers to come, which nobody finds after the thread.
+struct CacheOfThread {
+  CacheOfThread() = default;
+  CacheOfThread(const CacheOfThread&) = delete;
+  CacheOfThread& operator=(const CacheOfThread&) = delete;
+  ~CacheOfThread() { mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); }
+};
+
+}  // namespace
+
 Interval::Interval(Uninitialised, mpfr_prec_t precision) {
+  thread_local const CacheOfThread until_the_thread_ends;
   mpfr_init2(lower_, precision);
   mpfr_init2(upper_, precision);
 }

@@ -18,6 +18,7 @@
 #include <variant>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/explanation.h>
 #include <surety/accounting/accountants/risk.h>
 #include <surety/accounting/accountants/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
@@ -27,10 +28,14 @@
 #include <surety/accounting/ledger/audit_json.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/system/home_process.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/additive/truncated_geometric.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
@@ -44,17 +49,19 @@ struct surety_event {
 
 namespace surety::c {
 
-/// Bits that the program has vouched for.
+/// Bits that the program has vouched for. A copy of the process might draw the same ones.
 class CallerBits {
  public:
   explicit CallerBits(const surety_bits& bits) : bits_{bits} {}
   void fill(std::span<std::byte> bytes) {
+    home_.require_here("noise from the program's own bits");
     if (bits_.fill(bits_.context, reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()) != 0) {
       throw Error{ErrorCode::environment, "the program's random bits failed, must fill what is asked for"};
     }
   }
 
  private:
+  HomeProcess home_;
   surety_bits bits_;
 };
 
@@ -65,8 +72,9 @@ template <>
 inline constexpr bool surety::is_cryptographic<surety::c::CallerBits> = true;
 
 struct surety_noise {
-  using Law = std::variant<surety::mechanisms::GaussianOnReals, surety::mechanisms::LaplaceOnReals, surety::mechanisms::DiscreteGaussian,
-                           surety::mechanisms::DiscreteLaplace>;
+  using Law = std::variant<surety::mechanisms::GaussianOnReals, surety::mechanisms::LaplaceOnReals, surety::mechanisms::KNormOnReals,
+                           surety::mechanisms::GeneralizedGaussianOnReals, surety::mechanisms::DiscreteGaussian,
+                           surety::mechanisms::DiscreteLaplace, surety::mechanisms::TruncatedGeometric>;
   Law law;
   std::variant<std::unique_ptr<surety::mechanisms::SystemBits>, surety::c::CallerBits> bits;
 };
@@ -93,11 +101,15 @@ surety_code leave(surety_failure** failure, surety_code code, const char* messag
   return code;
 }
 
+static_assert(static_cast<int>(ErrorCode::invalid_argument) + 1 == SURETY_INVALID_ARGUMENT &&
+              static_cast<int>(ErrorCode::internal) + 1 == SURETY_INTERNAL);
+
 /// Runs `work`, and turns what it throws into a code.
 template <class Work>
 surety_code guarded(surety_failure** failure, const Work& work) noexcept {
   if (failure != nullptr) *failure = nullptr;
   try {
+    const accounting::StandardFloatingPoint environment;
     work();
     return SURETY_OK;
   } catch (const Error& error) {
@@ -152,6 +164,14 @@ surety_adjacency adjacency_for_c(Adjacency adjacency) {
   throw Error{ErrorCode::internal, "an adjacency without a number"};
 }
 
+accounting::Question question_of(surety_question question, double at) {
+  switch (question) {
+    case SURETY_EPSILON_AT_DELTA: return Delta{at};
+    case SURETY_DELTA_AT_EPSILON: return Epsilon{at};
+  }
+  invalid("question is " + std::to_string(question) + ", must be one of surety_questions");
+}
+
 accounting::Effort effort_of(double width) {
   if (width == 0) return {};
   if (!(width > 0) || !is_finite(width)) refuse_quantity("width", width, "finite and at least 0");
@@ -197,50 +217,80 @@ Grid grid_of(double step) {
   return Grid{.log2_step = exponent - 1};
 }
 
+std::variant<L1Sensitivity, L2Sensitivity, LinfSensitivity> sensitivity_in(surety_norm norm, double value) {
+  switch (norm) {
+    case SURETY_L1: return L1Sensitivity{value};
+    case SURETY_L2: return L2Sensitivity{value};
+    case SURETY_LINF: return LinfSensitivity{value};
+  }
+  invalid("norm is " + std::to_string(norm) + ", must be one of surety_norms");
+}
+
 Count whole(double value, const char* name) {
   if (!(value >= 1 && value <= 0x1p53) || value != std::floor(value)) refuse_quantity(name, value, "a whole number from 1 to 2^53");
   return Count{static_cast<std::uint64_t>(value)};
 }
 
-/// The step of the grid, 1 of integers; and sigma or b, in data units.
-double step_of(const surety_noise& noise) {
-  return std::visit(
-      [](const auto& law) {
-        using Law = std::decay_t<decltype(law)>;
-        if constexpr (std::is_same_v<Law, mechanisms::GaussianOnReals> || std::is_same_v<Law, mechanisms::LaplaceOnReals>) {
-          return law.options().grid.step();
-        } else {
-          return 1.0;
-        }
-      },
-      noise.law);
-}
-double scale_of(const surety_noise& noise) {
-  return std::visit(
-      [](const auto& law) {
-        using Law = std::decay_t<decltype(law)>;
-        if constexpr (std::is_same_v<Law, mechanisms::GaussianOnReals> || std::is_same_v<Law, mechanisms::DiscreteGaussian>) {
-          return law.sigma();
-        } else {
-          return law.scale();
-        }
-      },
-      noise.law);
-}
+template <class Law>
+inline constexpr bool is_on_reals = requires(const Law& law, std::span<double> values, mechanisms::BitsRef bits) {
+  law.release_in_place(values, bits);
+};
 
-/// One release of doubles, in place, by noise on a grid.
-void release(surety_noise& noise, std::span<double> values) {
+Grid grid_of_law(const mechanisms::GaussianOnReals& law) { return law.options().grid; }
+Grid grid_of_law(const mechanisms::LaplaceOnReals& law) { return law.options().grid; }
+Grid grid_of_law(const mechanisms::KNormOnReals& law) { return law.rounded().grid(); }
+Grid grid_of_law(const mechanisms::GeneralizedGaussianOnReals& law) { return law.rounded().grid(); }
+
+/// One release in place, of what the noise is for.
+template <class Value>
+void release(surety_noise& noise, std::span<Value> values) {
   const auto bits = bits_of(noise);
   std::visit(
       [&](const auto& law) {
         using Law = std::decay_t<decltype(law)>;
-        if constexpr (std::is_same_v<Law, mechanisms::GaussianOnReals> || std::is_same_v<Law, mechanisms::LaplaceOnReals>) {
+        if constexpr (is_on_reals<Law> != std::is_same_v<Value, std::int64_t>) {
           law.release_in_place(values, bits);
+        } else if constexpr (is_on_reals<Law>) {
+          invalid("noise on a grid of reals is asked for integers, must be asked for doubles or floats");
         } else {
-          throw Error{ErrorCode::invalid_argument, "noise on integers is asked for doubles, must be asked for int64 values"};
+          invalid("noise on integers is asked for real numbers, must be asked for int64 values");
         }
       },
       noise.law);
+}
+template <class Value>
+surety_code released(surety_noise* noise, Value* values, std::size_t count, surety_failure** failure) noexcept {
+  return guarded(failure, [&] {
+    given(noise, "noise");
+    if (count > 0) given(values, "values");
+    release(*noise, std::span<Value>{values, count});
+  });
+}
+
+/// The grid that is asked for, or one for doubles.
+Grid grid_asked(const surety_noise_options& options) {
+  if (options.step != 0) return grid_of(options.step);
+  return mechanisms::grid_for(L2Sensitivity{options.sensitivity}, NoiseMultiplier{options.scale});
+}
+
+/// Makes noise of what the options say, by `make(const surety_noise_options&)`.
+template <class Make>
+surety_code created(const surety_noise_options* options, surety_noise** noise, surety_failure** failure, const Make& make) noexcept {
+  return guarded(failure, [&] {
+    given(noise, "noise");
+    const auto asked = known_part(options, "options");
+    *noise = with_bits(make(asked), asked.bits);
+  });
+}
+
+UnitOfPrivacy unit_of(const surety_unit* unit) {
+  if (unit == nullptr) return {};
+  const auto known = known_part(unit, "unit");
+  return {&given(known.name, "unit.name"), Count{known.most}};
+}
+
+accounting::Stopping stopping_of(int adaptive) {
+  return adaptive != 0 ? accounting::Stopping::adaptive : accounting::Stopping::data_independent;
 }
 
 }  // namespace
@@ -249,42 +299,42 @@ void release(surety_noise& noise, std::span<double> values) {
 using namespace surety;
 using namespace surety::c;
 
-const char* surety_failure_message(const surety_failure* failure) { return failure == nullptr ? "" : failure->message.c_str(); }
-surety_code surety_failure_code(const surety_failure* failure) { return failure == nullptr ? SURETY_OK : failure->code; }
-void surety_failure_free(surety_failure* failure) {
+SURETY_API const char* surety_failure_message(const surety_failure* failure) { return failure == nullptr ? "" : failure->message.c_str(); }
+SURETY_API surety_code surety_failure_code(const surety_failure* failure) { return failure == nullptr ? SURETY_OK : failure->code; }
+SURETY_API void surety_failure_free(surety_failure* failure) {
   if (failure != &no_memory) delete failure;
 }
 
-int surety_abi_version(void) { return 0; }
-const char* surety_version(void) { return SURETY_VERSION; }
-void surety_free(char* text) { std::free(text); }
+SURETY_API int surety_abi_version(void) { return 0; }
+SURETY_API const char* surety_version(void) { return SURETY_VERSION; }
+SURETY_API void surety_free(char* text) { std::free(text); }
 
-surety_code surety_event_parse(const char* text, size_t length, surety_adjacency adjacency, surety_event** event,
-                               surety_failure** failure) {
+SURETY_API surety_code surety_event_parse(const char* text, size_t length, surety_adjacency adjacency, surety_event** event,
+                                          surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
     *event = new surety_event{parse_event(text_of(text, length, "text"), adjacency_of(adjacency))};
   });
 }
-surety_code surety_event_parse_json(const char* text, size_t length, surety_event** event, surety_failure** failure) {
+SURETY_API surety_code surety_event_parse_json(const char* text, size_t length, surety_event** event, surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
     *event = new surety_event{event_from_json(text_of(text, length, "text"))};
   });
 }
-void surety_event_free(surety_event* event) { delete event; }
-surety_adjacency surety_event_adjacency(const surety_event* event) {
+SURETY_API void surety_event_free(surety_event* event) { delete event; }
+SURETY_API surety_adjacency surety_event_adjacency(const surety_event* event) {
   return event == nullptr ? SURETY_ADD_OR_REMOVE_ONE : adjacency_for_c(event->event.adjacency());
 }
-surety_code surety_event_text(const surety_event* event, char** text, size_t* length, surety_failure** failure) {
+SURETY_API surety_code surety_event_text(const surety_event* event, char** text, size_t* length, surety_failure** failure) {
   return guarded(failure, [&] { give_text(describe(given(event, "event").event), text, length); });
 }
-surety_code surety_event_json(const surety_event* event, char** text, size_t* length, surety_failure** failure) {
+SURETY_API surety_code surety_event_json(const surety_event* event, char** text, size_t* length, surety_failure** failure) {
   return guarded(failure, [&] { give_text(to_json_text(given(event, "event").event), text, length); });
 }
 
-surety_code surety_epsilon(const surety_event* event, double delta, double width, surety_enclosure* epsilon, const char** accountant,
-                           surety_failure** failure) {
+SURETY_API surety_code surety_epsilon(const surety_event* event, double delta, double width, surety_enclosure* epsilon,
+                                      const char** accountant, surety_failure** failure) {
   return guarded(failure, [&] {
     given(epsilon, "epsilon");
     const auto best = accounting::best_epsilon(given(event, "event").event, Delta{delta}, effort_of(width));
@@ -292,8 +342,8 @@ surety_code surety_epsilon(const surety_event* event, double delta, double width
     give_name(best.accountant, accountant);
   });
 }
-surety_code surety_delta(const surety_event* event, double epsilon, double width, surety_enclosure* delta, const char** accountant,
-                         surety_failure** failure) {
+SURETY_API surety_code surety_delta(const surety_event* event, double epsilon, double width, surety_enclosure* delta,
+                                    const char** accountant, surety_failure** failure) {
   return guarded(failure, [&] {
     given(delta, "delta");
     const auto best = accounting::best_delta(given(event, "event").event, Epsilon{epsilon}, effort_of(width));
@@ -301,8 +351,16 @@ surety_code surety_delta(const surety_event* event, double epsilon, double width
     give_name(best.accountant, accountant);
   });
 }
-surety_code surety_curve(const surety_event* event, const double* epsilons, size_t count, double width, surety_enclosure* deltas,
-                         surety_failure** failure) {
+SURETY_API surety_code surety_event_explain(const surety_event* event, surety_question question, double at, double width, char** json,
+                                            size_t* length, surety_failure** failure) {
+  return guarded(failure, [&] {
+    given(json, "json");
+    const auto& asked = given(event, "event").event;
+    give_text(accounting::explained_json_text(asked, question_of(question, at), effort_of(width)), json, length);
+  });
+}
+SURETY_API surety_code surety_curve(const surety_event* event, const double* epsilons, size_t count, double width, surety_enclosure* deltas,
+                                    surety_failure** failure) {
   return guarded(failure, [&] {
     const accounting::QuickCurve curve{given(event, "event").event, effort_of(width)};
     if (count == 0) return;
@@ -311,8 +369,8 @@ surety_code surety_curve(const surety_event* event, const double* epsilons, size
     std::copy(found.begin(), found.end(), &given(deltas, "deltas"));
   });
 }
-surety_code surety_tradeoff(const surety_event* event, const double* false_positive_rates, size_t count, double width,
-                            surety_enclosure* false_negative_rates, surety_failure** failure) {
+SURETY_API surety_code surety_tradeoff(const surety_event* event, const double* false_positive_rates, size_t count, double width,
+                                       surety_enclosure* false_negative_rates, surety_failure** failure) {
   return guarded(failure, [&] {
     const accounting::QuickCurve curve{given(event, "event").event, effort_of(width)};
     if (count == 0) return;
@@ -324,7 +382,7 @@ surety_code surety_tradeoff(const surety_event* event, const double* false_posit
   });
 }
 
-surety_code surety_event_risk(const surety_event* event, double width, surety_risk* risk, surety_failure** failure) {
+SURETY_API surety_code surety_event_risk(const surety_event* event, double width, surety_risk* risk, surety_failure** failure) {
   return guarded(failure, [&] {
     auto answer = known_part(risk, "risk");
     accounting::RiskQuestions questions;
@@ -339,8 +397,9 @@ surety_code surety_event_risk(const surety_event* event, double width, surety_ri
   });
 }
 
-surety_code surety_solve(const char* event, size_t length, const char* name, size_t name_length, surety_adjacency adjacency, double epsilon,
-                         double delta, double width, surety_solution* solution, surety_event** solved, surety_failure** failure) {
+SURETY_API surety_code surety_solve(const char* event, size_t length, const char* name, size_t name_length, surety_adjacency adjacency,
+                                    double epsilon, double delta, double width, surety_solution* solution, surety_event** solved,
+                                    surety_failure** failure) {
   return guarded(failure, [&] {
     auto answer = known_part(solution, "solution");
     const std::string text{text_of(event, length, "event")};
@@ -360,107 +419,101 @@ surety_code surety_solve(const char* event, size_t length, const char* name, siz
   });
 }
 
-surety_code surety_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
-  return guarded(failure, [&] {
-    given(noise, "noise");
-    const auto asked = known_part(options, "options");
-    const NoiseMultiplier multiplier{asked.scale};
-    const L2Sensitivity sensitivity{asked.sensitivity};
-    const Grid grid = asked.step == 0 ? mechanisms::grid_for(sensitivity, multiplier) : grid_of(asked.step);
-    *noise = with_bits(mechanisms::GaussianOnReals{{.multiplier = multiplier,
-                                                    .sensitivity = sensitivity,
-                                                    .grid = grid,
-                                                    .dimension = asked.dimension,
-                                                    .adjacency = adjacency_of(asked.adjacency)}},
-                       asked.bits);
+SURETY_API surety_code surety_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
+  return created(options, noise, failure, [](const surety_noise_options& asked) {
+    return mechanisms::GaussianOnReals{{.multiplier = NoiseMultiplier{asked.scale},
+                                        .sensitivity = L2Sensitivity{asked.sensitivity},
+                                        .grid = grid_asked(asked),
+                                        .dimension = asked.dimension,
+                                        .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-surety_code surety_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
-  return guarded(failure, [&] {
-    given(noise, "noise");
-    const auto asked = known_part(options, "options");
-    const NoiseScale scale{asked.scale};
-    const L1Sensitivity sensitivity{asked.sensitivity};
-    const Grid grid =
-        asked.step == 0 ? mechanisms::grid_for(L2Sensitivity{asked.sensitivity}, NoiseMultiplier{asked.scale}) : grid_of(asked.step);
-    *noise = with_bits(mechanisms::LaplaceOnReals{{.scale = scale,
-                                                   .sensitivity = sensitivity,
-                                                   .grid = grid,
-                                                   .dimension = asked.dimension,
-                                                   .adjacency = adjacency_of(asked.adjacency)}},
-                       asked.bits);
+SURETY_API surety_code surety_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
+  return created(options, noise, failure, [](const surety_noise_options& asked) {
+    return mechanisms::LaplaceOnReals{{.scale = NoiseScale{asked.scale},
+                                       .sensitivity = L1Sensitivity{asked.sensitivity},
+                                       .grid = grid_asked(asked),
+                                       .dimension = asked.dimension,
+                                       .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-surety_code surety_discrete_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
-  return guarded(failure, [&] {
-    given(noise, "noise");
-    const auto asked = known_part(options, "options");
-    *noise =
-        with_bits(mechanisms::DiscreteGaussian{{.sigma = NoiseScale{asked.scale},
-                                                .sensitivity = mechanisms::CoordinateSensitivity{whole(asked.sensitivity, "sensitivity")},
-                                                .adjacency = adjacency_of(asked.adjacency)}},
-                  asked.bits);
+SURETY_API surety_code surety_k_norm_create(const surety_noise_options* options, surety_norm norm, surety_noise** noise,
+                                            surety_failure** failure) {
+  return created(options, noise, failure, [norm](const surety_noise_options& asked) {
+    return mechanisms::KNormOnReals{{.scale = NoiseScale{asked.scale},
+                                     .sensitivity = sensitivity_in(norm, asked.sensitivity),
+                                     .grid = grid_asked(asked),
+                                     .dimension = Count{asked.dimension},
+                                     .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-surety_code surety_discrete_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
-  return guarded(failure, [&] {
-    given(noise, "noise");
-    const auto asked = known_part(options, "options");
-    *noise = with_bits(mechanisms::DiscreteLaplace{{.scale = NoiseScale{asked.scale},
-                                                    .sensitivity = L1Sensitivity{asked.sensitivity},
-                                                    .adjacency = adjacency_of(asked.adjacency)}},
-                       asked.bits);
+SURETY_API surety_code surety_generalized_gaussian_create(const surety_noise_options* options, double r, surety_noise** noise,
+                                                          surety_failure** failure) {
+  return created(options, noise, failure, [r](const surety_noise_options& asked) {
+    return mechanisms::GeneralizedGaussianOnReals{{.r = NormExponent{r},
+                                                   .multiplier = NoiseMultiplier{asked.scale},
+                                                   .sensitivity = LrSensitivity{asked.sensitivity},
+                                                   .grid = grid_asked(asked),
+                                                   .dimension = Count{asked.dimension},
+                                                   .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-void surety_noise_free(surety_noise* noise) { delete noise; }
+SURETY_API surety_code surety_discrete_gaussian_create(const surety_noise_options* options, surety_noise** noise,
+                                                       surety_failure** failure) {
+  return created(options, noise, failure, [](const surety_noise_options& asked) {
+    return mechanisms::DiscreteGaussian{{.sigma = NoiseScale{asked.scale},
+                                         .sensitivity = mechanisms::CoordinateSensitivity{whole(asked.sensitivity, "sensitivity")},
+                                         .adjacency = adjacency_of(asked.adjacency)}};
+  });
+}
+SURETY_API surety_code surety_discrete_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
+  return created(options, noise, failure, [](const surety_noise_options& asked) {
+    return mechanisms::DiscreteLaplace{
+        {.scale = NoiseScale{asked.scale}, .sensitivity = L1Sensitivity{asked.sensitivity}, .adjacency = adjacency_of(asked.adjacency)}};
+  });
+}
+SURETY_API surety_code surety_truncated_geometric_create(const surety_noise_options* options, int64_t lowest, int64_t highest,
+                                                         surety_noise** noise, surety_failure** failure) {
+  return created(options, noise, failure, [=](const surety_noise_options& asked) {
+    return mechanisms::TruncatedGeometric{{.scale = NoiseScale{asked.scale},
+                                           .sensitivity = L1Sensitivity{asked.sensitivity},
+                                           .range = mechanisms::IntegerRange{lowest, highest},
+                                           .adjacency = adjacency_of(asked.adjacency)}};
+  });
+}
+SURETY_API void surety_noise_free(surety_noise* noise) { delete noise; }
 
-surety_code surety_noise_event(const surety_noise* noise, surety_event** event, surety_failure** failure) {
+SURETY_API surety_code surety_noise_event(const surety_noise* noise, surety_event** event, surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
     *event = std::visit([](const auto& law) { return new surety_event{law.event()}; }, given(noise, "noise").law);
   });
 }
-double surety_noise_step(const surety_noise* noise) { return noise == nullptr ? 0 : step_of(*noise); }
-
-surety_code surety_release_double(surety_noise* noise, double* values, size_t count, surety_failure** failure) {
-  return guarded(failure, [&] {
-    given(noise, "noise");
-    if (count > 0) given(values, "values");
-    release(*noise, {values, count});
-  });
-}
-surety_code surety_release_float(surety_noise* noise, float* values, size_t count, surety_failure** failure) {
-  return guarded(failure, [&] {
-    given(noise, "noise");
-    if (count > 0) given(values, "values");
-    const double step = step_of(*noise);
-    constexpr double largest_whole = 0x1p24;
-    if (!(step >= 0x1p-149 && step * largest_whole <= static_cast<double>(std::numeric_limits<float>::max()))) {
-      refuse_quantity("step of the grid", step, "so that 2^24 of it are floats: from 2^-149 to 2^103");
-    }
-    if (!(scale_of(*noise) <= step * 0x1p20)) {
-      refuse_quantity("scale of the noise in steps of the grid", scale_of(*noise) / step, "at most 2^20 for floats: give a larger step");
-    }
-    std::vector<double> exact(values, values + count);
-    release(*noise, exact);
-    std::transform(exact.begin(), exact.end(), values,
-                   [&](double value) { return static_cast<float>(std::clamp(value, -largest_whole * step, largest_whole * step)); });
-  });
-}
-surety_code surety_release_int64(surety_noise* noise, int64_t* values, size_t count, surety_failure** failure) {
-  return guarded(failure, [&] {
-    given(noise, "noise");
-    if (count > 0) given(values, "values");
-    const std::span<std::int64_t> all{values, count};
-    const auto bits = bits_of(*noise);
-    if (const auto* const gaussian = std::get_if<mechanisms::DiscreteGaussian>(&noise->law)) return gaussian->release_in_place(all, bits);
-    if (const auto* const laplace = std::get_if<mechanisms::DiscreteLaplace>(&noise->law)) return laplace->release_in_place(all, bits);
-    throw Error{ErrorCode::invalid_argument, "noise on a grid of reals is asked for integers, must be asked for doubles or floats"};
-  });
+SURETY_API double surety_noise_step(const surety_noise* noise) {
+  if (noise == nullptr) return 0;
+  return std::visit(
+      [](const auto& law) {
+        if constexpr (is_on_reals<std::decay_t<decltype(law)>>) {
+          return grid_of_law(law).step();
+        } else {
+          return 1.0;
+        }
+      },
+      noise->law);
 }
 
-surety_code surety_ledger_create(const char* path, surety_adjacency adjacency, const surety_budget* budget, surety_ledger** ledger,
-                                 surety_failure** failure) {
+SURETY_API surety_code surety_release_double(surety_noise* noise, double* values, size_t count, surety_failure** failure) {
+  return released(noise, values, count, failure);
+}
+SURETY_API surety_code surety_release_float(surety_noise* noise, float* values, size_t count, surety_failure** failure) {
+  return released(noise, values, count, failure);
+}
+SURETY_API surety_code surety_release_int64(surety_noise* noise, int64_t* values, size_t count, surety_failure** failure) {
+  return released(noise, values, count, failure);
+}
+
+SURETY_API surety_code surety_ledger_create(const char* path, surety_adjacency adjacency, const surety_budget* budget,
+                                            const surety_unit* unit, surety_ledger** ledger, surety_failure** failure) {
   return guarded(failure, [&] {
     given(ledger, "ledger");
     std::optional<accounting::Budget> asked;
@@ -469,44 +522,55 @@ surety_code surety_ledger_create(const char* path, surety_adjacency adjacency, c
       asked = accounting::Budget{
           .target = {.epsilon = Epsilon{known.epsilon}, .delta = Delta{known.delta}, .adjacency = adjacency_of(adjacency)}};
       if (known.filter != nullptr) asked->filter = accounting::parse_filter_kind(known.filter);
+      if (known.order != 0) asked->order = accounting::RenyiOrder{known.order};
     }
-    *ledger = new surety_ledger{accounting::Ledger::create(&given(path, "path"), adjacency_of(adjacency), asked)};
+    *ledger = new surety_ledger{accounting::Ledger::create(&given(path, "path"), adjacency_of(adjacency), asked, unit_of(unit))};
   });
 }
-surety_code surety_ledger_open(const char* path, surety_ledger** ledger, surety_failure** failure) {
+SURETY_API surety_code surety_ledger_open(const char* path, surety_ledger** ledger, surety_failure** failure) {
   return guarded(failure, [&] {
     given(ledger, "ledger");
     *ledger = new surety_ledger{accounting::Ledger::open(&given(path, "path"))};
   });
 }
-void surety_ledger_free(surety_ledger* ledger) { delete ledger; }
+SURETY_API void surety_ledger_free(surety_ledger* ledger) { delete ledger; }
 
-surety_code surety_ledger_reserve(surety_ledger* ledger, const surety_event* event, const char* note, size_t note_length,
-                                  surety_reservation** reservation, surety_failure** failure) {
+SURETY_API surety_code surety_ledger_reserve(surety_ledger* ledger, const surety_event* event, const surety_promise* promise,
+                                             const char* note, size_t note_length, surety_reservation** reservation,
+                                             surety_failure** failure) {
   return guarded(failure, [&] {
     given(reservation, "reservation");
-    given(ledger, "ledger");
-    *reservation = new surety_reservation{
-        ledger->ledger.reserve({.event = given(event, "event").event, .note = std::string{text_of(note, note_length, "note")}})};
+    auto& book = given(ledger, "ledger").ledger;
+    accounting::Plan plan{
+        .event = given(event, "event").event, .unit = book.unit(), .note = std::string{text_of(note, note_length, "note")}};
+    if (promise != nullptr) {
+      const auto known = known_part(promise, "promise");
+      plan.promise = Target{.epsilon = Epsilon{known.epsilon}, .delta = Delta{known.delta}, .adjacency = plan.event.adjacency()};
+    }
+    *reservation = new surety_reservation{book.reserve(std::move(plan))};
   });
 }
-surety_code surety_ledger_audit(surety_ledger* ledger, double delta, char** json, size_t* length, surety_failure** failure) {
+SURETY_API surety_code surety_ledger_settle(surety_ledger* ledger, uint64_t run, const surety_event* released, int adaptive,
+                                            surety_failure** failure) {
+  return guarded(failure, [&] {
+    const std::optional<Event> event = released == nullptr ? std::optional<Event>{} : released->event;
+    given(ledger, "ledger").ledger.settle({run}, event, stopping_of(adaptive));
+  });
+}
+SURETY_API surety_code surety_ledger_audit(surety_ledger* ledger, double delta, char** json, size_t* length, surety_failure** failure) {
   return guarded(failure, [&] {
     given(json, "json");
     give_text(accounting::to_json_text(accounting::audit(given(ledger, "ledger").ledger, Delta{delta})), json, length);
   });
 }
 
-surety_code surety_reservation_spend(surety_reservation* reservation, const surety_event* event, surety_failure** failure) {
+SURETY_API surety_code surety_reservation_spend(surety_reservation* reservation, const surety_event* event, surety_failure** failure) {
   return guarded(failure, [&] { given(reservation, "reservation").reservation.spend(given(event, "event").event); });
 }
-surety_code surety_reservation_settle(surety_reservation* reservation, int adaptive, surety_failure** failure) {
-  return guarded(failure, [&] {
-    given(reservation, "reservation")
-        .reservation.settle(adaptive != 0 ? accounting::Stopping::adaptive : accounting::Stopping::data_independent);
-  });
+SURETY_API surety_code surety_reservation_settle(surety_reservation* reservation, int adaptive, surety_failure** failure) {
+  return guarded(failure, [&] { given(reservation, "reservation").reservation.settle(stopping_of(adaptive)); });
 }
-uint64_t surety_reservation_run(const surety_reservation* reservation) {
+SURETY_API uint64_t surety_reservation_run(const surety_reservation* reservation) {
   return reservation == nullptr ? 0 : reservation->reservation.id().value;
 }
-void surety_reservation_free(surety_reservation* reservation) { delete reservation; }
+SURETY_API void surety_reservation_free(surety_reservation* reservation) { delete reservation; }

@@ -9,6 +9,8 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/mechanisms/samplers/grid_noise.h>
 
 namespace surety::mechanisms {
 namespace {
@@ -377,6 +379,45 @@ std::vector<double> VectorNoise::release(const GridVector& query, BitsRef bits) 
   return sum(query, noise_(bits));
 }
 
+double VectorNoise::coordinate_in_steps() const noexcept {
+  const auto& law = noise_.law();
+  const auto dimension = static_cast<double>(law.dimension);
+  switch (law.shape) {
+    case Shape::laplace_coordinates: return noise_.scale();
+    case Shape::cube: return noise_.scale() * dimension;
+    case Shape::cone: break;
+  }
+  // The radius, b d or sigma sqrt(d), shared among the coordinates in l_r.
+  return noise_.scale() * std::pow(dimension, (law.radial == Radial::root_of_gamma ? 0.5 : 1.0) - 1 / law.r);
+}
+
+LrSensitivity after_rounding(LrSensitivity sensitivity, NormExponent r, Grid grid, std::size_t dimension) {
+  if (!(dimension >= 1 && dimension <= std::size_t{1} << 53)) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("dimension is {}, must be from 1 to 2^53", dimension)};
+  }
+  constexpr mpfr_prec_t precision = 128;
+  const auto root = exp(log(accounting::Interval{static_cast<double>(dimension), precision}) / accounting::Interval{r.value(), precision});
+  const auto after = accounting::Interval{sensitivity.value(), precision} + accounting::Interval{grid.step(), precision} * root;
+  return LrSensitivity{after.enclosure().upper};
+}
+
+namespace detail {
+
+void release_vector_in_place(const VectorNoise& mechanism, std::span<double> query, BitsRef bits) {
+  const auto noisy = mechanism.release(round_to_nearest(query, mechanism.grid()), bits);
+  std::copy(noisy.begin(), noisy.end(), query.begin());
+}
+
+void release_vector_in_place(const VectorNoise& mechanism, std::span<float> query, BitsRef bits) {
+  const accounting::StandardFloatingPoint environment;
+  const Grid grid = mechanism.grid();
+  require_floats(grid, mechanism.coordinate_in_steps());
+  const auto noisy = mechanism.release(round_to_nearest(std::vector<double>{query.begin(), query.end()}, grid), bits);
+  std::transform(noisy.begin(), noisy.end(), query.begin(), [grid](double value) { return float_on_grid(value, grid); });
+}
+
+}  // namespace detail
+
 KNorm::KNorm(Options options) : VectorNoise{options.grid, RoundedVector{law_of(options)}}, options_{options} {}
 
 Event KNorm::event() const { return surety::release(Event::KNorm{norm(), options_.dimension, options_.scale}, options_.adjacency); }
@@ -386,6 +427,26 @@ GeneralizedGaussian::GeneralizedGaussian(Options options) : VectorNoise{options.
 Event GeneralizedGaussian::event() const {
   return surety::release(Event::GeneralizedGaussian{options_.r, options_.dimension, options_.multiplier}, options_.adjacency);
 }
+
+KNormOnReals::KNormOnReals(const KNorm::Options& options)
+    : VectorOnReals{KNorm{{.scale = options.scale,
+                           .sensitivity = std::visit(
+                               [&](const auto& sensitivity) -> decltype(options.sensitivity) {
+                                 return after_rounding(sensitivity, options.grid, options.dimension.value());
+                               },
+                               options.sensitivity),
+                           .grid = options.grid,
+                           .dimension = options.dimension,
+                           .adjacency = options.adjacency}}} {}
+
+GeneralizedGaussianOnReals::GeneralizedGaussianOnReals(const GeneralizedGaussian::Options& options)
+    : VectorOnReals{
+          GeneralizedGaussian{{.r = options.r,
+                               .multiplier = options.multiplier,
+                               .sensitivity = after_rounding(options.sensitivity, options.r, options.grid, options.dimension.value()),
+                               .grid = options.grid,
+                               .dimension = options.dimension,
+                               .adjacency = options.adjacency}}} {}
 
 GridVector uniform_on_sphere(Count dimension, Radius radius, Grid grid, BitsRef bits) {
   return {.grid = grid, .steps = RoundedVector{law_of_point(Radial::sphere, dimension, radius, grid)}(bits)};

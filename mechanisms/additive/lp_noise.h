@@ -17,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -70,6 +71,9 @@ class RoundedVector {
   Law law_;
 };
 
+/// As after_rounding of sensitivity.h, in l_r: g dimension^(1/r) more.
+[[nodiscard]] LrSensitivity after_rounding(LrSensitivity sensitivity, NormExponent r, Grid grid, std::size_t dimension);
+
 namespace detail {
 /// \throws Error{invalid_argument} when the query is not on `grid` or has not `dimension` coordinates.
 void require_grid_and_dimension(const GridVector& query, const Grid& grid, std::size_t dimension);
@@ -82,6 +86,11 @@ class VectorNoise {
   /// throws on a value. \throws Error{invalid_argument} when the query has another grid or dimension; Error{environment} when the bits
   /// fail.
   [[nodiscard]] std::vector<double> release(const GridVector& query, BitsRef bits) const;
+
+  [[nodiscard]] const Grid& grid() const noexcept { return grid_; }
+  [[nodiscard]] std::size_t dimension() const noexcept { return noise_.law().dimension; }
+  /// Near the root of the mean square of one coordinate of the noise, in grid steps: for who chooses a grid.
+  [[nodiscard]] double coordinate_in_steps() const noexcept;
 
  protected:
   VectorNoise(Grid grid, RoundedVector noise) : grid_{grid}, noise_{std::move(noise)} {}
@@ -138,6 +147,45 @@ class GeneralizedGaussian : public VectorNoise {
 
  private:
   Options options_;
+};
+
+namespace detail {
+void release_vector_in_place(const VectorNoise& mechanism, std::span<double> query, BitsRef bits);
+void release_vector_in_place(const VectorNoise& mechanism, std::span<float> query, BitsRef bits);
+}  // namespace detail
+
+/// `Mechanism` (a `VectorNoise` with the sensitivity after rounding) for a query that arrives as real numbers, already summed; as `OnReals` of
+/// grid_noise.h, whose premise is the same.
+template <class Mechanism>
+class VectorOnReals {
+ public:
+  [[nodiscard]] Event event() const { return rounded_.event(); }
+  [[nodiscard]] const Mechanism& rounded() const noexcept { return rounded_; }
+
+  /// One release of `query`, rounded to nearest, in its place; untouched when the bits fail. Never throws on a value.
+  /// \throws Error{invalid_argument} when the query does not have the mechanism's dimension; Error{environment} when the bits fail.
+  void release_in_place(std::span<double> query, BitsRef bits) const { detail::release_vector_in_place(rounded_, query, bits); }
+  /// The same of floats, as `OnReals::release_in_place`. \throws as above, and before a value is looked at as `require_floats`.
+  void release_in_place(std::span<float> query, BitsRef bits) const { detail::release_vector_in_place(rounded_, query, bits); }
+
+ protected:
+  explicit VectorOnReals(Mechanism rounded) : rounded_{std::move(rounded)} {}
+
+ private:
+  Mechanism rounded_;
+};
+
+class KNormOnReals : public VectorOnReals<KNorm> {
+ public:
+  /// The sensitivity is that of the query as computed, before rounding. \throws Error{invalid_argument} as `after_rounding` and `KNorm` do.
+  explicit KNormOnReals(const KNorm::Options& options);
+};
+
+class GeneralizedGaussianOnReals : public VectorOnReals<GeneralizedGaussian> {
+ public:
+  /// The sensitivity is that of the query as computed, before rounding. \throws Error{invalid_argument} as `after_rounding` and
+  /// `GeneralizedGaussian` do.
+  explicit GeneralizedGaussianOnReals(const GeneralizedGaussian::Options& options);
 };
 
 /// The grid points nearest to uniform points of the l2 sphere or ball of this radius around 0. For algorithms that need random directions

@@ -1,5 +1,7 @@
 #include <surety/mechanisms/samplers/grid_noise.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -82,6 +84,23 @@ void round_and_add(std::span<double> values, std::span<const std::int64_t> noise
   }
 }
 
+void require_floats(const Grid& grid, double scale_in_steps) {
+  const int step = grid.log2_step.value();
+  if (!(step >= -149 && step <= 103)) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("log2_step of the grid is {}, must be from -149 to 103 for floats", step)};
+  }
+  if (!(scale_in_steps <= 0x1p20)) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("the noise is {} grid steps wide, must be at most 2^20 for floats: take a larger step", scale_in_steps)};
+  }
+}
+
+float float_on_grid(double value, const Grid& grid) noexcept {
+  const accounting::StandardFloatingPoint environment;
+  const double largest = largest_float_steps * grid.step();
+  return static_cast<float>(std::clamp(value, -largest, largest));
+}
+
 namespace detail {
 
 std::vector<double> release_on_grid(const LatticeNoise& noise, const Grid& grid, const GridVector& query, BitsRef bits) {
@@ -99,6 +118,20 @@ std::vector<double> release_on_grid(const LatticeNoise& noise, const Grid& grid,
 void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<double> values, BitsRef bits) {
   noise.for_each_block(values.size(), bits, [&](std::size_t first, std::span<const std::int64_t> drawn) {
     round_and_add(values.subspan(first, drawn.size()), drawn, grid);
+  });
+}
+
+void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<float> values, BitsRef bits) {
+  const accounting::StandardFloatingPoint environment;
+  const double largest = largest_float_steps * grid.step();
+  noise.for_each_block(values.size(), bits, [&](std::size_t first, std::span<const std::int64_t> drawn) {
+    std::array<double, LatticeSampler::block> exact;
+    const auto block = std::span{exact}.first(drawn.size());
+    const auto floats = values.subspan(first, drawn.size());
+    std::copy(floats.begin(), floats.end(), block.begin());
+    round_and_add(block, drawn, grid);
+    std::transform(block.begin(), block.end(), floats.begin(),
+                   [largest](double value) { return static_cast<float>(std::clamp(value, -largest, largest)); });
   });
 }
 

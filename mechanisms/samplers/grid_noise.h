@@ -30,9 +30,18 @@ void require_dimension(std::size_t query, std::size_t mechanism);
 /// values[i] becomes (nearest_integer(values[i] / g) + noise[i]) g, within +-(2^62 - 1) steps. \pre As long as each other.
 void round_and_add(std::span<double> values, std::span<const std::int64_t> noise, const Grid& grid) noexcept;
 
+/// Results for floats stay within 2^24 steps of the grid, where each is a float exactly: all digits of its own and no rounding, also where
+/// floats are subnormal. \throws Error{invalid_argument} where that is not so, which no value has a say in: for steps below 2^-149 or above
+/// 2^103, and noise of more than 2^20 steps, which would often go beyond.
+void require_floats(const Grid& grid, double scale_in_steps);
+/// The nearest float among those, of a value on the grid. \pre require_floats.
+[[nodiscard]] float float_on_grid(double value, const Grid& grid) noexcept;
+inline constexpr double largest_float_steps = 0x1p24;
+
 namespace detail {
 [[nodiscard]] std::vector<double> release_on_grid(const LatticeNoise& noise, const Grid& grid, const GridVector& query, BitsRef bits);
 void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<double> values, BitsRef bits);
+void round_and_release_on_grid(const LatticeNoise& noise, const Grid& grid, std::span<float> values, BitsRef bits);
 }  // namespace detail
 
 /// `Noise` (a `LatticeNoise`), added to a query on a grid.
@@ -50,6 +59,16 @@ class GridNoise {
   /// than the sensitivity says: `OnReals` below charges for it. Never throws on a value. What the bits have not reached when they fail
   /// stays as it was. O(size), and no memory. \throws Error{environment} when the bits fail.
   void round_and_release_in_place(std::span<double> values, BitsRef bits) const {
+    detail::round_and_release_on_grid(noise_, grid_, values, bits);
+  }
+  /// The same release from the same bits, each result as `float_on_grid`. \throws as above, and before a value is looked at as
+  /// `require_floats`.
+  void round_and_release_in_place(std::span<float> values, BitsRef bits) const {
+    if constexpr (requires { noise_.sigma(); }) {
+      require_floats(grid_, noise_.sigma().value());
+    } else {
+      require_floats(grid_, noise_.scale().value());
+    }
     detail::round_and_release_on_grid(noise_, grid_, values, bits);
   }
 
@@ -83,6 +102,13 @@ class OnReals {
   /// The same values from the same bits, stored over the query. What the bits have not reached when they fail stays as it was: such a
   /// query must not be published. O(dimension), and no memory. \throws as `release`.
   void release_in_place(std::span<double> query, BitsRef bits) const {
+    require_dimension(query.size(), dimension_);
+    rounded_.round_and_release_in_place(query, bits);
+  }
+  /// The same of floats, which are kept within 2^24 steps of the grid: no result is rounded. NaN counts as 0, infinities saturate, subnormal
+  /// numbers are rounded to the grid as all others, and 0 is never negative in a result. \throws as above, and before a value is looked at
+  /// as `require_floats`.
+  void release_in_place(std::span<float> query, BitsRef bits) const {
     require_dimension(query.size(), dimension_);
     rounded_.round_and_release_in_place(query, bits);
   }

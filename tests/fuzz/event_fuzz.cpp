@@ -3,7 +3,7 @@
 //
 // Every text is parsed; what is an event must round-trip through both spellings and be priced without a NaN or a negative number. Every
 // event is put to all accountants: enclosures of one answer must overlap, epsilon must not rise with delta, and what they say about epsilon
-// must agree with what they say about delta. The only exception that may come out is surety::Error, and never one that reports a defect of
+// must agree with what they say about delta. Logs of runs are read, too. The only exception that may come out is surety::Error, and never one that reports a defect of
 // its own. A question that takes more than 5 seconds of processor time, or any other violation, is printed and ends the program with a
 // failure.
 #include <algorithm>
@@ -35,6 +35,7 @@
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/logs/readings.h>
 
 namespace {
 
@@ -311,6 +312,42 @@ void once(Source& source, Counts& counts) {
   take([&] { return event_from_json(json); });
 }
 
+// ---- logs of runs ----
+
+/// Logs from fields that may be absent, odd or damaged: whatever is one has readings, whose events are what their texts say.
+void once_log(Source& source, Counts& counts) {
+  static const std::vector<std::string> counted{"1", "7", "600", "60000", "9007199254740992", "9007199254740993", "0", "-1", "1.0", "1e3"};
+  static const std::vector<std::string> real{"1", "0.01", "1e-5", "1e308", "5e-324", "0", "-2", "1e400", "\"1\"", "null"};
+  static const std::vector<std::string> words{"\"shuffled\"", "\"truncated_poisson\"", "\"allocated\"", "\"clip\"", "\"twice_clip\"",
+                                              "\"zero-out\"", "\"replace-one\"",       "\"\"",          "true",     "{}"};
+  const auto fields = accounting::run_log_fields();
+  std::string text = R"({"version": 1)";
+  if (!source.one_in(10)) text += R"(, "records": 60000, "batch_size": 600)";
+  if (!source.one_in(10)) text += R"(, "epochs": 3)";
+  for (std::uint64_t n = source.below(4); n > 0; --n) {
+    const auto& values = *source.pick<const std::vector<std::string>*>({&words, &counted, &real});
+    text += fmt::format(", \"{}\": {}", fields[static_cast<std::size_t>(source.below(fields.size()))], source.pick(values));
+  }
+  text += "}";
+  if (source.one_in(4)) text = source.damaged(std::move(text));
+  ++counts.inputs;
+  present().begin(text.substr(0, 2000));
+  answered([&] {
+    const auto log = accounting::run_log_from_json(text);
+    ++counts.events;
+    present().stage("readings");
+    const NoiseMultiplier multiplier = log.noise_multiplier.value_or(NoiseMultiplier{1});
+    const auto adjacency = source.pick<Adjacency>({Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out});
+    for (const auto& reading : accounting::readings(log, log.adjacency.value_or(adjacency))) {
+      if (!reading.refusal.empty()) continue;
+      const Event event = reading.event(multiplier);
+      static_cast<void>(reading.least(multiplier));
+      if (!(parse_event(describe(event), event.adjacency()) == event)) present().fail("a reading does not round-trip");
+      ++counts.answers;
+    }
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -326,8 +363,10 @@ int main(int argc, char** argv) {
   const auto seconds_since = [](Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   Source texts{seed};
   Source events{seed + 0x9e3779b97f4a7c15};
+  Source logs{seed + 0x3c6ef372fe94f82a};
   Counts of_texts;
   Counts of_events;
+  Counts of_logs;
   double on_texts = 0;
   const auto begin = Clock::now();
   for (double now = 0; now < seconds; now = seconds_since(begin)) {
@@ -335,12 +374,15 @@ int main(int argc, char** argv) {
       once_wild(events, of_events);
     } else {
       once(texts, of_texts);
+      if (logs.one_in(4)) once_log(logs, of_logs);
       on_texts += seconds_since(begin) - now;
     }
   }
   done = true;
   watchdog.join();
-  fmt::print("event_fuzz: {} texts, {} of them events, {} answers; {} random events, {} allowed, {} answers; {} s, seed {}\n",
-             of_texts.inputs, of_texts.events, of_texts.answers, of_events.inputs, of_events.events, of_events.answers, seconds, seed);
-  return of_texts.answers > 0 && of_events.answers > 0 ? 0 : 1;
+  fmt::print(
+      "event_fuzz: {} texts, {} of them events, {} answers; {} random events, {} allowed, {} answers; {} s, seed {}; {} logs, {} read\n",
+      of_texts.inputs, of_texts.events, of_texts.answers, of_events.inputs, of_events.events, of_events.answers, seconds, seed,
+      of_logs.inputs, of_logs.events);
+  return of_texts.answers > 0 && of_events.answers > 0 && of_logs.answers > 0 ? 0 : 1;
 }

@@ -9,11 +9,12 @@
  *   Results    go where the caller says. A text is made by surety and freed with surety_free.
  *   Handles    are made by a function that ends in _create, _parse, _open or _reserve and freed by the one that ends in _free, which takes NULL.
  *   Structs    begin with their size, which the caller sets: fields may be appended.
- *   Threads    Functions without a handle and those that take a const one may be called by several threads at once. A handle that is not const
- *              belongs to one thread at a time.
- *   Processes  After fork, noise from the operating system's bits draws fresh ones, and ledgers refuse; a source of the caller's own is his. Do not unload the library: threads and the kernel
- *              hold on to what it made.
- *   Numbers    NaN and infinities are refused, but for what is noised: see there.
+ *   Threads    Functions without a handle, those that take a const one and those of one ledger may be called by several threads at once; calls to
+ *              a ledger wait for each other. Noise, a reservation, and a handle that is freed belong to one thread at a time.
+ *   Processes  In a copy of the process made by fork, ledgers, reservations and noise from the caller's own bits refuse; noise from the operating
+ *              system's bits is independent there; events are data. Do not unload the library: threads and the kernel hold on to what it made.
+ *   Numbers    NaN and infinities are refused, but for what is noised: see there. How the calling thread rounds and whether it flushes subnormal
+ *              numbers changes no result.
  */
 #ifndef SURETY_H
 #define SURETY_H
@@ -25,8 +26,9 @@
 extern "C" {
 #endif
 
+/* Nothing is thrown through them. */
 #if defined(__GNUC__)
-#define SURETY_API __attribute__((visibility("default")))
+#define SURETY_API __attribute__((visibility("default"), nothrow))
 #else
 #define SURETY_API
 #endif
@@ -95,6 +97,12 @@ SURETY_API surety_code surety_epsilon(const surety_event* event, double delta, d
                                       const char** accountant, surety_failure** failure);
 SURETY_API surety_code surety_delta(const surety_event* event, double epsilon, double width, surety_enclosure* delta,
                                     const char** accountant, surety_failure** failure);
+/* The same answer with what it rests on, as JSON: what `surety account --explain --json` prints, on one line. `at` is the delta or the epsilon that
+ * is given. */
+typedef int32_t surety_question;
+enum surety_questions { SURETY_EPSILON_AT_DELTA = 0, SURETY_DELTA_AT_EPSILON = 1 };
+SURETY_API surety_code surety_event_explain(const surety_event* event, surety_question question, double at, double width, char** json,
+                                            size_t* length, surety_failure** failure);
 /* delta at each of `count` epsilons: quicker than one by one. */
 SURETY_API surety_code surety_curve(const surety_event* event, const double* epsilons, size_t count, double width, surety_enclosure* deltas,
                                     surety_failure** failure);
@@ -143,35 +151,46 @@ typedef struct surety_noise surety_noise;
 
 /* What noise is made of. */
 typedef struct surety_noise_options {
-  size_t size;  /* sizeof(surety_noise_options) */
-  double scale; /* of gaussian: sigma over the sensitivity; of laplace: b over it; of discrete noise: sigma or b in steps of the integers */
-  double
-      sensitivity;  /* how far one record moves the values: in l2 (gaussian) and l1 (laplace, discrete_laplace, there a whole number), along
-                         one coordinate (discrete_gaussian, a whole number) */
-  size_t dimension; /* how many values a release has: of gaussian and laplace */
-  double step;      /* of the public grid, a power of two: of gaussian and laplace; 0 for one that fits doubles */
+  size_t size;        /* sizeof(surety_noise_options) */
+  double scale;       /* sigma or b over the sensitivity; of noise on integers, sigma or b in steps of the integers */
+  double sensitivity; /* how far one record moves the values, in the norm that each says */
+  size_t dimension;   /* how many values a release has: of noise for real numbers */
+  double step;        /* of the public grid, a power of two: of noise for real numbers; 0 for one that fits doubles */
   surety_adjacency adjacency;
   const surety_bits* bits; /* NULL for those of the operating system */
 } surety_noise_options;
 
 /* Noise for real numbers, which are rounded to the public grid first: the sensitivity is that of the values as they are computed, and the noise is
- * scaled to what it is after rounding. Takes some milliseconds: make one and keep it. */
+ * scaled to what it is after rounding. The sensitivity of gaussian is in l2, that of laplace in l1. Takes some milliseconds: make one and keep it. */
 SURETY_API surety_code surety_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure);
 SURETY_API surety_code surety_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure);
-/* Noise on integers. The discrete Gaussian's sigma is the least it has that is no less than `scale`: its event says which. */
+/* Of density proportional to exp(-||x|| / b), with the sensitivity in the same norm: a pure epsilon of sensitivity / b for a vector. */
+typedef int32_t surety_norm;
+enum surety_norms { SURETY_L1 = 0, SURETY_L2 = 1, SURETY_LINF = 2 };
+SURETY_API surety_code surety_k_norm_create(const surety_noise_options* options, surety_norm norm, surety_noise** noise,
+                                            surety_failure** failure);
+/* Of density proportional to exp(-||x||_r^2 / (2 sigma^2)), with the sensitivity in l_r, r from 2 to 2^20. */
+SURETY_API surety_code surety_generalized_gaussian_create(const surety_noise_options* options, double r, surety_noise** noise,
+                                                          surety_failure** failure);
+/* Noise on integers. The sensitivity is a whole number: of discrete_gaussian along one coordinate, of the others in l1. The discrete Gaussian's sigma
+ * is the least it has that is no less than `scale`: its event says which. */
 SURETY_API surety_code surety_discrete_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure);
 SURETY_API surety_code surety_discrete_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure);
+/* Discrete Laplace noise with results from `lowest` to `highest`, a public range within 2^61 of 0: the best there is for a count. */
+SURETY_API surety_code surety_truncated_geometric_create(const surety_noise_options* options, int64_t lowest, int64_t highest,
+                                                         surety_noise** noise, surety_failure** failure);
 SURETY_API void surety_noise_free(surety_noise* noise);
 /* What one release is, for the accountants. */
 SURETY_API surety_code surety_noise_event(const surety_noise* noise, surety_event** event, surety_failure** failure);
 /* The distance of the grid's points: 1 of noise on integers. */
 SURETY_API double surety_noise_step(const surety_noise* noise);
 
-/* One release, in place. Never refused for a value: NaN counts as 0, and what lies beyond 2^62 steps as the nearest that does not. `count` is the
- * mechanism's dimension, or any number for noise on integers. Where the bits fail, SURETY_ENVIRONMENT: what stands there must not be published. */
+/* One release, in place; of zeros, the noise alone. Never refused for a value: NaN counts as 0, what lies beyond 2^62 steps as the nearest that does
+ * not, -0 as 0, and subnormal numbers are rounded to the grid as all others. `count` is the mechanism's dimension, or any number for noise on
+ * integers. Where the bits fail, SURETY_ENVIRONMENT: what stands there then must not be published. */
 SURETY_API surety_code surety_release_double(surety_noise* noise, double* values, size_t count, surety_failure** failure);
-/* The same of floats. Results are kept within 2^24 steps of the grid, where each is a float exactly; refused before a value is looked at where
- * that is not so, and where the noise would often go beyond: more than 2^20 steps. Choose a step, as sigma / 4096. */
+/* The same of floats. Results are kept within 2^24 steps of the grid, where each is a float exactly. Refused, before a value is looked at, where that
+ * is not so (steps below 2^-149 and above 2^103) and where the noise would often go beyond: more than 2^20 steps. Choose a step, as sigma / 4096. */
 SURETY_API surety_code surety_release_float(surety_noise* noise, float* values, size_t count, surety_failure** failure);
 /* For noise on integers. */
 SURETY_API surety_code surety_release_int64(surety_noise* noise, int64_t* values, size_t count, surety_failure** failure);
@@ -186,16 +205,34 @@ typedef struct surety_budget {
   double epsilon;
   double delta;
   const char* filter; /* "renyi", "gaussian", "zcdp" or "basic"; NULL for the default */
+  double order;       /* of a renyi filter: greater than 1; 0 for the one that admits the most Gaussian releases */
 } surety_budget;
 
-/* A new ledger of rows; `budget` is NULL for one that only counts. Paths are the file system's bytes, ended by a zero. */
+/* What a promise protects: all rows of one owner, of which there are at most `most`. */
+typedef struct surety_unit {
+  size_t size;      /* sizeof(surety_unit) */
+  const char* name; /* "patient", ended by a zero */
+  uint64_t most;
+} surety_unit;
+
+/* A new ledger. `budget` is NULL for one that only counts, `unit` for one row. Paths are the file system's bytes, ended by a zero. */
 SURETY_API surety_code surety_ledger_create(const char* path, surety_adjacency adjacency, const surety_budget* budget,
-                                            surety_ledger** ledger, surety_failure** failure);
+                                            const surety_unit* unit, surety_ledger** ledger, surety_failure** failure);
 SURETY_API surety_code surety_ledger_open(const char* path, surety_ledger** ledger, surety_failure** failure);
 SURETY_API void surety_ledger_free(surety_ledger* ledger);
-/* Charges the whole event, durably, before any of it may be released. `note` is for people. */
-SURETY_API surety_code surety_ledger_reserve(surety_ledger* ledger, const surety_event* event, const char* note, size_t note_length,
-                                             surety_reservation** reservation, surety_failure** failure);
+/* What a run was said to cost: written down, and held against what it costs by each audit. */
+typedef struct surety_promise {
+  size_t size; /* sizeof(surety_promise) */
+  double epsilon;
+  double delta;
+} surety_promise;
+/* Charges the whole event, of the ledger's unit, durably, before any of it may be released. `promise` may be NULL. `note` is for people. */
+SURETY_API surety_code surety_ledger_reserve(surety_ledger* ledger, const surety_event* event, const surety_promise* promise,
+                                             const char* note, size_t note_length, surety_reservation** reservation,
+                                             surety_failure** failure);
+/* Settles a run whose reservation is gone with its process, or freed. `released` is NULL where nothing was; who calls vouches for it. */
+SURETY_API surety_code surety_ledger_settle(surety_ledger* ledger, uint64_t run, const surety_event* released, int adaptive,
+                                            surety_failure** failure);
 /* What is proved of everything that is charged, as JSON. */
 SURETY_API surety_code surety_ledger_audit(surety_ledger* ledger, double delta, char** json, size_t* length, surety_failure** failure);
 

@@ -2,9 +2,12 @@
 #include <surety.h>
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -14,13 +17,19 @@
 
 #include <sys/wait.h>
 
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/explanation.h>
 #include <surety/accounting/accountants/risk.h>
 #include <surety/accounting/accountants/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/additive/truncated_geometric.h>
 
+#include <support/foreign_floating_point.h>
 #include <support/temporary_folder.h>
 
 namespace surety::surety_c_test {
@@ -92,6 +101,33 @@ TEST(SuretyC, SaysWhatTheLibrarySaysToTheLastBit) {
     expect_same(found, accounting::tradeoff(accounting::QuickCurve{own, {.width = 1e-3}}, Probability{rate}));
     surety_event_free(event);
   }
+}
+
+TEST(SuretyC, SaysWhatAnAnswerRestsOn) {
+  const std::string text = "repeat(10, poisson(0.01, gaussian(1)))";
+  auto* const event = event_of(text);
+  const Event own = parse_event(text, Adjacency::add_or_remove_one);
+  Failure failure;
+  char* json = nullptr;
+  std::size_t length = 0;
+  ASSERT_EQ(surety_event_explain(event, SURETY_EPSILON_AT_DELTA, 1e-5, 0, &json, &length, failure), SURETY_OK) << failure.message();
+  const auto answer = nlohmann::json::parse(std::string{json, length});
+  surety_free(json);
+  const auto best = accounting::best_epsilon(own, Delta{1e-5});
+  EXPECT_EQ(answer.at("epsilon").at("upper").get<double>(), best.value.upper);
+  EXPECT_EQ(answer.at("explanation").get<std::vector<std::string>>(), accounting::explanation(own, best));
+  EXPECT_EQ(answer.at("accountants").size(), best.opinions.size());
+  EXPECT_EQ(answer.at("independent").at("accountant"), second_opinion(best)->accountant);
+  EXPECT_EQ(answer.at("version"), 1);
+  ASSERT_EQ(surety_event_explain(event, SURETY_DELTA_AT_EPSILON, 1.5, 1e-3, &json, nullptr, failure), SURETY_OK) << failure.message();
+  EXPECT_EQ(nlohmann::json::parse(json).at("delta").at("upper").get<double>(),
+            accounting::best_delta(own, Epsilon{1.5}, {.width = 1e-3}).value.upper);
+  surety_free(json);
+  json = nullptr;
+  EXPECT_EQ(surety_event_explain(event, 2, 1e-5, 0, &json, &length, failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_EQ(failure.message(), "question is 2, must be one of surety_questions");
+  EXPECT_EQ(json, nullptr);
+  surety_event_free(event);
 }
 
 TEST(SuretyC, SaysWhatAnAttackerGets) {
@@ -292,6 +328,163 @@ TEST(SuretyC, NoiseOnIntegersHasItsSpread) {
   }
 }
 
+// Every law there is, from the same bits as in the library.
+TEST(SuretyC, DrawsEveryLawFromTheSameBits) {
+  Failure failure;
+  auto options = options_of(2, 3, 5);
+  options.step = 0x1p-8;
+  const auto released = [&](surety_noise* noise, auto values) {
+    constexpr bool is_real = std::is_same_v<typename decltype(values)::value_type, double>;
+    if constexpr (is_real) {
+      EXPECT_EQ(surety_release_double(noise, values.data(), values.size(), failure), SURETY_OK) << failure.message();
+      EXPECT_EQ(surety_noise_step(noise), 0x1p-8);
+    } else {
+      EXPECT_EQ(surety_release_int64(noise, values.data(), values.size(), failure), SURETY_OK) << failure.message();
+    }
+    surety_noise_free(noise);
+    return values;
+  };
+  const std::vector<double> query{1, -2, 3.3, 1e300, nan};
+  const auto own = [&](const auto& law) {
+    mechanisms::ReplayBits bits{9};
+    auto values = query;
+    law.release_in_place(values, bits);
+    return values;
+  };
+  surety_noise* noise = nullptr;
+  const auto with_bits = [&](const auto& create) {
+    static mechanisms::ReplayBits source{9};
+    static surety_bits bits;
+    source = mechanisms::ReplayBits{9};
+    bits = replayed(source);
+    options.bits = &bits;
+    EXPECT_EQ(create(), SURETY_OK) << failure.message();
+    return noise;
+  };
+  const std::array<decltype(mechanisms::KNorm::Options::sensitivity), 3> sensitivities{L1Sensitivity{3}, L2Sensitivity{3},
+                                                                                       LinfSensitivity{3}};
+  for (const surety_norm norm : {SURETY_L1, SURETY_L2, SURETY_LINF}) {
+    auto* const made = with_bits([&] { return surety_k_norm_create(&options, norm, &noise, failure); });
+    EXPECT_EQ(released(made, query), own(mechanisms::KNormOnReals{{.scale = NoiseScale{2},
+                                                                   .sensitivity = sensitivities[static_cast<std::size_t>(norm)],
+                                                                   .grid = Grid{-8},
+                                                                   .dimension = Count{5},
+                                                                   .adjacency = Adjacency::zero_out}}));
+  }
+  auto* made = with_bits([&] { return surety_generalized_gaussian_create(&options, 3, &noise, failure); });
+  surety_event* event = nullptr;
+  ASSERT_EQ(surety_noise_event(made, &event, failure), SURETY_OK);
+  char* text = nullptr;
+  ASSERT_EQ(surety_event_text(event, &text, nullptr, failure), SURETY_OK);
+  EXPECT_STREQ(text, "generalized_gaussian(3, 5, 2)");
+  surety_free(text);
+  surety_event_free(event);
+  EXPECT_EQ(released(made, query), own(mechanisms::GeneralizedGaussianOnReals{{.r = NormExponent{3},
+                                                                               .multiplier = NoiseMultiplier{2},
+                                                                               .sensitivity = LrSensitivity{3},
+                                                                               .grid = Grid{-8},
+                                                                               .dimension = Count{5},
+                                                                               .adjacency = Adjacency::zero_out}}));
+  made = with_bits([&] { return surety_laplace_create(&options, &noise, failure); });
+  EXPECT_EQ(
+      released(made, query),
+      own(mechanisms::LaplaceOnReals{
+          {.scale = NoiseScale{2}, .sensitivity = L1Sensitivity{3}, .grid = Grid{-8}, .dimension = 5, .adjacency = Adjacency::zero_out}}));
+  made = with_bits([&] { return surety_truncated_geometric_create(&options, 0, 4, &noise, failure); });
+  const std::vector<std::int64_t> counts(100, 2);
+  auto expected = counts;
+  mechanisms::ReplayBits bits{9};
+  mechanisms::TruncatedGeometric{
+      {.scale = NoiseScale{2}, .sensitivity = L1Sensitivity{3}, .range = mechanisms::IntegerRange{0, 4}, .adjacency = Adjacency::zero_out}}
+      .release_in_place(expected, bits);
+  EXPECT_EQ(released(made, counts), expected);
+}
+
+// A thread that rounds otherwise, or flushes subnormal numbers, gets the same numbers and the same noise, and keeps its ways.
+TEST(SuretyC, SaysTheSameHoweverTheThreadRounds) {
+  const auto ask = [] {
+    std::vector<double> found;
+    surety_event* event = nullptr;
+    surety_enclosure enclosure{};
+    const std::string text = "repeat(100, poisson(0.01, gaussian(1.1)))";
+    surety_event_parse(text.data(), text.size(), SURETY_ZERO_OUT, &event, nullptr);
+    surety_epsilon(event, 1e-5, 0, &enclosure, nullptr, nullptr);
+    found.insert(found.end(), {enclosure.lower, enclosure.upper});
+    surety_event_free(event);
+    mechanisms::ReplayBits source{3};
+    const auto bits = replayed(source);
+    auto options = options_of(1, 0x1p-140, 4);
+    options.step = 0x1p-149;
+    options.bits = &bits;
+    surety_noise* noise = nullptr;
+    surety_gaussian_create(&options, &noise, nullptr);
+    std::array<float, 4> values{0x1p-145F, -0x1p-149F, 0, 0x1p-126F};
+    surety_release_float(noise, values.data(), values.size(), nullptr);
+    surety_noise_free(noise);
+    // As bits: what flushes subnormal numbers cannot look at them.
+    for (const float value : values) found.push_back(static_cast<double>(std::bit_cast<std::uint32_t>(value)));
+    return found;
+  };
+  const auto expected = ask();
+  EXPECT_GT(expected[1], expected[0]);
+  for (const auto& environment : reference::foreign_environments()) {
+    const auto found = reference::in(environment, [&] {
+      const auto before = reference::control_words();
+      auto values = ask();
+      values.push_back(before == reference::control_words() ? 1 : 0);
+      return values;
+    });
+    auto with_mark = expected;
+    with_mark.push_back(1);
+    EXPECT_EQ(found, with_mark) << environment.name;
+  }
+}
+
+// What a copy of the process may do with what it inherited: see the header.
+TEST(SuretyC, HandlesKnowThatTheProcessWasCopied) {
+  auto* const event = event_of("gaussian(20)", SURETY_ZERO_OUT);
+  mechanisms::ReplayBits source{1};
+  const auto bits = replayed(source);
+  auto options = options_of(1000, 1);
+  surety_noise* system = nullptr;
+  surety_noise* own = nullptr;
+  ASSERT_EQ(surety_discrete_laplace_create(&options, &system, nullptr), SURETY_OK);
+  options.bits = &bits;
+  ASSERT_EQ(surety_discrete_laplace_create(&options, &own, nullptr), SURETY_OK);
+  std::array<std::int64_t, 32> inherited{};
+  ASSERT_EQ(surety_release_int64(system, inherited.data(), 1, nullptr), SURETY_OK) << "bits are drawn ahead from here on";
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::array<std::int64_t, 32> theirs{};
+    std::int64_t value = 0;
+    surety_enclosure found{};
+    surety_failure* failure = nullptr;
+    bool as_stated = surety_release_int64(system, theirs.data(), theirs.size(), nullptr) == SURETY_OK;
+    as_stated = as_stated && surety_release_int64(own, &value, 1, &failure) == SURETY_INVALID_ARGUMENT && value == 0;
+    as_stated = as_stated && std::string{surety_failure_message(failure)}.find("another process") != std::string::npos;
+    as_stated = as_stated && surety_epsilon(event, 1e-6, 1e-3, &found, nullptr, nullptr) == SURETY_OK;
+    surety_noise_free(own);
+    surety_noise_free(system);
+    const bool is_written = write(ends[1], theirs.data(), sizeof theirs) == static_cast<ssize_t>(sizeof theirs);
+    _exit(as_stated && is_written ? 0 : 1);
+  }
+  std::array<std::int64_t, 32> ours{};
+  std::array<std::int64_t, 32> theirs{};
+  EXPECT_EQ(surety_release_int64(system, ours.data(), ours.size(), nullptr), SURETY_OK);
+  EXPECT_EQ(surety_release_int64(own, ours.data(), 0, nullptr), SURETY_OK);
+  EXPECT_EQ(read(ends[0], theirs.data(), sizeof theirs), static_cast<ssize_t>(sizeof theirs));
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_NE(ours, theirs) << "the same noise twice";
+  for (const int end : ends) close(end);
+  surety_noise_free(own);
+  surety_noise_free(system);
+  surety_event_free(event);
+}
+
 TEST(SuretyC, FloatsAreExactOnTheirGridOrRefused) {
   Failure failure;
   auto options = options_of(1, 1, 4);
@@ -324,11 +517,11 @@ TEST(SuretyC, LedgersChargeBeforeTheyRelease) {
   budget.epsilon = 1;
   budget.delta = 1e-6;
   surety_ledger* ledger = nullptr;
-  ASSERT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, &budget, &ledger, failure), SURETY_OK) << failure.message();
+  ASSERT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, &budget, nullptr, &ledger, failure), SURETY_OK) << failure.message();
   auto* const once = event_of("gaussian(20)", SURETY_ZERO_OUT);
   auto* const twice = event_of("repeat(2, gaussian(20))", SURETY_ZERO_OUT);
   surety_reservation* reservation = nullptr;
-  ASSERT_EQ(surety_ledger_reserve(ledger, twice, "note", 4, &reservation, failure), SURETY_OK) << failure.message();
+  ASSERT_EQ(surety_ledger_reserve(ledger, twice, nullptr, "note", 4, &reservation, failure), SURETY_OK) << failure.message();
   EXPECT_EQ(surety_reservation_run(reservation), 1);
   EXPECT_EQ(surety_reservation_spend(reservation, once, failure), SURETY_OK);
   EXPECT_EQ(surety_reservation_spend(reservation, twice, failure), SURETY_INTERNAL) << "more than is left";
@@ -336,8 +529,9 @@ TEST(SuretyC, LedgersChargeBeforeTheyRelease) {
   EXPECT_EQ(surety_reservation_settle(reservation, 0, failure), SURETY_INVALID_ARGUMENT);
   surety_reservation_free(reservation);
   auto* const dear = event_of("gaussian(1)", SURETY_ZERO_OUT);
-  EXPECT_EQ(surety_ledger_reserve(ledger, dear, nullptr, 0, &reservation, failure), SURETY_BUDGET_EXCEEDED);
-  EXPECT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, nullptr, &ledger, failure), SURETY_INVALID_ARGUMENT) << "it is there";
+  EXPECT_EQ(surety_ledger_reserve(ledger, dear, nullptr, nullptr, 0, &reservation, failure), SURETY_BUDGET_EXCEEDED);
+  EXPECT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, nullptr, nullptr, &ledger, failure), SURETY_INVALID_ARGUMENT)
+      << "it is there";
   char* json = nullptr;
   std::size_t length = 0;
   ASSERT_EQ(surety_ledger_audit(ledger, 1e-6, &json, &length, failure), SURETY_OK) << failure.message();
@@ -351,7 +545,7 @@ TEST(SuretyC, LedgersChargeBeforeTheyRelease) {
   const pid_t child = fork();
   if (child == 0) {
     surety_reservation* theirs = nullptr;
-    _exit(surety_ledger_reserve(again, once, nullptr, 0, &theirs, nullptr) == SURETY_INVALID_ARGUMENT ? 0 : 1);
+    _exit(surety_ledger_reserve(again, once, nullptr, nullptr, 0, &theirs, nullptr) == SURETY_INVALID_ARGUMENT ? 0 : 1);
   }
   int status = 1;
   waitpid(child, &status, 0);
@@ -372,6 +566,55 @@ TEST(SuretyC, IsAskedByManyThreadsAtOnce) {
   for (auto& thread : threads) thread.join();
   for (const auto& answer : found) EXPECT_EQ(answer.upper, found.front().upper);
   surety_event_free(event);
+}
+
+TEST(SuretyC, ThreadsShareALedger) {
+  const TemporaryFolder folder;
+  surety_ledger* ledger = nullptr;
+  ASSERT_EQ(surety_ledger_create((folder / "ledger.db").c_str(), SURETY_ZERO_OUT, nullptr, nullptr, &ledger, nullptr), SURETY_OK);
+  auto* const event = event_of("gaussian(20)", SURETY_ZERO_OUT);
+  std::array<std::uint64_t, 4> runs{};
+  std::vector<std::thread> threads;
+  for (auto& run : runs) {
+    threads.emplace_back([ledger, event, &run] {
+      surety_reservation* reservation = nullptr;
+      ASSERT_EQ(surety_ledger_reserve(ledger, event, nullptr, nullptr, 0, &reservation, nullptr), SURETY_OK);
+      EXPECT_EQ(surety_reservation_settle(reservation, 0, nullptr), SURETY_OK);
+      run = surety_reservation_run(reservation);
+      surety_reservation_free(reservation);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  std::sort(runs.begin(), runs.end());
+  EXPECT_EQ(runs, (std::array<std::uint64_t, 4>{1, 2, 3, 4}));
+  surety_event_free(event);
+  surety_ledger_free(ledger);
+}
+
+// What MPFR keeps for a thread, a kilobyte of constants, is given back when the thread ends.
+TEST(SuretyC, ThreadsLeaveNoMemoryBehind) {
+  // Takes a logarithm, and microseconds.
+  mechanisms::ReplayBits source{1};
+  const auto bits = replayed(source);
+  auto options = options_of(1, 1, 10);
+  options.bits = &bits;
+  const auto ask = [&options] {
+    surety_noise* noise = nullptr;
+    EXPECT_EQ(surety_generalized_gaussian_create(&options, 3, &noise, nullptr), SURETY_OK);
+    surety_noise_free(noise);
+  };
+  const auto ask_in_threads = [&](int count) {
+    for (int i = 0; i < count; i += 2) {
+      std::thread first{ask};
+      std::thread second{ask};
+      first.join();
+      second.join();
+    }
+  };
+  ask_in_threads(100);
+  const auto before = mallinfo2().uordblks;
+  ask_in_threads(10000);
+  EXPECT_LT(static_cast<double>(mallinfo2().uordblks), static_cast<double>(before) + 1e6) << "10,000 threads leave ten megabytes otherwise";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <mpfr.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -209,6 +210,66 @@ TEST(GaussianOnReals, ReleasesInPlaceWhatTheGridReleases) {
   mechanism.release_in_place(query, bits);
   EXPECT_EQ(query, expected);
   EXPECT_EQ(draw_word(bits), draw_word(same));
+}
+
+// The same noise as for doubles, within 2^24 steps; results are on the grid, none is rounded, and none is -0.
+TEST(GaussianOnReals, ReleasesFloatsThatAreExact) {
+  constexpr std::size_t dimension = 1000;
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::array odd{nan, std::numeric_limits<float>::signaling_NaN(), infinity, -infinity, 3e38F, -3e38F, 1e-45F, -0.0F, 0x1p10F};
+  // As coarse and as fine as floats allow, and one between.
+  for (const int log2_step : {-149, -10, 103}) {
+    const Grid grid{log2_step};
+    const GaussianOnReals mechanism{{.multiplier = NoiseMultiplier{0.5},
+                                     .sensitivity = L2Sensitivity{grid.step()},
+                                     .grid = grid,
+                                     .dimension = dimension,
+                                     .adjacency = Adjacency::zero_out}};
+    std::vector<float> query(dimension);
+    for (std::size_t i = 0; i < dimension; ++i) {
+      query[i] = i % 3 == 0 ? odd[i / 3 % odd.size()] : static_cast<float>(std::sin(static_cast<double>(i)) * 30 * grid.step());
+    }
+    std::vector<double> doubles(query.begin(), query.end());
+    for (const auto& environment : reference::foreign_environments()) {
+      auto floats = query;
+      auto expected = doubles;
+      ReplayBits bits{7};
+      ReplayBits same{7};
+      reference::in(environment, [&] {
+        mechanism.release_in_place(floats, bits);
+        mechanism.release_in_place(expected, same);
+        return 0;
+      });
+      for (std::size_t i = 0; i < dimension; ++i) {
+        const double steps = expected[i] / grid.step();
+        const double kept = std::clamp(steps, -0x1p24, 0x1p24);
+        ASSERT_EQ(static_cast<double>(floats[i]), kept * grid.step()) << environment.name << ", step 2^" << log2_step << ", value " << i;
+        ASSERT_FALSE(floats[i] == 0 && std::signbit(floats[i])) << i;
+      }
+      EXPECT_EQ(draw_word(bits), draw_word(same));
+    }
+  }
+}
+
+TEST(GaussianOnReals, RefusesFloatsBeforeItSeesThem) {
+  const auto refused = [](double sensitivity, int log2_step) {
+    const GaussianOnReals mechanism{{.multiplier = NoiseMultiplier{1},
+                                     .sensitivity = L2Sensitivity{sensitivity},
+                                     .grid = {log2_step},
+                                     .dimension = 2,
+                                     .adjacency = Adjacency::zero_out}};
+    ReplayBits bits{7};
+    ReplayBits untouched{7};
+    std::vector<float> query{1, 2};
+    const auto message = refusal([&] { mechanism.release_in_place(query, bits); });
+    EXPECT_EQ(query, (std::vector<float>{1, 2}));
+    EXPECT_EQ(draw_word(bits), draw_word(untouched));
+    return message;
+  };
+  EXPECT_EQ(refused(0x1p-150, -150), "log2_step of the grid is -150, must be from -149 to 103 for floats");
+  EXPECT_EQ(refused(0x1p104, 104), "log2_step of the grid is 104, must be from -149 to 103 for floats");
+  EXPECT_EQ(refused(0x1p11, -10).substr(0, 31), "the noise is 2097153.4142135624");
 }
 
 // Both ways of the addition: in doubles, and in integers for blocks that hold a number too large for that.

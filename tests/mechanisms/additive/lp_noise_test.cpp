@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
@@ -404,6 +405,86 @@ TEST(LpNoise, AddsToTheQueryAndSaturates) {
   for (const double value : mechanism.release({Grid{-4}, {largest_sum, -largest_sum, largest_sum}}, bits)) {
     EXPECT_LE(std::abs(value), limit);
     EXPECT_GT(std::abs(value), limit - 1e6);
+  }
+}
+
+// The release on the grid of the rounded query, with the noise of the sensitivity after rounding: in doubles and in floats, in place.
+TEST(LpNoise, OnRealsChargesTheRounding) {
+  const Grid grid{-4};
+  const std::vector<double> query{0.03, 0.04, -0.04, 100, 1e308, std::nan(""), -1e308, -0.0, 7};
+  const GridVector rounded{grid, {0, 1, -1, 1600, largest_sum, 0, -largest_sum, 0, 112}};
+  const auto expect = [&](const auto& on_reals, const auto& on_grid) {
+    EXPECT_EQ(on_reals.event(), on_grid.event());
+    ReplayBits bits{1};
+    ReplayBits same{1};
+    auto values = query;
+    on_reals.release_in_place(values, bits);
+    EXPECT_EQ(values, on_grid.release(rounded, same));
+    ReplayBits again{1};
+    std::vector<float> floats(query.begin(), query.end());
+    on_reals.release_in_place(floats, again);
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(static_cast<double>(floats[i]), std::clamp(values[i], -0x1p20, 0x1p20));
+    EXPECT_THROW(on_reals.release_in_place(std::span{values}.first(3), bits), Error);
+  };
+  const auto k_norm_options = [&](Sensitivity sensitivity) {
+    return KNorm::Options{
+        .scale = NoiseScale{2}, .sensitivity = sensitivity, .grid = grid, .dimension = Count{9}, .adjacency = Adjacency::replace_one};
+  };
+  expect(KNormOnReals{k_norm_options(L1Sensitivity{3})}, KNorm{k_norm_options(L1Sensitivity{3 + 9.0 / 16})});
+  expect(KNormOnReals{k_norm_options(L2Sensitivity{3})}, KNorm{k_norm_options(L2Sensitivity{3 + 3.0 / 16})});
+  expect(KNormOnReals{k_norm_options(LinfSensitivity{3})}, KNorm{k_norm_options(LinfSensitivity{3 + 1.0 / 16})});
+  const auto gaussian_options = [&](double r, LrSensitivity sensitivity) {
+    return GeneralizedGaussian::Options{.r = NormExponent{r},
+                                        .multiplier = NoiseMultiplier{2},
+                                        .sensitivity = sensitivity,
+                                        .grid = grid,
+                                        .dimension = Count{9},
+                                        .adjacency = Adjacency::replace_one};
+  };
+  for (const double r : {2.0, 3.0, 0x1p20}) {
+    const auto after = after_rounding(LrSensitivity{3}, NormExponent{r}, grid, 9);
+    EXPECT_NEAR(after.value(), 3 + std::pow(9, 1 / r) / 16, 1e-15);
+    EXPECT_GE(after.value(), 3 + std::pow(9, 1 / r) / 16 - 1e-16);
+    expect(GeneralizedGaussianOnReals{gaussian_options(r, LrSensitivity{3})}, GeneralizedGaussian{gaussian_options(r, after)});
+  }
+  const KNormOnReals fine_noise{{.scale = NoiseScale{1},
+                                 .sensitivity = L1Sensitivity{1},
+                                 .grid = Grid{-30},
+                                 .dimension = Count{1},
+                                 .adjacency = Adjacency::replace_one}};
+  std::vector<float> one{1};
+  ReplayBits bits{1};
+  EXPECT_THROW(fine_noise.release_in_place(one, bits), Error);
+  EXPECT_EQ(one, std::vector<float>{1});
+}
+
+// What grids for floats are measured by: within a factor of 3 of the root of the mean square, whatever the norm and the dimension.
+TEST(LpNoise, KnowsAboutHowLargeACoordinateIs) {
+  const auto near = [](const auto& mechanism, std::uint64_t dimension) {
+    double square = 0;
+    constexpr int draws = 400;
+    ReplayBits bits{8};
+    for (int i = 0; i < draws; ++i) {
+      const double value = mechanism.release({Grid{-10}, std::vector<std::int64_t>(dimension)}, bits).front() * 1024;
+      square += value * value / draws;
+    }
+    const double ratio = std::sqrt(square) / mechanism.coordinate_in_steps();
+    EXPECT_GT(ratio, 1.0 / 3);
+    EXPECT_LT(ratio, 3);
+  };
+  for (const std::uint64_t dimension : {1, 4, 100}) {
+    near(k_norm(1, L1Sensitivity{1}, dimension, Grid{-10}), dimension);
+    near(k_norm(1, L2Sensitivity{1}, dimension, Grid{-10}), dimension);
+    near(k_norm(1, LinfSensitivity{1}, dimension, Grid{-10}), dimension);
+    for (const double r : {2.0, 3.0, 50.0}) {
+      near(GeneralizedGaussian{{.r = NormExponent{r},
+                                .multiplier = NoiseMultiplier{1},
+                                .sensitivity = LrSensitivity{1},
+                                .grid = Grid{-10},
+                                .dimension = Count{dimension},
+                                .adjacency = Adjacency::replace_one}},
+           dimension);
+    }
   }
 }
 

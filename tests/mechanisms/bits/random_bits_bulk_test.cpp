@@ -5,7 +5,6 @@
 // 10^4 blocks of one kind are equal by chance with probability below 2^-90; two of the 47,104 words of 64 bits are with probability below
 // 2^-32.
 #include <gtest/gtest.h>
-#include <mpfr.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -304,7 +303,6 @@ std::map<std::string, std::size_t> repetitions_among_threads(std::size_t count, 
     threads.emplace_back([&] {
       Bits bits = make();
       mine = draw_all(bits, all);
-      mpfr_free_cache();  // what MPFR keeps for this thread
     });
   }
   for (auto& thread : threads) thread.join();

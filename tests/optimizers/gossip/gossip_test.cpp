@@ -1,7 +1,6 @@
 #include <surety/optimizers/gossip/gossip.h>
 
 #include <gtest/gtest.h>
-#include <mpfr.h>
 
 #include <algorithm>
 #include <chrono>
@@ -271,7 +270,6 @@ std::vector<double> run_over_network(const Dataset& data, const GossipOptions& s
       const auto result = gossip(parts, LogisticLoss{}, ball, settings, own, engine, releaser);
       auto all = engine.gather(result.last);
       if (node == 0) gathered = std::move(all);
-      mpfr_free_cache();  // what MPFR keeps for this thread
     });
   }
   for (auto& thread : threads) thread.join();

@@ -1,4 +1,4 @@
-#include "explanation.h"
+#include <surety/accounting/accountants/explanation.h>
 
 #include <fmt/format.h>
 
@@ -9,8 +9,9 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/json.h>
 
-namespace surety::cli {
+namespace surety::accounting {
 namespace {
 
 bool has_gaussian(const Event& event) {
@@ -111,9 +112,8 @@ class Notes {
     for (const auto& part : node.events) visit(part);
   }
   void visit(const Event::Parallel& node, Adjacency adjacency) {
-    const bool any_parts =
-        adjacency == Adjacency::add_or_remove_one ||
-        (adjacency == Adjacency::zero_out && std::all_of(node.events.begin(), node.events.end(), accounting::zeroed_acts_as_absent));
+    const bool any_parts = adjacency == Adjacency::add_or_remove_one ||
+                           (adjacency == Adjacency::zero_out && std::all_of(node.events.begin(), node.events.end(), zeroed_acts_as_absent));
     add(any_parts ? "parallel: a record takes part in one of the parts; what is composed is the largest of their curves."
                   : "parallel: the parts of the data are fixed by the public index of a record, not by its values.");
     for (const auto& part : node.events) visit(part);
@@ -125,7 +125,7 @@ class Notes {
     add("poisson(q, e): each record joins a batch independently with probability q, afresh for every batch, and nobody sees who did. A "
         "shuffled data set is not that.");
     if (adjacency == Adjacency::zero_out) {
-      add(accounting::zeroed_acts_as_absent(node.event)
+      add(zeroed_acts_as_absent(node.event)
               ? "poisson under zero-out of noise added to a sum: a zeroed record contributes what an absent one does."
               : "poisson under zero-out of a release that is no noise added to a sum: it may show who was in the batch, so only the chance "
                 "to be in it counts.");
@@ -184,7 +184,7 @@ class Notes {
 
 }  // namespace
 
-std::vector<std::string> explanation(const Event& event, const accounting::BestAnswer& best) {
+std::vector<std::string> explanation(const Event& event, const BestAnswer& best) {
   Notes notes;
   notes.visit(event);
   auto lines = std::move(notes).lines();
@@ -192,4 +192,38 @@ std::vector<std::string> explanation(const Event& event, const accounting::BestA
   return lines;
 }
 
-}  // namespace surety::cli
+BestAnswer best_answer(const Event& event, const Question& question, const Effort& effort) {
+  if (const auto* const delta = std::get_if<Delta>(&question)) return best_epsilon(event, *delta, effort);
+  return best_delta(event, std::get<Epsilon>(question), effort);
+}
+
+nlohmann::json to_json(const Event& event, const Question& question, const BestAnswer& best) {
+  const bool asks_epsilon = std::holds_alternative<Delta>(question);
+  const char* const asked = asks_epsilon ? "epsilon" : "delta";
+  const char* const given = asks_epsilon ? "delta" : "epsilon";
+  auto accountants = nlohmann::json::array();
+  for (const auto& opinion : best.opinions) {
+    accountants.push_back({{"accountant", opinion.accountant}});
+    opinion.value ? accountants.back()[asked] = to_json(*opinion.value) : accountants.back()["refusal"] = opinion.refusal;
+  }
+  nlohmann::json object{{asked, to_json(best.value)},
+                        {given, std::visit([](const auto& value) { return value.value(); }, question)},
+                        {"adjacency", name(event.adjacency())},
+                        {"accountant", best.accountant},
+                        {"event", describe(event)},
+                        {"accountants", std::move(accountants)}};
+  if (const auto* const second = second_opinion(best)) {
+    object["independent"] = {{"accountant", second->accountant}, {asked, to_json(*second->value)}};
+  }
+  return object;
+}
+
+std::string explained_json_text(const Event& event, const Question& question, const Effort& effort) {
+  const auto best = best_answer(event, question, effort);
+  auto object = to_json(event, question, best);
+  object["explanation"] = explanation(event, best);
+  object["version"] = 1;
+  return object.dump();
+}
+
+}  // namespace surety::accounting

@@ -1,0 +1,171 @@
+#include <surety/accounting/logs/log_audit.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/words.h>
+
+namespace surety::accounting {
+namespace {
+
+constexpr Words<ClaimVerdict, 3> verdicts{
+    "verdict", {ClaimVerdict::holds, ClaimVerdict::too_low, ClaimVerdict::not_proved}, {"holds", "too low", "not proved"}};
+
+/// What is said once or twice alike. \throws Error{invalid_argument} otherwise.
+template <class Value, class Shown>
+std::optional<Value> said_once(const char* what, const std::optional<Value>& asked, const std::optional<Value>& logged, Shown shown) {
+  if (asked && logged && !(*asked == *logged)) {
+    invalid(fmt::format("{} is {}, must be {} as in the log", what, shown(*asked), shown(*logged)));
+  }
+  return asked ? asked : logged;
+}
+
+template <class Value>
+Value required(const char* what, const std::optional<Value>& value) {
+  if (!value) invalid(fmt::format("{} is missing, must be in the log or given beside it", what));
+  return *value;
+}
+
+Adjacency adjacency_of(const RunLog& log, const LogQuestion& question) {
+  return required("adjacency", said_once("adjacency", question.adjacency, log.adjacency, [](Adjacency a) { return name(a); }));
+}
+
+double value_of(const auto& quantity) { return quantity.value(); }
+
+std::vector<Reading> asked_readings(const RunLog& log, Adjacency adjacency, const LogQuestion& question) {
+  auto all = readings(log, adjacency);
+  if (question.only.empty()) return all;
+  std::erase_if(all, [&](const Reading& reading) {
+    return !reading.happened && std::find(question.only.begin(), question.only.end(), reading.sampler) == question.only.end();
+  });
+  return all;
+}
+
+/// No theorem, or no memory for one: what is said in its place. \throws whatever else `call` does.
+template <class Call>
+std::string refusal_of(Call call) {
+  try {
+    call();
+    return {};
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory && error.code() != ErrorCode::unreachable) throw;
+    return error.what();
+  }
+}
+
+/// From what was surely released to what may have been.
+Enclosure between(const std::optional<Enclosure>& least, const Enclosure& most) { return {least ? least->lower : 0, most.upper}; }
+
+Enclosure epsilon_of(const std::optional<Event>& least, const Event& event, const Enclosure& most, Delta delta, const Effort& effort) {
+  if (!least) return between(std::nullopt, most);
+  return *least == event ? most : between(best_epsilon(*least, delta, effort).value, most);
+}
+
+ClaimVerdict verdict_of(const ReadingCost& cost, const std::optional<Event>& least, Epsilon claim, Delta delta, const Effort& effort) {
+  if (cost.epsilon->upper <= claim.value()) return ClaimVerdict::holds;
+  if (cost.epsilon->lower > claim.value()) return ClaimVerdict::too_low;
+  // Bounds of the other number may say more.
+  if (best_delta(*cost.event, claim, effort).value.upper <= delta.value()) return ClaimVerdict::holds;
+  if (least && best_delta(*least, claim, effort).value.lower > delta.value()) return ClaimVerdict::too_low;
+  return ClaimVerdict::not_proved;
+}
+
+void solve_for(const Target& target, const Effort& effort, ReadingNoise& noise) {
+  BestCost cost{target, effort};
+  const auto found = solve([&](double value) { return noise.reading.event(NoiseMultiplier{value}); }, target,
+                           parameter_of("gaussian(z)", target.adjacency, "z"), cost.functions());
+  const auto best = cost.report(found.event);
+  const auto least = noise.reading.least(NoiseMultiplier{found.value});
+  noise.epsilon = epsilon_of(least, found.event, best.value, target.delta, effort);
+  noise.accountant = best.accountant;
+  noise.event = found.event;
+  noise.failing = found.failing;
+  noise.failing_is_proved = found.failing_is_proved && least == found.event;
+  noise.multiplier = NoiseMultiplier{found.value};
+}
+
+/// Noise over 2C is half as many times as much as the same noise over C. \return whether the answer before this one was to the same event.
+bool take_over(const std::vector<ReadingNoise>& before, ReadingNoise& noise) {
+  if (before.empty() || before.back().reading.sampler != noise.reading.sampler || !before.back().multiplier) return false;
+  const auto& other = before.back();
+  const NoiseMultiplier half{0.5 * other.multiplier->value()};
+  if (!(noise.reading.event(half) == *other.event)) return false;
+  const auto reading = noise.reading;
+  noise = other;
+  noise.reading = reading;
+  noise.multiplier = half;
+  if (noise.failing) noise.failing = 0.5 * *noise.failing;
+  return true;
+}
+
+}  // namespace
+
+std::string_view name(ClaimVerdict verdict) { return verdicts.name(verdict); }
+
+const ReadingCost* LogAudit::proved() const {
+  for (const auto& cost : readings) {
+    if (cost.reading.happened && cost.epsilon) return &cost;
+  }
+  return nullptr;
+}
+
+bool LogAudit::kept() const {
+  if (!claim) return true;
+  const auto* what_happened = proved();
+  return what_happened != nullptr && what_happened->claim == ClaimVerdict::holds;
+}
+
+const ReadingNoise* LogCalibration::proved() const {
+  for (const auto& noise : readings) {
+    if (noise.reading.happened && noise.multiplier) return &noise;
+  }
+  return nullptr;
+}
+
+LogAudit audit_log(const RunLog& log, const LogQuestion& question) {
+  const auto adjacency = adjacency_of(log, question);
+  const auto claim = said_once("epsilon", question.epsilon, log.epsilon, value_of<Epsilon>);
+  const auto delta = required("delta", said_once("delta", question.delta, log.delta, value_of<Delta>));
+  const auto multiplier = required("noise_multiplier", log.noise_multiplier);
+  LogAudit result{.log = log, .adjacency = adjacency, .delta = delta, .claim = claim, .readings = {}};
+  for (auto& reading : asked_readings(log, adjacency, question)) {
+    ReadingCost cost{.reading = std::move(reading), .event = std::nullopt, .epsilon = std::nullopt, .claim = std::nullopt};
+    cost.refusal = cost.reading.refusal;
+    if (cost.refusal.empty()) {
+      cost.event = cost.reading.event(multiplier);
+      const auto least = cost.reading.least(multiplier);
+      cost.refusal = refusal_of([&] {
+        const auto best = best_epsilon(*cost.event, delta, question.effort);
+        cost.accountant = best.accountant;
+        cost.epsilon = epsilon_of(least, *cost.event, best.value, delta, question.effort);
+        if (claim) cost.claim = verdict_of(cost, least, *claim, delta, question.effort);
+      });
+    }
+    result.readings.push_back(std::move(cost));
+  }
+  return result;
+}
+
+LogCalibration calibrate_log(const RunLog& log, const LogQuestion& question) {
+  const auto adjacency = adjacency_of(log, question);
+  const Target target{.epsilon = required("epsilon", question.epsilon ? question.epsilon : log.epsilon),
+                      .delta = required("delta", question.delta ? question.delta : log.delta),
+                      .adjacency = adjacency};
+  LogCalibration result{.log = log, .target = target, .readings = {}};
+  for (auto& reading : asked_readings(log, adjacency, question)) {
+    ReadingNoise noise{.reading = std::move(reading)};
+    noise.refusal = noise.reading.refusal;
+    if (noise.refusal.empty() && !take_over(result.readings, noise)) {
+      noise.refusal = refusal_of([&] { solve_for(target, question.effort, noise); });
+    }
+    result.readings.push_back(std::move(noise));
+  }
+  return result;
+}
+
+}  // namespace surety::accounting

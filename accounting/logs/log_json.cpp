@@ -1,0 +1,98 @@
+#include <surety/accounting/logs/log_json.h>
+
+#include <utility>
+
+#include <surety/accounting/events/json.h>
+
+namespace surety::accounting {
+namespace {
+
+nlohmann::json reading_of(const Reading& reading) {
+  return {{"reading", name(reading.sampler)},
+          {"noise_over", name(reading.noise_over)},
+          {"happened", reading.happened},
+          {"condition", reading.condition}};
+}
+
+/// What an audit and a calibration say alike of a log.
+nlohmann::json log_of(const RunLog& log, Adjacency adjacency) {
+  return {{"sampler", name(log.sampler)}, {"noise_over", name(log.noise_over)}, {"adjacency", name(adjacency)}};
+}
+
+std::string line_of(nlohmann::json object) {
+  object["version"] = 1;
+  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+nlohmann::json to_json(const ReadingCost& cost) {
+  auto object = reading_of(cost.reading);
+  if (cost.event) object["event"] = describe(*cost.event);
+  if (!cost.epsilon) {
+    object["refusal"] = cost.refusal;
+    return object;
+  }
+  object["epsilon"] = accounting::to_json(*cost.epsilon);
+  object["accountant"] = cost.accountant;
+  if (cost.claim) object["claim"] = name(*cost.claim);
+  return object;
+}
+
+nlohmann::json to_json(const ReadingNoise& noise) {
+  auto object = reading_of(noise.reading);
+  if (!noise.multiplier) {
+    object["refusal"] = noise.refusal;
+    return object;
+  }
+  object["noise_multiplier"] = noise.multiplier->value();
+  object["event"] = describe(*noise.event);
+  object["epsilon"] = accounting::to_json(*noise.epsilon);
+  object["accountant"] = noise.accountant;
+  if (noise.failing) {
+    object["failing"] = *noise.failing;
+    object["failing_is_proved"] = noise.failing_is_proved;
+  }
+  return object;
+}
+
+template <class Answers>
+nlohmann::json list_of(const Answers& answers) {
+  auto list = nlohmann::json::array();
+  for (const auto& answer : answers) list.push_back(to_json(answer));
+  return list;
+}
+
+}  // namespace
+
+nlohmann::json to_json(const LogAudit& audit) {
+  auto object = log_of(audit.log, audit.adjacency);
+  object["delta"] = audit.delta.value();
+  object["noise_multiplier"] = audit.log.noise_multiplier->value();
+  if (audit.claim) {
+    object["claim"] = {{"epsilon", audit.claim->value()}, {"delta", audit.delta.value()}};
+    if (!audit.log.accountant.empty()) object["claim"]["accountant"] = audit.log.accountant;
+    object["kept"] = audit.kept();
+  }
+  object["readings"] = list_of(audit.readings);
+  const auto* proved = audit.proved();
+  object["proved"] = proved == nullptr ? nlohmann::json{} : to_json(*proved);
+  return object;
+}
+
+nlohmann::json to_json(const LogCalibration& calibration) {
+  auto object = log_of(calibration.log, calibration.target.adjacency);
+  object["target"] = {{"epsilon", calibration.target.epsilon.value()}, {"delta", calibration.target.delta.value()}};
+  object["readings"] = list_of(calibration.readings);
+  const auto* proved = calibration.proved();
+  object["proved"] = proved == nullptr ? nlohmann::json{} : to_json(*proved);
+  return object;
+}
+
+std::string audit_log_text(std::string_view log, const LogQuestion& question) {
+  return line_of(to_json(audit_log(run_log_from_json(log), question)));
+}
+
+std::string calibrate_log_text(std::string_view log, const LogQuestion& question) {
+  return line_of(to_json(calibrate_log(run_log_from_json(log), question)));
+}
+
+}  // namespace surety::accounting

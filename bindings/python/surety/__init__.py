@@ -1,0 +1,48 @@
+"""Surety: what private releases cost, exact noise, and a ledger that never says less than was released.
+
+Every answer is an interval that contains the truth, and is the one of the ``surety`` command to the last bit.
+
+>>> import surety
+>>> surety.epsilon("repeat(10000, poisson(0.01, gaussian(1)))", delta=1e-5, adjacency="add-or-remove-one")
+<Enclosure [6.187712389, 6.187712391] by contour>
+"""
+
+from surety._accounting import Calibration, Curve, Enclosure, Risk, calibrate, curve, delta, epsilon, explain, risk, tradeoff
+from surety._errors import ErrorCode, InvalidArgument, SuretyError
+from surety._events import Event
+from surety._ledger import Ledger, Reservation
+from surety._library import version as __version__
+from surety._noise import DiscreteGaussianNoise, DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise, Noise, SecureBits
+
+__all__ = [
+    "Calibration",
+    "Curve",
+    "DiscreteGaussianNoise",
+    "DiscreteLaplaceNoise",
+    "Enclosure",
+    "ErrorCode",
+    "Event",
+    "GaussianNoise",
+    "InvalidArgument",
+    "LaplaceNoise",
+    "Ledger",
+    "Noise",
+    "Reservation",
+    "Risk",
+    "SecureBits",
+    "SuretyError",
+    "__version__",
+    "calibrate",
+    "curve",
+    "delta",
+    "epsilon",
+    "explain",
+    "risk",
+    "tradeoff",
+]
+
+for _name in __all__:
+    # What people see in tracebacks, in help and in pickles is the public name.
+    if getattr(globals()[_name], "__module__", "").startswith("surety."):
+        globals()[_name].__module__ = "surety"
+del _name

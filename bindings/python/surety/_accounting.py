@@ -1,0 +1,290 @@
+"""What events cost, and how much noise they need."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surety import _library
+from surety._events import Event, _event_of, _handle_of
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Numbers: TypeAlias = npt.NDArray[np.float64]
+
+_DIGITS = 10
+
+
+def _rounded(value: float, rounding: str) -> str:
+    """As the command prints it: ten digits, rounded so that the interval only grows."""
+    if math.isinf(value):
+        return "infinity" if value > 0 else "-infinity"
+    return f"{float(Context(prec=_DIGITS, rounding=rounding).create_decimal(Decimal(value))):.{_DIGITS}g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """An interval that contains the exact number; only ``upper`` is ever claimed, and it may be infinity.
+
+    It prints ten digits, rounded outward. The ends themselves are floats.
+
+    >>> import surety
+    >>> answer = surety.epsilon("repeat(10000, poisson(0.01, gaussian(1)))", delta=1e-5, adjacency="add-or-remove-one")
+    >>> answer
+    <Enclosure [6.187712389, 6.187712391] by contour>
+    >>> 6.18771239 in answer, answer.upper <= 6.1877123905
+    (True, True)
+    >>> lower, upper = answer
+    """
+
+    lower: float
+    upper: float
+    accountant: str = ""  #: whose upper end it is, where one accountant has answered
+
+    @property
+    def width(self) -> float:
+        """The distance of the ends."""
+        return 0.0 if self.lower == self.upper else self.upper - self.lower
+
+    def __contains__(self, value: float) -> bool:
+        return self.lower <= value <= self.upper
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.lower, self.upper))
+
+    def __str__(self) -> str:
+        return f"[{_rounded(self.lower, ROUND_FLOOR)}, {_rounded(self.upper, ROUND_CEILING)}]"
+
+    def __repr__(self) -> str:
+        return f"<Enclosure {self}{' by ' + self.accountant if self.accountant else ''}>"
+
+    def _repr_html_(self) -> str:
+        by = f" <small>by {html.escape(self.accountant)}</small>" if self.accountant else ""
+        return f"<span title='between {self.lower!r} and {self.upper!r}'>{self}{by}</span>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """Enclosures of a curve at points of one's own choice, as NumPy arrays of one length."""
+
+    x: Numbers
+    lower: Numbers
+    upper: Numbers
+    across: str  #: what ``x`` is
+    up: str  #: what the ends enclose
+    event: Event
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __repr__(self) -> str:
+        return f"<Curve of {self.up} at {len(self)} points of {self.across}: {self.event}>"
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws both ends, and what lies between them. Needs Matplotlib, which is imported here alone. Returns the axes."""
+        if axes is None:
+            from matplotlib import pyplot
+
+            axes = pyplot.gca()
+        if self.up == "delta":
+            axes.set_yscale("log")
+        (line,) = axes.plot(self.x, self.upper, label=f"{self.event}, {self.event.adjacency}")
+        axes.plot(self.x, self.lower, color=line.get_color(), linewidth=0.5)
+        axes.fill_between(self.x, self.lower, self.upper, color=line.get_color(), alpha=0.3)
+        axes.set_xlabel(self.across.replace("_", " "))
+        axes.set_ylabel(self.up.replace("_", " "))
+        return axes
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What an attacker gets at most who knows all other records, and asks whether this one is there."""
+
+    advantage: Enclosure  #: true positives less false positives
+    true_positive_rates: dict[float, Enclosure]  #: by the rate of false positives
+    accuracy: Enclosure  #: of a guess at the prior
+    mu: Enclosure  #: the least whose Gaussian curve covers every epsilon
+    mu_above_floor: Enclosure  #: the same where delta is at least the floor
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The number that meets a target with the least noise, and what it was found by."""
+
+    value: float
+    event: Event  #: with that value
+    cost: Enclosure  #: epsilon at the target's delta, or what the target of risk bounds
+    parameter: str  #: what the number is: "noise multiplier"
+    failing: float | None = field(repr=False)  #: the nearest value tried that does not meet the target; None where every one does
+    failing_is_proved: bool = field(repr=False)  #: nobody can show that it does
+
+
+def epsilon(event: Event | str, *, delta: float, adjacency: str | None = None, width: float | None = None) -> Enclosure:
+    """The smallest epsilon at which the event is (epsilon, delta)-differentially private, by all accountants together.
+
+    ``event`` is an ``Event``, or its text with the ``adjacency`` beside it. ``width`` is what accountants on a grid aim at, in epsilon (0.0001).
+
+    >>> import surety
+    >>> surety.epsilon("repeat(100, gaussian(40))", delta=1e-5, adjacency="replace-one")
+    <Enclosure [0.9263415039, 0.926341504] by closed-form>
+
+    Raises ``SuretyError``: with the code UNSUPPORTED where no accountant has a theorem for the event, with each one's reason.
+    """
+    return Enclosure(*_library.epsilon(_handle_of(event, adjacency), delta, width))
+
+
+def delta(event: Event | str, *, epsilon: float, adjacency: str | None = None, width: float | None = None) -> Enclosure:
+    """The smallest delta at this epsilon. Arguments and errors as of ``epsilon``.
+
+    >>> import surety
+    >>> surety.delta("laplace(1)", epsilon=0.5, adjacency="replace-one")
+    <Enclosure [0.2211992169, 0.221199217] by closed-form>
+    """
+    return Enclosure(*_library.delta(_handle_of(event, adjacency), epsilon, width))
+
+
+def explain(
+    event: Event | str,
+    *,
+    delta: float | None = None,
+    epsilon: float | None = None,
+    adjacency: str | None = None,
+    width: float | None = None,
+) -> dict[str, Any]:
+    """What an answer rests on, as ``surety account --explain --json`` prints it: the theorem, what the numbers in the event mean, what each
+    kind of sampling assumes, and what each accountant says.
+
+    >>> import surety
+    >>> told = surety.explain("gaussian(2)", delta=1e-5, adjacency="replace-one")
+    >>> told["accountant"]
+    'closed-form'
+    >>> isinstance(told["explanation"][0], str)
+    True
+
+    Other arguments and errors as of ``epsilon``.
+    """
+    told = json.loads(_library.explain(_handle_of(event, adjacency), delta, epsilon, width))
+    assert isinstance(told, dict)
+    return told
+
+
+def _points(values: npt.ArrayLike, name: str) -> Numbers:
+    points = np.array(values, dtype=np.float64)
+    if points.ndim != 1:
+        raise ValueError(f"{name} has {points.ndim} dimensions, must have one")
+    return points
+
+
+def curve(event: Event | str, epsilons: npt.ArrayLike, *, adjacency: str | None = None, width: float | None = None) -> Curve:
+    """delta at each of many epsilons: quicker than one by one.
+
+    >>> import surety
+    >>> found = surety.curve("gaussian(2)", [0, 0.5, 1], adjacency="replace-one")
+    >>> found.upper.round(6)
+    array([0.197413, 0.05244 , 0.00683 ])
+    >>> bool((found.lower <= found.upper).all())
+    True
+
+    ``found.plot()`` draws it where Matplotlib is. Other arguments and errors as of ``epsilon``.
+    """
+    handle = _handle_of(event, adjacency)
+    points = _points(epsilons, "epsilons")
+    lower, upper = np.empty_like(points), np.empty_like(points)
+    _library.curve(handle, points, lower, upper, width)
+    return Curve(points, lower, upper, "epsilon", "delta", _event_of(handle))
+
+
+def tradeoff(event: Event | str, false_positive_rates: npt.ArrayLike, *, adjacency: str | None = None, width: float | None = None) -> Curve:
+    """The smallest rate of false negatives at each of many rates of false positives, in (0, 1): ``lower`` is what is guaranteed.
+
+    >>> import surety
+    >>> surety.tradeoff("gaussian(1)", [0.1, 0.5], adjacency="replace-one").lower.round(6)
+    array([0.610856, 0.158655])
+
+    Other arguments and errors as of ``epsilon``.
+    """
+    handle = _handle_of(event, adjacency)
+    points = _points(false_positive_rates, "false_positive_rates")
+    lower, upper = np.empty_like(points), np.empty_like(points)
+    _library.tradeoff(handle, points, lower, upper, width)
+    return Curve(points, lower, upper, "false_positive_rate", "false_negative_rate", _event_of(handle))
+
+
+def risk(
+    event: Event | str,
+    *,
+    adjacency: str | None = None,
+    false_positive_rates: Iterable[float] = (0.001, 0.01, 0.1),
+    prior: float = 0.5,
+    floor: float = 1e-10,
+    width: float | None = None,
+) -> Risk:
+    """What an attacker gets: advantage, true positives at these rates of false positives, accuracy where the record is there with this prior
+    probability, and the least mu that covers the event at every epsilon, and where delta is at least ``floor``.
+
+    >>> import surety
+    >>> found = surety.risk("gaussian(2)", adjacency="replace-one")
+    >>> found.advantage
+    <Enclosure [0.1974126513, 0.1974126514]>
+    >>> found.mu
+    <Enclosure [0.5, 0.5]>
+
+    Other arguments and errors as of ``epsilon``.
+    """
+    rates = [float(rate) for rate in false_positive_rates]
+    advantage, at, accuracy, mu, above = _library.risk(_handle_of(event, adjacency), rates, prior, floor, width)
+    return Risk(Enclosure(*advantage), {rate: Enclosure(*ends) for rate, ends in at}, Enclosure(*accuracy), Enclosure(*mu), Enclosure(*above))
+
+
+def calibrate(
+    event: str,
+    *,
+    adjacency: str,
+    solve: str = "z",
+    epsilon: float | None = None,
+    delta: float | None = None,
+    advantage: float | None = None,
+    true_positive_rate: float | None = None,
+    false_positive_rate: float | None = None,
+    width: float | None = None,
+) -> Calibration:
+    """The value of the number that stands as ``solve`` in the event which meets the target with the least noise: a multiplier, a scale, a
+    sampling rate or a count. The target is ``epsilon`` and ``delta``, or ``advantage``, or ``true_positive_rate`` at ``false_positive_rate``.
+
+    >>> import surety
+    >>> found = surety.calibrate("repeat(100, gaussian(z))", epsilon=1, delta=1e-5, adjacency="replace-one")
+    >>> found.value
+    37.30631634815949
+    >>> found.cost
+    <Enclosure [0.9999999999, 1] by closed-form>
+    >>> surety.epsilon(found.event, delta=1e-5) == found.cost
+    True
+
+    Raises ``SuretyError``: with the code UNREACHABLE where no value meets the target, naming what is reachable; ``TypeError`` where there is not
+    exactly one target.
+    """
+    of_budget = epsilon is not None or delta is not None
+    of_rates = true_positive_rate is not None or false_positive_rate is not None
+    if of_budget + (advantage is not None) + of_rates != 1:
+        raise TypeError("there must be one target: epsilon and delta, or advantage, or true_positive_rate and false_positive_rate")
+    if of_budget:
+        if epsilon is None or delta is None:
+            raise TypeError("epsilon and delta are one target, must be given together")
+        value, failing, proved, parameter, handle, answer = _library.solve(event, solve, adjacency, epsilon, delta, width)
+        cost = Enclosure(*answer)
+    else:
+        if advantage is None and (true_positive_rate is None or false_positive_rate is None):
+            raise TypeError("true_positive_rate and false_positive_rate are one target, must be given together")
+        most = advantage if advantage is not None else true_positive_rate
+        value, failing, proved, parameter, handle, ends = _library.solve_risk(event, solve, adjacency, most, false_positive_rate, width)
+        cost = Enclosure(*ends)
+    return Calibration(value, _event_of(handle), cost, parameter, failing, proved)

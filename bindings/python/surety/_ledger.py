@@ -1,0 +1,176 @@
+"""The ledger: a file that never says less than was released."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn, Self, SupportsIndex
+
+import numpy.typing as npt
+
+from surety import _library
+from surety._events import Event, _handle_of
+from surety._noise import Noise
+
+
+class Ledger:
+    """The open ledger at ``path``. ``create`` makes a new one. A context manager, which closes it.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import surety
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> noise = surety.GaussianNoise(40, sensitivity=1, dimension=2, adjacency="replace-one")
+    >>> with surety.Ledger.create(f"{folder.name}/run.db", adjacency="replace-one", epsilon=1, delta=1e-5) as ledger:
+    ...     with ledger.reserve(50 * noise.event, note="means") as run:
+    ...         for step in range(10):
+    ...             means = np.array([0.25, 0.5])
+    ...             run.release(noise, means)  # charges first, then adds the noise
+    ...     report = ledger.audit(1e-5)
+    >>> report["event"], report["runs"][0]["state"]
+    ('repeat(10, gaussian(40))', 'settled')
+    >>> folder.cleanup()
+
+    A ledger belongs to the process that opened it: a copy made by fork refuses, and a pickle of it, too. Any number of processes may open the
+    same file. Threads may share it; a run is used by one at a time.
+    """
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._handle = _library.open_ledger(path)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | PathLike[str],
+        *,
+        adjacency: str,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        filter: str | None = None,
+        owner: str | None = None,
+        most_rows: SupportsIndex = 1,
+    ) -> Self:
+        """Makes a new ledger, complete or not at all; it replaces nothing. With ``epsilon`` and ``delta`` every run must keep that budget, by
+        the rule that ``filter`` names ("renyi", "gaussian", "zcdp" or "basic"). ``owner`` and ``most_rows`` say whom a promise protects: a person
+        with at most so many rows; without them it is one row.
+
+        Raises ``SuretyError`` where something exists at ``path``, or an argument breaks its constraint.
+        """
+        if (epsilon is None) != (delta is None):
+            raise TypeError("epsilon and delta are one budget, must be given together")
+        if filter is not None and epsilon is None:
+            raise TypeError("filter is given without epsilon and delta, must be given with them")
+        budget = None if epsilon is None or delta is None else (epsilon, delta, filter)
+        ledger = cls.__new__(cls)
+        ledger._handle = _library.create_ledger(path, adjacency, budget, owner, most_rows)
+        return ledger
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self._handle.path()
+
+    @property
+    def adjacency(self) -> str:
+        """Which data sets are neighbours."""
+        return self._handle.adjacency()
+
+    @property
+    def unit(self) -> str:
+        """What a promise protects: "one row", "one patient of at most 5 rows"."""
+        return self._handle.unit()
+
+    def reserve(
+        self, event: Event | str, *, note: str = "", promise: tuple[float, float] | None = None, adjacency: str | None = None
+    ) -> Reservation:
+        """Charges all of ``event``, durably, before any of it may be released. ``note`` is for people; ``promise`` is the (epsilon, delta) that the
+        run is said to cost, which ``audit`` compares. ``event`` is an ``Event``, or its text under the ledger's adjacency.
+
+        Raises ``SuretyError``: with the code BUDGET_EXCEEDED where the budget does not allow it, and then nothing is charged.
+        """
+        if isinstance(event, str) and adjacency is None:
+            adjacency = self.adjacency
+        return Reservation._of(self._handle.reserve(_handle_of(event, adjacency), note, promise))
+
+    def settle(self, run: SupportsIndex, released: Event | None, *, adaptive: bool = False) -> None:
+        """Writes what was released by a run whose process has died. You vouch for it: nobody else knows."""
+        self._handle.settle(run, None if released is None else _handle_of(released, None), adaptive)
+
+    def audit(self, delta: float) -> dict[str, Any]:
+        """What is proved of everything that is charged, as ``surety audit --json`` prints it."""
+        report = json.loads(self._handle.audit(delta))
+        assert isinstance(report, dict)
+        return report
+
+    def close(self) -> None:
+        """Later calls refuse. Runs that are reserved may still be used."""
+        self._handle.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Ledger does not pickle: it belongs to its process; open its path in the other")
+
+
+class Reservation:
+    """A run: what it reserved is charged, and what it releases it says before. Made by ``Ledger.reserve``.
+
+    A context manager. Where the block ends by itself, what was not spent is given back; where an exception ends it, all of the reservation
+    stays charged, for nobody knows then how far a release went. After the block it can be used no more.
+    """
+
+    __slots__ = ("_handle",)
+
+    _handle: _library.Reservation
+
+    def __init__(self) -> None:
+        raise TypeError("a surety.Reservation is made by Ledger.reserve")
+
+    @classmethod
+    def _of(cls, handle: _library.Reservation) -> Reservation:
+        reservation = cls.__new__(cls)
+        reservation._handle = handle
+        return reservation
+
+    @property
+    def run(self) -> int:
+        """Its number in the ledger."""
+        return self._handle.run()
+
+    def spend(self, event: Event) -> None:
+        """Says that ``event`` is released now, before it is. Raises ``SuretyError`` where the rest of the reservation does not hold it: then it
+        must not be."""
+        self._handle.spend(_handle_of(event, None))
+
+    def release(self, noise: Noise, values: npt.NDArray[Any]) -> None:
+        """Spends what ``noise`` costs, then adds it to ``values``, in place."""
+        self.spend(noise.event)
+        noise.add_to(values)
+
+    def settle(self, *, adaptive: bool = False) -> None:
+        """Writes what was released, durably. ``adaptive`` says that released values had a say in when the run ended."""
+        self._handle.settle(adaptive)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether ``settle`` has done its work."""
+        return self._handle.is_settled()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if error is None and not self.is_settled:
+            self.settle()
+        self._handle.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Reservation does not pickle: it belongs to its process, and what it holds is charged once")

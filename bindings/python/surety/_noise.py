@@ -1,0 +1,198 @@
+"""Exact noise on NumPy arrays, and the operating system's random bits for NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random.bit_generator import SeedlessSeedSequence
+
+from surety import _library
+from surety._events import Event, _event_of
+
+_Array = TypeVar("_Array", bound=npt.NDArray[Any])
+
+
+# Making one takes milliseconds; each is a few tables that never change.
+@lru_cache(maxsize=64)
+def _made(make: Callable[..., _library.Noise], *parameters: Any) -> tuple[_library.Noise, Event, float, float]:
+    """The mechanism, its event, its scale and its step."""
+    handle = make(*parameters)
+    return handle, _event_of(handle.event()), *handle.scale_and_step()
+
+
+class Noise:
+    """A mechanism that adds noise. Made by ``GaussianNoise`` and the like; the last few made are kept, so that making one again is cheap.
+
+    Any number of threads may use one. The bits are the operating system's, of each thread and after a fork of each process its own.
+    """
+
+    __slots__ = ("_handle", "_event", "_scale", "_step")
+
+    _handle: _library.Noise
+    _event: Event
+    _scale: float
+    _step: float
+
+    def __init__(self) -> None:
+        raise TypeError("a surety.Noise is made by GaussianNoise, LaplaceNoise, DiscreteGaussianNoise or DiscreteLaplaceNoise")
+
+    def _take(self, make: Callable[..., _library.Noise], *parameters: Any) -> None:
+        self._handle, self._event, self._scale, self._step = _made(make, *parameters)
+
+    @property
+    def event(self) -> Event:
+        """What one release is, for the accountants and the ledger."""
+        return self._event
+
+    @property
+    def scale(self) -> float:
+        """sigma of Gaussian noise, b of Laplace noise, in units of the data."""
+        return self._scale
+
+    @property
+    def step(self) -> float:
+        """The distance of the grid's points: 1 of noise on integers."""
+        return self._step
+
+    def add_to(self, values: npt.NDArray[Any]) -> None:
+        """One release, in place: ``values`` become what may be published.
+
+        They are float64 or float32 (of float32 with a ``step``), int64 for noise on integers; of one block in C order, aligned, and writable.
+        Never refused for a value: NaN counts as 0, and what lies beyond 2^62 steps as the nearest that does not. Where the bits fail,
+        ``SuretyError`` (ENVIRONMENT): what stands there then must not be published.
+        """
+        self._handle.add_to(values)
+
+    def fill(self, values: npt.NDArray[Any]) -> None:
+        """Noise alone, in place: a release of zeros."""
+        values[...] = 0
+        self._handle.add_to(values)
+
+    def release(self, values: _Array) -> _Array:
+        """One release of a copy."""
+        copy = np.array(values, order="C", copy=True)
+        self._handle.add_to(copy)
+        return copy  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of scale {self._scale!r} on steps of {self._step!r}: {self._event}, {self._event.adjacency}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} does not pickle: its bits belong to its process; make one in the other from its parameters")
+
+
+class GaussianNoise(Noise):
+    """Gaussian noise for real numbers, which are rounded to a public grid first.
+
+    ``multiplier`` is sigma over the sensitivity, ``sensitivity`` by how much one record moves the values in l2 norm as the machine computes
+    them, and ``dimension`` how many values a release has: the noise is scaled to the sensitivity that they have after rounding. ``step`` is the
+    distance of the grid's points, a power of two; without one the grid fits float64. Results in float32 need a coarse one, such as sigma / 4096.
+
+    >>> import numpy as np
+    >>> import surety
+    >>> noise = surety.GaussianNoise(2, sensitivity=0.5, dimension=3, adjacency="replace-one")
+    >>> means = np.array([0.1, 0.2, 0.3])
+    >>> noise.add_to(means)
+    >>> noise.event
+    Event('gaussian(2)', 'replace-one')
+    """
+
+    __slots__ = ()
+
+    def __init__(self, multiplier: float, *, sensitivity: float, dimension: int, adjacency: str, step: float | None = None) -> None:
+        self._take(_library.gaussian_noise, multiplier, sensitivity, dimension, step, adjacency)
+
+
+class LaplaceNoise(Noise):
+    """Laplace noise for real numbers. ``scale`` is b over the sensitivity, in l1 norm; the rest is as of ``GaussianNoise``.
+
+    >>> import surety
+    >>> surety.LaplaceNoise(10, sensitivity=1, dimension=1, adjacency="replace-one", step=2**-10)
+    <LaplaceNoise of scale 10.009765625 on steps of 0.0009765625: laplace(10), replace-one>
+    """
+
+    __slots__ = ()
+
+    def __init__(self, scale: float, *, sensitivity: float, dimension: int, adjacency: str, step: float | None = None) -> None:
+        self._take(_library.laplace_noise, scale, sensitivity, dimension, step, adjacency)
+
+
+class DiscreteGaussianNoise(Noise):
+    """Discrete Gaussian noise for integers, of any number of values. ``sigma`` is in steps of the integers; the noise has the least that it can
+    have from there on, which ``scale`` says. One record moves either one value by at most ``sensitivity``, or all of them by at most
+    ``l2_sensitivity`` in l2 norm: one of both is given.
+
+    >>> import numpy as np
+    >>> import surety
+    >>> noise = surety.DiscreteGaussianNoise(10, sensitivity=1, adjacency="add-or-remove-one")
+    >>> counts = np.array([120, 80, 3])
+    >>> noise.add_to(counts)
+    >>> noise.event
+    Event('discrete_gaussian(10, 1)', 'add-or-remove-one')
+    """
+
+    __slots__ = ()
+
+    def __init__(self, sigma: float, *, sensitivity: int | None = None, l2_sensitivity: float | None = None, adjacency: str) -> None:
+        if (sensitivity is None) == (l2_sensitivity is None):
+            raise TypeError("one of sensitivity and l2_sensitivity must be given")
+        if sensitivity is not None:
+            self._take(_library.discrete_gaussian_noise, sigma, sensitivity, adjacency)
+        elif l2_sensitivity is not None:
+            self._take(_library.discrete_gaussian_noise_of_vectors, sigma, l2_sensitivity, adjacency)
+
+
+class DiscreteLaplaceNoise(Noise):
+    """Discrete Laplace noise for integers, of any number of values. ``scale`` is b in steps of the integers, ``sensitivity`` by how much one
+    record moves the values in l1 norm, a whole number.
+
+    >>> import surety
+    >>> surety.DiscreteLaplaceNoise(2, sensitivity=1, adjacency="replace-one").event
+    Event('discrete_laplace(2, 1)', 'replace-one')
+    """
+
+    __slots__ = ()
+
+    def __init__(self, scale: float, *, sensitivity: float, adjacency: str) -> None:
+        self._take(_library.discrete_laplace_noise, scale, sensitivity, adjacency)
+
+
+class SecureBits(np.random.BitGenerator):
+    """The cryptographic bits that the noise is made of, as a bit generator of NumPy: for secret shuffles and batches.
+
+    Not for noise: what NumPy makes of any bits, ``Generator.normal`` for one, is not the law of a proof in its last digits.
+
+    >>> import numpy as np
+    >>> import surety
+    >>> generator = np.random.Generator(surety.SecureBits())
+    >>> batch = generator.random(60000) < 0.01
+    >>> sorted(generator.permutation(4).tolist())
+    [0, 1, 2, 3]
+
+    There is no seed and no state: each thread draws its own bits, and so does each process after a fork. It pickles as a new one. Where the
+    operating system gives no entropy when a fresh seed is due, the process ends: NumPy cannot be told, and bits must not be predictable.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(SeedlessSeedSequence())  # type: ignore[arg-type]
+        _library.draw_from_secure_bits(self.capsule)
+
+    @property
+    def state(self) -> NoReturn:
+        """There is none to look at, or to go back to."""
+        raise TypeError("secure bits have no state that could be read or set")
+
+    @state.setter
+    def state(self, value: object) -> NoReturn:
+        raise TypeError("secure bits have no state that could be read or set")
+
+    def spawn(self, n_children: int) -> list[SecureBits]:
+        """Independent ones, as all are."""
+        return [SecureBits() for _ in range(n_children)]
+
+    def __reduce__(self) -> tuple[type[SecureBits], tuple[()]]:  # type: ignore[override]
+        return SecureBits, ()

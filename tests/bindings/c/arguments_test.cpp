@@ -1,0 +1,284 @@
+// Every function with NULL for each of its pointers, and with NaN and infinities for each of its numbers, one at a time.
+#include <surety.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <support/temporary_folder.h>
+
+namespace surety::arguments_test {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::set<std::string>& tried() {
+  static std::set<std::string> names;
+  return names;
+}
+
+/// Places of arguments that may be NULL, beside the last one.
+using MayBeNull = std::set<std::size_t>;
+
+template <class... Arguments>
+class Trial {
+ public:
+  Trial(std::string name, surety_code (*function)(Arguments...), std::tuple<Arguments...> good, MayBeNull may_be_null)
+      : name_{std::move(name)}, function_{function}, good_{std::move(good)}, may_be_null_{std::move(may_be_null)} {
+    tried().insert(name_);
+    each(std::index_sequence_for<Arguments...>{});
+    EXPECT_EQ(std::apply(function_, good_), SURETY_OK) << name_;
+  }
+
+ private:
+  template <std::size_t... places>
+  void each(std::index_sequence<places...> /*all*/) {
+    (spoil<places>(), ...);
+  }
+
+  template <std::size_t place>
+  void spoil() {
+    using Argument = std::tuple_element_t<place, std::tuple<Arguments...>>;
+    if constexpr (std::is_pointer_v<Argument> && place + 1 < sizeof...(Arguments)) {
+      if (!may_be_null_.contains(place)) refused<place>(nullptr);
+    } else if constexpr (std::is_same_v<Argument, double>) {
+      refused<place>(nan);
+      refused<place>(infinity);
+      refused<place>(-infinity);
+    }
+  }
+
+  template <std::size_t place>
+  void refused(std::tuple_element_t<place, std::tuple<Arguments...>> bad) {
+    auto arguments = good_;
+    std::get<place>(arguments) = bad;
+    surety_failure* failure = nullptr;
+    std::get<sizeof...(Arguments) - 1>(arguments) = &failure;
+    EXPECT_EQ(std::apply(function_, arguments), SURETY_INVALID_ARGUMENT) << name_ << ", argument " << place;
+    const std::string message = surety_failure_message(failure);
+    EXPECT_FALSE(message.empty()) << name_ << ", argument " << place;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    surety_failure_free(failure);
+    // Nor does anybody have to want the message.
+    std::get<sizeof...(Arguments) - 1>(arguments) = nullptr;
+    EXPECT_EQ(std::apply(function_, arguments), SURETY_INVALID_ARGUMENT) << name_ << ", argument " << place;
+  }
+
+  std::string name_;
+  surety_code (*function_)(Arguments...);
+  std::tuple<Arguments...> good_;
+  MayBeNull may_be_null_;
+};
+
+template <class... Arguments>
+void spoil(const char* name, surety_code (*function)(Arguments...), std::type_identity_t<std::tuple<Arguments...>> good,
+           MayBeNull may_be_null = {}) {
+  const Trial<Arguments...> trial{name, function, std::move(good), std::move(may_be_null)};
+}
+
+/// Refused with each of these numbers in a field of `what`, which `call` is given.
+template <class Struct, class Call>
+void spoil_fields(const char* name, Struct what, std::initializer_list<double Struct::*> fields, const Call& call,
+                  const std::set<double>& allowed = {}) {
+  for (const auto field : fields) {
+    for (const double bad : {nan, infinity, -infinity, -1.0}) {
+      if (allowed.contains(bad)) continue;
+      auto spoilt = what;
+      spoilt.*field = bad;
+      EXPECT_EQ(call(&spoilt), SURETY_INVALID_ARGUMENT) << name << ' ' << bad;
+    }
+  }
+  for (const std::size_t size : {std::size_t{0}, sizeof what - 1, sizeof what + 8}) {
+    auto spoilt = what;
+    spoilt.size = size;
+    EXPECT_EQ(call(&spoilt), SURETY_INVALID_ARGUMENT) << name << " of another size";
+  }
+}
+
+template <class Struct>
+Struct sized() {
+  Struct made{};
+  made.size = sizeof made;
+  return made;
+}
+
+#define SPOIL(function, ...) spoil(#function, function, __VA_ARGS__)
+
+TEST(SuretyCArguments, AreRefusedOneAtATime) {
+  const TemporaryFolder folder;
+  surety_failure* none = nullptr;
+  surety_event* event = nullptr;
+  SPOIL(surety_event_parse, {"gaussian(20)", 12, SURETY_ZERO_OUT, &event, &none});
+  char* text = nullptr;
+  std::size_t length = 0;
+  SPOIL(surety_event_text, {event, &text, &length, &none}, {2});
+  surety_free(text);
+  SPOIL(surety_event_json, {event, &text, &length, &none}, {2});
+  surety_event* again = nullptr;
+  SPOIL(surety_event_parse_json, {text, length, &again, &none});
+  surety_free(text);
+  surety_event_free(again);
+
+  surety_enclosure found{};
+  const char* accountant = nullptr;
+  SPOIL(surety_epsilon, {event, 1e-6, 1e-3, &found, &accountant, &none}, {4});
+  SPOIL(surety_delta, {event, 1.0, 1e-3, &found, &accountant, &none}, {4});
+  SPOIL(surety_event_explain, {event, SURETY_EPSILON_AT_DELTA, 1e-6, 1e-3, &text, &length, &none}, {5});
+  surety_free(text);
+  const double at = 0.5;
+  SPOIL(surety_curve, {event, &at, 1, 1e-3, &found, &none});
+  SPOIL(surety_tradeoff, {event, &at, 1, 1e-3, &found, &none});
+  auto risk = sized<surety_risk>();
+  risk.prior = 0.5;
+  risk.false_positive_rate = 0.1;
+  SPOIL(surety_event_risk, {event, 1e-3, &risk, &none});
+  spoil_fields("risk", risk, {&surety_risk::prior, &surety_risk::false_positive_rate},
+               [&](surety_risk* spoilt) { return surety_event_risk(event, 0, spoilt, nullptr); });
+  auto solution = sized<surety_solution>();
+  SPOIL(surety_solve, {"gaussian(z)", 11, "z", 1, SURETY_ZERO_OUT, 1.0, 1e-6, 1e-3, &solution, &again, &none}, {9});
+  surety_event_free(again);
+
+  auto options = sized<surety_noise_options>();
+  options.scale = 2;
+  options.sensitivity = 1;
+  options.dimension = 2;
+  surety_noise* noise = nullptr;
+  const auto spoil_noise = [&](const char* name, surety_code (*create)(const surety_noise_options*, surety_noise**, surety_failure**)) {
+    spoil(name, create, {&options, &noise, &none});
+    surety_noise_free(noise);
+    noise = nullptr;
+    spoil_fields(name, options, {&surety_noise_options::scale, &surety_noise_options::sensitivity},
+                 [&](surety_noise_options* spoilt) { return create(spoilt, &noise, nullptr); });
+    EXPECT_EQ(noise, nullptr);
+  };
+  spoil_noise("surety_laplace_create", surety_laplace_create);
+  spoil_noise("surety_discrete_gaussian_create", surety_discrete_gaussian_create);
+  spoil_noise("surety_discrete_laplace_create", surety_discrete_laplace_create);
+  spoil_noise("surety_gaussian_create", surety_gaussian_create);
+  spoil_fields("options", options, {&surety_noise_options::step},
+               [&](surety_noise_options* spoilt) { return surety_gaussian_create(spoilt, &noise, nullptr); });
+  SPOIL(surety_k_norm_create, {&options, SURETY_L2, &noise, &none});
+  surety_noise_free(noise);
+  EXPECT_EQ(surety_k_norm_create(&options, 3, &noise, nullptr), SURETY_INVALID_ARGUMENT);
+  SPOIL(surety_generalized_gaussian_create, {&options, 3.0, &noise, &none});
+  surety_noise_free(noise);
+  std::array<std::int64_t, 2> integers{1, 2};
+  SPOIL(surety_truncated_geometric_create, {&options, 0, 10, &noise, &none});
+  EXPECT_EQ(surety_truncated_geometric_create(&options, 10, 0, &noise, nullptr), SURETY_INVALID_ARGUMENT) << "an empty range";
+  SPOIL(surety_release_int64, {noise, integers.data(), 2, &none});
+  surety_noise_free(noise);
+  auto bits = sized<surety_bits>();
+  options.bits = &bits;
+  EXPECT_EQ(surety_laplace_create(&options, &noise, nullptr), SURETY_INVALID_ARGUMENT) << "nobody vouches for them";
+  bits.vouched_for = SURETY_I_VOUCH_FOR_THESE_BITS;
+  EXPECT_EQ(surety_laplace_create(&options, &noise, nullptr), SURETY_INVALID_ARGUMENT) << "no function";
+  bits.size = 8;
+  EXPECT_EQ(surety_laplace_create(&options, &noise, nullptr), SURETY_INVALID_ARGUMENT) << "another size";
+  options.bits = nullptr;
+  options.dimension = 0;
+  EXPECT_EQ(surety_gaussian_create(&options, &noise, nullptr), SURETY_INVALID_ARGUMENT) << "no dimension";
+  options.dimension = 2;
+  options.adjacency = 3;
+  EXPECT_EQ(surety_gaussian_create(&options, &noise, nullptr), SURETY_INVALID_ARGUMENT) << "no adjacency";
+  options.adjacency = SURETY_ZERO_OUT;
+  options.step = 0x1p-10;
+  ASSERT_EQ(surety_gaussian_create(&options, &noise, nullptr), SURETY_OK);
+  std::array<double, 2> doubles{1, 2};
+  std::array<float, 2> floats{1, 2};
+  SPOIL(surety_release_double, {noise, doubles.data(), 2, &none});
+  SPOIL(surety_release_float, {noise, floats.data(), 2, &none});
+  surety_event* of_noise = nullptr;
+  SPOIL(surety_noise_event, {noise, &of_noise, &none});
+  surety_event_free(of_noise);
+  surety_noise_free(noise);
+
+  const auto path = (folder / "ledger.db").string();
+  auto budget = sized<surety_budget>();
+  budget.epsilon = 1;
+  budget.delta = 1e-6;
+  auto unit = sized<surety_unit>();
+  unit.name = "patient";
+  unit.most = 5;
+  surety_ledger* ledger = nullptr;
+  spoil_fields("budget", budget, {&surety_budget::epsilon, &surety_budget::delta, &surety_budget::order}, [&](surety_budget* spoilt) {
+    return surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, spoilt, nullptr, &ledger, nullptr);
+  });
+  budget.filter = "none";
+  EXPECT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, &budget, nullptr, &ledger, nullptr), SURETY_INVALID_ARGUMENT);
+  budget.filter = "zcdp";
+  budget.order = 2;
+  EXPECT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, &budget, nullptr, &ledger, nullptr), SURETY_INVALID_ARGUMENT);
+  budget.order = 0;
+  for (const auto& wrong : {surety_unit{sizeof unit, nullptr, 5}, surety_unit{sizeof unit, "", 5}, surety_unit{sizeof unit, "patient", 0},
+                            surety_unit{3, "patient", 5}, surety_unit{sizeof unit, "row", 2}}) {
+    EXPECT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, &budget, &wrong, &ledger, nullptr), SURETY_INVALID_ARGUMENT);
+  }
+  SPOIL(surety_ledger_create, {path.c_str(), SURETY_ZERO_OUT, &budget, &unit, &ledger, &none}, {2, 3});
+  surety_ledger* same = nullptr;
+  SPOIL(surety_ledger_open, {path.c_str(), &same, &none});
+  surety_ledger_free(same);
+  auto promise = sized<surety_promise>();
+  promise.epsilon = 1;
+  promise.delta = 1e-6;
+  surety_reservation* reservation = nullptr;
+  spoil_fields("promise", promise, {&surety_promise::epsilon, &surety_promise::delta},
+               [&](surety_promise* spoilt) { return surety_ledger_reserve(ledger, event, spoilt, "note", 4, &reservation, nullptr); });
+  SPOIL(surety_ledger_reserve, {ledger, event, &promise, "note", 4, &reservation, &none}, {2});
+  SPOIL(surety_reservation_spend, {reservation, event, &none});
+  SPOIL(surety_reservation_settle, {reservation, 0, &none});
+  surety_reservation_free(reservation);
+  ASSERT_EQ(surety_ledger_reserve(ledger, event, nullptr, nullptr, 0, &reservation, nullptr), SURETY_OK);
+  surety_reservation_free(reservation);
+  EXPECT_EQ(surety_ledger_settle(ledger, 3, nullptr, 0, nullptr), SURETY_INVALID_ARGUMENT) << "no such run";
+  SPOIL(surety_ledger_settle, {ledger, 2, nullptr, 0, &none}, {2});
+  SPOIL(surety_ledger_audit, {ledger, 1e-6, &text, &length, &none}, {3});
+  const std::string audit{text, length};
+  surety_free(text);
+  EXPECT_NE(audit.find(R"("unit":{"most":5,"name":"patient"})"), std::string::npos) << audit;
+  EXPECT_NE(audit.find(R"("promise":{"delta":1e-06,"epsilon":1.0})"), std::string::npos) << audit;
+  EXPECT_NE(audit.find(R"("kept":true)"), std::string::npos) << audit;
+  surety_ledger_free(ledger);
+  surety_event_free(event);
+
+  // What cannot fail.
+  EXPECT_EQ(surety_failure_code(nullptr), SURETY_OK);
+  EXPECT_STREQ(surety_failure_message(nullptr), "");
+  EXPECT_EQ(surety_event_adjacency(nullptr), SURETY_ADD_OR_REMOVE_ONE);
+  EXPECT_EQ(surety_noise_step(nullptr), 0);
+  EXPECT_EQ(surety_reservation_run(nullptr), 0);
+  surety_failure_free(nullptr);
+  surety_event_free(nullptr);
+  surety_noise_free(nullptr);
+  surety_ledger_free(nullptr);
+  surety_reservation_free(nullptr);
+  surety_free(nullptr);
+  const std::set<std::string> cannot_fail{"surety_failure_code",     "surety_failure_message", "surety_failure_free", "surety_event_free",
+                                          "surety_event_adjacency",  "surety_noise_step",      "surety_noise_free",   "surety_ledger_free",
+                                          "surety_reservation_free", "surety_reservation_run", "surety_free",         "surety_abi_version",
+                                          "surety_version"};
+  // And nothing was left out.
+  std::ifstream interface { SURETY_C_INTERFACE };
+  std::set<std::string> declared;
+  for (std::string line; std::getline(interface, line);) {
+    const auto end = line.find('(');
+    if (line.starts_with("enum ") || line.starts_with("struct ") || line.starts_with("define ")) continue;
+    const auto begin = line.find_last_of(" *", end) + 1;
+    declared.insert(line.substr(begin, end - begin));
+  }
+  auto all = tried();
+  all.insert(cannot_fail.begin(), cannot_fail.end());
+  EXPECT_EQ(declared, all);
+}
+
+}  // namespace
+}  // namespace surety::arguments_test

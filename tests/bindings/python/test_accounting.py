@@ -1,0 +1,201 @@
+"""Numbers are the command's to the last bit; arguments that are wrong are refused."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import os
+import pickle
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surety
+
+EVENTS = [
+    ("gaussian(2)", "replace-one"),
+    ("repeat(10000, poisson(0.01, gaussian(1)))", "add-or-remove-one"),
+    ("compose(gaussian(3), repeat(5, laplace(8)))", "add-or-remove-one"),
+    ("discrete_gaussian(3, 1)", "zero-out"),
+    ("allocated(10, 1, gaussian(2))", "zero-out"),
+    ("repeat(20, without_replacement(1000, 10, gaussian(1)))", "replace-one"),
+]
+
+
+def command(*arguments: str) -> Any:
+    """What the command prints as JSON."""
+    program = os.environ.get("SURETY_COMMAND")
+    if program is None:
+        pytest.skip("SURETY_COMMAND does not name a command to compare with")
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def ends(told: dict[str, float | str]) -> tuple[float, float]:
+    return float(told["lower"]), float(told["upper"])
+
+
+@pytest.mark.parametrize("text, adjacency", EVENTS)
+def test_epsilon_and_delta_are_the_commands(text: str, adjacency: str) -> None:
+    told = command("account", "--event", text, "--adjacency", adjacency, "--delta", "1e-6", "--json")
+    found = surety.epsilon(text, delta=1e-6, adjacency=adjacency)
+    assert (tuple(found), found.accountant) == (ends(told["epsilon"]), told["accountant"])
+    told = command("account", "--event", text, "--adjacency", adjacency, "--epsilon", "1.5", "--json")
+    found = surety.delta(surety.Event(text, adjacency), epsilon=1.5)
+    assert (tuple(found), found.accountant) == (ends(told["delta"]), told["accountant"])
+
+
+@pytest.mark.parametrize("text, adjacency", EVENTS[:3])
+def test_explanations_are_the_commands(text: str, adjacency: str) -> None:
+    about = ["account", "--event", text, "--adjacency", adjacency, "--explain", "--json"]
+    assert surety.explain(text, adjacency=adjacency, delta=1e-6) == command(*about, "--delta", "1e-6")
+    assert surety.explain(text, adjacency=adjacency, epsilon=2.0, width=0.01) == command(*about, "--epsilon", "2", "--width", "0.01")
+
+
+@pytest.mark.parametrize("text, adjacency", EVENTS[:2])
+def test_curves_are_the_commands(text: str, adjacency: str) -> None:
+    about = ["--event", text, "--adjacency", adjacency, "--width", "0.001", "--points", "5", "--json"]
+    for kind, across, up, curve in [
+        ("delta", "epsilon", "delta", surety.curve),
+        ("tradeoff", "false_positive_rate", "false_negative_rate", surety.tradeoff),
+    ]:
+        told = command("curve", *about, "--kind", kind)["points"]
+        found = curve(text, [point[across] for point in told], adjacency=adjacency, width=0.001)
+        assert (found.across, found.up) == (across, up)
+        assert list(zip(found.lower, found.upper)) == [ends(point[up]) for point in told]
+
+
+def test_risk_is_the_commands() -> None:
+    text = "repeat(100, poisson(0.01, gaussian(1)))"
+    told = command("account", "--event", text, "--adjacency", "add-or-remove-one", "--risk", "--prior", "0.2", "--json")
+    found = surety.risk(text, adjacency="add-or-remove-one", prior=0.2)
+    for name in ["advantage", "accuracy", "mu", "mu_above_floor"]:
+        assert tuple(getattr(found, name)) == ends(told[name])
+    rates = {one["false_positive_rate"]: ends(one["true_positive_rate"]) for one in told["true_positive_rates"]}
+    assert {rate: tuple(one) for rate, one in found.true_positive_rates.items()} == rates
+
+
+@pytest.mark.parametrize(
+    "text, unknown, target",
+    [
+        ("repeat(100, gaussian(z))", "z", {"epsilon": 1.0, "delta": 1e-5}),
+        ("repeat(steps, poisson(0.01, gaussian(1)))", "steps", {"epsilon": 4.0, "delta": 1e-5}),
+        ("repeat(100, gaussian(z))", "z", {"advantage": 0.1}),
+        ("gaussian(z)", "z", {"true_positive_rate": 0.05, "false_positive_rate": 0.01}),
+    ],
+)
+def test_calibration_is_the_commands(text: str, unknown: str, target: dict[str, Any]) -> None:
+    options = [word for name, value in target.items() for word in (f"--{name.replace('_', '-')}", repr(value))]
+    told = command("calibrate", "--event", text, "--solve", unknown, "--adjacency", "add-or-remove-one", *options, "--json")
+    found = surety.calibrate(text, solve=unknown, adjacency="add-or-remove-one", **target)
+    assert found.value == told[unknown]
+    assert (found.failing, found.failing_is_proved) == (told.get("failing"), told.get("failing_is_proved", True))
+    assert (found.parameter, found.event.text) == (told["parameter"], told["event"])
+    bounded = next(name for name in ("epsilon", "advantage", "true_positive_rate") if name in target)
+    assert tuple(found.cost) == ends(told[bounded])
+
+
+def test_enclosures_print_outward() -> None:
+    enclosure = surety.Enclosure(1.00000000001, 1.00000000001, "somebody")
+    assert str(enclosure) == "[1, 1.000000001]"
+    assert repr(surety.Enclosure(0.0, math.inf)) == "<Enclosure [0, infinity]>"
+    assert str(surety.Enclosure(9.9999999999e-06, 123456789012.0)) == "[9.999999999e-06, 1.234567891e+11]"
+    assert "somebody" in enclosure._repr_html_()
+    assert enclosure.width == 0 and 1.00000000001 in enclosure and 1.0 not in enclosure
+    assert isinstance(enclosure.upper, float)
+
+
+def test_events_combine_compare_and_pickle() -> None:
+    one = surety.Event("gaussian(z)", "replace-one", {"z": 3})
+    two = surety.Event("laplace(2)", "replace-one")
+    assert str(3 * one) == str(one * 3) == str(np.int64(3) * one) == str(one * np.uint8(3)) == "repeat(3, gaussian(3))"
+    assert str(one + two + one) == "compose(gaussian(3), laplace(2), gaussian(3))"
+    assert str(one + (two + one)) == "compose(gaussian(3), laplace(2), gaussian(3))"
+    assert one + two == surety.Event("compose(gaussian(3), laplace(2))", "replace-one") != two + one
+    assert len({one, surety.Event("gaussian(3)", "replace-one"), surety.Event("gaussian(3)", "zero-out")}) == 2
+    for event in [one, 3 * one + two]:
+        again = pickle.loads(pickle.dumps(event))
+        assert again == event and hash(again) == hash(event) and again.json() == event.json()
+        assert eval(repr(event), {"Event": surety.Event}) == event
+        assert event.json().encode() in pickle.dumps(event)
+    with pytest.raises(ValueError, match="adjacency"):
+        one + surety.Event("laplace(2)", "zero-out")
+    wrong: Any
+    for wrong in [0, -1, 2**64, 2**53 + 1]:
+        with pytest.raises(ValueError, match="count is"):
+            wrong * one
+    for wrong in [1.5, "3", None, one]:
+        with pytest.raises(TypeError):
+            wrong * one
+        with pytest.raises(TypeError):
+            wrong + one if wrong is not one else one + wrong.json()
+
+
+def test_refusals_say_what_and_which() -> None:
+    with pytest.raises(surety.SuretyError, match="no accountant has a theorem for compose") as refused:
+        surety.delta("compose(approx(1, 1e-06), zcdp(0.3))", epsilon=1, adjacency="replace-one")
+    assert refused.value.code == surety.ErrorCode.UNSUPPORTED and not isinstance(refused.value, ValueError)
+    with pytest.raises(surety.SuretyError) as unreachable:
+        surety.calibrate("repeat(n, gaussian(0.001))", solve="n", epsilon=0.1, delta=1e-9, adjacency="replace-one")
+    assert unreachable.value.code == surety.ErrorCode.UNREACHABLE and not isinstance(unreachable.value, ValueError)
+    with pytest.raises(surety.InvalidArgument, match="delta") as invalid:
+        surety.epsilon("gaussian(1)", delta=math.nan, adjacency="replace-one")
+    again = pickle.loads(pickle.dumps(invalid.value))
+    assert (str(again), again.code, type(again)) == (str(invalid.value), surety.ErrorCode.INVALID_ARGUMENT, surety.InvalidArgument)
+    event = surety.Event("gaussian(1)", "replace-one")
+    arguments: Any
+    for arguments in [{"epsilon": 1.0}, {}, {"epsilon": 1.0, "delta": 1e-5, "advantage": 0.1}, {"true_positive_rate": 0.1}]:
+        with pytest.raises(TypeError, match="target"):
+            surety.calibrate("gaussian(z)", adjacency="replace-one", **arguments)
+    with pytest.raises(TypeError, match="adjacency is missing"):
+        surety.epsilon("gaussian(1)", delta=1e-5)
+    with pytest.raises(ValueError, match="as in the event"):
+        surety.epsilon(event, delta=1e-5, adjacency="zero-out")
+    with pytest.raises(ValueError, match="dimensions"):
+        surety.curve(event, [[1.0]])
+    assert len(surety.curve(event, [])) == 0
+
+
+def test_stubs_name_what_is_there() -> None:
+    """Each function and class of the stub with its arguments, and nothing beside them."""
+    package = Path(surety.__file__).parent
+    library: Any = surety._library
+
+    def arguments(function: ast.stmt) -> list[str]:
+        assert isinstance(function, ast.FunctionDef)
+        return [argument.arg for argument in function.args.args]
+
+    declared = [one for one in ast.parse((package / "_library.pyi").read_text()).body if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+    for one in declared:
+        found = getattr(library, one.name)
+        pairs = [(found, one)] if isinstance(one, ast.FunctionDef) else [(getattr(found, method.name), method) for method in one.body]  # type: ignore[attr-defined]
+        for function, stub in pairs:
+            signature = function.__nb_signature__[0][0]
+            assert arguments(ast.parse(f"{signature}: ...").body[0]) == arguments(stub)
+    there = {name for name in vars(library) if not name.startswith("__")} - {"version"}
+    assert there == {one.name for one in declared}
+    assert (package / "py.typed").exists()
+
+
+class Axes:
+    """What of Matplotlib's axes a plot asks."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*arguments: Any, **options: Any) -> list[Any]:
+            self.calls.append(name)
+            return [self]
+
+        return call
+
+
+def test_curves_plot_on_given_axes() -> None:
+    axes = Axes()
+    assert surety.curve("gaussian(1)", [0, 1], adjacency="replace-one").plot(axes) is axes
+    assert axes.calls.count("plot") == 2 and "fill_between" in axes.calls and "set_yscale" in axes.calls

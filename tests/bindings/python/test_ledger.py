@@ -1,0 +1,160 @@
+"""The ledger: charged before released, and never less."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surety
+
+ONE = surety.Event("gaussian(40)", "replace-one")
+
+
+def new_ledger(folder: Path, **options: Any) -> surety.Ledger:
+    return surety.Ledger.create(folder / "run.db", adjacency="replace-one", **options)
+
+
+def charged(ledger: surety.Ledger) -> list[tuple[str, str]]:
+    return [(run["state"], run["charged"]) for run in ledger.audit(1e-5)["runs"]]
+
+
+def test_a_run_is_charged_before_it_releases_and_settles_with_its_block(tmp_path: Path) -> None:
+    noise = surety.GaussianNoise(40, sensitivity=1, dimension=2, adjacency="replace-one")
+    with new_ledger(tmp_path) as ledger:
+        with ledger.reserve(100 * ONE, note="means", promise=(1.0, 1e-5)) as run:
+            assert charged(ledger) == [("reserved", "repeat(100, gaussian(40))")]
+            values = np.zeros(2)
+            for _ in range(3):
+                run.release(noise, values)
+            assert values.all() and run.run == 1 and not run.is_settled
+        assert run.is_settled
+        assert charged(ledger) == [("settled", "repeat(3, gaussian(40))")]
+        assert ledger.audit(1e-5)["runs"][0]["note"] == "means"
+        with pytest.raises(ValueError, match="over"):
+            run.spend(ONE)
+        with pytest.raises(ValueError, match="over"):
+            run.settle()
+        assert (ledger.path, ledger.adjacency, ledger.unit) == (tmp_path / "run.db", "replace-one", "one row")
+    with pytest.raises(ValueError, match="closed"):
+        ledger.audit(1e-5)
+    ledger.close()
+    with surety.Ledger(tmp_path / "run.db") as again:
+        assert charged(again) == [("settled", "repeat(3, gaussian(40))")]
+
+
+def test_an_exception_keeps_the_whole_charge(tmp_path: Path) -> None:
+    with new_ledger(tmp_path) as ledger:
+        with pytest.raises(KeyError):
+            with ledger.reserve("repeat(5, gaussian(40))") as run:
+                run.spend(ONE)
+                raise KeyError
+        assert charged(ledger) == [("reserved", "repeat(5, gaussian(40))")]
+        with pytest.raises(ValueError, match="over"):
+            run.spend(ONE)
+        # Nobody can spend any more: who knows what was released may say so.
+        ledger.settle(run.run, 2 * ONE)
+        assert charged(ledger) == [("settled", "repeat(2, gaussian(40))")]
+
+
+def test_what_is_not_reserved_is_not_spent(tmp_path: Path) -> None:
+    noise = surety.GaussianNoise(40, sensitivity=1, dimension=1, adjacency="replace-one")
+    with new_ledger(tmp_path) as ledger, ledger.reserve(ONE) as run:
+        values = np.zeros(1)
+        run.release(noise, values)
+        before = values.copy()
+        with pytest.raises(surety.SuretyError) as refused:
+            run.release(noise, values)
+        assert refused.value.code == surety.ErrorCode.INTERNAL
+        assert np.array_equal(values, before)
+        run.settle(adaptive=True)
+        assert run.is_settled
+        with pytest.raises(ValueError):
+            run.settle()
+
+
+def test_budgets_refuse_and_charge_nothing(tmp_path: Path) -> None:
+    found = surety.calibrate("repeat(100, gaussian(z))", epsilon=1, delta=1e-5, adjacency="replace-one")
+    with new_ledger(tmp_path, epsilon=1, delta=1e-5, filter="gaussian", owner="patient", most_rows=5) as ledger:
+        assert ledger.unit == "one patient of at most 5 rows"
+        ledger.reserve(found.event).settle()
+        ledger.reserve(found.event)
+        with pytest.raises(surety.SuretyError) as refused:
+            ledger.reserve(found.event)
+        assert refused.value.code == surety.ErrorCode.BUDGET_EXCEEDED
+        assert len(charged(ledger)) == 2
+    options: Any
+    for options in [{"epsilon": 1}, {"delta": 0.1}, {"filter": "renyi"}]:
+        with pytest.raises(TypeError):
+            surety.Ledger.create(tmp_path / "other.db", adjacency="replace-one", **options)
+    with pytest.raises(ValueError):
+        new_ledger(tmp_path)
+    with pytest.raises(surety.SuretyError) as missing:
+        surety.Ledger(tmp_path / "none.db")
+    assert missing.value.code == surety.ErrorCode.ENVIRONMENT
+    (tmp_path / "noise.db").write_bytes(b"x" * 100)
+    with pytest.raises(surety.SuretyError) as damaged:
+        surety.Ledger(tmp_path / "noise.db")
+    assert damaged.value.code == surety.ErrorCode.DAMAGED_LEDGER
+
+
+def test_ledgers_and_runs_do_not_pickle(tmp_path: Path) -> None:
+    with new_ledger(tmp_path) as ledger, ledger.reserve(ONE) as run:
+        for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match="does not pickle"):
+                attempt(ledger)
+            with pytest.raises(TypeError, match="does not pickle"):
+                attempt(run)
+    with pytest.raises(TypeError):
+        surety.Reservation()
+
+
+def test_threads_share_a_ledger_and_a_run(tmp_path: Path) -> None:
+    with new_ledger(tmp_path) as ledger:
+        shared = ledger.reserve(800 * ONE)
+
+        def work() -> None:
+            for _ in range(100):
+                shared.spend(ONE)
+            with ledger.reserve(ONE) as own:
+                own.spend(ONE)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with pytest.raises(surety.SuretyError):
+            shared.spend(ONE)
+        shared.settle()
+        assert sorted(charged(ledger)) == [("settled", "gaussian(40)")] * 8 + [("settled", "repeat(800, gaussian(40))")]
+
+
+def test_pythons_sqlite_beside_ours_drops_no_lock(tmp_path: Path) -> None:
+    """One copy of SQLite in the process, the system's, which knows all locks of a file; and a run is alive by a lock that no close drops.
+    docs/guides/python.md says what may not be done all the same."""
+    maps = Path("/proc/self/maps").read_text()
+    assert len({line.split()[-1] for line in maps.splitlines() if "libsqlite3" in line}) == 1
+    settle = f"import surety; surety.Ledger({str(tmp_path / 'run.db')!r}).settle(1, None)"
+    with new_ledger(tmp_path) as ledger:
+        with ledger.reserve(2 * ONE) as run:
+            other = sqlite3.connect(tmp_path / "run.db")
+            assert [name for (name,) in other.execute("select name from sqlite_master order by name")] == ["entry", "head"]
+            with pytest.raises(sqlite3.IntegrityError):
+                other.execute("insert into head values (2, 0, 0)")
+            other.close()
+            run.spend(ONE)
+            # Alive for every other process still.
+            done = subprocess.run([sys.executable, "-c", settle], capture_output=True, text=True)
+            assert done.returncode == 1 and "run 1 is still running" in done.stderr
+        assert charged(ledger) == [("settled", "gaussian(40)")]
+    done = subprocess.run([sys.executable, "-c", settle], capture_output=True, text=True)
+    assert done.returncode == 1 and "settled already" in done.stderr
