@@ -5,6 +5,23 @@ class NotAsked(Exception):
     """The library's documentation does not say that it answers this."""
 
 
+def real(text):
+    """As a float of Python's: a library may tell 4 from 4.0."""
+    return repr(float(text))
+
+
+REAL = ("noise_multiplier", "scale", "sigma", "truth", "epsilon", "delta", "sampling_rate", "mean")
+
+
+def spelled(value):
+    """A vector whose real numbers are floats of Python's, for all runners alike."""
+    if isinstance(value, list):
+        return [spelled(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: real(one) if name in REAL and isinstance(one, str) else spelled(one) for name, one in value.items()}
+
+
 def parts(event, allowed, count=1):
     """[(count, event)] of repetitions and compositions of `allowed` mechanisms."""
     kind = event["mechanism"]

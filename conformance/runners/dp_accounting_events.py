@@ -1,6 +1,6 @@
 """Vectors as trees of dp_accounting's DpEvent."""
 
-from common import NotAsked, gaussian
+from common import NotAsked, at, gaussian
 
 RELATION = {"add-or-remove-one": "ADD_OR_REMOVE_ONE", "replace-one": "REPLACE_ONE", "zero-out": "REPLACE_SPECIAL"}
 
@@ -14,6 +14,8 @@ def tree(event, adjacency):
     if kind == "discrete_laplace":
         return "dp.dp_event.DiscreteLaplaceDpEvent(1 / %s, %s)" % (event["scale"], event["sensitivity"])
     if kind == "randomized_response":
+        if adjacency != "replace-one":
+            raise NotAsked("its special record answers otherwise than a zeroed one")
         # It answers at random among all with the noise parameter, and so truthfully with 1 - p + p / k.
         k = event["categories"]
         return "dp.RandomizedResponseDpEvent((1 - %s) * %s / (%s - 1), %s)" % (event["truth"], k, k, k)
@@ -33,15 +35,15 @@ def tree(event, adjacency):
         weights = "[math.comb(%d, i) * %s**i * (1 - %s)**(%d - i) for i in range(%d)]" % (k, event["of"]["sampling_rate"], event["of"]["sampling_rate"], k, k + 1)
         return "dp.dp_event.MixtureOfGaussiansDpEvent(%s, list(range(%d)), %s)" % (gaussian(event["of"]["of"], adjacency), k + 1, weights)
     if kind == "best_of":
-        shape = {"poisson_runs": "math.inf", "geometric_runs": "1", "logarithmic_runs": "0"}[event["runs"]]
-        return "dp.RepeatAndSelectDpEvent(%s, %s, %s)" % (tree(event["of"], adjacency), event["mean"], shape)
+        shape = {"poisson_runs": "math.inf", "geometric_runs": "1.0", "logarithmic_runs": "0.0"}[event["runs"]]
+        return "dp.dp_event.RepeatAndSelectDpEvent(%s, %s, %s)" % (tree(event["of"], adjacency), event["mean"], shape)
     raise NotAsked("it has no event for %s" % kind)
 
 
 def program(vector, accountant):
     """Refused by `supports` is refused by the library; it says so itself."""
     question = vector["question"]
-    asked = "get_epsilon(%s)" % question["delta"] if question["ask"] == "epsilon" else "get_delta(%s)" % question["epsilon"]
+    asked = "get_%s(%s)" % (question["ask"], at(vector))
     return "\n".join((
         "import math, dp_accounting as dp",
         "accountant = %s(neighboring_relation=dp.NeighboringRelation.%s)" % (accountant, RELATION[vector["adjacency"]]),

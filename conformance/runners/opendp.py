@@ -40,7 +40,7 @@ def lines(vector):
     program.append("whole = dp.c.make_composition(%s)" % whole if sum(count for count, _ in made) > 1 else "whole = %s" % made[0][1])
     if normal:
         program.append("answer = dp.c.make_zCDP_to_approxDP(whole).map(%s).epsilon(%s)" % (distance, vector["question"]["delta"]))
-    elif vector["question"]["delta"] != "0":
+    elif float(vector["question"]["delta"]):
         raise NotAsked("pure privacy has no delta")
     else:
         program.append("answer = whole.map(%s)" % distance)
