@@ -12,7 +12,17 @@ from surety._errors import ErrorCode, InvalidArgument, SuretyError
 from surety._events import Event
 from surety._ledger import Ledger, Reservation
 from surety._library import version as __version__
-from surety._noise import DiscreteGaussianNoise, DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise, Noise, SecureBits
+from surety._noise import (
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    GeneralizedGaussianNoise,
+    KNormNoise,
+    LaplaceNoise,
+    Noise,
+    SecureBits,
+    TruncatedGeometricNoise,
+)
 
 __all__ = [
     "Calibration",
@@ -23,7 +33,9 @@ __all__ = [
     "ErrorCode",
     "Event",
     "GaussianNoise",
+    "GeneralizedGaussianNoise",
     "InvalidArgument",
+    "KNormNoise",
     "LaplaceNoise",
     "Ledger",
     "Noise",
@@ -31,6 +43,7 @@ __all__ = [
     "Risk",
     "SecureBits",
     "SuretyError",
+    "TruncatedGeometricNoise",
     "__version__",
     "calibrate",
     "curve",
