@@ -6,9 +6,12 @@ import json
 import math
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 opacus_accountants = pytest.importorskip("opacus.accountants")
@@ -103,28 +106,67 @@ def test_writes_a_log_that_the_command_reads(tmp_path: Any) -> None:
         stepped((1.0, 0.1, 1), (2.0, 0.1, 1)).run_log(records=10, batch_size=1, sampler="poisson")
 
 
-def test_adds_exact_noise() -> None:
-    torch = pytest.importorskip("torch")
+class Tensor:
+    """As much of a tensor as noise is added to, for where there is no torch."""
 
-    class DPOptimizer:
-        """As much of Opacus' as adds noise."""
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.shape, self.dtype, self.device = array.shape, array.dtype, "cpu"
 
-        noise_multiplier, max_grad_norm = 2.0, 0.5
+    def detach(self) -> Tensor:
+        return self
 
-        def __init__(self) -> None:
-            self.params = [torch.nn.Parameter(torch.zeros(200, 100)), torch.nn.Parameter(torch.zeros(7))]
-            for p in self.params:
-                p.summed_grad = torch.full_like(p, 3.0).detach()
+    cpu = detach
 
-    optimizer = use_exact_noise(DPOptimizer(), margin=2**-10)
+    def numpy(self) -> Any:
+        return self.array
+
+    def numel(self) -> int:
+        return int(self.array.size)
+
+    def to(self, *, device: str, dtype: Any) -> Tensor:
+        assert device == self.device
+        return Tensor(self.array.astype(dtype))
+
+    def view_as(self, other: Any) -> Tensor:
+        return Tensor(self.array.reshape(other.shape))
+
+
+def optimizer_of(sums: list[Any], name: str = "DPOptimizer") -> Any:
+    """As much of Opacus' as adds noise."""
+    optimizer = type(name, (), {"noise_multiplier": 2.0, "max_grad_norm": 0.5})()
+    optimizer.params = []
+    for s in sums:
+        p = SimpleNamespace(shape=s.shape, summed_grad=Tensor(s), grad=None)
+        optimizer.params.append(p)
+    return optimizer
+
+
+def test_adds_exact_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(from_numpy=Tensor))  # type: ignore[arg-type]
+    sums = [np.full((200, 100), 3, dtype=np.float32), np.full((), -5, dtype=np.float32), np.full(7, 11, dtype=np.float32)]
+    optimizer = use_exact_noise(optimizer_of(sums), margin=2**-10)
     optimizer.add_noise()
-    noise = optimizer.params[0].grad - 3
-    assert noise.shape == (200, 100) and noise.dtype == torch.float32
-    assert abs(float(noise.mean())) < 7 * 1 / math.sqrt(20000)
-    assert abs(float(noise.std()) - 1) < 0.05
+    for p, s in zip(optimizer.params, sums):
+        assert p.grad.array.shape == s.shape and p.grad.array.dtype == np.float32
+        assert abs(float((p.grad.array - s).mean())) < 7 / math.sqrt(s.size)
+        assert p.summed_grad.array is s and (s == s.flat[0]).all()
+    assert abs(float((optimizer.params[0].grad.array - 3).std()) - 1) < 7 / math.sqrt(2 * 20000)
     with pytest.raises(ValueError, match="zero_grad"):
         optimizer.add_noise()
-    with pytest.raises(ValueError, match="margin"):
-        use_exact_noise(DPOptimizer(), margin=-1)
-    with pytest.raises(ValueError, match="is a object"):
-        use_exact_noise(object(), margin=0)
+    optimizer = use_exact_noise(optimizer_of(sums), margin=0, log2_step=-4)
+    optimizer.add_noise()
+    assert (optimizer.params[0].grad.array * 16 % 1 == 0).all()
+    optimizer = use_exact_noise(optimizer_of(sums), margin=0)
+    optimizer.noise_multiplier = 0
+    optimizer.add_noise()
+    assert (optimizer.params[2].grad.array == 11).all()
+
+
+def test_refuses_what_makes_no_exact_noise() -> None:
+    for margin in (-1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="margin"):
+            use_exact_noise(optimizer_of([]), margin=margin)
+    for name in ("DistributedDPOptimizer", "AdaClipDPOptimizer", "DPOptimizerFastGradientClipping", "object"):
+        with pytest.raises(ValueError, match=name):
+            use_exact_noise(optimizer_of([], name), margin=0)

@@ -18,12 +18,11 @@ from functools import lru_cache
 from typing import Any
 
 from dp_accounting import dp_event, privacy_accountant
+from dp_accounting.privacy_accountant import NeighboringRelation
 
 import surety
 
 __all__ = ["SuretyAccountant", "Untranslatable", "adjacency_of", "from_dp_event", "to_dp_event"]
-
-NeighboringRelation = privacy_accountant.NeighboringRelation
 
 _ADJACENCIES = {
     NeighboringRelation.ADD_OR_REMOVE_ONE: "add-or-remove-one",
