@@ -31,7 +31,7 @@ nlohmann::json object_of(const ReadingCost& cost) {
     object["refusal"] = cost.refusal;
     return object;
   }
-  object["epsilon"] = to_json(*cost.epsilon);
+  object["epsilon"] = accounting::to_json(*cost.epsilon);
   object["accountant"] = cost.accountant;
   if (cost.claim) object["claim"] = name(*cost.claim);
   return object;
@@ -45,7 +45,7 @@ nlohmann::json object_of(const ReadingNoise& noise) {
   }
   object["noise_multiplier"] = noise.multiplier->value();
   object["event"] = describe(*noise.event);
-  object["epsilon"] = to_json(*noise.epsilon);
+  object["epsilon"] = accounting::to_json(*noise.epsilon);
   object["accountant"] = noise.accountant;
   if (noise.failing) {
     object["failing"] = *noise.failing;

@@ -299,42 +299,42 @@ accounting::Stopping stopping_of(int adaptive) {
 using namespace surety;
 using namespace surety::c;
 
-const char* surety_failure_message(const surety_failure* failure) { return failure == nullptr ? "" : failure->message.c_str(); }
-surety_code surety_failure_code(const surety_failure* failure) { return failure == nullptr ? SURETY_OK : failure->code; }
-void surety_failure_free(surety_failure* failure) {
+SURETY_API const char* surety_failure_message(const surety_failure* failure) { return failure == nullptr ? "" : failure->message.c_str(); }
+SURETY_API surety_code surety_failure_code(const surety_failure* failure) { return failure == nullptr ? SURETY_OK : failure->code; }
+SURETY_API void surety_failure_free(surety_failure* failure) {
   if (failure != &no_memory) delete failure;
 }
 
-int surety_abi_version(void) { return 0; }
-const char* surety_version(void) { return SURETY_VERSION; }
-void surety_free(char* text) { std::free(text); }
+SURETY_API int surety_abi_version(void) { return 0; }
+SURETY_API const char* surety_version(void) { return SURETY_VERSION; }
+SURETY_API void surety_free(char* text) { std::free(text); }
 
-surety_code surety_event_parse(const char* text, size_t length, surety_adjacency adjacency, surety_event** event,
-                               surety_failure** failure) {
+SURETY_API surety_code surety_event_parse(const char* text, size_t length, surety_adjacency adjacency, surety_event** event,
+                                          surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
     *event = new surety_event{parse_event(text_of(text, length, "text"), adjacency_of(adjacency))};
   });
 }
-surety_code surety_event_parse_json(const char* text, size_t length, surety_event** event, surety_failure** failure) {
+SURETY_API surety_code surety_event_parse_json(const char* text, size_t length, surety_event** event, surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
     *event = new surety_event{event_from_json(text_of(text, length, "text"))};
   });
 }
-void surety_event_free(surety_event* event) { delete event; }
-surety_adjacency surety_event_adjacency(const surety_event* event) {
+SURETY_API void surety_event_free(surety_event* event) { delete event; }
+SURETY_API surety_adjacency surety_event_adjacency(const surety_event* event) {
   return event == nullptr ? SURETY_ADD_OR_REMOVE_ONE : adjacency_for_c(event->event.adjacency());
 }
-surety_code surety_event_text(const surety_event* event, char** text, size_t* length, surety_failure** failure) {
+SURETY_API surety_code surety_event_text(const surety_event* event, char** text, size_t* length, surety_failure** failure) {
   return guarded(failure, [&] { give_text(describe(given(event, "event").event), text, length); });
 }
-surety_code surety_event_json(const surety_event* event, char** text, size_t* length, surety_failure** failure) {
+SURETY_API surety_code surety_event_json(const surety_event* event, char** text, size_t* length, surety_failure** failure) {
   return guarded(failure, [&] { give_text(to_json_text(given(event, "event").event), text, length); });
 }
 
-surety_code surety_epsilon(const surety_event* event, double delta, double width, surety_enclosure* epsilon, const char** accountant,
-                           surety_failure** failure) {
+SURETY_API surety_code surety_epsilon(const surety_event* event, double delta, double width, surety_enclosure* epsilon,
+                                      const char** accountant, surety_failure** failure) {
   return guarded(failure, [&] {
     given(epsilon, "epsilon");
     const auto best = accounting::best_epsilon(given(event, "event").event, Delta{delta}, effort_of(width));
@@ -342,8 +342,8 @@ surety_code surety_epsilon(const surety_event* event, double delta, double width
     give_name(best.accountant, accountant);
   });
 }
-surety_code surety_delta(const surety_event* event, double epsilon, double width, surety_enclosure* delta, const char** accountant,
-                         surety_failure** failure) {
+SURETY_API surety_code surety_delta(const surety_event* event, double epsilon, double width, surety_enclosure* delta,
+                                    const char** accountant, surety_failure** failure) {
   return guarded(failure, [&] {
     given(delta, "delta");
     const auto best = accounting::best_delta(given(event, "event").event, Epsilon{epsilon}, effort_of(width));
@@ -351,16 +351,16 @@ surety_code surety_delta(const surety_event* event, double epsilon, double width
     give_name(best.accountant, accountant);
   });
 }
-surety_code surety_event_explain(const surety_event* event, surety_question question, double at, double width, char** json, size_t* length,
-                                 surety_failure** failure) {
+SURETY_API surety_code surety_event_explain(const surety_event* event, surety_question question, double at, double width, char** json,
+                                            size_t* length, surety_failure** failure) {
   return guarded(failure, [&] {
     given(json, "json");
     const auto& asked = given(event, "event").event;
     give_text(accounting::explained_json_text(asked, question_of(question, at), effort_of(width)), json, length);
   });
 }
-surety_code surety_curve(const surety_event* event, const double* epsilons, size_t count, double width, surety_enclosure* deltas,
-                         surety_failure** failure) {
+SURETY_API surety_code surety_curve(const surety_event* event, const double* epsilons, size_t count, double width, surety_enclosure* deltas,
+                                    surety_failure** failure) {
   return guarded(failure, [&] {
     const accounting::QuickCurve curve{given(event, "event").event, effort_of(width)};
     if (count == 0) return;
@@ -369,8 +369,8 @@ surety_code surety_curve(const surety_event* event, const double* epsilons, size
     std::copy(found.begin(), found.end(), &given(deltas, "deltas"));
   });
 }
-surety_code surety_tradeoff(const surety_event* event, const double* false_positive_rates, size_t count, double width,
-                            surety_enclosure* false_negative_rates, surety_failure** failure) {
+SURETY_API surety_code surety_tradeoff(const surety_event* event, const double* false_positive_rates, size_t count, double width,
+                                       surety_enclosure* false_negative_rates, surety_failure** failure) {
   return guarded(failure, [&] {
     const accounting::QuickCurve curve{given(event, "event").event, effort_of(width)};
     if (count == 0) return;
@@ -382,7 +382,7 @@ surety_code surety_tradeoff(const surety_event* event, const double* false_posit
   });
 }
 
-surety_code surety_event_risk(const surety_event* event, double width, surety_risk* risk, surety_failure** failure) {
+SURETY_API surety_code surety_event_risk(const surety_event* event, double width, surety_risk* risk, surety_failure** failure) {
   return guarded(failure, [&] {
     auto answer = known_part(risk, "risk");
     accounting::RiskQuestions questions;
@@ -397,8 +397,9 @@ surety_code surety_event_risk(const surety_event* event, double width, surety_ri
   });
 }
 
-surety_code surety_solve(const char* event, size_t length, const char* name, size_t name_length, surety_adjacency adjacency, double epsilon,
-                         double delta, double width, surety_solution* solution, surety_event** solved, surety_failure** failure) {
+SURETY_API surety_code surety_solve(const char* event, size_t length, const char* name, size_t name_length, surety_adjacency adjacency,
+                                    double epsilon, double delta, double width, surety_solution* solution, surety_event** solved,
+                                    surety_failure** failure) {
   return guarded(failure, [&] {
     auto answer = known_part(solution, "solution");
     const std::string text{text_of(event, length, "event")};
@@ -418,7 +419,7 @@ surety_code surety_solve(const char* event, size_t length, const char* name, siz
   });
 }
 
-surety_code surety_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
+SURETY_API surety_code surety_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
   return created(options, noise, failure, [](const surety_noise_options& asked) {
     return mechanisms::GaussianOnReals{{.multiplier = NoiseMultiplier{asked.scale},
                                         .sensitivity = L2Sensitivity{asked.sensitivity},
@@ -427,7 +428,7 @@ surety_code surety_gaussian_create(const surety_noise_options* options, surety_n
                                         .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-surety_code surety_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
+SURETY_API surety_code surety_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
   return created(options, noise, failure, [](const surety_noise_options& asked) {
     return mechanisms::LaplaceOnReals{{.scale = NoiseScale{asked.scale},
                                        .sensitivity = L1Sensitivity{asked.sensitivity},
@@ -436,7 +437,8 @@ surety_code surety_laplace_create(const surety_noise_options* options, surety_no
                                        .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-surety_code surety_k_norm_create(const surety_noise_options* options, surety_norm norm, surety_noise** noise, surety_failure** failure) {
+SURETY_API surety_code surety_k_norm_create(const surety_noise_options* options, surety_norm norm, surety_noise** noise,
+                                            surety_failure** failure) {
   return created(options, noise, failure, [norm](const surety_noise_options& asked) {
     return mechanisms::KNormOnReals{{.scale = NoiseScale{asked.scale},
                                      .sensitivity = sensitivity_in(norm, asked.sensitivity),
@@ -445,8 +447,8 @@ surety_code surety_k_norm_create(const surety_noise_options* options, surety_nor
                                      .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-surety_code surety_generalized_gaussian_create(const surety_noise_options* options, double r, surety_noise** noise,
-                                               surety_failure** failure) {
+SURETY_API surety_code surety_generalized_gaussian_create(const surety_noise_options* options, double r, surety_noise** noise,
+                                                          surety_failure** failure) {
   return created(options, noise, failure, [r](const surety_noise_options& asked) {
     return mechanisms::GeneralizedGaussianOnReals{{.r = NormExponent{r},
                                                    .multiplier = NoiseMultiplier{asked.scale},
@@ -456,21 +458,22 @@ surety_code surety_generalized_gaussian_create(const surety_noise_options* optio
                                                    .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-surety_code surety_discrete_gaussian_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
+SURETY_API surety_code surety_discrete_gaussian_create(const surety_noise_options* options, surety_noise** noise,
+                                                       surety_failure** failure) {
   return created(options, noise, failure, [](const surety_noise_options& asked) {
     return mechanisms::DiscreteGaussian{{.sigma = NoiseScale{asked.scale},
                                          .sensitivity = mechanisms::CoordinateSensitivity{whole(asked.sensitivity, "sensitivity")},
                                          .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-surety_code surety_discrete_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
+SURETY_API surety_code surety_discrete_laplace_create(const surety_noise_options* options, surety_noise** noise, surety_failure** failure) {
   return created(options, noise, failure, [](const surety_noise_options& asked) {
     return mechanisms::DiscreteLaplace{
         {.scale = NoiseScale{asked.scale}, .sensitivity = L1Sensitivity{asked.sensitivity}, .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-surety_code surety_truncated_geometric_create(const surety_noise_options* options, int64_t lowest, int64_t highest, surety_noise** noise,
-                                              surety_failure** failure) {
+SURETY_API surety_code surety_truncated_geometric_create(const surety_noise_options* options, int64_t lowest, int64_t highest,
+                                                         surety_noise** noise, surety_failure** failure) {
   return created(options, noise, failure, [=](const surety_noise_options& asked) {
     return mechanisms::TruncatedGeometric{{.scale = NoiseScale{asked.scale},
                                            .sensitivity = L1Sensitivity{asked.sensitivity},
@@ -478,15 +481,15 @@ surety_code surety_truncated_geometric_create(const surety_noise_options* option
                                            .adjacency = adjacency_of(asked.adjacency)}};
   });
 }
-void surety_noise_free(surety_noise* noise) { delete noise; }
+SURETY_API void surety_noise_free(surety_noise* noise) { delete noise; }
 
-surety_code surety_noise_event(const surety_noise* noise, surety_event** event, surety_failure** failure) {
+SURETY_API surety_code surety_noise_event(const surety_noise* noise, surety_event** event, surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
     *event = std::visit([](const auto& law) { return new surety_event{law.event()}; }, given(noise, "noise").law);
   });
 }
-double surety_noise_step(const surety_noise* noise) {
+SURETY_API double surety_noise_step(const surety_noise* noise) {
   if (noise == nullptr) return 0;
   return std::visit(
       [](const auto& law) {
@@ -499,18 +502,18 @@ double surety_noise_step(const surety_noise* noise) {
       noise->law);
 }
 
-surety_code surety_release_double(surety_noise* noise, double* values, size_t count, surety_failure** failure) {
+SURETY_API surety_code surety_release_double(surety_noise* noise, double* values, size_t count, surety_failure** failure) {
   return released(noise, values, count, failure);
 }
-surety_code surety_release_float(surety_noise* noise, float* values, size_t count, surety_failure** failure) {
+SURETY_API surety_code surety_release_float(surety_noise* noise, float* values, size_t count, surety_failure** failure) {
   return released(noise, values, count, failure);
 }
-surety_code surety_release_int64(surety_noise* noise, int64_t* values, size_t count, surety_failure** failure) {
+SURETY_API surety_code surety_release_int64(surety_noise* noise, int64_t* values, size_t count, surety_failure** failure) {
   return released(noise, values, count, failure);
 }
 
-surety_code surety_ledger_create(const char* path, surety_adjacency adjacency, const surety_budget* budget, const surety_unit* unit,
-                                 surety_ledger** ledger, surety_failure** failure) {
+SURETY_API surety_code surety_ledger_create(const char* path, surety_adjacency adjacency, const surety_budget* budget,
+                                            const surety_unit* unit, surety_ledger** ledger, surety_failure** failure) {
   return guarded(failure, [&] {
     given(ledger, "ledger");
     std::optional<accounting::Budget> asked;
@@ -524,16 +527,17 @@ surety_code surety_ledger_create(const char* path, surety_adjacency adjacency, c
     *ledger = new surety_ledger{accounting::Ledger::create(&given(path, "path"), adjacency_of(adjacency), asked, unit_of(unit))};
   });
 }
-surety_code surety_ledger_open(const char* path, surety_ledger** ledger, surety_failure** failure) {
+SURETY_API surety_code surety_ledger_open(const char* path, surety_ledger** ledger, surety_failure** failure) {
   return guarded(failure, [&] {
     given(ledger, "ledger");
     *ledger = new surety_ledger{accounting::Ledger::open(&given(path, "path"))};
   });
 }
-void surety_ledger_free(surety_ledger* ledger) { delete ledger; }
+SURETY_API void surety_ledger_free(surety_ledger* ledger) { delete ledger; }
 
-surety_code surety_ledger_reserve(surety_ledger* ledger, const surety_event* event, const surety_promise* promise, const char* note,
-                                  size_t note_length, surety_reservation** reservation, surety_failure** failure) {
+SURETY_API surety_code surety_ledger_reserve(surety_ledger* ledger, const surety_event* event, const surety_promise* promise,
+                                             const char* note, size_t note_length, surety_reservation** reservation,
+                                             surety_failure** failure) {
   return guarded(failure, [&] {
     given(reservation, "reservation");
     auto& book = given(ledger, "ledger").ledger;
@@ -546,27 +550,27 @@ surety_code surety_ledger_reserve(surety_ledger* ledger, const surety_event* eve
     *reservation = new surety_reservation{book.reserve(std::move(plan))};
   });
 }
-surety_code surety_ledger_settle(surety_ledger* ledger, uint64_t run, const surety_event* released, int adaptive,
-                                 surety_failure** failure) {
+SURETY_API surety_code surety_ledger_settle(surety_ledger* ledger, uint64_t run, const surety_event* released, int adaptive,
+                                            surety_failure** failure) {
   return guarded(failure, [&] {
     const std::optional<Event> event = released == nullptr ? std::optional<Event>{} : released->event;
     given(ledger, "ledger").ledger.settle({run}, event, stopping_of(adaptive));
   });
 }
-surety_code surety_ledger_audit(surety_ledger* ledger, double delta, char** json, size_t* length, surety_failure** failure) {
+SURETY_API surety_code surety_ledger_audit(surety_ledger* ledger, double delta, char** json, size_t* length, surety_failure** failure) {
   return guarded(failure, [&] {
     given(json, "json");
     give_text(accounting::to_json_text(accounting::audit(given(ledger, "ledger").ledger, Delta{delta})), json, length);
   });
 }
 
-surety_code surety_reservation_spend(surety_reservation* reservation, const surety_event* event, surety_failure** failure) {
+SURETY_API surety_code surety_reservation_spend(surety_reservation* reservation, const surety_event* event, surety_failure** failure) {
   return guarded(failure, [&] { given(reservation, "reservation").reservation.spend(given(event, "event").event); });
 }
-surety_code surety_reservation_settle(surety_reservation* reservation, int adaptive, surety_failure** failure) {
+SURETY_API surety_code surety_reservation_settle(surety_reservation* reservation, int adaptive, surety_failure** failure) {
   return guarded(failure, [&] { given(reservation, "reservation").reservation.settle(stopping_of(adaptive)); });
 }
-uint64_t surety_reservation_run(const surety_reservation* reservation) {
+SURETY_API uint64_t surety_reservation_run(const surety_reservation* reservation) {
   return reservation == nullptr ? 0 : reservation->reservation.id().value;
 }
-void surety_reservation_free(surety_reservation* reservation) { delete reservation; }
+SURETY_API void surety_reservation_free(surety_reservation* reservation) { delete reservation; }

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/explanation.h>
 #include <surety/accounting/accountants/risk.h>
 #include <surety/accounting/accountants/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
@@ -488,6 +489,16 @@ NB_MODULE(_library, module) {
         return unlocked([&] { return answer(accounting::best_delta(event, Epsilon{epsilon}, effort_of(width))); });
       },
       "event"_a, "epsilon"_a, "width"_a.none());
+  module.def(
+      "explain",
+      [](const Event& event, std::optional<double> delta, std::optional<double> epsilon, std::optional<double> width) {
+        if (delta.has_value() == epsilon.has_value()) invalid("one of delta and epsilon must be given");
+        return unlocked([&] {
+          const auto question = delta ? accounting::Question{Delta{*delta}} : accounting::Question{Epsilon{*epsilon}};
+          return accounting::explained_json_text(event, question, effort_of(width));
+        });
+      },
+      "event"_a, "delta"_a.none(), "epsilon"_a.none(), "width"_a.none());
   module.def("curve", &curve, "event"_a, "epsilons"_a, "lower"_a, "upper"_a, "width"_a.none());
   module.def("tradeoff", &tradeoff, "event"_a, "false_positive_rates"_a, "lower"_a, "upper"_a, "width"_a.none());
   module.def("risk", &risk, "event"_a, "false_positive_rates"_a, "prior"_a, "floor"_a, "width"_a.none());

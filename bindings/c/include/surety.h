@@ -9,8 +9,8 @@
  *   Results    go where the caller says. A text is made by surety and freed with surety_free.
  *   Handles    are made by a function that ends in _create, _parse, _open or _reserve and freed by the one that ends in _free, which takes NULL.
  *   Structs    begin with their size, which the caller sets: fields may be appended.
- *   Threads    Functions without a handle and those that take a const one may be called by several threads at once. A handle that is not const
- *              belongs to one thread at a time.
+ *   Threads    Functions without a handle, those that take a const one and those of one ledger may be called by several threads at once; calls to
+ *              a ledger wait for each other. Noise, a reservation, and a handle that is freed belong to one thread at a time.
  *   Processes  In a copy of the process made by fork, ledgers, reservations and noise from the caller's own bits refuse; noise from the operating
  *              system's bits is independent there; events are data. Do not unload the library: threads and the kernel hold on to what it made.
  *   Numbers    NaN and infinities are refused, but for what is noised: see there. How the calling thread rounds and whether it flushes subnormal

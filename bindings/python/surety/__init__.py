@@ -7,7 +7,7 @@ Every answer is an interval that contains the truth, and is the one of the ``sur
 <Enclosure [6.187712389, 6.187712391] by contour>
 """
 
-from surety._accounting import Calibration, Curve, Enclosure, Risk, calibrate, curve, delta, epsilon, risk, tradeoff
+from surety._accounting import Calibration, Curve, Enclosure, Risk, calibrate, curve, delta, epsilon, explain, risk, tradeoff
 from surety._errors import ErrorCode, InvalidArgument, SuretyError
 from surety._events import Event
 from surety._ledger import Ledger, Reservation
@@ -36,6 +36,7 @@ __all__ = [
     "curve",
     "delta",
     "epsilon",
+    "explain",
     "risk",
     "tradeoff",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -149,6 +150,31 @@ def delta(event: Event | str, *, epsilon: float, adjacency: str | None = None, w
     <Enclosure [0.2211992169, 0.221199217] by closed-form>
     """
     return Enclosure(*_library.delta(_handle_of(event, adjacency), epsilon, width))
+
+
+def explain(
+    event: Event | str,
+    *,
+    delta: float | None = None,
+    epsilon: float | None = None,
+    adjacency: str | None = None,
+    width: float | None = None,
+) -> dict[str, Any]:
+    """What an answer rests on, as ``surety account --explain --json`` prints it: the theorem, what the numbers in the event mean, what each
+    kind of sampling assumes, and what each accountant says.
+
+    >>> import surety
+    >>> told = surety.explain("gaussian(2)", delta=1e-5, adjacency="replace-one")
+    >>> told["accountant"]
+    'closed-form'
+    >>> isinstance(told["explanation"][0], str)
+    True
+
+    Other arguments and errors as of ``epsilon``.
+    """
+    told = json.loads(_library.explain(_handle_of(event, adjacency), delta, epsilon, width))
+    assert isinstance(told, dict)
+    return told
 
 
 def _points(values: npt.ArrayLike, name: str) -> Numbers:

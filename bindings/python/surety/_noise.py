@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
@@ -14,13 +15,13 @@ from surety._events import Event, _event_of
 
 _Array = TypeVar("_Array", bound=npt.NDArray[Any])
 
+
 # Making one takes milliseconds; each is a few tables that never change.
-_KEPT = 64
-_gaussian = lru_cache(_KEPT)(_library.gaussian_noise)
-_laplace = lru_cache(_KEPT)(_library.laplace_noise)
-_discrete_gaussian = lru_cache(_KEPT)(_library.discrete_gaussian_noise)
-_discrete_gaussian_of_vectors = lru_cache(_KEPT)(_library.discrete_gaussian_noise_of_vectors)
-_discrete_laplace = lru_cache(_KEPT)(_library.discrete_laplace_noise)
+@lru_cache(maxsize=64)
+def _made(make: Callable[..., _library.Noise], *parameters: Any) -> tuple[_library.Noise, Event, float, float]:
+    """The mechanism, its event, its scale and its step."""
+    handle = make(*parameters)
+    return handle, _event_of(handle.event()), *handle.scale_and_step()
 
 
 class Noise:
@@ -39,10 +40,8 @@ class Noise:
     def __init__(self) -> None:
         raise TypeError("a surety.Noise is made by GaussianNoise, LaplaceNoise, DiscreteGaussianNoise or DiscreteLaplaceNoise")
 
-    def _take(self, handle: _library.Noise) -> None:
-        self._handle = handle
-        self._event = _event_of(handle.event())
-        self._scale, self._step = handle.scale_and_step()
+    def _take(self, make: Callable[..., _library.Noise], *parameters: Any) -> None:
+        self._handle, self._event, self._scale, self._step = _made(make, *parameters)
 
     @property
     def event(self) -> Event:
@@ -105,7 +104,7 @@ class GaussianNoise(Noise):
     __slots__ = ()
 
     def __init__(self, multiplier: float, *, sensitivity: float, dimension: int, adjacency: str, step: float | None = None) -> None:
-        self._take(_gaussian(multiplier, sensitivity, dimension, step, adjacency))
+        self._take(_library.gaussian_noise, multiplier, sensitivity, dimension, step, adjacency)
 
 
 class LaplaceNoise(Noise):
@@ -119,7 +118,7 @@ class LaplaceNoise(Noise):
     __slots__ = ()
 
     def __init__(self, scale: float, *, sensitivity: float, dimension: int, adjacency: str, step: float | None = None) -> None:
-        self._take(_laplace(scale, sensitivity, dimension, step, adjacency))
+        self._take(_library.laplace_noise, scale, sensitivity, dimension, step, adjacency)
 
 
 class DiscreteGaussianNoise(Noise):
@@ -142,9 +141,9 @@ class DiscreteGaussianNoise(Noise):
         if (sensitivity is None) == (l2_sensitivity is None):
             raise TypeError("one of sensitivity and l2_sensitivity must be given")
         if sensitivity is not None:
-            self._take(_discrete_gaussian(sigma, sensitivity, adjacency))
+            self._take(_library.discrete_gaussian_noise, sigma, sensitivity, adjacency)
         elif l2_sensitivity is not None:
-            self._take(_discrete_gaussian_of_vectors(sigma, l2_sensitivity, adjacency))
+            self._take(_library.discrete_gaussian_noise_of_vectors, sigma, l2_sensitivity, adjacency)
 
 
 class DiscreteLaplaceNoise(Noise):
@@ -159,7 +158,7 @@ class DiscreteLaplaceNoise(Noise):
     __slots__ = ()
 
     def __init__(self, scale: float, *, sensitivity: float, adjacency: str) -> None:
-        self._take(_discrete_laplace(scale, sensitivity, adjacency))
+        self._take(_library.discrete_laplace_noise, scale, sensitivity, adjacency)
 
 
 class SecureBits(np.random.BitGenerator):

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -565,6 +566,29 @@ TEST(SuretyC, IsAskedByManyThreadsAtOnce) {
   for (auto& thread : threads) thread.join();
   for (const auto& answer : found) EXPECT_EQ(answer.upper, found.front().upper);
   surety_event_free(event);
+}
+
+TEST(SuretyC, ThreadsShareALedger) {
+  const TemporaryFolder folder;
+  surety_ledger* ledger = nullptr;
+  ASSERT_EQ(surety_ledger_create((folder / "ledger.db").c_str(), SURETY_ZERO_OUT, nullptr, nullptr, &ledger, nullptr), SURETY_OK);
+  auto* const event = event_of("gaussian(20)", SURETY_ZERO_OUT);
+  std::array<std::uint64_t, 4> runs{};
+  std::vector<std::thread> threads;
+  for (auto& run : runs) {
+    threads.emplace_back([ledger, event, &run] {
+      surety_reservation* reservation = nullptr;
+      ASSERT_EQ(surety_ledger_reserve(ledger, event, nullptr, nullptr, 0, &reservation, nullptr), SURETY_OK);
+      EXPECT_EQ(surety_reservation_settle(reservation, 0, nullptr), SURETY_OK);
+      run = surety_reservation_run(reservation);
+      surety_reservation_free(reservation);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  std::sort(runs.begin(), runs.end());
+  EXPECT_EQ(runs, (std::array<std::uint64_t, 4>{1, 2, 3, 4}));
+  surety_event_free(event);
+  surety_ledger_free(ledger);
 }
 
 // What MPFR keeps for a thread, a kilobyte of constants, is given back when the thread ends.

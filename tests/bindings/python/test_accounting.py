@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import os
 import pickle
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,13 @@ def test_epsilon_and_delta_are_the_commands(text: str, adjacency: str) -> None:
     told = command("account", "--event", text, "--adjacency", adjacency, "--epsilon", "1.5", "--json")
     found = surety.delta(surety.Event(text, adjacency), epsilon=1.5)
     assert (tuple(found), found.accountant) == (ends(told["delta"]), told["accountant"])
+
+
+@pytest.mark.parametrize("text, adjacency", EVENTS[:3])
+def test_explanations_are_the_commands(text: str, adjacency: str) -> None:
+    about = ["account", "--event", text, "--adjacency", adjacency, "--explain", "--json"]
+    assert surety.explain(text, adjacency=adjacency, delta=1e-6) == command(*about, "--delta", "1e-6")
+    assert surety.explain(text, adjacency=adjacency, epsilon=2.0, width=0.01) == command(*about, "--epsilon", "2", "--width", "0.01")
 
 
 @pytest.mark.parametrize("text, adjacency", EVENTS[:2])
@@ -149,6 +158,27 @@ def test_refusals_say_what_and_which() -> None:
     with pytest.raises(ValueError, match="dimensions"):
         surety.curve(event, [[1.0]])
     assert len(surety.curve(event, [])) == 0
+
+
+def test_stubs_name_what_is_there() -> None:
+    """Each function and class of the stub with its arguments, and nothing beside them."""
+    package = Path(surety.__file__).parent
+    library: Any = surety._library
+
+    def arguments(function: ast.stmt) -> list[str]:
+        assert isinstance(function, ast.FunctionDef)
+        return [argument.arg for argument in function.args.args]
+
+    declared = [one for one in ast.parse((package / "_library.pyi").read_text()).body if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+    for one in declared:
+        found = getattr(library, one.name)
+        pairs = [(found, one)] if isinstance(one, ast.FunctionDef) else [(getattr(found, method.name), method) for method in one.body]  # type: ignore[attr-defined]
+        for function, stub in pairs:
+            signature = function.__nb_signature__[0][0]
+            assert arguments(ast.parse(f"{signature}: ...").body[0]) == arguments(stub)
+    there = {name for name in vars(library) if not name.startswith("__")} - {"version"}
+    assert there == {one.name for one in declared}
+    assert (package / "py.typed").exists()
 
 
 class Axes:

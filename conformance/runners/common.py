@@ -1,0 +1,54 @@
+"""What runners share. A runner turns a vector into the lines of a program that sets `answer` (and `lower`, where the library gives both ends)."""
+
+
+class NotAsked(Exception):
+    """The library's documentation does not say that it answers this."""
+
+
+def real(text):
+    """As a float of Python's: a library may tell 4 from 4.0."""
+    return repr(float(text))
+
+
+REAL = ("noise_multiplier", "scale", "sigma", "truth", "epsilon", "delta", "sampling_rate", "mean")
+
+
+def spelled(value):
+    """A vector whose real numbers are floats of Python's, for all runners alike."""
+    if isinstance(value, list):
+        return [spelled(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: real(one) if name in REAL and isinstance(one, str) else spelled(one) for name, one in value.items()}
+
+
+def parts(event, allowed, count=1):
+    """[(count, event)] of repetitions and compositions of `allowed` mechanisms."""
+    kind = event["mechanism"]
+    if kind == "repeat":
+        return parts(event["of"], allowed, count * int(event["count"]))
+    if kind == "compose":
+        return [one for part in event["parts"] for one in parts(part, allowed, count)]
+    if kind not in allowed:
+        raise NotAsked("it has no %s" % kind)
+    return [(count, event)]
+
+
+def gaussian(event, adjacency):
+    """The noise multiplier, standard deviation over the sensitivity of one record that comes or goes; of a Gaussian that says just that."""
+    if event["mechanism"] == "gaussian" and adjacency == "replace-one":
+        raise NotAsked("its noise multiplier is over a norm, not over a sensitivity of replacing")
+    if event["mechanism"] not in ("gaussian", "record_sum"):
+        raise NotAsked("it has no %s here" % event["mechanism"])
+    return event["noise_multiplier"]
+
+
+def sampled_gaussian(event, adjacency):
+    """(rate, noise multiplier) of a Poisson-sampled Gaussian, or of an unsampled one at rate 1."""
+    if event["mechanism"] == "poisson":
+        return event["sampling_rate"], gaussian(event["of"], adjacency)
+    return "1.0", gaussian(event, adjacency)
+
+
+def at(vector):
+    return vector["question"].get("delta") or vector["question"]["epsilon"]

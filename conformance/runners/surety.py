@@ -1,0 +1,15 @@
+from common import at
+
+PACKAGE = "surety"
+ENVIRONMENT = ""
+CLAIMS = "interval"
+NOTE = "The command at its default width, from this tree; it certified most of the vectors, so that its own row tells of speed and width alone."
+
+
+def lines(vector):
+    given = "delta" if vector["question"]["ask"] == "epsilon" else "epsilon"
+    return "\n".join((
+        "import json, subprocess",
+        "said = json.loads(subprocess.run([COMMAND, 'account', '--event', %r, '--adjacency', %r, '--%s', %r, '--json'], capture_output=True, text=True, check=True).stdout)" % (
+            vector["surety"], vector["adjacency"], given, at(vector)),
+        "lower, answer = said[%r]['lower'], said[%r]['upper']" % (vector["question"]["ask"], vector["question"]["ask"])))

@@ -1,0 +1,3 @@
+module noisy_means
+
+go 1.19

@@ -1,0 +1,173 @@
+// The functions of surety.h as Java sees them through JNA: what they do is said there. A test holds these lines beside the header.
+import com.sun.jna.IntegerType;
+import com.sun.jna.Library;
+import com.sun.jna.Native;
+import com.sun.jna.Pointer;
+import com.sun.jna.Structure;
+import com.sun.jna.Structure.FieldOrder;
+import com.sun.jna.ptr.PointerByReference;
+
+public interface Surety extends Library {
+    int SURETY_OK = 0;
+    int SURETY_ADD_OR_REMOVE_ONE = 0;
+    int SURETY_REPLACE_ONE = 1;
+    int SURETY_ZERO_OUT = 2;
+
+    class SizeT extends IntegerType {
+        private static final long serialVersionUID = 1L;
+
+        public SizeT() {
+            this(0);
+        }
+
+        public SizeT(long value) {
+            super(Native.SIZE_T_SIZE, value, true);
+        }
+    }
+
+    @FieldOrder({"lower", "upper"})
+    class surety_enclosure extends Structure {
+        public double lower;
+        public double upper;
+    }
+
+    @FieldOrder({"size", "prior", "false_positive_rate", "advantage", "true_positive_rate", "accuracy", "mu"})
+    class surety_risk extends Structure {
+        public SizeT size = new SizeT();
+        public double prior;
+        public double false_positive_rate;
+        public surety_enclosure advantage = new surety_enclosure();
+        public surety_enclosure true_positive_rate = new surety_enclosure();
+        public surety_enclosure accuracy = new surety_enclosure();
+        public surety_enclosure mu = new surety_enclosure();
+
+        public surety_risk() {
+            size = new SizeT(size());
+        }
+    }
+
+    @FieldOrder({"size", "value", "failing", "epsilon"})
+    class surety_solution extends Structure {
+        public SizeT size = new SizeT();
+        public double value;
+        public double failing;
+        public surety_enclosure epsilon = new surety_enclosure();
+
+        public surety_solution() {
+            size = new SizeT(size());
+        }
+    }
+
+    @FieldOrder({"size", "fill", "context", "vouched_for"})
+    class surety_bits extends Structure {
+        public SizeT size = new SizeT();
+        public Pointer fill;
+        public Pointer context;
+        public int vouched_for;
+
+        public surety_bits() {
+            size = new SizeT(size());
+        }
+    }
+
+    @FieldOrder({"size", "scale", "sensitivity", "dimension", "step", "adjacency", "bits"})
+    class surety_noise_options extends Structure {
+        public SizeT size = new SizeT();
+        public double scale;
+        public double sensitivity;
+        public SizeT dimension = new SizeT();
+        public double step;
+        public int adjacency;
+        public Pointer bits;
+
+        public surety_noise_options() {
+            size = new SizeT(size());
+        }
+    }
+
+    @FieldOrder({"size", "epsilon", "delta", "filter", "order"})
+    class surety_budget extends Structure {
+        public SizeT size = new SizeT();
+        public double epsilon;
+        public double delta;
+        public Pointer filter;
+        public double order;
+
+        public surety_budget() {
+            size = new SizeT(size());
+        }
+    }
+
+    @FieldOrder({"size", "name", "most"})
+    class surety_unit extends Structure {
+        public SizeT size = new SizeT();
+        public Pointer name;
+        public long most;
+
+        public surety_unit() {
+            size = new SizeT(size());
+        }
+    }
+
+    @FieldOrder({"size", "epsilon", "delta"})
+    class surety_promise extends Structure {
+        public SizeT size = new SizeT();
+        public double epsilon;
+        public double delta;
+
+        public surety_promise() {
+            size = new SizeT(size());
+        }
+    }
+
+    Pointer surety_failure_message(Pointer failure);
+    int surety_failure_code(Pointer failure);
+    void surety_failure_free(Pointer failure);
+    int surety_abi_version();
+    Pointer surety_version();
+    void surety_free(Pointer text);
+    int surety_event_parse(byte[] text, SizeT length, int adjacency, PointerByReference event, PointerByReference failure);
+    int surety_event_parse_json(byte[] text, SizeT length, PointerByReference event, PointerByReference failure);
+    void surety_event_free(Pointer event);
+    int surety_event_adjacency(Pointer event);
+    int surety_event_text(Pointer event, PointerByReference text, Pointer length, PointerByReference failure);
+    int surety_event_json(Pointer event, PointerByReference text, Pointer length, PointerByReference failure);
+    int surety_epsilon(
+        Pointer event, double delta, double width, surety_enclosure epsilon, PointerByReference accountant, PointerByReference failure);
+    int surety_delta(
+        Pointer event, double epsilon, double width, surety_enclosure delta, PointerByReference accountant, PointerByReference failure);
+    int surety_event_explain(
+        Pointer event, int question, double at, double width, PointerByReference json, Pointer length, PointerByReference failure);
+    int surety_curve(Pointer event, double[] epsilons, SizeT count, double width, double[] deltas, PointerByReference failure);
+    int surety_tradeoff(
+        Pointer event, double[] false_positive_rates, SizeT count, double width, double[] false_negative_rates, PointerByReference failure);
+    int surety_event_risk(Pointer event, double width, surety_risk risk, PointerByReference failure);
+    int surety_solve(byte[] event, SizeT length, byte[] name, SizeT name_length, int adjacency, double epsilon, double delta, double width,
+        surety_solution solution, PointerByReference solved, PointerByReference failure);
+    int surety_gaussian_create(surety_noise_options options, PointerByReference noise, PointerByReference failure);
+    int surety_laplace_create(surety_noise_options options, PointerByReference noise, PointerByReference failure);
+    int surety_k_norm_create(surety_noise_options options, int norm, PointerByReference noise, PointerByReference failure);
+    int surety_generalized_gaussian_create(surety_noise_options options, double r, PointerByReference noise, PointerByReference failure);
+    int surety_discrete_gaussian_create(surety_noise_options options, PointerByReference noise, PointerByReference failure);
+    int surety_discrete_laplace_create(surety_noise_options options, PointerByReference noise, PointerByReference failure);
+    int surety_truncated_geometric_create(
+        surety_noise_options options, long lowest, long highest, PointerByReference noise, PointerByReference failure);
+    void surety_noise_free(Pointer noise);
+    int surety_noise_event(Pointer noise, PointerByReference event, PointerByReference failure);
+    double surety_noise_step(Pointer noise);
+    int surety_release_double(Pointer noise, double[] values, SizeT count, PointerByReference failure);
+    int surety_release_float(Pointer noise, float[] values, SizeT count, PointerByReference failure);
+    int surety_release_int64(Pointer noise, long[] values, SizeT count, PointerByReference failure);
+    int surety_ledger_create(
+        String path, int adjacency, surety_budget budget, surety_unit unit, PointerByReference ledger, PointerByReference failure);
+    int surety_ledger_open(String path, PointerByReference ledger, PointerByReference failure);
+    void surety_ledger_free(Pointer ledger);
+    int surety_ledger_reserve(Pointer ledger, Pointer event, surety_promise promise, byte[] note, SizeT note_length,
+        PointerByReference reservation, PointerByReference failure);
+    int surety_ledger_settle(Pointer ledger, long run, Pointer released, int adaptive, PointerByReference failure);
+    int surety_ledger_audit(Pointer ledger, double delta, PointerByReference json, Pointer length, PointerByReference failure);
+    int surety_reservation_spend(Pointer reservation, Pointer event, PointerByReference failure);
+    int surety_reservation_settle(Pointer reservation, int adaptive, PointerByReference failure);
+    long surety_reservation_run(Pointer reservation);
+    void surety_reservation_free(Pointer reservation);
+}
