@@ -38,6 +38,7 @@
 #include <surety/accounting/ledger/audit.h>
 #include <surety/accounting/ledger/audit_json.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/logs/log_json.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
@@ -185,6 +186,22 @@ void fill_curve(const Block& at, const Block& lower, const Block& upper, const V
       high[i] = found.upper;
     }
   });
+}
+
+/// An audit or a calibration of a log, as JSON.
+template <auto answer>
+auto log_function() {
+  return [](const std::string& log, const std::optional<std::string>& adjacency, std::optional<double> epsilon, std::optional<double> delta,
+            const std::vector<std::string>& readings, std::optional<double> width) {
+    return unlocked([&] {
+      accounting::LogQuestion question{.effort = effort_of(width)};
+      if (adjacency) question.adjacency = parse_adjacency(*adjacency);
+      if (epsilon) question.epsilon = Epsilon{*epsilon};
+      if (delta) question.delta = Delta{*delta};
+      for (const auto& reading : readings) question.only.push_back(accounting::parse_logged_sampler(reading));
+      return answer(log, question);
+    });
+  };
 }
 
 void curve(const Event& event, nb::handle epsilons, nb::handle lower, nb::handle upper, std::optional<double> width) {
@@ -546,6 +563,10 @@ NB_MODULE(_library, module) {
         });
       },
       "event"_a, "delta"_a.none(), "epsilon"_a.none(), "width"_a.none());
+  module.def("audit_log", log_function<accounting::audit_log_text>(), "log"_a, "adjacency"_a.none(), "epsilon"_a.none(), "delta"_a.none(),
+             "readings"_a, "width"_a.none());
+  module.def("calibrate_log", log_function<accounting::calibrate_log_text>(), "log"_a, "adjacency"_a.none(), "epsilon"_a.none(),
+             "delta"_a.none(), "readings"_a, "width"_a.none());
   module.def("curve", &curve, "event"_a, "epsilons"_a, "lower"_a, "upper"_a, "width"_a.none());
   module.def("tradeoff", &tradeoff, "event"_a, "false_positive_rates"_a, "lower"_a, "upper"_a, "width"_a.none());
   module.def("risk", &risk, "event"_a, "false_positive_rates"_a, "prior"_a, "floor"_a, "width"_a.none());

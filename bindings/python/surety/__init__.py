@@ -12,6 +12,7 @@ from surety._errors import ErrorCode, InvalidArgument, SuretyError
 from surety._events import Event
 from surety._ledger import Ledger, Reservation
 from surety._library import version as __version__
+from surety._logs import audit_log, calibrate_log
 from surety._noise import (
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
@@ -45,7 +46,9 @@ __all__ = [
     "SuretyError",
     "TruncatedGeometricNoise",
     "__version__",
+    "audit_log",
     "calibrate",
+    "calibrate_log",
     "curve",
     "delta",
     "epsilon",
