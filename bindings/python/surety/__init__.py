@@ -13,7 +13,17 @@ from surety._events import Event
 from surety._ledger import Ledger, Reservation
 from surety._library import version as __version__
 from surety._logs import audit_log, calibrate_log
-from surety._noise import DiscreteGaussianNoise, DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise, Noise, SecureBits
+from surety._noise import (
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    GeneralizedGaussianNoise,
+    KNormNoise,
+    LaplaceNoise,
+    Noise,
+    SecureBits,
+    TruncatedGeometricNoise,
+)
 
 __all__ = [
     "Calibration",
@@ -24,7 +34,9 @@ __all__ = [
     "ErrorCode",
     "Event",
     "GaussianNoise",
+    "GeneralizedGaussianNoise",
     "InvalidArgument",
+    "KNormNoise",
     "LaplaceNoise",
     "Ledger",
     "Noise",
@@ -32,6 +44,7 @@ __all__ = [
     "Risk",
     "SecureBits",
     "SuretyError",
+    "TruncatedGeometricNoise",
     "__version__",
     "audit_log",
     "calibrate",
