@@ -143,7 +143,7 @@ def optimizer_of(sums: list[Any], name: str = "DPOptimizer") -> Any:
 
 
 def test_adds_exact_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(from_numpy=Tensor))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(from_numpy=Tensor))
     sums = [np.full((200, 100), 3, dtype=np.float32), np.full((), -5, dtype=np.float32), np.full(7, 11, dtype=np.float32)]
     optimizer = use_exact_noise(optimizer_of(sums), margin=2**-10)
     optimizer.add_noise()

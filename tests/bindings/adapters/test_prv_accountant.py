@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import prv_accountant
 import pytest
 
@@ -12,7 +14,7 @@ DPSGD = prv_accountant.PoissonSubsampledGaussianMechanism(noise_multiplier=1.0, 
 
 
 def test_triples_hold_the_truth_and_lie_within_the_peers() -> None:
-    arguments = {"prvs": [DPSGD], "max_self_compositions": [10000], "eps_error": 0.1, "delta_error": 1e-8}
+    arguments: dict[str, Any] = {"prvs": [DPSGD], "max_self_compositions": [10000], "eps_error": 0.1, "delta_error": 1e-8}
     lower, estimate, upper = PRVAccountant(**arguments).compute_epsilon(1e-5, [10000])
     assert lower <= 6.187712390 <= upper
     assert lower <= estimate <= upper
