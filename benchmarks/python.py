@@ -1,11 +1,82 @@
-"""Samples per second that Python gets, in place, of float64, float32 and int64 arrays, and of NumPy's own normal beside it; and the time to make a
-noise object the first time and again. Run by hand, on a quiet machine, with the installed package: build/python/venv/bin/python benchmarks/python.py"""
+"""What Python gets: samples per second in place, beside NumPy's own normal; the time to make a noise object the first time and again; and the time
+of one epsilon, beside dp_accounting and prv_accountant where they are installed. All in processor seconds.
 
+Run by hand, in an environment that has the wheel of build/python/dist: python benchmarks/python.py >docs/results/python.md makes that page."""
+
+import datetime
+import os
+import re
 import time
+import warnings
+from importlib import metadata, util
 
 import numpy as np
 
 import surety
+
+warnings.simplefilter("ignore")
+
+JOBS = [
+    ("repeat(10000, poisson(0.01, gaussian(1)))", 1e-5),
+    ("repeat(1000, poisson(0.001, gaussian(0.8)))", 1e-6),
+    ("repeat(100, gaussian(20))", 1e-6),
+    ("repeat(50, laplace(20))", 1e-6),
+]
+
+
+def surety_upper(text, delta):
+    return surety.epsilon(text, delta=delta, adjacency="add-or-remove-one").upper
+
+
+def pld_upper(text, delta):
+    """dp_accounting's accountant of privacy-loss distributions, with its own settings."""
+    from dp_accounting import dp_event, pld
+
+    numbers = [float(number) for number in re.findall(r"[\d.]+", text)]
+    noise = dp_event.LaplaceDpEvent(numbers[-1]) if "laplace" in text else dp_event.GaussianDpEvent(numbers[-1])
+    event = dp_event.PoissonSampledDpEvent(numbers[1], noise) if "poisson" in text else noise
+    return pld.PLDAccountant().compose(event, int(numbers[0])).get_epsilon(delta)
+
+
+def prv_upper(text, delta):
+    """prv_accountant's, which Opacus has too, within 0.01 of epsilon."""
+    from prv_accountant import PRVAccountant
+    from prv_accountant.privacy_random_variables import GaussianMechanism, LaplaceMechanism, PoissonSubsampledGaussianMechanism
+
+    numbers = [float(number) for number in re.findall(r"[\d.]+", text)]
+    steps = int(numbers[0])
+    if "poisson" in text:
+        variable = PoissonSubsampledGaussianMechanism(noise_multiplier=numbers[2], sampling_probability=numbers[1])
+    else:
+        variable = LaplaceMechanism(mu=1 / numbers[1]) if "laplace" in text else GaussianMechanism(noise_multiplier=numbers[1])
+    accountant = PRVAccountant(prvs=[variable], max_self_compositions=[steps], eps_error=0.01, delta_error=delta / 1000)
+    return accountant.compute_epsilon(delta=delta, num_self_compositions=[steps])[2]
+
+
+def processor():
+    with open("/proc/cpuinfo") as lines:
+        return next((line.split(": ")[1].strip() for line in lines if line.startswith("model name")), "an unknown processor")
+
+
+def accountants():
+    peers = [("Surety", surety_upper)]
+    if util.find_spec("dp_accounting"):
+        peers.append((f"dp_accounting {metadata.version('dp-accounting')}, PLD", pld_upper))
+    if util.find_spec("prv_accountant"):
+        peers.append((f"prv_accountant {metadata.version('prv-accountant')}", prv_upper))
+    print("\n## One epsilon\n\nAdd-or-remove-one; the upper end, rounded up to six digits, and the least of three times, imports aside.\n")
+    print("| event | delta |" + "".join(f" {name} |" for name, _ in peers) + "\n|---|---|" + "---|" * len(peers))
+    for text, delta in JOBS:
+        cells = []
+        for _, upper in peers:
+            upper("repeat(2, gaussian(3))", 1e-3)
+            times = []
+            for _ in range(3):
+                begin = time.process_time()
+                value = upper(text, delta)
+                times.append(time.process_time() - begin)
+            cells.append(f" {np.ceil(value * 1e6) / 1e6:.6f} in {min(times):.3f} s |")
+        print(f"| `{text}` | {delta} |" + "".join(cells))
 
 
 def best_time(work, repetitions):
@@ -20,14 +91,18 @@ def best_time(work, repetitions):
 
 
 def main():
+    print("# From Python: samples and answers per second\n")
+    print(f"Made by `benchmarks/python.py` on {datetime.date.today()}: {processor()}, {os.cpu_count()} processors, NumPy {np.__version__}. Processor seconds.\n")
+    print("## Noise in place\n")
+
     def make():
         return surety.GaussianNoise(3.25, sensitivity=1, dimension=10, adjacency="replace-one")
 
     begin = time.process_time()
     make()
     first = time.process_time() - begin
-    print(f"a noise object: {1e3 * first:.2f} ms at first, {1e6 * best_time(make, 1000):.1f} microseconds again\n")
-    print("| case | values | million a second |\n|---|---|---|")
+    print(f"A noise object takes {1e3 * first:.1f} ms at first, and {1e6 * best_time(make, 1000):.1f} microseconds again.\n")
+    print("| case | values a call | million a second |\n|---|---|---|")
     numpys = np.random.default_rng()
     secure = np.random.Generator(surety.SecureBits())
     for size, repetitions in [(1024, 2000), (1_000_000, 5)]:
@@ -47,6 +122,7 @@ def main():
         }
         for name, work in cases.items():
             print(f"| {name} | {size} | {size / best_time(work, repetitions) / 1e6:.0f} |")
+    accountants()
 
 
 if __name__ == "__main__":

@@ -209,7 +209,7 @@ double AllocatedMoments::divergence(double order) const {
 }
 
 std::shared_ptr<const AllocatedMoments> allocated_moments(double rounds, double mu) {
-  static LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedMoments>> kept;
+  static auto& kept = *new LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedMoments>>;
   return kept.of({rounds, mu}, [&] {
     const StandardFloatingPoint environment;
     return std::make_shared<const AllocatedMoments>(rounds, mu);

@@ -24,7 +24,7 @@ std::string line_of(nlohmann::json object) {
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-nlohmann::json to_json(const ReadingCost& cost) {
+nlohmann::json object_of(const ReadingCost& cost) {
   auto object = reading_of(cost.reading);
   if (cost.event) object["event"] = describe(*cost.event);
   if (!cost.epsilon) {
@@ -37,7 +37,7 @@ nlohmann::json to_json(const ReadingCost& cost) {
   return object;
 }
 
-nlohmann::json to_json(const ReadingNoise& noise) {
+nlohmann::json object_of(const ReadingNoise& noise) {
   auto object = reading_of(noise.reading);
   if (!noise.multiplier) {
     object["refusal"] = noise.refusal;
@@ -57,7 +57,7 @@ nlohmann::json to_json(const ReadingNoise& noise) {
 template <class Answers>
 nlohmann::json list_of(const Answers& answers) {
   auto list = nlohmann::json::array();
-  for (const auto& answer : answers) list.push_back(to_json(answer));
+  for (const auto& answer : answers) list.push_back(object_of(answer));
   return list;
 }
 
@@ -74,7 +74,7 @@ nlohmann::json to_json(const LogAudit& audit) {
   }
   object["readings"] = list_of(audit.readings);
   const auto* proved = audit.proved();
-  object["proved"] = proved == nullptr ? nlohmann::json{} : to_json(*proved);
+  object["proved"] = proved == nullptr ? nlohmann::json{} : object_of(*proved);
   return object;
 }
 
@@ -83,7 +83,7 @@ nlohmann::json to_json(const LogCalibration& calibration) {
   object["target"] = {{"epsilon", calibration.target.epsilon.value()}, {"delta", calibration.target.delta.value()}};
   object["readings"] = list_of(calibration.readings);
   const auto* proved = calibration.proved();
-  object["proved"] = proved == nullptr ? nlohmann::json{} : to_json(*proved);
+  object["proved"] = proved == nullptr ? nlohmann::json{} : object_of(*proved);
   return object;
 }
 

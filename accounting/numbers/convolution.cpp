@@ -56,7 +56,7 @@ Twiddles make_twiddles(std::size_t n) {
 /// Made once for each size and kept.
 const Twiddles& twiddles(std::size_t n) {
   static std::array<std::once_flag, 64> once;
-  static std::array<std::unique_ptr<const Twiddles>, 64> tables;
+  static auto& tables = *new std::array<std::unique_ptr<const Twiddles>, 64>;  // never destroyed: a thread may ask while the process ends
   const auto level = static_cast<std::size_t>(std::countr_zero(n));
   std::call_once(once[level], [&] { tables[level] = std::make_unique<const Twiddles>(make_twiddles(n)); });
   return *tables[level];

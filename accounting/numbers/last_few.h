@@ -10,6 +10,7 @@
 namespace surety::accounting {
 
 /// Copies of values; safe to be asked by several threads. A value is made without the lock, so that making one may ask for another.
+/// One that is static is made by `new` and never destroyed: a thread may ask while the process ends.
 template <class Key, class Value>
 class LastFew {
  public:

@@ -38,11 +38,14 @@
 #include <surety/accounting/ledger/audit.h>
 #include <surety/accounting/ledger/audit_json.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/logs/log_json.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/additive/lp_noise.h>
+#include <surety/mechanisms/additive/truncated_geometric.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
 namespace nb = nanobind;
@@ -185,6 +188,22 @@ void fill_curve(const Block& at, const Block& lower, const Block& upper, const V
   });
 }
 
+/// An audit or a calibration of a log, as JSON.
+template <auto answer>
+auto log_function() {
+  return [](const std::string& log, const std::optional<std::string>& adjacency, std::optional<double> epsilon, std::optional<double> delta,
+            const std::vector<std::string>& readings, std::optional<double> width) {
+    return unlocked([&] {
+      accounting::LogQuestion question{.effort = effort_of(width)};
+      if (adjacency) question.adjacency = parse_adjacency(*adjacency);
+      if (epsilon) question.epsilon = Epsilon{*epsilon};
+      if (delta) question.delta = Delta{*delta};
+      for (const auto& reading : readings) question.only.push_back(accounting::parse_logged_sampler(reading));
+      return answer(log, question);
+    });
+  };
+}
+
 void curve(const Event& event, nb::handle epsilons, nb::handle lower, nb::handle upper, std::optional<double> width) {
   const auto effort = effort_of(width);
   const auto quick = unlocked([&] { return accounting::QuickCurve{event, effort}; });
@@ -249,8 +268,9 @@ mechanisms::SystemBits& bits_of_thread() {
 
 /// A mechanism.
 struct Noise {
-  using Law =
-      std::variant<mechanisms::GaussianOnReals, mechanisms::LaplaceOnReals, mechanisms::DiscreteGaussian, mechanisms::DiscreteLaplace>;
+  using Law = std::variant<mechanisms::GaussianOnReals, mechanisms::LaplaceOnReals, mechanisms::KNormOnReals,
+                           mechanisms::GeneralizedGaussianOnReals, mechanisms::DiscreteGaussian, mechanisms::DiscreteLaplace,
+                           mechanisms::TruncatedGeometric>;
   Law law;
 };
 
@@ -261,6 +281,11 @@ Grid grid_of(double step) {
   return Grid{.log2_step = exponent - 1};
 }
 
+/// The grid that is asked for, or one for doubles.
+Grid grid_asked(double scale, double sensitivity, std::optional<double> step) {
+  return step ? grid_of(*step) : mechanisms::grid_for(L2Sensitivity{sensitivity}, NoiseMultiplier{scale});
+}
+
 Noise gaussian_noise(double multiplier, double sensitivity, std::size_t dimension, std::optional<double> step,
                      const std::string& adjacency) {
   return unlocked([&] {
@@ -268,19 +293,18 @@ Noise gaussian_noise(double multiplier, double sensitivity, std::size_t dimensio
     const L2Sensitivity moved{sensitivity};
     return Noise{mechanisms::GaussianOnReals{{.multiplier = ratio,
                                               .sensitivity = moved,
-                                              .grid = step ? grid_of(*step) : mechanisms::grid_for(moved, ratio),
+                                              .grid = grid_asked(multiplier, sensitivity, step),
                                               .dimension = dimension,
                                               .adjacency = parse_adjacency(adjacency)}}};
   });
 }
 Noise laplace_noise(double scale, double sensitivity, std::size_t dimension, std::optional<double> step, const std::string& adjacency) {
   return unlocked([&] {
-    return Noise{mechanisms::LaplaceOnReals{
-        {.scale = NoiseScale{scale},
-         .sensitivity = L1Sensitivity{sensitivity},
-         .grid = step ? grid_of(*step) : mechanisms::grid_for(L2Sensitivity{sensitivity}, NoiseMultiplier{scale}),
-         .dimension = dimension,
-         .adjacency = parse_adjacency(adjacency)}}};
+    return Noise{mechanisms::LaplaceOnReals{{.scale = NoiseScale{scale},
+                                             .sensitivity = L1Sensitivity{sensitivity},
+                                             .grid = grid_asked(scale, sensitivity, step),
+                                             .dimension = dimension,
+                                             .adjacency = parse_adjacency(adjacency)}}};
   });
 }
 Noise discrete_gaussian_noise(double sigma, std::variant<mechanisms::CoordinateSensitivity, L2Sensitivity> sensitivity,
@@ -297,31 +321,71 @@ Noise discrete_laplace_noise(double scale, double sensitivity, const std::string
   });
 }
 
+std::variant<L1Sensitivity, L2Sensitivity, LinfSensitivity> sensitivity_in(NormName norm, double value) {
+  switch (norm) {
+    case NormName::l1: return L1Sensitivity{value};
+    case NormName::l2: return L2Sensitivity{value};
+    case NormName::linf: return LinfSensitivity{value};
+  }
+  throw Error{ErrorCode::internal, "a norm without a sensitivity"};
+}
+Noise k_norm_noise(double scale, const std::string& norm, double sensitivity, nb::handle dimension, std::optional<double> step,
+                   const std::string& adjacency) {
+  const Count coordinates = count_of(dimension, "dimension");
+  return unlocked([&] {
+    return Noise{mechanisms::KNormOnReals{{.scale = NoiseScale{scale},
+                                           .sensitivity = sensitivity_in(parse_norm(norm), sensitivity),
+                                           .grid = grid_asked(scale, sensitivity, step),
+                                           .dimension = coordinates,
+                                           .adjacency = parse_adjacency(adjacency)}}};
+  });
+}
+Noise generalized_gaussian_noise(double multiplier, double r, double sensitivity, nb::handle dimension, std::optional<double> step,
+                                 const std::string& adjacency) {
+  const Count coordinates = count_of(dimension, "dimension");
+  return unlocked([&] {
+    return Noise{mechanisms::GeneralizedGaussianOnReals{{.r = NormExponent{r},
+                                                         .multiplier = NoiseMultiplier{multiplier},
+                                                         .sensitivity = LrSensitivity{sensitivity},
+                                                         .grid = grid_asked(multiplier, sensitivity, step),
+                                                         .dimension = coordinates,
+                                                         .adjacency = parse_adjacency(adjacency)}}};
+  });
+}
+Noise truncated_geometric_noise(double scale, double sensitivity, std::int64_t lowest, std::int64_t highest, const std::string& adjacency) {
+  return unlocked([&] {
+    return Noise{mechanisms::TruncatedGeometric{{.scale = NoiseScale{scale},
+                                                 .sensitivity = L1Sensitivity{sensitivity},
+                                                 .range = mechanisms::IntegerRange{lowest, highest},
+                                                 .adjacency = parse_adjacency(adjacency)}}};
+  });
+}
+
 Event event_of(const Noise& noise) {
   return std::visit([](const auto& law) { return Event{law.event()}; }, noise.law);
 }
 
 template <class Law>
-constexpr bool is_on_reals = std::is_same_v<Law, mechanisms::GaussianOnReals> || std::is_same_v<Law, mechanisms::LaplaceOnReals>;
+constexpr bool is_on_reals = requires(const Law& law, std::span<double> values, mechanisms::BitsRef bits) {
+  law.release_in_place(values, bits);
+};
 
 /// sigma or b in data units, and the distance of the grid's points.
+std::pair<double, double> scale_and_step_of(const mechanisms::GaussianOnReals& law) { return {law.sigma(), law.options().grid.step()}; }
+std::pair<double, double> scale_and_step_of(const mechanisms::LaplaceOnReals& law) { return {law.scale(), law.options().grid.step()}; }
+std::pair<double, double> scale_and_step_of(const mechanisms::KNormOnReals& law) {
+  const auto& options = law.rounded().options();
+  return {options.scale.value() * std::visit([](const auto& moved) { return moved.value(); }, options.sensitivity), options.grid.step()};
+}
+std::pair<double, double> scale_and_step_of(const mechanisms::GeneralizedGaussianOnReals& law) {
+  const auto& options = law.rounded().options();
+  return {options.multiplier.value() * options.sensitivity.value(), options.grid.step()};
+}
+std::pair<double, double> scale_and_step_of(const mechanisms::DiscreteGaussian& law) { return {law.sigma(), 1}; }
+std::pair<double, double> scale_and_step_of(const mechanisms::DiscreteLaplace& law) { return {law.scale(), 1}; }
+std::pair<double, double> scale_and_step_of(const mechanisms::TruncatedGeometric& law) { return {law.scale(), 1}; }
 std::pair<double, double> scale_and_step(const Noise& noise) {
-  return std::visit(
-      [](const auto& law) -> std::pair<double, double> {
-        using Law = std::decay_t<decltype(law)>;
-        double scale = 0;
-        if constexpr (std::is_same_v<Law, mechanisms::GaussianOnReals> || std::is_same_v<Law, mechanisms::DiscreteGaussian>) {
-          scale = law.sigma();
-        } else {
-          scale = law.scale();
-        }
-        if constexpr (is_on_reals<Law>) {
-          return {scale, law.options().grid.step()};
-        } else {
-          return {scale, 1.0};
-        }
-      },
-      noise.law);
+  return std::visit([](const auto& law) { return scale_and_step_of(law); }, noise.law);
 }
 
 /// One release, in place.
@@ -499,6 +563,10 @@ NB_MODULE(_library, module) {
         });
       },
       "event"_a, "delta"_a.none(), "epsilon"_a.none(), "width"_a.none());
+  module.def("audit_log", log_function<accounting::audit_log_text>(), "log"_a, "adjacency"_a.none(), "epsilon"_a.none(), "delta"_a.none(),
+             "readings"_a, "width"_a.none());
+  module.def("calibrate_log", log_function<accounting::calibrate_log_text>(), "log"_a, "adjacency"_a.none(), "epsilon"_a.none(),
+             "delta"_a.none(), "readings"_a, "width"_a.none());
   module.def("curve", &curve, "event"_a, "epsilons"_a, "lower"_a, "upper"_a, "width"_a.none());
   module.def("tradeoff", &tradeoff, "event"_a, "false_positive_rates"_a, "lower"_a, "upper"_a, "width"_a.none());
   module.def("risk", &risk, "event"_a, "false_positive_rates"_a, "prior"_a, "floor"_a, "width"_a.none());
@@ -524,6 +592,10 @@ NB_MODULE(_library, module) {
       },
       "sigma"_a, "l2_sensitivity"_a, "adjacency"_a);
   module.def("discrete_laplace_noise", &discrete_laplace_noise, "scale"_a, "sensitivity"_a, "adjacency"_a);
+  module.def("k_norm_noise", &k_norm_noise, "scale"_a, "norm"_a, "sensitivity"_a, "dimension"_a, "step"_a.none(), "adjacency"_a);
+  module.def("generalized_gaussian_noise", &generalized_gaussian_noise, "multiplier"_a, "r"_a, "sensitivity"_a, "dimension"_a,
+             "step"_a.none(), "adjacency"_a);
+  module.def("truncated_geometric_noise", &truncated_geometric_noise, "scale"_a, "sensitivity"_a, "lowest"_a, "highest"_a, "adjacency"_a);
   module.def("draw_from_secure_bits", &draw_from_secure_bits, "capsule"_a);
 
   nb::class_<ReservationHandle>(module, "Reservation", nb::is_final())

@@ -86,7 +86,7 @@ std::int64_t ScaledNormal::within_cell(std::int64_t cell, const std::array<doubl
 }
 
 const RoundedGaussian& ScaledNormal::finest() {
-  static const RoundedGaussian made_once{StepSigma{0x1p50}};
+  static const auto& made_once = *new RoundedGaussian{StepSigma{0x1p50}};  // never destroyed: a thread may draw while the process ends
   return made_once;
 }
 

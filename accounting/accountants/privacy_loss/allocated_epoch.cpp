@@ -640,7 +640,7 @@ LossCells AllocatedEpoch::cells(bool reversed, double step, const Cut& cut) cons
 }
 
 std::shared_ptr<const AllocatedEpoch> allocated_epoch(double rounds, double multiplier) {
-  static LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedEpoch>> kept;
+  static auto& kept = *new LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedEpoch>>;
   return kept.of({rounds, multiplier}, [&] {
     const StandardFloatingPoint environment;
     return std::make_shared<const AllocatedEpoch>(rounds, multiplier);

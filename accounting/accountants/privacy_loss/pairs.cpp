@@ -591,7 +591,7 @@ class PartsOf {
 
   /// The pair of all releases of `inner`, kept for the questions that follow.
   [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner) const {
-    static LastFew<Event, std::shared_ptr<const BatchPair>> kept;
+    static auto& kept = *new LastFew<Event, std::shared_ptr<const BatchPair>>;
     return kept.of(inner, [&] { return std::make_shared<const BatchPair>(made_pair_of_batch(inner)); });
   }
   [[nodiscard]] BatchPair made_pair_of_batch(const Event& inner) const {

@@ -378,7 +378,7 @@ LossCells ReplacedEpoch::cells(bool from_above, double step) const {
 }
 
 std::shared_ptr<const ReplacedEpoch> replaced_epoch(double rounds, double multiplier) {
-  static LastFew<std::pair<double, double>, std::shared_ptr<const ReplacedEpoch>> kept;
+  static auto& kept = *new LastFew<std::pair<double, double>, std::shared_ptr<const ReplacedEpoch>>;
   return kept.of({rounds, multiplier}, [&] {
     const StandardFloatingPoint environment;
     return std::make_shared<const ReplacedEpoch>(rounds, multiplier);

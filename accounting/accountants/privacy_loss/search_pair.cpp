@@ -47,7 +47,7 @@ LossLaw pair_above(const std::vector<CurvePoint>& points) {
 }  // namespace
 
 LossLaw search_pair(const Event& search) {
-  static LastFew<Event, LossLaw> kept;
+  static auto& kept = *new LastFew<Event, LossLaw>;
   return kept.of(search, [&] {
     const StandardFloatingPoint environment;
     return pair_above(tuning_curve(search, points_of_a_pair));

@@ -12,7 +12,18 @@ from surety._errors import ErrorCode, InvalidArgument, SuretyError
 from surety._events import Event
 from surety._ledger import Ledger, Reservation
 from surety._library import version as __version__
-from surety._noise import DiscreteGaussianNoise, DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise, Noise, SecureBits
+from surety._logs import audit_log, calibrate_log
+from surety._noise import (
+    DiscreteGaussianNoise,
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    GeneralizedGaussianNoise,
+    KNormNoise,
+    LaplaceNoise,
+    Noise,
+    SecureBits,
+    TruncatedGeometricNoise,
+)
 
 __all__ = [
     "Calibration",
@@ -23,7 +34,9 @@ __all__ = [
     "ErrorCode",
     "Event",
     "GaussianNoise",
+    "GeneralizedGaussianNoise",
     "InvalidArgument",
+    "KNormNoise",
     "LaplaceNoise",
     "Ledger",
     "Noise",
@@ -31,8 +44,11 @@ __all__ = [
     "Risk",
     "SecureBits",
     "SuretyError",
+    "TruncatedGeometricNoise",
     "__version__",
+    "audit_log",
     "calibrate",
+    "calibrate_log",
     "curve",
     "delta",
     "epsilon",

@@ -25,7 +25,7 @@ def _made(make: Callable[..., _library.Noise], *parameters: Any) -> tuple[_libra
 
 
 class Noise:
-    """A mechanism that adds noise. Made by ``GaussianNoise`` and the like; the last few made are kept, so that making one again is cheap.
+    """A mechanism that adds noise. Made by ``GaussianNoise`` and its like; the last few made are kept, so that making one again is cheap.
 
     Any number of threads may use one. The bits are the operating system's, of each thread and after a fork of each process its own.
     """
@@ -38,7 +38,7 @@ class Noise:
     _step: float
 
     def __init__(self) -> None:
-        raise TypeError("a surety.Noise is made by GaussianNoise, LaplaceNoise, DiscreteGaussianNoise or DiscreteLaplaceNoise")
+        raise TypeError("a surety.Noise is made by GaussianNoise and its like")
 
     def _take(self, make: Callable[..., _library.Noise], *parameters: Any) -> None:
         self._handle, self._event, self._scale, self._step = _made(make, *parameters)
@@ -121,6 +121,38 @@ class LaplaceNoise(Noise):
         self._take(_library.laplace_noise, scale, sensitivity, dimension, step, adjacency)
 
 
+class KNormNoise(Noise):
+    """Noise for a vector of density proportional to exp(-||x|| / b) in the norm "l1", "l2" or "linf". ``scale`` is b over the sensitivity in that
+    norm: a pure epsilon of 1 / ``scale``. The rest is as of ``GaussianNoise``.
+
+    >>> import surety
+    >>> surety.KNormNoise(2, norm="l2", sensitivity=1, dimension=3, adjacency="replace-one").event
+    Event('k_norm(l2, 3, 2)', 'replace-one')
+    """
+
+    __slots__ = ()
+
+    def __init__(self, scale: float, *, norm: str, sensitivity: float, dimension: int, adjacency: str, step: float | None = None) -> None:
+        self._take(_library.k_norm_noise, scale, norm, sensitivity, dimension, step, adjacency)
+
+
+class GeneralizedGaussianNoise(Noise):
+    """Noise for a vector of density proportional to exp(-||x||_r^2 / (2 sigma^2)), r from 2 to 2^20. ``multiplier`` is sigma over the sensitivity in
+    l_r. The rest is as of ``GaussianNoise``.
+
+    >>> import surety
+    >>> surety.GeneralizedGaussianNoise(2, r=3, sensitivity=1, dimension=5, adjacency="replace-one").event
+    Event('generalized_gaussian(3, 5, 2)', 'replace-one')
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self, multiplier: float, *, r: float, sensitivity: float, dimension: int, adjacency: str, step: float | None = None
+    ) -> None:
+        self._take(_library.generalized_gaussian_noise, multiplier, r, sensitivity, dimension, step, adjacency)
+
+
 class DiscreteGaussianNoise(Noise):
     """Discrete Gaussian noise for integers, of any number of values. ``sigma`` is in steps of the integers; the noise has the least that it can
     have from there on, which ``scale`` says. One record moves either one value by at most ``sensitivity``, or all of them by at most
@@ -159,6 +191,24 @@ class DiscreteLaplaceNoise(Noise):
 
     def __init__(self, scale: float, *, sensitivity: float, adjacency: str) -> None:
         self._take(_library.discrete_laplace_noise, scale, sensitivity, adjacency)
+
+
+class TruncatedGeometricNoise(Noise):
+    """Discrete Laplace noise whose results are kept from ``lowest`` to ``highest``, a public range: the best there is for a count. The rest is as of
+    ``DiscreteLaplaceNoise``, and so is what it costs.
+
+    >>> import numpy as np
+    >>> import surety
+    >>> counts = np.array([0, 3, 100])
+    >>> surety.TruncatedGeometricNoise(5, sensitivity=1, lowest=0, highest=100, adjacency="replace-one").add_to(counts)
+    >>> bool((counts >= 0).all() and (counts <= 100).all())
+    True
+    """
+
+    __slots__ = ()
+
+    def __init__(self, scale: float, *, sensitivity: float, lowest: int, highest: int, adjacency: str) -> None:
+        self._take(_library.truncated_geometric_noise, scale, sensitivity, lowest, highest, adjacency)
 
 
 class SecureBits(np.random.BitGenerator):

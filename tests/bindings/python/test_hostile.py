@@ -34,6 +34,9 @@ noises: list[surety.Noise] = [
     surety.LaplaceNoise(1, sensitivity=1, dimension=6, adjacency="zero-out", step=2.0**-10),
     surety.DiscreteGaussianNoise(5, sensitivity=1, adjacency="replace-one"),
     surety.DiscreteLaplaceNoise(5, sensitivity=1, adjacency="replace-one"),
+    surety.KNormNoise(5, norm="linf", sensitivity=1, dimension=6, adjacency="replace-one"),
+    surety.GeneralizedGaussianNoise(5, r=3, sensitivity=1, dimension=6, adjacency="replace-one"),
+    surety.TruncatedGeometricNoise(5, sensitivity=1, lowest=0, highest=9, adjacency="replace-one"),
 ]
 
 numbers = st.one_of(
@@ -207,6 +210,9 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (surety.DiscreteGaussianNoise, {"sigma": scale, "sensitivity": whole, "adjacency": adjacency}),
     (surety.DiscreteGaussianNoise, {"sigma": scale, "l2_sensitivity": scale, "adjacency": adjacency}),
     (surety.DiscreteLaplaceNoise, {"scale": scale, "sensitivity": whole, "adjacency": adjacency}),
+    (surety.KNormNoise, {"scale": scale, "norm": either(st.sampled_from(["l1", "l2", "linf"])), "sensitivity": scale, "dimension": whole, "adjacency": adjacency}),
+    (surety.GeneralizedGaussianNoise, {"multiplier": scale, "r": scale, "sensitivity": scale, "dimension": whole, "adjacency": adjacency}),
+    (surety.TruncatedGeometricNoise, {"scale": scale, "sensitivity": whole, "lowest": count, "highest": whole, "adjacency": adjacency}),
     (lambda noise, values: noise.add_to(values), {"noise": st.sampled_from(noises), "values": values}),
     (lambda noise, values: noise.fill(values), {"noise": st.sampled_from(noises), "values": values}),
     (lambda noise, values: noise.release(values), {"noise": st.sampled_from(noises), "values": values}),

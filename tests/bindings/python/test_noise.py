@@ -58,6 +58,23 @@ def test_events_are_those_of_the_noise() -> None:
     assert surety.DiscreteLaplaceNoise(4, sensitivity=3, adjacency="zero-out").event.text == "discrete_laplace(4, 3)"
 
 
+def test_vectors_and_counts_in_a_range_have_their_laws() -> None:
+    values = np.zeros(100_000)
+    surety.KNormNoise(1, norm="linf", sensitivity=1, dimension=values.size, adjacency="replace-one").add_to(values)
+    # Of a radius that is Gamma(dimension + 1), uniform in the cube.
+    assert abs(np.abs(values).max() / values.size - 1) < 0.02 and abs(values.std() * math.sqrt(3) / values.size - 1) < 0.02
+    values.fill(0)
+    surety.GeneralizedGaussianNoise(2, r=2, sensitivity=1, dimension=values.size, adjacency="replace-one", step=2.0**-20).add_to(values)
+    assert abs(values.std() / 2 - 1) < 0.03
+    counts = np.full(10_000, 7)
+    surety.TruncatedGeometricNoise(3, sensitivity=1, lowest=0, highest=9, adjacency="replace-one").add_to(counts)
+    assert set(counts.tolist()) == set(range(10))
+    with pytest.raises(ValueError, match="norm"):
+        surety.KNormNoise(1, norm="l3", sensitivity=1, dimension=2, adjacency="replace-one")
+    with pytest.raises(ValueError):
+        surety.TruncatedGeometricNoise(3, sensitivity=1, lowest=9, highest=0, adjacency="replace-one")
+
+
 def test_values_are_never_refused() -> None:
     odd = np.array([math.nan, math.inf, -math.inf, -0.0, 5e-324, 1.0])
     values = odd.copy()

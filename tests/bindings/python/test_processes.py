@@ -179,11 +179,12 @@ ENDS = {
         time.sleep(0.2)
         """,
     "threads in the midst of an answer": """
-        def work():
-            while True:
-                surety.epsilon("repeat(1000, poisson(0.01, gaussian(1)))", delta=1e-5, adjacency="add-or-remove-one")
-        for _ in range(4):
-            threading.Thread(target=work, daemon=True).start()
+        def work(first):
+            for step in range(1000000):
+                event = f"repeat(100, poisson(0.01, compose(gaussian({first + step % 100 / 100}), gaussian(3))))"
+                surety.epsilon(event, delta=1e-5, adjacency="zero-out", width=0.5)
+        for first in range(1, 5):
+            threading.Thread(target=work, args=(first,), daemon=True).start()
         time.sleep(0.2)
         """,
 }

@@ -1,0 +1,68 @@
+"""What a log of a training run may mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from surety import _library
+
+
+def _text_of(log: str | Mapping[str, Any]) -> str:
+    return log if isinstance(log, str) else json.dumps({"version": 1, **log})
+
+
+def audit_log(
+    log: str | Mapping[str, Any],
+    *,
+    adjacency: str | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    readings: Sequence[str] = (),
+    width: float | None = None,
+) -> dict[str, Any]:
+    """What the numbers of a log cost under each way to draw batches, which of them is proved for what happened, and whether what was claimed
+    holds: what ``surety audit --log --json`` prints. ``log`` is the JSON text, or its fields (docs/reference/log.md); ``adjacency``, ``delta`` and
+    the claimed ``epsilon`` where it does not say them; ``readings`` are those to be shown beside what happened, all if none is named.
+
+    >>> import surety
+    >>> told = surety.audit_log(
+    ...     {"noise_multiplier": 1, "batch_size": 600, "records": 60000, "epochs": 10, "sampler": "shuffled", "epsilon": 1.83, "delta": 1e-5},
+    ...     adjacency="zero-out", readings=["poisson"])
+    >>> [(reading["reading"], reading["claim"]) for reading in told["readings"]]
+    [('poisson', 'holds'), ('shuffled', 'not proved')]
+    >>> told["proved"]["reading"], told["kept"]
+    ('shuffled', False)
+
+    Raises ``SuretyError`` for a text that is no log, and for numbers that contradict each other.
+    """
+    told = json.loads(_library.audit_log(_text_of(log), adjacency, epsilon, delta, list(readings), width))
+    assert isinstance(told, dict)
+    return told
+
+
+def calibrate_log(
+    log: str | Mapping[str, Any],
+    *,
+    adjacency: str | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    readings: Sequence[str] = (),
+    width: float | None = None,
+) -> dict[str, Any]:
+    """The least noise multiplier for a target under each way to draw the batches of a log: what ``surety calibrate --log --json`` prints.
+    ``epsilon`` and ``delta`` are the target, where they are not given those of the log.
+
+    >>> import surety
+    >>> told = surety.calibrate_log(
+    ...     {"batch_size": 600, "records": 60000, "epochs": 10, "sampler": "poisson"}, adjacency="zero-out", epsilon=2, delta=1e-5,
+    ...     readings=["poisson"])
+    >>> round(told["proved"]["noise_multiplier"], 6)
+    0.959102
+
+    Other arguments and errors as of ``audit_log``.
+    """
+    told = json.loads(_library.calibrate_log(_text_of(log), adjacency, epsilon, delta, list(readings), width))
+    assert isinstance(told, dict)
+    return told

@@ -1,0 +1,179 @@
+"""Trees of DpEvent and events: what each means is kept, what has no event is named, and the accountant passes the peer's own tests."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import dp_accounting as dpa
+import pytest
+from dp_accounting import dp_event as de
+from dp_accounting import privacy_accountant_test
+from dp_accounting.pld import PLDAccountant
+from dp_accounting.rdp import RdpAccountant
+
+import surety
+from surety.adapters import dp_accounting as adapter
+from surety.adapters import jax_privacy
+
+ADD = dpa.NeighboringRelation.ADD_OR_REMOVE_ONE
+REPLACE = dpa.NeighboringRelation.REPLACE_ONE
+ZERO = dpa.NeighboringRelation.REPLACE_SPECIAL
+
+JOB = de.SelfComposedDpEvent(de.PoissonSampledDpEvent(0.01, de.GaussianDpEvent(1.0)), 10000)
+
+
+class PeersOwnTest(privacy_accountant_test.PrivacyAccountantTest):  # type: ignore[misc]
+    """What dp_accounting asks of every accountant."""
+
+    def _make_test_accountants(self) -> list[adapter.SuretyAccountant]:
+        return [adapter.SuretyAccountant(relation) for relation in (ADD, REPLACE, ZERO)]
+
+
+@pytest.mark.parametrize(
+    "event, relation, text",
+    [
+        (JOB, ADD, "repeat(10000, poisson(0.01, gaussian(1)))"),
+        (JOB, ZERO, "repeat(10000, poisson(0.01, gaussian(1)))"),
+        (JOB, REPLACE, "repeat(10000, poisson(0.01, record_sum(1)))"),
+        (de.GaussianDpEvent(3.0), REPLACE, "record_sum(3)"),
+        (de.LaplaceDpEvent(3.0), REPLACE, "laplace(1.5)"),
+        (de.LaplaceDpEvent(3.0), ADD, "laplace(3)"),
+        (de.DiscreteLaplaceDpEvent(0.5, 3), ADD, "discrete_laplace(2, 3)"),
+        (de.DiscreteLaplaceDpEvent(0.5, 3), REPLACE, "discrete_laplace(2, 6)"),
+        (de.RandomizedResponseDpEvent(0.5, 4), REPLACE, "randomized_response(0.625, 4)"),
+        (de.ZCDpEvent(0.25), ADD, "zcdp(0.25)"),
+        (de.SampledWithoutReplacementDpEvent(60000, 600, de.GaussianDpEvent(2.0)), REPLACE, "without_replacement(60000, 600, record_sum(2))"),
+        (de.TruncatedSubsampledGaussianDpEvent(60000, 0.01, 700, 1.0), ADD, "truncated_poisson(0.01, 700, 60000, gaussian(1))"),
+        (de.TruncatedSubsampledGaussianDpEvent(60000, 0.01, 60000, 1.0), ADD, "poisson(0.01, gaussian(1))"),
+        (de.SingleEpochTreeAggregationDpEvent(5.0, 1000), ZERO, "repeat(10, gaussian(5))"),
+        (de.SingleEpochTreeAggregationDpEvent(5.0, [7, 1024]), ZERO, "repeat(11, gaussian(5))"),
+        (de.RepeatAndSelectDpEvent(de.GaussianDpEvent(2.0), 10.0, math.inf), ADD, "best_of(poisson_runs, 10, gaussian(2))"),
+        (de.RepeatAndSelectDpEvent(de.GaussianDpEvent(2.0), 10.0, 0.5), ADD, "best_of(negative_binomial_runs, 10, 0.5, gaussian(2))"),
+        (de.RepeatAndSelectDpEvent(de.GaussianDpEvent(2.0), 10.0, 1), ADD, "best_of(geometric_runs, 10, gaussian(2))"),
+        (de.RepeatAndSelectDpEvent(de.GaussianDpEvent(2.0), 10.0, 0), ADD, "best_of(logarithmic_runs, 10, gaussian(2))"),
+        (de.ComposedDpEvent([de.NoOpDpEvent(), de.GaussianDpEvent(1.0), de.ComposedDpEvent([])]), ADD, "compose(gaussian(1))"),
+    ],
+)
+def test_says_the_same(event: de.DpEvent, relation: Any, text: str) -> None:
+    translated = adapter.from_dp_event(event, relation)
+    assert translated == surety.Event(text, adapter.adjacency_of(relation))
+    assert adapter.from_dp_event(event, adapter.adjacency_of(relation)) == translated
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE, ZERO])
+@pytest.mark.parametrize(
+    "event",
+    [
+        JOB,
+        de.ComposedDpEvent([de.GaussianDpEvent(2.5), de.SelfComposedDpEvent(de.LaplaceDpEvent(7.0), 3), de.ZCDpEvent(0.1)]),
+        de.DiscreteLaplaceDpEvent(0.25, 3),
+        de.TruncatedSubsampledGaussianDpEvent(1000, 0.01, 20, 1.25),
+        de.RepeatAndSelectDpEvent(de.GaussianDpEvent(4.0), 10.0, 0.5),
+    ],
+)
+def test_goes_there_and_back(event: de.DpEvent, relation: Any) -> None:
+    translated = adapter.from_dp_event(event, relation)
+    assert translated is not None
+    assert adapter.to_dp_event(translated) == event
+
+
+def test_rounds_towards_more_cost() -> None:
+    scale = adapter.from_dp_event(de.DiscreteLaplaceDpEvent(0.3, 1), ADD)
+    assert scale is not None
+    assert float(scale.text.split("(")[1].split(",")[0]) * 0.3 <= 1
+    for p in (0.1, 0.3, 0.7):
+        response = adapter.from_dp_event(de.RandomizedResponseDpEvent(p, 7), REPLACE)
+        assert response is not None
+        truth = Fraction(float(response.text.split("(")[1].split(",")[0]))
+        assert truth >= 1 - Fraction(p) * 6 / 7
+        back = adapter.to_dp_event(response)
+        assert back.noise_parameter <= p
+
+
+@pytest.mark.parametrize(
+    "part, word",
+    [
+        (de.SampledWithReplacementDpEvent(10, 2, de.GaussianDpEvent(1.0)), "SampledWithReplacementDpEvent"),
+        (de.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.9, 0.1]), "MixtureOfGaussiansDpEvent"),
+        (de.ZCDpEvent(0.1, 0.2), "xi"),
+        (de.UnsupportedDpEvent(), "UnsupportedDpEvent"),
+        (de.SingleEpochTreeAggregationDpEvent(1.0, 8), "REPLACE_SPECIAL"),
+        (de.GaussianDpEvent(math.inf), "noise_multiplier is inf"),
+        (de.TruncatedSubsampledGaussianDpEvent(10, 0.1, 2.5, 1.0), "truncated_batch_size is 2.5"),
+    ],
+)
+def test_names_what_has_no_event(part: de.DpEvent, word: str) -> None:
+    for event in (part, de.ComposedDpEvent([de.GaussianDpEvent(1.0), de.SelfComposedDpEvent(part, 3)])):
+        with pytest.raises(adapter.Untranslatable, match=word) as raised:
+            adapter.from_dp_event(event)
+        assert raised.value.part == part
+        with pytest.raises(dpa.UnsupportedEventError, match="caused by subevent"):
+            adapter.SuretyAccountant().compose(event)
+
+
+def test_refuses_what_an_event_refuses() -> None:
+    with pytest.raises(adapter.Untranslatable, match="data as they are"):
+        adapter.from_dp_event(de.SelfComposedDpEvent(de.GaussianDpEvent(0.0), 2))
+    with pytest.raises(adapter.Untranslatable, match="replace-one"):
+        adapter.from_dp_event(de.PoissonSampledDpEvent(0.1, de.LaplaceDpEvent(1.0)), REPLACE)
+    with pytest.raises(adapter.Untranslatable, match="replace-one"):
+        adapter.from_dp_event(de.SampledWithoutReplacementDpEvent(10, 2, de.GaussianDpEvent(1.0)), ADD)
+    for text in ("shuffled(10, 2, gaussian(1))", "allocated(3, gaussian(1))", "users(2, gaussian(1))", "exponential(1)", "pure(1)"):
+        with pytest.raises(adapter.Untranslatable, match=text.split("(")[0]):
+            adapter.to_dp_event(surety.Event(text, "zero-out"))
+
+
+def test_costs_what_the_event_costs() -> None:
+    accountant = adapter.SuretyAccountant().compose(JOB)
+    assert accountant.epsilon(1e-5) == surety.epsilon("repeat(10000, poisson(0.01, gaussian(1)))", delta=1e-5, adjacency="add-or-remove-one")
+    assert accountant.get_epsilon(1e-5) == pytest.approx(6.187712390, abs=2e-9)
+    assert accountant.get_epsilon(1e-10) == pytest.approx(9.3161385, abs=1e-6)
+    assert accountant.get_delta(6.18771239) == pytest.approx(1e-5, rel=1e-6)
+    assert adapter.SuretyAccountant().compose(de.LaplaceDpEvent(10.0), 1000).get_epsilon(1e-6) == pytest.approx(18.950287368, abs=1e-4)
+    # Exact value, and that of its own tests.
+    fixed = de.SelfComposedDpEvent(de.SampledWithoutReplacementDpEvent(60000, 600, de.GaussianDpEvent(2.0)), 10000)
+    assert adapter.SuretyAccountant(REPLACE).compose(fixed).get_epsilon(1e-5) == pytest.approx(8.0840, abs=1e-4)
+
+
+def test_is_no_looser_than_the_peer_and_within_what_is_known() -> None:
+    event = de.ComposedDpEvent([JOB, de.SelfComposedDpEvent(de.LaplaceDpEvent(20.0), 10), de.GaussianDpEvent(5.0)])
+    ours = adapter.SuretyAccountant().compose(event)
+    pld = PLDAccountant().compose(event).get_epsilon(1e-6)
+    assert ours.epsilon(1e-6).lower <= pld
+    assert ours.get_epsilon(1e-6) <= pld * (1 + 1e-4)
+    assert ours.get_epsilon(1e-6) <= RdpAccountant().compose(event).get_epsilon(1e-6)
+
+
+def test_counts_composition() -> None:
+    accountant = adapter.SuretyAccountant()
+    for _ in range(3):
+        accountant.compose(de.GaussianDpEvent(10.0), 2)
+    accountant.compose(de.LaplaceDpEvent(10.0))
+    assert str(accountant.event) == "compose(repeat(6, gaussian(10)), laplace(10))"
+    assert accountant.ledger == de.ComposedDpEvent([de.SelfComposedDpEvent(de.GaussianDpEvent(10.0), 6), de.LaplaceDpEvent(10.0)])
+
+
+def test_calibrates_by_the_peers_search() -> None:
+    found = dpa.calibrate_dp_mechanism(
+        adapter.SuretyAccountant,
+        lambda z: de.SelfComposedDpEvent(de.PoissonSampledDpEvent(0.001, de.GaussianDpEvent(z)), 100000),
+        1.0,
+        1e-6,
+        dpa.ExplicitBracketInterval(0.5, 5.0),
+        tol=1e-7,
+    )
+    assert found == pytest.approx(1.50583356, abs=2e-7)
+
+
+def test_jax_privacys_events() -> None:
+    # As jax_privacy.accounting makes them.
+    event = de.SelfComposedDpEvent(de.PoissonSampledDpEvent(0.1, de.GaussianDpEvent(3.0)), 512)
+    assert jax_privacy.SuretyAccountant().compose(event).get_epsilon(1e-6) == pytest.approx(3.77, abs=5e-3)
+    truncated = de.SelfComposedDpEvent(de.TruncatedSubsampledGaussianDpEvent(60000, 0.01, 700, 1.0), 1000)
+    assert jax_privacy.from_dp_event(truncated) == surety.Event("repeat(1000, truncated_poisson(0.01, 700, 60000, gaussian(1)))", "add-or-remove-one")
+    allocated = jax_privacy.allocated_event(1.0, 10, batches=100)
+    assert str(allocated) == "repeat(10, allocated(100, gaussian(1)))"
+    assert surety.epsilon(allocated, delta=1e-5).upper == pytest.approx(1.70155, abs=1e-5)
+    assert str(jax_privacy.allocated_event(1.5, 1, batches=20, participations=2, adjacency="replace-one")) == "allocated(20, 2, record_sum(1.5))"
