@@ -428,16 +428,21 @@ Event GeneralizedGaussian::event() const {
   return surety::release(Event::GeneralizedGaussian{options_.r, options_.dimension, options_.multiplier}, options_.adjacency);
 }
 
-KNormOnReals::KNormOnReals(const KNorm::Options& options)
-    : VectorOnReals{KNorm{{.scale = options.scale,
-                           .sensitivity = std::visit(
-                               [&](const auto& sensitivity) -> decltype(options.sensitivity) {
-                                 return after_rounding(sensitivity, options.grid, options.dimension.value());
-                               },
-                               options.sensitivity),
-                           .grid = options.grid,
-                           .dimension = options.dimension,
-                           .adjacency = options.adjacency}}} {}
+namespace {
+
+KNorm::Options after_rounding(KNorm::Options options) {
+  const auto before = options.sensitivity;
+  std::visit(
+      [&options](const auto& sensitivity) {
+        options.sensitivity = mechanisms::after_rounding(sensitivity, options.grid, options.dimension.value());
+      },
+      before);
+  return options;
+}
+
+}  // namespace
+
+KNormOnReals::KNormOnReals(const KNorm::Options& options) : VectorOnReals{KNorm{after_rounding(options)}} {}
 
 GeneralizedGaussianOnReals::GeneralizedGaussianOnReals(const GeneralizedGaussian::Options& options)
     : VectorOnReals{
