@@ -16,5 +16,5 @@ endforeach()
 
 configure_package_config_file(cmake/surety-config.cmake.in surety-config.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(surety-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/surety-config.cmake ${PROJECT_BINARY_DIR}/surety-config-version.cmake cmake/FindMPFR.cmake
+install(FILES ${PROJECT_BINARY_DIR}/surety-config.cmake ${PROJECT_BINARY_DIR}/surety-config-version.cmake cmake/FindMPFR.cmake cmake/FindZstd.cmake
         DESTINATION ${package_dir})

@@ -13,11 +13,36 @@
 
 namespace surety::data {
 
+namespace {
+
+/// The policy, once its format is known to be one.
+const DataPolicy& checked(const DataPolicy& policy) {
+  const auto byte = static_cast<unsigned char>(policy.csv.delimiter);
+  if (byte == 0 || byte >= 0x80 || byte == '"' || byte == '\r' || byte == '\n') {
+    invalid("the delimiter of cells is a quote, a line end or no byte of ASCII, must be another one");
+  }
+  std::set<std::string_view> names;
+  for (const auto& name : policy.csv.columns) {
+    if (trimmed(name).empty()) invalid("a column has no name");
+    if (!names.insert(trimmed(name)).second) invalid(fmt::format("column {} is named twice", in_quotes(name)));
+  }
+  return policy;
+}
+
+}  // namespace
+
 CsvReader::CsvReader(const std::filesystem::path& path, const DataPolicy& policy)
-    : policy_{policy}, records_{path, RecordEnd::line_outside_quotes, policy.limits.header_bytes, policy} {
+    : policy_{checked(policy)}, records_{path, RecordEnd::line_outside_quotes, policy.limits.header_bytes, policy} {
   const auto& limits = policy.limits;
-  if (!records_.next(record_)) records_.refuse_file("is empty, must start with a header line");
-  if (const auto fault = cut(limits.columns, limits.header_bytes, header_); !fault.empty()) refuse_record(fault);
+  if (policy.csv.columns.empty()) {
+    if (!records_.next(record_)) records_.refuse_file("is empty, must start with a header line");
+    if (const auto fault = cut(limits.columns, limits.header_bytes, header_); !fault.empty()) refuse_record(fault);
+  } else {
+    header_ = policy.csv.columns;
+    if (header_.size() > limits.columns) {
+      invalid(fmt::format("{} columns are named, must be at most {} unless --no-limits is given", header_.size(), limits.columns));
+    }
+  }
   records_.set_most_bytes(limits.record_bytes);
   for (std::size_t k = 0; k < header_.size(); ++k) {
     header_[k] = std::string{trimmed(header_[k])};
@@ -26,30 +51,52 @@ CsvReader::CsvReader(const std::filesystem::path& path, const DataPolicy& policy
       records_.refuse_file(fmt::format("column {} appears twice in the header", in_quotes(header_[k])));
     }
   }
+  for (const auto& [column, value] : policy.csv.missing) count_missing_as(column, value);
 }
 
 std::string CsvReader::cut(std::size_t cells, std::size_t most_bytes, std::vector<std::string>& result) {
   if (records_.is_too_long()) return fmt::format(" has more than {} bytes, must have fewer unless --no-limits is given", most_bytes);
   if (record_.empty()) return " is empty";
   if (record_.find('\0') != std::string::npos) return " holds a zero byte, must be text";
-  const auto [count, fault] = split_cells(record_, cells, result);
+  const auto [count, fault] = split_cells(record_, cells, result, policy_.csv.delimiter);
   if (fault != CsvFault::none) return std::string{describe(fault)};
   if (row_ == 0 && count > cells) return fmt::format(" has {} columns, must have at most {} unless --no-limits is given", count, cells);
-  if (row_ > 0 && count != cells) return fmt::format(" has {} cells, must have {} as the header", count, cells);
+  if (row_ > 0 && count != cells)
+    return fmt::format(" has {} cells, must have {} as {}", count, cells, policy_.csv.columns.empty() ? "the header" : "columns are named");
   return {};
 }
 
+bool CsvReader::advance() {
+  for (;;) {
+    const bool is_there = records_.next(record_);
+    ++row_;
+    if (!is_kept_) return is_there;
+    if (is_there ? row_ > is_kept_->size() : row_ - 1 != is_kept_->size()) {
+      records_.refuse_file("changed while it was read, must stand still");
+    }
+    if (!is_there || (*is_kept_)[row_ - 1]) return is_there;
+  }
+}
+
 bool CsvReader::next(std::vector<std::string>& cells) {
-  ++row_;
   is_damaged_ = false;
-  if (!records_.next(record_)) return false;
+  if (!advance()) return false;
   if (policy_.form == RecordForm::is_public) {
     if (const auto fault = cut(header_.size(), policy_.limits.record_bytes, cells); !fault.empty()) refuse_record(fault);
+    is_damaged_ = is_blank(cells);
     return true;
   }
-  const auto [count, fault] = split_cells(record_, header_.size(), cells);
-  is_damaged_ = records_.is_too_long() || fault != CsvFault::none || count != header_.size();
+  const auto [count, fault] = split_cells(record_, header_.size(), cells, policy_.csv.delimiter);
+  is_damaged_ = record_.empty() || records_.is_too_long() || fault != CsvFault::none || count != header_.size() || is_blank(cells);
   if (is_damaged_) cells.assign(header_.size(), {});
+  return true;
+}
+
+bool CsvReader::is_blank(const std::vector<std::string>& cells) const {
+  if (!owner_) return false;
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    if (k != *owner_ && !trimmed(cells[k]).empty()) return false;
+  }
   return true;
 }
 
@@ -60,17 +107,49 @@ std::size_t CsvReader::position(const std::string& column) const {
     std::string names =
         fmt::format("{}", fmt::join(header_.begin(), header_.begin() + std::min<std::ptrdiff_t>(shown, std::ssize(header_)), ", "));
     if (header_.size() > shown) names += ", ...";
-    records_.refuse_file(fmt::format("column {} is missing, the header has {}", in_quotes(column), names));
+    records_.refuse_file(fmt::format("column {} is missing, {} {}", in_quotes(column),
+                                     policy_.csv.columns.empty() ? "the header has" : "the names given are", names));
   }
   return found->second;
+}
+
+std::size_t CsvReader::number_position(const std::string& column) const {
+  const auto found = position(column);
+  if (!missing_.empty() && missing_[found] && !missing_[found]->number) {
+    invalid(fmt::format("a missing cell of column {} counts as {}, must count as a number where its numbers are used", in_quotes(column),
+                        in_quotes(missing_[found]->text)));
+  }
+  return found;
+}
+
+void CsvReader::count_missing_as(const std::string& column, const std::string& value) {
+  if (trimmed(value).empty())
+    invalid(fmt::format("a missing cell of column {} counts as nothing, must count as a value", in_quotes(column)));
+  const auto found = position(column);
+  missing_.resize(header_.size());
+  const auto [number, fault] = parse_number(value);
+  missing_[found] = Missing{value, fault == NumberFault::none ? std::optional{number} : std::nullopt};
+}
+
+std::optional<std::string> CsvReader::missing(std::size_t position) const {
+  if (missing_.empty() || !missing_[position]) return std::nullopt;
+  return missing_[position]->text;
+}
+
+const std::string& CsvReader::text(const std::vector<std::string>& cells, std::size_t position) const {
+  if (missing_.empty() || is_damaged_ || !missing_[position] || !trimmed(cells[position]).empty()) return cells[position];
+  return missing_[position]->text;
 }
 
 std::optional<double> CsvReader::number(const std::vector<std::string>& cells, std::size_t position, std::string_view advice) const {
   const auto [value, fault] = parse_number(cells[position]);
   if (fault == NumberFault::none) return value;
-  if (policy_.form == RecordForm::is_private) return std::nullopt;
+  const bool is_private = policy_.form == RecordForm::is_private;
+  const bool is_empty = trimmed(cells[position]).empty();
+  if (!missing_.empty() && missing_[position] && !is_damaged_ && (is_private || is_empty)) return missing_[position]->number;
+  if (is_private) return std::nullopt;
   const auto column = in_quotes(header_[position]);
-  if (trimmed(cells[position]).empty()) refuse_record(fmt::format(", column {}: the cell is empty, must be a number", column));
+  if (is_empty) refuse_record(fmt::format(", column {}: the cell is empty, must be a number", column));
   refuse_record(fmt::format(", column {}: {} {}{}", column, in_quotes(cells[position]), describe(fault),
                             fault == NumberFault::not_a_number ? advice : ""));
 }
@@ -86,7 +165,8 @@ namespace {
 bool append_features(const CsvReader& reader, const std::vector<std::string>& cells, std::size_t position, const ColumnMap& map,
                      std::vector<double>& features) {
   if (const auto* const categories = std::get_if<Categories>(&map)) {
-    for (const auto& category : categories->names) features.push_back(cells[position] == category ? 1.0 : 0.0);
+    const auto& text = reader.text(cells, position);
+    for (const auto& category : categories->names) features.push_back(text == category ? 1.0 : 0.0);
     return true;
   }
   const auto value = reader.number(cells, position, "; drop the column or give its public list of categories");
@@ -102,6 +182,24 @@ bool append_features(const CsvReader& reader, const std::vector<std::string>& ce
 }
 
 }  // namespace
+
+CsvCondition::CsvCondition(Condition condition, const CsvReader& reader) : condition_{std::move(condition)} {
+  for (const auto& comparison : condition_.comparisons()) {
+    const bool is_number = std::holds_alternative<double>(comparison.value);
+    positions_.push_back(is_number ? reader.number_position(comparison.column) : reader.position(comparison.column));
+  }
+  values_.resize(positions_.size());
+}
+
+bool CsvCondition::is_met(const CsvReader& reader, const std::vector<std::string>& cells) {
+  for (std::size_t k = 0; k < positions_.size(); ++k) {
+    const auto& comparison = condition_.comparisons()[k];
+    const bool is_number = std::holds_alternative<double>(comparison.value);
+    values_[k] = is_number ? compare(comparison, reader.number(cells, positions_[k]))
+                           : compare(comparison, std::string_view{reader.text(cells, positions_[k])});
+  }
+  return condition_.is_met(values_);
+}
 
 FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const CsvOptions& options) {
   std::set<std::string> named;
@@ -127,17 +225,22 @@ FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const C
       columns.push_back({name, options.otherwise});
     }
   }
+  for (auto& column : columns) column.missing = reader.missing(reader.position(column.name));
   FeatureMap map{.inputs = std::move(columns), .intercept = options.intercept, .unit_norm = options.unit_norm};
   map.validate();
   return map;
 }
 
 CsvRecords::CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label)
-    : features_{features}, label_{label}, reader_{std::move(reader)}, label_position_{label ? reader_.position(label->column) : 0} {
+    : features_{features}, label_{label}, reader_{std::move(reader)}, label_position_{0} {
+  if (label) label_position_ = label->is_of_text() ? reader_.position(label->column) : reader_.number_position(label->column);
   features.validate();
   const auto* const columns = std::get_if<NamedColumns>(&features.inputs);
   if (columns == nullptr) throw Error{ErrorCode::invalid_argument, "the features have no column names, so they cannot be read from CSV"};
-  for (const auto& column : *columns) positions_.push_back(reader_.position(column.name));
+  for (const auto& column : *columns) {
+    positions_.push_back(reader_.position(column.name));
+    if (column.missing) reader_.count_missing_as(column.name, *column.missing);
+  }
 }
 
 bool CsvRecords::next(std::vector<double>& row, double& label) {
@@ -157,6 +260,15 @@ bool CsvRecords::make(std::vector<double>& row, double& label) const {
   if (features_.intercept) row.push_back(1);
   if (features_.unit_norm) scale_to_unit_norm(row);
   if (!label_) return true;
+  if (label_->is_of_text()) {
+    const std::string_view text = reader_.text(cells_, label_position_);
+    if (trimmed(text).empty()) {
+      if (form() == RecordForm::is_private) return false;
+      refuse_record(fmt::format(", column {}: the cell is empty, must be a text", in_quotes(label_->column)));
+    }
+    label = (*label_)(text);
+    return true;
+  }
   const auto cell = reader_.number(cells_, label_position_);
   if (cell) label = (*label_)(*cell);
   return cell.has_value();
@@ -182,8 +294,8 @@ Dataset read_all(CsvReader reader, const std::string& name, const FeatureMap& fe
 }  // namespace
 
 Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label,
-                 const DataLimits& limits) {
-  return read_all(CsvReader{path, {.form = RecordForm::is_public, .limits = limits}}, path.string(), features, label);
+                 const DataLimits& limits, const CsvFormat& format) {
+  return read_all(CsvReader{path, {.form = RecordForm::is_public, .limits = limits, .csv = format}}, path.string(), features, label);
 }
 
 CsvData read_csv(const std::filesystem::path& path, const LabelRule& label, const CsvOptions& options) {

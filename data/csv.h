@@ -1,4 +1,4 @@
-// CSV files as data sets: RFC 4180 with a header line. Line ends are LF or CRLF, cells may be quoted ("" inside quotes is one quote),
+// CSV files as data sets: RFC 4180 with a header line, or with other delimiters and names from the user (`CsvFormat`). Line ends are LF or CRLF, cells may be quoted ("" inside quotes is one quote),
 // a UTF-8 byte order mark is ignored, gzip is recognised. Numbers are decimal with a point, whatever the locale, and may have spaces
 // around them. What a record is, and what becomes of one that is damaged, is said in data_policy.h.
 //
@@ -10,12 +10,15 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include <surety/data/condition.h>
 #include <surety/data/data_policy.h>
 #include <surety/data/dataset.h>
 #include <surety/data/features.h>
@@ -26,8 +29,10 @@ namespace surety::data {
 /// The rows of a CSV file, one at a time, each as long as the header.
 class CsvReader {
  public:
-  /// Reads the header.
-  /// \throws Error{bad_data} for an empty file, a header beyond the limits, or a column name that is empty or appears twice.
+  /// Reads the header, or nothing where `policy.csv` names the columns.
+  /// \throws Error{bad_data} for an empty file, a header beyond the limits, a column name that is empty or appears twice, or a column of
+  ///         `policy.csv.missing` that is not there; Error{invalid_argument} for a delimiter that is none, names from the user that are empty
+  ///         or appear twice, and an empty value of a missing cell.
   CsvReader(const std::filesystem::path& path, const DataPolicy& policy);
 
   [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
@@ -38,11 +43,30 @@ class CsvReader {
   [[nodiscard]] bool next(std::vector<std::string>& cells);
   /// The row that was read last was a damaged record.
   [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
+  /// Its text, as far as it was kept.
+  [[nodiscard]] const std::string& record() const noexcept { return record_; }
+
+  /// From now on `next` gives the rows alone that are kept, as if the others were not there, and one with nothing in it but the identifier of
+  /// its owner is a damaged record: so a unit is zeroed. \pre no row was read yet
+  /// \throws Error{bad_data} from `next` where the file has another number of rows than that of `is_kept`.
+  void keep_only(std::shared_ptr<const std::vector<bool>> is_kept, const std::string& owner) {
+    is_kept_ = std::move(is_kept);
+    owner_ = position(owner);
+  }
 
   /// The position of a column in the header. \throws Error{bad_data} listing the header's names when there is none.
   [[nodiscard]] std::size_t position(const std::string& column) const;
+  /// As `position`, of a column of numbers. \throws Error{invalid_argument} when its missing cells count as something else.
+  [[nodiscard]] std::size_t number_position(const std::string& column) const;
 
-  /// The number in column `position` of the row that was read last; nothing when it is damaged.
+  /// From now on a missing cell of the column counts as `value` (data_policy.h). \throws as the constructor.
+  void count_missing_as(const std::string& column, const std::string& value);
+  /// What was said of that.
+  [[nodiscard]] std::optional<std::string> missing(std::size_t position) const;
+
+  /// The text in column `position` of the row that was read last, or what it counts as where it is missing.
+  [[nodiscard]] const std::string& text(const std::vector<std::string>& cells, std::size_t position) const;
+  /// The number in column `position` of the row that was read last, or what it counts as where it is missing; nothing when it is damaged.
   /// \throws Error{bad_data} in place of nothing where the form is public: with its row and column, followed by `advice` when the cell is a
   ///         text.
   [[nodiscard]] std::optional<double> number(const std::vector<std::string>& cells, std::size_t position,
@@ -50,19 +74,49 @@ class CsvReader {
 
   /// \throws Error{bad_data} "<file>: row <row> (line <line>)<reason>", or the header in place of the row, always.
   [[noreturn]] void refuse_record(const std::string& reason) const;
+  /// \throws Error{bad_data} "<file>: <reason>", always.
+  [[noreturn]] void refuse_file(std::string_view reason) const { records_.refuse_file(reason); }
   [[nodiscard]] RecordForm form() const noexcept { return policy_.form; }
 
  private:
+  void add_column(std::string name);
+  /// There is nothing in `cells` but an owner.
+  [[nodiscard]] bool is_blank(const std::vector<std::string>& cells) const;
   /// Cuts the record in hand. Returns what is wrong with it, as a message of a public form; empty when nothing is.
   std::string cut(std::size_t cells, std::size_t most_bytes, std::vector<std::string>& result);
+  /// Goes to the next record that is kept; false at the end.
+  bool advance();
 
   DataPolicy policy_;
   RecordSplitter records_;
   std::vector<std::string> header_;
   std::unordered_map<std::string, std::size_t> positions_;
+  struct Missing {
+    std::string text;
+    std::optional<double> number;
+  };
+  std::vector<std::optional<Missing>> missing_;  // empty where nothing was said
   std::string record_;
   std::size_t row_ = 0;
   bool is_damaged_ = false;
+  std::shared_ptr<const std::vector<bool>> is_kept_;  ///< nothing where all are
+  std::optional<std::size_t> owner_;                  ///< the column that names it, where rows are kept
+};
+
+/// A condition on the rows of one reader.
+class CsvCondition {
+ public:
+  /// \throws Error{bad_data} for a column that the file does not have.
+  CsvCondition(Condition condition, const CsvReader& reader);
+
+  /// Whether the row that `reader` read last, with these cells, meets the condition. Looks at every column that it compares.
+  /// \throws Error{bad_data} where the form is public for a damaged cell that is compared with a number.
+  [[nodiscard]] bool is_met(const CsvReader& reader, const std::vector<std::string>& cells);
+
+ private:
+  Condition condition_;
+  std::vector<std::size_t> positions_;
+  std::vector<Truth> values_;
 };
 
 /// What the user says about the columns. Every name must be a column of the file.
@@ -121,7 +175,7 @@ class CsvRecords {
 ///         column without categories, naming both ways out), or a file without rows.
 /// \complexity one pass; memory for the features.
 [[nodiscard]] Dataset read_csv(const std::filesystem::path& path, const FeatureMap& features, const std::optional<LabelRule>& label,
-                               const DataLimits& limits = {});
+                               const DataLimits& limits = {}, const CsvFormat& format = {});
 
 /// `csv_features`, then `read_csv`.
 [[nodiscard]] CsvData read_csv(const std::filesystem::path& path, const LabelRule& label, const CsvOptions& options);

@@ -2,7 +2,7 @@
 // text, of whole files and of streams, for training and for statistics.
 //
 // *A record* is what lies between two record ends, and nothing that it holds makes it more than one or none:
-//   CSV     a record ends at a line end outside quotes. A quote opens at the start of a cell and closes at the next quote that is not
+//   CSV     a record ends at a line end outside quotes, a cell at a delimiter (`CsvFormat`) outside them. A quote opens at the start of a cell and closes at the next quote that is not
 //           doubled, so a line end inside quotes belongs to its cell. Where a quote is never closed, all that follows is one record.
 //   LIBSVM  a record ends at every line end; '#' starts a comment that lasts to it.
 // A line end is LF or CR LF. An empty line, and one with nothing but a comment, is a record like any other; only the empty piece behind
@@ -15,8 +15,15 @@
 // count as follows:
 //   training   a record with a damaged cell in a used column, or with a label that the loss does not know, is a record of zeros: it is
 //              still one record, is sampled and charged like any, and adds nothing to any gradient.
-//   statistic  a damaged cell counts as 0, clamped to the bounds; in a histogram it is in no cell, and it meets no condition.
-// In a column of categories every text is one, whatever its bytes; one that is not listed is in no category.
+//   statistic  a damaged cell counts as 0, clamped to the bounds; in a histogram it is in no cell, and it meets no condition. Under
+//              zero-out it is no record of a quantile, a variance or a mean of a private count: a zeroed record has such a cell.
+// In a column of categories every text is one, whatever its bytes; one that is not listed is in no category. A condition is met by
+// comparisons with cells that are not damaged alone, in three values (condition.h); for those with a text, an empty or blank cell is one.
+//
+// *What a missing cell counts as* can be said of a column (`CsvFormat::missing`): a damaged cell of numbers, or an empty or blank one of
+// texts, then counts as that, everywhere. Where the form is public only an empty or blank one does, and other damage is an error. A cell of
+// a damaged record never does: such a record, of which an empty line is the plainest, stays one of zeros, in no cell, that meets no
+// condition, and is what a zeroed record is under zero-out. Where a column names the owner of rows, so is a record with nothing in it but that.
 //
 // Nothing else becomes of it: no error, no message, no number that is not labelled as private. Only a user who says that the form of the
 // file is public is told where it is damaged. Not covered: how long a run takes and how much memory it needs.
@@ -25,6 +32,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace surety::data {
 
@@ -59,12 +69,21 @@ struct DataLimits {
   }
 };
 
+/// How a CSV file is written, and what its missing cells count as. Public: it comes from the user, never from a record.
+struct CsvFormat {
+  char delimiter = ',';  ///< a byte of ASCII, and no quote, carriage return, line feed or zero byte
+  /// The names of the columns of a file that has no header: its first record is one like any other. Empty: the first record is the header.
+  std::vector<std::string> columns = {};
+  std::map<std::string, std::string> missing = {};  ///< by column: a number as a text, or a text
+};
+
 struct DataPolicy {
   RecordForm form = RecordForm::is_private;
   DataLimits limits = {};
+  CsvFormat csv = {};
 };
 
 /// For data whose form everybody may know: the strict reading.
-inline constexpr DataPolicy public_form{.form = RecordForm::is_public};
+inline const DataPolicy public_form{.form = RecordForm::is_public};
 
 }  // namespace surety::data

@@ -20,16 +20,6 @@ namespace surety::data {
 
 namespace {
 
-using Comparison = LabelRule::Comparison;
-
-/// Two-character operators come before their prefixes.
-constexpr std::array<std::pair<std::string_view, Comparison>, 6> comparisons{{{">=", Comparison::at_least},
-                                                                              {"<=", Comparison::at_most},
-                                                                              {"==", Comparison::equal},
-                                                                              {"!=", Comparison::not_equal},
-                                                                              {">", Comparison::greater},
-                                                                              {"<", Comparison::less}}};
-
 std::size_t width(const ColumnMap& map) {
   const auto* const categories = std::get_if<Categories>(&map);
   return categories != nullptr ? categories->names.size() : 1;
@@ -43,29 +33,39 @@ void validate_column(const Column& column) {
                           bounds->upper));
     }
   }
-  if (const auto* const categories = std::get_if<Categories>(&column.map)) {
+  const auto* const categories = std::get_if<Categories>(&column.map);
+  if (column.missing) {
+    const bool fits = categories != nullptr ? !trimmed(*column.missing).empty() : parse_number(*column.missing).fault == NumberFault::none;
+    if (!fits) {
+      invalid(fmt::format("a missing cell of column {} counts as {}, must count as {}", in_quotes(column.name), in_quotes(*column.missing),
+                          categories != nullptr ? "a text" : "a number, unless the column has categories"));
+    }
+  }
+  if (categories != nullptr) {
     if (categories->names.empty()) invalid(fmt::format("column {} has an empty list of categories", in_quotes(column.name)));
     const std::set<std::string_view> distinct{categories->names.begin(), categories->names.end()};
     if (distinct.size() != categories->names.size()) invalid(fmt::format("column {} lists a category twice", in_quotes(column.name)));
   }
 }
 
-nlohmann::json column_to_json(const Column& column) {
+nlohmann::json column_map_to_json(const ColumnMap& map) {
   return std::visit(Overload{
-                        [&](const Unchanged&) -> nlohmann::json {
-                          return {{"name", column.name}, {"map", "unchanged"}};
+                        [](const Unchanged&) -> nlohmann::json { return "unchanged"; },
+                        [](const SignedLogarithm&) -> nlohmann::json { return "signed-logarithm"; },
+                        [](const Bounds& bounds) -> nlohmann::json {
+                          return {{"bounds", {bounds.lower, bounds.upper}}};
                         },
-                        [&](const SignedLogarithm&) -> nlohmann::json {
-                          return {{"name", column.name}, {"map", "signed-logarithm"}};
-                        },
-                        [&](const Bounds& bounds) -> nlohmann::json {
-                          return {{"name", column.name}, {"map", {{"bounds", {bounds.lower, bounds.upper}}}}};
-                        },
-                        [&](const Categories& categories) -> nlohmann::json {
-                          return {{"name", column.name}, {"map", {{"categories", categories.names}}}};
+                        [](const Categories& categories) -> nlohmann::json {
+                          return {{"categories", categories.names}};
                         },
                     },
-                    column.map);
+                    map);
+}
+
+nlohmann::json column_to_json(const Column& column) {
+  nlohmann::json json{{"name", column.name}, {"map", column_map_to_json(column.map)}};
+  if (column.missing) json["missing"] = *column.missing;
+  return json;
 }
 
 ColumnMap column_map_from_json(const nlohmann::json& json) {
@@ -88,9 +88,17 @@ ColumnMap column_map_from_json(const nlohmann::json& json) {
 }
 
 Column column_from_json(const nlohmann::json& json) {
-  accounting::require_fields(json, {"name", "map"}, "column");
+  const bool has_missing = json.is_object() && json.contains("missing");
+  if (has_missing) {
+    accounting::require_fields(json, {"name", "map", "missing"}, "column");
+    if (!json["missing"].is_string()) invalid("what a missing cell of a column counts as is not a text");
+  } else {
+    accounting::require_fields(json, {"name", "map"}, "column");
+  }
   if (!json["name"].is_string()) invalid("a column's name is not a text");
-  return {json["name"].get<std::string>(), column_map_from_json(json["map"])};
+  Column column{json["name"].get<std::string>(), column_map_from_json(json["map"])};
+  if (has_missing) column.missing = json["missing"].get<std::string>();
+  return column;
 }
 
 bool flag_from_json(const nlohmann::json& json, std::string_view field) {
@@ -143,43 +151,33 @@ void scale_to_unit_norm(std::vector<double>& values) {
 
 double LabelRule::operator()(double cell) const {
   if (!test) return cell;
-  const auto holds = [&] {
-    switch (test->comparison) {
-      case Comparison::greater: return cell > test->threshold;
-      case Comparison::at_least: return cell >= test->threshold;
-      case Comparison::less: return cell < test->threshold;
-      case Comparison::at_most: return cell <= test->threshold;
-      case Comparison::equal: return cell == test->threshold;
-      case Comparison::not_equal: return cell != test->threshold;
-    }
-    throw Error{ErrorCode::internal, "an unknown comparison"};
-  };
-  return holds() ? 1.0 : -1.0;
+  return holds(cell, test->comparison, test->threshold) ? 1.0 : -1.0;
+}
+
+double LabelRule::operator()(std::string_view cell) const {
+  return (cell == *test->text) == (test->comparison == Relation::equal) ? 1.0 : -1.0;
 }
 
 LabelRule parse_label_rule(std::string_view text) {
-  const auto position = text.find_first_of("<>=!");
-  LabelRule rule{.column = std::string{trimmed(text.substr(0, position))}, .test = std::nullopt};
-  if (rule.column.empty())
+  const bool is_quoted = trimmed(text).starts_with('"') || trimmed(text).starts_with('\'');
+  auto column = is_quoted || text.find_first_of("<>=!") == std::string_view::npos ? parse_column(text) : std::nullopt;
+  if (trimmed(text).empty() || (column && column->empty())) {
     invalid(fmt::format("label {} names no column, must be a column or a comparison such as 'visits>0'", in_quotes(text)));
-  if (position == std::string_view::npos) return rule;
-  for (const auto& [symbol, comparison] : comparisons) {
-    if (!text.substr(position).starts_with(symbol)) continue;
-    const auto threshold = text.substr(position + symbol.size());
-    const auto [value, fault] = parse_number(threshold);
-    if (fault != NumberFault::none)
-      invalid(fmt::format("label {} compares with {}, which {}", in_quotes(text), in_quotes(threshold), describe(fault)));
-    rule.test = {comparison, value};
-    return rule;
   }
-  invalid(fmt::format("label {} has an unknown comparison, must be >, >=, <, <=, == or !=", in_quotes(text)));
+  if (column) return {.column = *std::move(column), .test = std::nullopt};
+  auto compared = parse_comparison(text, "label");
+  LabelRule rule{.column = std::move(compared.column), .test = LabelRule::Test{compared.relation, 0}};
+  std::visit(Overload{[&](double threshold) { rule.test->threshold = threshold; },
+                      [&](std::string& sought) { rule.test->text = std::move(sought); }},
+             compared.value);
+  return rule;
 }
 
 std::string describe(const LabelRule& rule) {
-  if (!rule.test) return rule.column;
-  const auto* const symbol =
-      std::find_if(comparisons.begin(), comparisons.end(), [&](const auto& entry) { return entry.second == rule.test->comparison; });
-  return fmt::format("{}{}{}", rule.column, symbol->first, rule.test->threshold);
+  if (!rule.test) return column_text(rule.column);
+  CellComparison compared{.column = rule.column, .relation = rule.test->comparison, .value = rule.test->threshold};
+  if (rule.test->text) compared.value = *rule.test->text;
+  return describe(compared);
 }
 
 nlohmann::json to_json(const FeatureMap& map) {

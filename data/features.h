@@ -16,6 +16,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <surety/data/condition.h>
+
 namespace surety::data {
 
 /// The number as it is.
@@ -44,6 +46,7 @@ using ColumnMap = std::variant<Unchanged, SignedLogarithm, Bounds, Categories>;
 struct Column {
   std::string name;
   ColumnMap map;
+  std::optional<std::string> missing = std::nullopt;  ///< what a missing cell counts as (data_policy.h)
   friend bool operator==(const Column&, const Column&) = default;
 };
 
@@ -64,8 +67,8 @@ struct FeatureMap {
 
   /// The length of a row of features.
   [[nodiscard]] std::size_t features() const;
-  /// \throws Error{invalid_argument} naming the column for bounds that are not finite with lower < upper, categories that are
-  ///         empty or listed twice, a column listed twice or without a name, no columns at all, or a count of sparse features
+  /// \throws Error{invalid_argument} naming the column for bounds that are not finite with lower < upper, a missing number that
+  ///         counts as a text, categories that are empty or listed twice, a column listed twice or without a name, no columns at all, or a count of sparse features
   ///         outside 1 to 2^24.
   void validate() const;
 };
@@ -76,11 +79,13 @@ void scale_to_unit_norm(std::vector<double>& values);
 /// Which column is the label, and what it is compared with.
 ///   mdvis      the number in column mdvis
 ///   mdvis>0    +1 where the number in column mdvis is greater than 0, else -1; also >=, <, <=, ==, !=
+///   class==yes +1 where the text in column class is that one, else -1; also !=
 struct LabelRule {
-  enum class Comparison { greater, at_least, less, at_most, equal, not_equal };
+  using Comparison = Relation;
   struct Test {
     Comparison comparison;
     double threshold;
+    std::optional<std::string> text = std::nullopt;  ///< what a text is compared with, in the place of the threshold
     friend bool operator==(const Test&, const Test&) = default;
   };
 
@@ -88,11 +93,15 @@ struct LabelRule {
   std::optional<Test> test;
 
   friend bool operator==(const LabelRule&, const LabelRule&) = default;
+  /// The label looks at the text of its cell.
+  [[nodiscard]] bool is_of_text() const noexcept { return test && test->text; }
+  /// \pre !is_of_text()
   [[nodiscard]] double operator()(double cell) const;
+  /// \pre is_of_text()
+  [[nodiscard]] double operator()(std::string_view cell) const;
 };
 
-/// The rule written as above. The column's name is everything before the first of < > = !, without spaces around it.
-/// \throws Error{invalid_argument} when the name is missing or the threshold is not a finite number.
+/// The rule written as above, a comparison as in condition.h. \throws Error{invalid_argument} when it is no column and no comparison.
 [[nodiscard]] LabelRule parse_label_rule(std::string_view text);
 /// The inverse of `parse_label_rule`.
 [[nodiscard]] std::string describe(const LabelRule& rule);

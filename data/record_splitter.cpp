@@ -11,7 +11,7 @@ namespace {
 /// How far into its cell a byte of a CSV record is.
 enum class Place { at_start, in_text, in_quotes, behind_quote };
 
-Place after(Place place, char byte) {
+Place after(Place place, char byte, char delimiter) {
   switch (place) {
     case Place::in_quotes: return byte == '"' ? Place::behind_quote : Place::in_quotes;
     case Place::behind_quote:
@@ -22,7 +22,7 @@ Place after(Place place, char byte) {
       break;
     case Place::in_text: break;
   }
-  return byte == ',' ? Place::at_start : Place::in_text;
+  return byte == delimiter ? Place::at_start : Place::in_text;
 }
 
 }  // namespace
@@ -32,6 +32,7 @@ RecordSplitter::RecordSplitter(const std::filesystem::path& path, RecordEnd end,
                       ? ExpansionLimit{}
                       : ExpansionLimit{.factor = policy.limits.expansion, .unsuspicious = policy.limits.unsuspicious_bytes}},
       end_{end},
+      delimiter_{policy.csv.delimiter},
       most_bytes_{most_bytes} {}
 
 bool RecordSplitter::next(std::string& record) {
@@ -54,10 +55,10 @@ bool RecordSplitter::next(std::string& record) {
       for (length = 0; length < bytes.size(); ++length) {
         is_ended = bytes[length] == '\n' && place != Place::in_quotes;
         if (is_ended) break;
-        place = after(place, bytes[length]);
+        place = after(place, bytes[length], delimiter_);
       }
     } else if (length > 0) {
-      place = after(Place::in_text, bytes[length - 1]);
+      place = after(Place::in_text, bytes[length - 1], delimiter_);
     }
     const std::size_t kept = std::min(length, most_bytes_ - record.size());
     is_too_long_ = is_too_long_ || kept < length;
@@ -83,10 +84,10 @@ std::string_view describe(CsvFault fault) {
 namespace {
 
 /// The cells of a record without quotes and carriage returns.
-CsvCells split_plain_cells(std::string_view record, std::size_t most, std::vector<std::string>& cells) {
+CsvCells split_plain_cells(std::string_view record, std::size_t most, std::vector<std::string>& cells, char delimiter) {
   std::size_t count = 0;
   for (std::size_t begin = 0; begin <= record.size(); ++count) {
-    const std::size_t end = std::min(record.find(',', begin), record.size());
+    const std::size_t end = std::min(record.find(delimiter, begin), record.size());
     if (count < most) {
       if (cells.size() == count) cells.emplace_back();
       cells[count].assign(record, begin, end - begin);
@@ -99,9 +100,9 @@ CsvCells split_plain_cells(std::string_view record, std::size_t most, std::vecto
 
 }  // namespace
 
-CsvCells split_cells(std::string_view record, std::size_t most, std::vector<std::string>& cells) {
+CsvCells split_cells(std::string_view record, std::size_t most, std::vector<std::string>& cells, char delimiter) {
   const bool is_plain = record.find('"') == std::string_view::npos && record.find('\r') == std::string_view::npos;
-  if (is_plain) return split_plain_cells(record, most, cells);
+  if (is_plain) return split_plain_cells(record, most, cells, delimiter);
   std::size_t count = 0;
   std::string beyond;
   const auto open_cell = [&]() -> std::string* {
@@ -117,13 +118,13 @@ CsvCells split_cells(std::string_view record, std::size_t most, std::vector<std:
   Place place = Place::at_start;
   for (const char byte : record) {
     const Place before = place;
-    place = after(place, byte);
+    place = after(place, byte, delimiter);
     switch (before) {
       case Place::in_quotes:
         if (byte != '"') cell->push_back(byte);
         continue;
       case Place::behind_quote:
-        if (byte != '"' && byte != ',') return {count, CsvFault::text_after_quote};
+        if (byte != '"' && byte != delimiter) return {count, CsvFault::text_after_quote};
         break;
       case Place::at_start:
         if (byte == '"') continue;
@@ -132,7 +133,7 @@ CsvCells split_cells(std::string_view record, std::size_t most, std::vector<std:
         if (byte == '"') return {count, CsvFault::quote_inside};
         break;
     }
-    if (byte == ',') {
+    if (byte == delimiter) {
       cell = open_cell();
     } else if (byte == '\r') {
       return {count, CsvFault::carriage_return};

@@ -41,6 +41,7 @@ class RecordSplitter {
  private:
   TextReader text_;
   RecordEnd end_;
+  char delimiter_;
   std::size_t most_bytes_;
   std::size_t line_ = 1;
   bool is_too_long_ = false;
@@ -58,6 +59,6 @@ struct CsvCells {
 };
 
 /// The cells of the CSV record `record`, at most `most` of them, in `cells`. Cells may be quoted, "" inside quotes is one quote.
-CsvCells split_cells(std::string_view record, std::size_t most, std::vector<std::string>& cells);
+CsvCells split_cells(std::string_view record, std::size_t most, std::vector<std::string>& cells, char delimiter = ',');
 
 }  // namespace surety::data

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,11 +9,13 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/data/decompressor.h>
 
 namespace surety::data {
 
@@ -26,16 +27,16 @@ constexpr std::size_t chunk = std::size_t{1} << 16;
 
 struct TextReader::Stream {
   int file = -1;
-  bool compressed = false;
-  bool between_members = false;  // a gzip file is one or more members; the end of the file is legal only between two
-  z_stream inflater{};
   std::vector<unsigned char> raw;
+  std::size_t begin = 0;  // of what is not yet used of raw
+  std::size_t end = 0;
+  std::unique_ptr<Decompressor> decompressor = nullptr;  // none for plain text
+  bool holds_output = false;                             // the last output was full, so more may wait inside
 
   Stream() = default;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream() {
-    if (compressed) inflateEnd(&inflater);
     if (file > STDIN_FILENO) close(file);
   }
 };
@@ -46,17 +47,16 @@ TextReader::TextReader(std::filesystem::path path, const ExpansionLimit& limit)
   if (stream_->file < 0) refuse_file(fmt::format("cannot be opened ({})", std::strerror(errno)));
   if (path_ == standard_input) path_ = "standard input";
   stream_->raw.resize(chunk);
-  // A pipe may deliver its first bytes one by one, and the magic number and the byte order mark are two and three.
-  std::size_t count = 0;
-  for (std::size_t got = 1; got > 0 && count < 3; count += got) got = read_some(count);
-  stream_->inflater.next_in = stream_->raw.data();
-  stream_->inflater.avail_in = static_cast<uInt>(count);
-  if (count >= 2 && stream_->raw[0] == 0x1f && stream_->raw[1] == 0x8b) {
-    constexpr int gzip_window_bits = 15 + 16;
-    if (inflateInit2(&stream_->inflater, gzip_window_bits) != Z_OK) throw Error{ErrorCode::environment, "no memory to decompress"};
-    stream_->compressed = true;
-  }
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  // A pipe may deliver its first bytes one by one, of which as many are awaited as tell what the file is.
+  const auto start = [&] { return std::span<const unsigned char>{stream_->raw.data(), stream_->end}; };
+  const auto may_be_mark = [&] {
+    const std::string_view found{reinterpret_cast<const char*>(stream_->raw.data()), stream_->end};
+    return found.size() < byte_order_mark.size() && byte_order_mark.starts_with(found);
+  };
+  for (std::size_t got = 1; got > 0 && (may_become_compressed(start()) || may_be_mark()); stream_->end += got)
+    got = read_some(stream_->end);
+  stream_->decompressor = decompressor_of(start());
   static_cast<void>(peek());
   if (std::string_view{buffer_.data(), filled_}.starts_with(byte_order_mark)) position_ = byte_order_mark.size();
 }
@@ -88,35 +88,32 @@ std::size_t TextReader::read_some(std::size_t offset) {
 
 bool TextReader::refill() {
   auto& stream = *stream_;
-  auto& inflater = stream.inflater;
   position_ = 0;
   filled_ = 0;
   while (filled_ == 0) {
-    if (inflater.avail_in == 0) {
-      inflater.next_in = stream.raw.data();
-      inflater.avail_in = static_cast<uInt>(read_some(0));
+    bool is_at_end = false;
+    if (stream.begin == stream.end && !stream.holds_output) {
+      stream.begin = 0;
+      stream.end = read_some(0);
+      is_at_end = stream.end == 0;
     }
-    const bool at_end = inflater.avail_in == 0;
-    if (!stream.compressed) {
-      if (at_end) break;
-      filled_ = inflater.avail_in;
-      std::memcpy(buffer_.data(), inflater.next_in, filled_);
-      inflater.avail_in = 0;
+    if (!stream.decompressor) {
+      if (is_at_end) break;
+      filled_ = stream.end - stream.begin;
+      std::memcpy(buffer_.data(), stream.raw.data() + stream.begin, filled_);
+      stream.begin = stream.end;
       continue;
     }
-    if (at_end) {
-      if (stream.between_members) break;
-      refuse_file("gzip stream is truncated");
+    auto& decompressor = *stream.decompressor;
+    if (is_at_end) {
+      if (decompressor.is_between_members()) break;
+      refuse_file(fmt::format("{} stream is truncated", decompressor.name()));
     }
-    if (stream.between_members) inflateReset(&inflater);
-    inflater.next_out = reinterpret_cast<unsigned char*>(buffer_.data());
-    inflater.avail_out = static_cast<uInt>(chunk);
-    const int status = inflate(&inflater, Z_NO_FLUSH);
-    if (status != Z_OK && status != Z_STREAM_END) {
-      refuse_file(fmt::format("gzip stream is damaged ({})", inflater.msg != nullptr ? inflater.msg : "unexpected end"));
-    }
-    stream.between_members = status == Z_STREAM_END;
-    filled_ = chunk - inflater.avail_out;
+    const auto step = decompressor.decompress({stream.raw.data() + stream.begin, stream.end - stream.begin}, buffer_);
+    if (!step.fault.empty()) refuse_file(fmt::format("{} stream is damaged ({})", decompressor.name(), step.fault));
+    stream.begin += step.taken;
+    filled_ = step.made;
+    stream.holds_output = filled_ == buffer_.size();
     bytes_ += filled_;
     if (bytes_ > limit_.unsuspicious && static_cast<double>(bytes_) > limit_.factor * static_cast<double>(raw_bytes_)) {
       refuse_file(fmt::format("decompresses to more than {} times its size, must be less unless --no-limits is given", limit_.factor));

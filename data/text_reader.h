@@ -1,4 +1,4 @@
-// Reading text that may be hostile or damaged: a file, plain or gzip-compressed, byte by byte in bounded memory, and the
+// Reading text that may be hostile or damaged: a file, plain or compressed by gzip, zstd or bzip2, byte by byte in bounded memory, and the
 // numbers in it. Every refusal is Error{bad_data} and starts with the file's name.
 #pragma once
 
@@ -19,8 +19,7 @@ struct ExpansionLimit {
   std::uint64_t unsuspicious = 0;                           ///< so many bytes may always come
 };
 
-/// The bytes of a file in order, decompressed when the file starts with the gzip magic number 1f 8b. A UTF-8 byte order mark
-/// is skipped, and `line()` counts line feeds for messages.
+/// The bytes of a file in order, decompressed when the file starts as gzip, zstd or bzip2 do. A UTF-8 byte order mark is skipped, and `line()` counts line feeds for messages.
 class TextReader {
  public:
   static constexpr int end = -1;
@@ -34,7 +33,7 @@ class TextReader {
   TextReader& operator=(TextReader&&) noexcept;
 
   /// The next byte as an unsigned char, or `end`; `peek` leaves it in place.
-  /// \throws Error{bad_data} on a read error, a gzip stream that is truncated or damaged, or one that grows beyond the limit.
+  /// \throws Error{bad_data} on a read error, a compressed stream that is truncated or damaged, or one that grows beyond the limit.
   [[nodiscard]] int peek() {
     if (position_ == filled_ && !refill()) return end;
     return static_cast<unsigned char>(buffer_[position_]);

@@ -60,6 +60,135 @@ RC_GTEST_PROP(CsvReader, InvertsQuoting, (std::vector<std::pair<std::string, std
   RC_ASSERT(read_cells(folder.write("data.csv", text)) == expected);
 }
 
+std::vector<std::vector<std::string>> read_with(const std::string& text, const CsvFormat& format, RecordForm form = RecordForm::is_public) {
+  const TemporaryFolder folder;
+  CsvReader reader{folder.write("data.csv", text), {.form = form, .csv = format}};
+  std::vector<std::vector<std::string>> rows{reader.header()};
+  for (std::vector<std::string> cells; reader.next(cells);) rows.push_back(cells);
+  return rows;
+}
+
+bool refuses_format(const std::string& text, const CsvFormat& format, ErrorCode code, const std::vector<std::string_view>& words) {
+  return refuses([&] { read_with(text, format); }, code, words);
+}
+
+TEST(CsvFormat, CutsCellsAtEveryDelimiter) {
+  const std::vector<std::vector<std::string>> expected{{"a", "b c"}, {"1,5", ""}, {"x;\t| \n", " 2"}};
+  for (const char delimiter : {';', '\t', '|', ' ', ':', '1'}) {
+    const std::string d(1, delimiter);
+    if (delimiter == '1' || delimiter == ' ') {
+      EXPECT_EQ(read_with("a" + d + "b\n3" + d + "\"" + d + "\"\n", {.delimiter = delimiter}),
+                (std::vector<std::vector<std::string>>{{"a", "b"}, {"3", d}}));
+      continue;
+    }
+    EXPECT_EQ(read_with("a" + d + "\"b c\"\n1,5" + d + "\n\"x;\t| \n\"" + d + " 2\n", {.delimiter = delimiter}), expected) << delimiter;
+    EXPECT_EQ(read_with("a" + d + "b\n\"x\n" + d + "\"" + d + "\r\n", {.delimiter = delimiter}).size(), 2U);
+  }
+  // A quote opens at the start of a cell, which is behind the delimiter and not behind a comma.
+  EXPECT_TRUE(refuses_format("a;b\n1,\"2\";3\n", {.delimiter = ';'}, ErrorCode::bad_data, {"quote inside"}));
+  EXPECT_EQ(read_with("a;b\n1,\"2\n3;4\n", {.delimiter = ';'}, RecordForm::is_private).size(), 3U);
+  for (const char delimiter : {'"', '\n', '\r', '\0', '\xff'}) {
+    EXPECT_TRUE(refuses_format("a\n", {.delimiter = delimiter}, ErrorCode::invalid_argument, {"delimiter"}));
+  }
+}
+
+TEST(CsvFormat, NamesTheColumnsOfAFileWithoutHeader) {
+  EXPECT_EQ(read_with("1,2\n3,4\n", {.columns = {" a ", "b"}}),
+            (std::vector<std::vector<std::string>>{{"a", "b"}, {"1", "2"}, {"3", "4"}}));
+  EXPECT_EQ(read_with("", {.columns = {"a", "b"}}).size(), 1U);
+  EXPECT_TRUE(
+      refuses_format("1,2\n3\n", {.columns = {"a", "b"}}, ErrorCode::bad_data, {"row 2 (line 2)", "1 cells, must have 2 as columns"}));
+  EXPECT_TRUE(refuses_format("1,2\n", {.columns = {"a", "a"}}, ErrorCode::invalid_argument, {"'a' is named twice"}));
+  EXPECT_TRUE(refuses_format("1,2\n", {.columns = {"a", " "}}, ErrorCode::invalid_argument, {"no name"}));
+  const TemporaryFolder folder;
+  const CsvReader reader{folder.write("data.csv", "secret,2\n"), {.csv = {.columns = {"a", "b"}}}};
+  EXPECT_TRUE(refuses([&] { static_cast<void>(reader.position("c")); }, ErrorCode::bad_data, {"'c' is missing, the names given are a, b"}));
+}
+
+/// The numbers of column x and the texts of column t in a file, by row: "-" where there is none.
+std::string cells_of(const std::string& text, const CsvFormat& format) {
+  const TemporaryFolder folder;
+  CsvReader reader{folder.write("data.csv", text), {.csv = format}};
+  const auto x = reader.number_position("x");
+  const auto t = reader.position("t");
+  std::string result;
+  for (std::vector<std::string> cells; reader.next(cells);) {
+    const auto number = reader.number(cells, x);
+    result += (number ? fmt::format("{}", *number) : "-") + "/" + reader.text(cells, t) + " ";
+  }
+  return result;
+}
+
+TEST(CsvFormat, SaysWhatAMissingCellCountsAs) {
+  const std::string text = "x,t\n1,a\n,\n nan, \nred,b\n1e999,c\n\n1\n1,2,3\n\"1,2\n";
+  EXPECT_EQ(cells_of(text, {}), "1/a -/ -/  -/b -/c -/ -/ -/ -/ ");
+  EXPECT_EQ(cells_of(text, {.missing = {{"x", "40"}, {"t", "none"}}}), "1/a 40/none 40/none 40/b 40/c -/ -/ -/ -/ ")
+      << "a damaged record, as an empty line is, keeps none of its cells";
+  EXPECT_EQ(cells_of(text, {.missing = {{"t", "3"}}}), "1/a -/3 -/3 -/b -/c -/ -/ -/ -/ ");
+  // An empty line of a file with one column is a damaged record, too, or the zeroed record would not be one of zeros.
+  const TemporaryFolder folder;
+  CsvReader reader{folder.write("one.csv", "x\n\n \n\"\"\n"), {.csv = {.missing = {{"x", "40"}}}}};
+  std::vector<std::string> cells;
+  std::string found;
+  while (reader.next(cells)) found += reader.number(cells, 0) ? '1' : '0';
+  EXPECT_EQ(found, "011");
+
+  EXPECT_TRUE(refuses_format("x,t\n", {.missing = {{"y", "1"}}}, ErrorCode::bad_data, {"'y' is missing"}));
+  EXPECT_TRUE(refuses_format("x,t\n", {.missing = {{"x", " "}}}, ErrorCode::invalid_argument, {"'x' counts as nothing"}));
+  EXPECT_TRUE(refuses([&] { cells_of(text, {.missing = {{"x", "forty"}}}); }, ErrorCode::invalid_argument, {"'x'", "'forty'", "a number"}));
+}
+
+TEST(CsvFormat, LeavesOtherDamageAnErrorWhereTheFormIsPublic) {
+  const TemporaryFolder folder;
+  CsvReader reader{folder.write("data.csv", "x\n\"\"\nred\n"), {.form = RecordForm::is_public, .csv = {.missing = {{"x", "40"}}}}};
+  std::vector<std::string> cells;
+  ASSERT_TRUE(reader.next(cells));
+  EXPECT_EQ(reader.number(cells, 0), 40);
+  ASSERT_TRUE(reader.next(cells));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(reader.number(cells, 0)); }, ErrorCode::bad_data, {"row 2", "red"}));
+}
+
+TEST(ReadCsv, KeepsWhatMissingCellsCountAsInTheFeatureMap) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("data.csv", "age,town,y\n,b,1\n10,,\n");
+  CsvReader reader{path, {.csv = {.missing = {{"age", "20"}, {"town", "a"}, {"y", "3"}}}}};
+  CsvOptions options = plain();
+  options.categories = {{"town", {"a", "b"}}};
+  const auto label = parse_label_rule("y");
+  const FeatureMap features = csv_features(reader, label, options);
+  EXPECT_EQ(features.inputs,
+            (std::variant<NamedColumns, SparseFeatures>{NamedColumns{{"age", Unchanged{}, "20"}, {"town", Categories{{"a", "b"}}, "a"}}}));
+  EXPECT_EQ(feature_map_from_json(to_json(features)), features);
+  // The map alone says it to another reader, as a model does.
+  const Dataset data = read_csv(path, features, std::nullopt);
+  EXPECT_EQ(row(data, 0), (std::vector<double>{20, 0, 1}));
+  EXPECT_EQ(row(data, 1), (std::vector<double>{10, 1, 0}));
+  CsvRecords records{std::move(reader), features, label};
+  std::vector<double> values;
+  double value = 0;
+  ASSERT_TRUE(records.next(values, value) && records.next(values, value));
+  EXPECT_EQ(value, 3);
+  FeatureMap wrong = features;
+  std::get<NamedColumns>(wrong.inputs)[0].missing = "old";
+  EXPECT_TRUE(refuses([&] { wrong.validate(); }, ErrorCode::invalid_argument, {"'age'", "'old'", "a number"}));
+}
+
+TEST(ReadCsv, MakesLabelsOfTexts) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("data.csv", "x,class\n1,yes\n2,no\n3,\"New York, NY\"\n4,\n");
+  CsvReader reader{path, {}};
+  const auto label = parse_label_rule("class!=yes");
+  const FeatureMap features = csv_features(reader, label, plain());
+  CsvRecords records{std::move(reader), features, label};
+  std::vector<double> values;
+  double value = 0;
+  std::string found;
+  while (records.next(values, value)) found += records.is_damaged() ? 'd' : value > 0 ? '+' : '-';
+  EXPECT_EQ(found, "-++d");
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(read_csv(path, label, plain())); }, ErrorCode::bad_data, {"row 4", "'class'", "must be a text"}));
+}
+
 TEST(ReadCsv, MakesFeaturesAndLabels) {
   const TemporaryFolder folder;
   const auto path = folder.write("data.csv", "age,visits,town,income,id\n30,2,b,0,x\n150, 0 ,\"d\",-1e6,y\n");

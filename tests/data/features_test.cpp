@@ -92,8 +92,23 @@ TEST(LabelRule, Compares) {
   EXPECT_EQ(holds("mdvis!=2", 2), -1);
 }
 
+TEST(LabelRule, ComparesTexts) {
+  const auto holds = [](const char* rule, std::string_view cell) { return parse_label_rule(rule)(cell); };
+  EXPECT_EQ(holds("class==yes", "yes"), 1);
+  EXPECT_EQ(holds("class == 'yes'", "Yes"), -1);
+  EXPECT_EQ(holds("class!='New York, NY'", "yes"), 1);
+  EXPECT_TRUE(parse_label_rule("class=='7'").is_of_text());
+  EXPECT_FALSE(parse_label_rule("class==7").is_of_text());
+  for (const std::string text : {"class==yes", "class!='New York, NY'", "'a>b'", "not married==1", "(x)<3", "a b"}) {
+    EXPECT_EQ(parse_label_rule(describe(parse_label_rule(text))), parse_label_rule(text)) << text;
+  }
+  EXPECT_EQ(describe(parse_label_rule("class == \"yes\"")), "class==yes");
+  EXPECT_EQ(parse_label_rule("'a>b'").column, "a>b");
+  EXPECT_EQ(parse_label_rule("not married==1").column, "not married") << "as models before texts say it";
+}
+
 TEST(LabelRule, RefusesWhatIsNoRule) {
-  for (const char* const text : {"", ">0", "a>", "a>b", "a=1", "a>>1", "a>nan", "a!1"}) {
+  for (const char* const text : {"", ">0", "a>", "a>b", "a=1", "a>>1", "a>nan", "a!1", "a>'1'", "a==x and b>0", "'a"}) {
     EXPECT_TRUE(refuses([&] { static_cast<void>(parse_label_rule(text)); }, ErrorCode::invalid_argument, {"label"})) << text;
   }
 }

@@ -4,8 +4,17 @@
 
 #include <rapidcheck/gtest.h>
 
+#include <bzlib.h>
+#include <zstd.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <functional>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -25,19 +34,78 @@ std::string read(const std::filesystem::path& path) {
 /// Longer than several buffers, and not trivially compressible.
 std::string long_text() {
   std::string text;
-  for (unsigned i = 0; i < 60'000; ++i) text += fmt::format("{} {}\n", i, i * 2654435761U);
+  for (unsigned i = 0; i < 15'000; ++i) text += fmt::format("{} {}\n", i, i * 2654435761U);
   return text;
 }
 
+/// `content` as one frame, with a checksum.
+std::string zstd(std::string_view content) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+  std::string result(ZSTD_compressBound(content.size()), '\0');
+  result.resize(ZSTD_compress2(context, result.data(), result.size(), content.data(), content.size()));
+  ZSTD_freeCCtx(context);
+  return result;
+}
+
+/// `content` as one stream.
+std::string bzip2(std::string_view content) {
+  std::string input{content};
+  std::string result(content.size() + content.size() / 100 + 600, '\0');
+  auto length = static_cast<unsigned>(result.size());
+  EXPECT_EQ(BZ2_bzBuffToBuffCompress(result.data(), &length, input.data(), static_cast<unsigned>(input.size()), 9, 0, 0), BZ_OK);
+  result.resize(length);
+  return result;
+}
+
+struct Format {
+  std::string name;
+  std::function<std::string(std::string_view)> compress;
+};
+const std::vector<Format> formats{{"gzip", gzip}, {"zstd", zstd}, {"bzip2", bzip2}};
+
 TEST(TextReader, ReadsPlainAndCompressedAlike) {
   const TemporaryFolder folder;
-  for (const std::string& text : {std::string{}, std::string{"x"}, std::string{"a\r\nb"}, long_text()}) {
-    EXPECT_EQ(read(folder.write("plain", text)), text);
-    EXPECT_EQ(read(folder.write("compressed", gzip(text))), text);
+  for (const auto& [name, compress] : formats) {
+    for (const std::string& text : {std::string{}, std::string{"x"}, std::string{"a\r\nb"}, long_text(), std::string(1 << 17, 'x')}) {
+      EXPECT_EQ(read(folder.write("plain", text)), text);
+      EXPECT_EQ(read(folder.write("compressed", compress(text))), text) << name;
+    }
+    EXPECT_EQ(read(folder.write("members", compress("one ") + compress("") + compress("two") + compress(long_text()))),
+              "one two" + long_text())
+        << name;
+    EXPECT_EQ(read(folder.write("compressed mark", compress("\xef\xbb\xbfx"))), "x");
   }
-  EXPECT_EQ(read(folder.write("members", gzip("one ") + gzip("") + gzip("two"))), "one two");
   EXPECT_EQ(read(folder.write("mark", "\xef\xbb\xbfx")), "x");
-  EXPECT_EQ(read(folder.write("compressed mark", gzip("\xef\xbb\xbfx"))), "x");
+  // A frame that is skipped, and texts that begin as compressed files do.
+  EXPECT_EQ(read(folder.write("skipped", zstd("one ") + std::string{"\x50\x2a\x4d\x18\x03\0\0\0abc", 11} + zstd("two"))), "one two");
+  for (const std::string text : {"BZh1", "BZh9,x\n1,2\n", "BZh0", "(\xb5/x", "B", "\x1f", "BZh91AY&S"}) {
+    EXPECT_EQ(read(folder.write("text", text)), text) << text;
+  }
+}
+
+// A stream hands its bytes on as they come: no more of them are awaited than tell what the file is.
+TEST(TextReader, AwaitsNoMoreThanTellsTheFormat) {
+  const TemporaryFolder folder;
+  for (const auto& format : formats) {
+    const auto pipe = folder / (format.name + " pipe");
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    std::thread writer{[&] {
+      const int file = open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+      for (const char byte : format.compress("one\ntwo\n")) static_cast<void>(!write(file, &byte, 1));
+      close(file);
+    }};
+    EXPECT_EQ(read(pipe), "one\ntwo\n") << format.name;
+    writer.join();
+  }
+  const auto pipe = folder / "plain pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int writer = open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // which stays open, so that a reader would wait
+  ASSERT_EQ(write(writer, "x\n", 2), 2);
+  TextReader reader{pipe};
+  EXPECT_EQ(reader.get(), 'x');
+  EXPECT_EQ(reader.get(), '\n');
+  close(writer);
 }
 
 TEST(TextReader, CountsLines) {
@@ -52,21 +120,23 @@ TEST(TextReader, CountsLines) {
 
 TEST(TextReader, StopsWhereACompressedFileGrowsTooMuch) {
   const TemporaryFolder folder;
-  const auto path = folder.write("data.gz", gzip(std::string(200'000, 'x')));
-  const auto length = [&](const ExpansionLimit& limit) {
-    TextReader reader{path, limit};
-    std::size_t sum = 0;
-    for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
-      sum += bytes.size();
-      reader.skip(bytes.size());
-    }
-    return sum;
-  };
-  EXPECT_EQ(length({}), 200'000U);
-  EXPECT_EQ(length({.factor = 100, .unsuspicious = 200'000}), 200'000U);
-  EXPECT_EQ(length({.factor = 10'000, .unsuspicious = 0}), 200'000U);
-  EXPECT_TRUE(refuses([&] { length({.factor = 100, .unsuspicious = 199'999}); }, ErrorCode::bad_data,
-                      {"data.gz", "more than 100 times its size", "--no-limits"}));
+  for (const auto& format : formats) {
+    const auto path = folder.write("data.gz", format.compress(std::string(200'000, 'x')));
+    const auto length = [&](const ExpansionLimit& limit) {
+      TextReader reader{path, limit};
+      std::size_t sum = 0;
+      for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
+        sum += bytes.size();
+        reader.skip(bytes.size());
+      }
+      return sum;
+    };
+    EXPECT_EQ(length({}), 200'000U);
+    EXPECT_EQ(length({.factor = 100, .unsuspicious = 200'000}), 200'000U);
+    EXPECT_EQ(length({.factor = 100'000, .unsuspicious = 0}), 200'000U);
+    EXPECT_TRUE(refuses([&] { length({.factor = 100, .unsuspicious = 199'999}); }, ErrorCode::bad_data,
+                        {"data.gz", "more than 100 times its size", "--no-limits"}));
+  }
 }
 
 TEST(TextReader, RefusesDamage) {
@@ -75,14 +145,36 @@ TEST(TextReader, RefusesDamage) {
     const auto path = folder.write("data.gz", content);
     return refuses([&] { read(path); }, ErrorCode::bad_data, {"data.gz", reason});
   };
-  const std::string whole = gzip(long_text());
-  for (const std::size_t length : {std::size_t{2}, std::size_t{9}, std::size_t{18}, whole.size() / 2, whole.size() - 4, whole.size() - 1}) {
-    EXPECT_TRUE(refused(whole.substr(0, length), "truncated")) << length;
+  for (const auto& [name, compress] : formats) {
+    const std::string whole = compress(long_text());
+    for (const std::size_t length : {std::size_t{10}, std::size_t{18}, whole.size() / 2, whole.size() - 4, whole.size() - 1}) {
+      EXPECT_TRUE(refused(whole.substr(0, length), name + " stream is truncated")) << name << " " << length;
+      EXPECT_TRUE(refused(compress("x") + whole.substr(0, length), "truncated")) << name << " " << length;
+    }
+    std::string damaged = whole;
+    damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 1);
+    EXPECT_TRUE(refused(damaged, name + " stream is damaged")) << name;
+    EXPECT_TRUE(refused(whole + "tail", "damaged")) << name;
+    EXPECT_TRUE(refused(whole + compress("x") + "xx,1\n", "damaged")) << name;
+    // Another format behind the first is no member of it.
+    EXPECT_TRUE(refused(whole + (name == "gzip" ? zstd("x") : gzip("x")), "damaged")) << name;
+    // Whatever byte changes, the text is refused or what it was: each of the three has a checksum of the text.
+    const std::string text = "x,y\n1,2\n3,4\n";
+    const std::string small = compress(text);
+    for (std::size_t k = 10; k < small.size(); ++k) {
+      std::string changed = small;
+      changed[k] = static_cast<char>(changed[k] ^ 0x10);
+      const auto path = folder.write("data.gz", changed);
+      try {
+        EXPECT_EQ(read(path), text) << name << " byte " << k;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::bad_data);
+      }
+    }
   }
-  std::string damaged = whole;
-  damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 1);
-  EXPECT_TRUE(refused(damaged, "damaged"));
-  EXPECT_TRUE(refused(whole + "tail", "damaged"));
+  EXPECT_TRUE(refused(gzip("x").substr(0, 2), "truncated"));
+  EXPECT_TRUE(refused(zstd("x").substr(0, 4), "truncated"));
+  EXPECT_TRUE(refused(std::string{"\x28\xb5\x2f\xfd\x00\xff\x01\x00\x00", 9}, "damaged")) << "a window of more than 2^27 bytes";
   EXPECT_TRUE(refuses([&] { read(folder / "none"); }, ErrorCode::bad_data, {"none", "No such file"}));
   EXPECT_TRUE(refuses([&] { read(folder / ""); }, ErrorCode::bad_data, {"directory"}));
 }

@@ -1,0 +1,296 @@
+#include <surety/data/condition.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/overload.h>
+#include <surety/data/text_reader.h>
+
+namespace surety::data {
+
+namespace {
+
+/// Two-character operators come before their prefixes.
+constexpr std::array<std::pair<std::string_view, Relation>, 6> relations{{{">=", Relation::at_least},
+                                                                          {"<=", Relation::at_most},
+                                                                          {"==", Relation::equal},
+                                                                          {"!=", Relation::not_equal},
+                                                                          {">", Relation::greater},
+                                                                          {"<", Relation::less}}};
+constexpr std::string_view blanks = " \t";
+constexpr std::string_view operators = "<>=!";
+constexpr std::string_view ends_of_bare_texts = " \t()<>=!'\",;&|";
+
+bool is_quote(char byte) { return byte == '"' || byte == '\''; }
+
+/// A text that needs no quotes.
+bool is_bare(std::string_view text) {
+  if (text.empty() || text.find_first_of(ends_of_bare_texts) != std::string_view::npos) return false;
+  if (text == "and" || text == "or" || text == "not") return false;
+  const auto first = static_cast<unsigned char>(text.front());
+  const bool is_letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || first == '_' || first >= 0x80;
+  return is_letter && parse_number(text).fault == NumberFault::not_a_number;  // "nan" is a number that is refused
+}
+
+std::string single_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char byte : text) result.append(byte == '\'' ? 2 : 1, byte);
+  return result + "'";
+}
+
+bool begins_with_word(std::string_view text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  const auto rest = text.substr(word.size());
+  return rest.empty() || rest.front() == '(' || blanks.find(rest.front()) != std::string_view::npos;
+}
+
+}  // namespace
+
+/// A cursor over the text of a condition.
+class ConditionParser {
+ public:
+  ConditionParser(std::string_view text, std::string_view what) : text_{text}, rest_{text}, what_{what} {
+    if (text.size() > Condition::most_bytes) {
+      invalid(fmt::format("{} has {} bytes, must have at most {}", what, text.size(), Condition::most_bytes));
+    }
+  }
+
+  Condition condition() {
+    either(0);
+    require_end("and, or or its end");
+    return std::move(result_);
+  }
+
+  CellComparison comparison() {
+    auto compared = read_comparison();
+    require_end("its end");
+    return compared;
+  }
+
+  /// Nothing where the quotes are left open. \pre a quote comes next
+  std::optional<std::string> quoted_text() {
+    const char quote = rest_.front();
+    std::string text;
+    for (std::size_t k = 1; k < rest_.size(); ++k) {
+      if (rest_[k] == quote) {
+        if (k + 1 == rest_.size() || rest_[k + 1] != quote) {
+          rest_.remove_prefix(k + 1);
+          return text;
+        }
+        ++k;
+      }
+      text += rest_[k];
+    }
+    return std::nullopt;
+  }
+
+  bool is_at_end() {
+    skip_blanks();
+    return rest_.empty();
+  }
+
+ private:
+  using Step = Condition::Step;
+
+  [[noreturn]] void refuse(std::string_view constraint) const { invalid(fmt::format("{} is {}, {}", what_, in_quotes(text_), constraint)); }
+
+  void skip_blanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks), rest_.size())); }
+
+  void require_end(std::string_view expected) {
+    if (!is_at_end()) refuse(fmt::format("must have {} where it has {}", expected, in_quotes(rest_)));
+  }
+
+  bool take_word(std::string_view word) {
+    skip_blanks();
+    if (!begins_with_word(rest_, word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+
+  void either(std::size_t depth) {
+    for (both(depth); take_word("or"); result_.steps_.push_back(Step::either)) both(depth);
+  }
+
+  void both(std::size_t depth) {
+    for (single(depth); take_word("and"); result_.steps_.push_back(Step::both)) single(depth);
+  }
+
+  void single(std::size_t depth) {
+    if (depth > Condition::deepest) {
+      refuse(fmt::format("must have at most {} parentheses and nots inside each other", Condition::deepest));
+    }
+    if (take_word("not")) {
+      single(depth + 1);
+      result_.steps_.push_back(Step::negation);
+    } else if (rest_.starts_with('(')) {
+      rest_.remove_prefix(1);
+      either(depth + 1);
+      skip_blanks();
+      if (!rest_.starts_with(')')) refuse("must close each parenthesis");
+      rest_.remove_prefix(1);
+    } else {
+      result_.steps_.push_back(Step::comparison);
+      result_.comparisons_.push_back(read_comparison());
+    }
+  }
+
+  CellComparison read_comparison() {
+    CellComparison result{.column = read_column(), .relation = Relation::equal, .value = 0.0};
+    const auto* const found =
+        std::find_if(relations.begin(), relations.end(), [&](const auto& one) { return rest_.starts_with(one.first); });
+    if (found == relations.end()) {
+      refuse("must compare a column with a number or a text by >, >=, <, <=, == or !=, such as 'visits>0' or 'class==yes'");
+    }
+    rest_.remove_prefix(found->first.size());
+    result.relation = found->second;
+    result.value = read_value();
+    const bool is_order = result.relation != Relation::equal && result.relation != Relation::not_equal;
+    if (is_order && std::holds_alternative<std::string>(result.value)) {
+      refuse(fmt::format("must have a number behind {} where it has {}: texts are compared by == and != alone", found->first,
+                         in_quotes(std::get<std::string>(result.value))));
+    }
+    return result;
+  }
+
+  std::string read_column() {
+    skip_blanks();
+    if (!rest_.empty() && is_quote(rest_.front())) {
+      auto name = quoted_text();
+      if (!name) refuse("must close each quote");
+      skip_blanks();
+      if (name->empty()) refuse("must name a column before each operator");
+      return *std::move(name);
+    }
+    const auto length = std::min(rest_.find_first_of(operators), rest_.size());
+    const std::string name{trimmed(rest_.substr(0, length))};
+    rest_.remove_prefix(length);
+    if (name.empty()) refuse("must name a column before each operator");
+    return name;
+  }
+
+  std::variant<double, std::string> read_value() {
+    skip_blanks();
+    if (!rest_.empty() && is_quote(rest_.front())) {
+      auto text = quoted_text();
+      if (!text) refuse("must close each quote");
+      if (trimmed(*text).empty()) refuse("must compare with a text that is not empty: an empty cell meets no comparison");
+      return *std::move(text);
+    }
+    const auto word = rest_.substr(0, std::min(rest_.find_first_of(ends_of_bare_texts), rest_.size()));
+    const auto [number, fault] = parse_number(word);
+    if (fault == NumberFault::none || is_bare(word)) rest_.remove_prefix(word.size());
+    if (fault == NumberFault::none) return number;
+    if (is_bare(word)) return std::string{word};
+    if (word.empty()) refuse("must have a number or a text behind each operator");
+    refuse(fmt::format("compares with {}, which {}: must be a number, or a text in quotes", in_quotes(word), describe(fault)));
+  }
+
+  std::string_view text_;
+  std::string_view rest_;
+  std::string_view what_;
+  Condition result_;
+};
+
+Condition parse_condition(std::string_view text, std::string_view what) { return ConditionParser{text, what}.condition(); }
+
+CellComparison parse_comparison(std::string_view text, std::string_view what) { return ConditionParser{text, what}.comparison(); }
+
+std::optional<std::string> parse_column(std::string_view text) {
+  text = trimmed(text);
+  if (text.empty() || !is_quote(text.front())) return std::string{text};
+  ConditionParser parser{text, "the column"};
+  auto name = parser.quoted_text();
+  return name && parser.is_at_end() ? std::move(name) : std::nullopt;
+}
+
+bool holds(double cell, Relation relation, double value) {
+  switch (relation) {
+    case Relation::greater: return cell > value;
+    case Relation::at_least: return cell >= value;
+    case Relation::less: return cell < value;
+    case Relation::at_most: return cell <= value;
+    case Relation::equal: return cell == value;
+    case Relation::not_equal: return cell != value;
+  }
+  throw Error{ErrorCode::internal, "an unknown relation"};
+}
+
+Truth compare(const CellComparison& comparison, std::optional<double> cell) {
+  if (!cell) return Truth::unknown;
+  return holds(*cell, comparison.relation, std::get<double>(comparison.value)) ? Truth::met : Truth::missed;
+}
+
+Truth compare(const CellComparison& comparison, std::string_view cell) {
+  if (trimmed(cell).empty()) return Truth::unknown;
+  const bool is_equal = cell == std::get<std::string>(comparison.value);
+  return is_equal == (comparison.relation == Relation::equal) ? Truth::met : Truth::missed;
+}
+
+bool Condition::is_met(std::span<const Truth> values) const noexcept {
+  // Each level of nesting holds at most one value for its `or` and one for its `and`.
+  std::array<Truth, 2 * deepest + 4> stack;
+  std::size_t height = 0;
+  std::size_t next = 0;
+  for (const Step step : steps_) {
+    if (step == Step::comparison) {
+      stack[height++] = values[next++];
+    } else if (step == Step::negation) {
+      stack[height - 1] = static_cast<Truth>(static_cast<int>(Truth::met) - static_cast<int>(stack[height - 1]));
+    } else {
+      --height;
+      stack[height - 1] = step == Step::both ? std::min(stack[height - 1], stack[height]) : std::max(stack[height - 1], stack[height]);
+    }
+  }
+  return height == 1 && stack[0] == Truth::met;
+}
+
+std::string column_text(std::string_view column) {
+  const bool needs_quotes = column.find_first_of(operators) != std::string_view::npos || column != trimmed(column) || column.empty() ||
+                            is_quote(column.front()) || column.front() == '(' || begins_with_word(column, "not");
+  return needs_quotes ? single_quoted(column) : std::string{column};
+}
+
+std::string describe(const CellComparison& comparison) {
+  const auto* const symbol =
+      std::find_if(relations.begin(), relations.end(), [&](const auto& one) { return one.second == comparison.relation; });
+  return fmt::format("{}{}{}", column_text(comparison.column), symbol->first,
+                     std::visit(Overload{[](double number) { return fmt::format("{}", number); },
+                                         [](const std::string& text) { return is_bare(text) ? text : single_quoted(text); }},
+                                comparison.value));
+}
+
+std::string describe(const Condition& condition) {
+  using Step = Condition::Step;
+  // What binds closer has the larger number.
+  struct Part {
+    std::string text;
+    int binding;
+  };
+  std::vector<Part> parts;
+  std::size_t next = 0;
+  const auto at_least = [](const Part& part, int binding) { return part.binding >= binding ? part.text : "(" + part.text + ")"; };
+  for (const Step step : condition.steps_) {
+    if (step == Step::comparison) {
+      parts.push_back({describe(condition.comparisons_[next++]), 4});
+      continue;
+    }
+    const Part last = std::move(parts.back());
+    parts.pop_back();
+    if (step == Step::negation) {
+      // A name that begins with a parenthesis is in quotes, so what follows is told apart.
+      parts.push_back({"not " + at_least(last, 3), 3});
+      continue;
+    }
+    const int binding = step == Step::both ? 2 : 1;
+    const Part first = std::move(parts.back());
+    parts.back() = {fmt::format("{} {} {}", at_least(first, binding), step == Step::both ? "and" : "or", at_least(last, binding + 1)),
+                    binding};
+  }
+  return parts.empty() ? std::string{} : parts.front().text;
+}
+
+}  // namespace surety::data

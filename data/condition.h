@@ -1,0 +1,89 @@
+// Which records count: a condition on the cells of one record, public and parsed once.
+//
+//   visits>0                                   a number in a column: == != < <= > >=
+//   class==yes   class!='New York, NY'         a text: == and != alone
+//   smoker==yes and (age>=40 or not (age<18))  and, or, not, parentheses; `not` binds closest, then `and`, then `or`
+//
+// The literal decides: one that is written as a number, without quotes, compares numbers ('07' and '7.0' are 7); every other one compares
+// the whole text of the cell, byte by byte, as categories do ("7" in quotes is not '07'). A text that begins with a letter and has no blanks,
+// quotes, operators, parentheses, commas or semicolons needs no quotes. Quotes are single or double, and doubled inside themselves. The name
+// of a column is what stands before the operator without blanks around it; one that begins with a quote, a parenthesis or the word `not`, or
+// holds one of < > = !, stands in quotes.
+//
+// **Three values.** A comparison with a damaged cell (data_policy.h; of texts: an empty or blank one) is neither met nor missed but
+// unknown. `not` of unknown is unknown, `and` is the least and `or` the greatest of its sides in the order missed < unknown < met, and a
+// record meets a condition where that comes out as met. So a record whose cells are all damaged, as an empty line's are, meets no condition:
+// each comparison of it is unknown, hence so is whatever `not`, `and` and `or` make of them, by induction (a condition has no constants).
+// Two values, in which `not (age<18)` and `age!=3` would hold for an empty line, would break what zero-out means for counts
+// (docs/proofs/data.md#conditions).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace surety::data {
+
+/// How a cell is compared.
+enum class Relation { greater, at_least, less, at_most, equal, not_equal };
+
+/// A column, and what its cell is compared with.
+struct CellComparison {
+  std::string column;
+  Relation relation;
+  std::variant<double, std::string> value;  ///< a text with equal and not_equal alone
+
+  friend bool operator==(const CellComparison&, const CellComparison&) = default;
+};
+
+/// In this order.
+enum class Truth : std::uint8_t { missed, unknown, met };
+
+/// Whether a number stands in the relation to another; neither is a NaN.
+[[nodiscard]] bool holds(double cell, Relation relation, double value);
+/// Of the number in a cell, nothing where it is damaged. \pre the comparison's value is a number
+[[nodiscard]] Truth compare(const CellComparison& comparison, std::optional<double> cell);
+/// Of the text of a cell; an empty or blank one is unknown. \pre the comparison's value is a text
+[[nodiscard]] Truth compare(const CellComparison& comparison, std::string_view cell);
+
+class Condition {
+ public:
+  static constexpr std::size_t most_bytes = 4096;
+  static constexpr std::size_t deepest = 32;  ///< parentheses and nots inside each other
+
+  /// In the order in which they were written.
+  [[nodiscard]] const std::vector<CellComparison>& comparisons() const noexcept { return comparisons_; }
+  /// Whether a record with these values of `comparisons()` meets it. \pre as many as there are. O(length), no memory is taken.
+  [[nodiscard]] bool is_met(std::span<const Truth> values) const noexcept;
+
+  friend bool operator==(const Condition&, const Condition&) = default;
+
+ private:
+  friend class ConditionParser;
+  friend std::string describe(const Condition& condition);
+
+  enum class Step : std::uint8_t { comparison, negation, both, either };
+  std::vector<Step> steps_;  // postfix; each comparison is the next of comparisons_
+  std::vector<CellComparison> comparisons_;
+};
+
+/// \throws Error{invalid_argument} "<what> is '<text>', must ..." for what is no condition, is longer than `Condition::most_bytes` or nested
+///         deeper than `Condition::deepest`.
+[[nodiscard]] Condition parse_condition(std::string_view text, std::string_view what = "the condition");
+/// A single comparison, without and, or, not and parentheses, whose names may begin with those. \throws as `parse_condition`.
+[[nodiscard]] CellComparison parse_comparison(std::string_view text, std::string_view what = "the comparison");
+
+/// Texts that parse as what they were made of.
+[[nodiscard]] std::string describe(const Condition& condition);
+[[nodiscard]] std::string describe(const CellComparison& comparison);
+/// The name of a column as it stands in such a text: in quotes where it needs them.
+[[nodiscard]] std::string column_text(std::string_view column);
+/// The inverse, for a text that is a name and nothing else; nothing where quotes are left open or something follows them.
+[[nodiscard]] std::optional<std::string> parse_column(std::string_view text);
+
+}  // namespace surety::data
