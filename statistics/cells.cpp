@@ -1,0 +1,99 @@
+#include <surety/statistics/cells.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/overload.h>
+
+namespace surety::statistics {
+
+using namespace data;
+
+void validate(const Bounds& bounds) {
+  const auto is_allowed = [](double end) { return std::abs(end) <= largest_bound; };
+  if (!(is_allowed(bounds.lower) && is_allowed(bounds.upper) && bounds.upper - bounds.lower >= smallest_width)) {
+    invalid(fmt::format("bounds are {} and {}, must ascend, be at least 2^-800 apart and be within +-2^900", bounds.lower, bounds.upper));
+  }
+}
+
+namespace {
+
+void validate_cells(const Bins& bins) {
+  validate(bins.bounds);
+  if (!(bins.count >= 2 && bins.count <= most_cells)) {
+    invalid(fmt::format("the number of bins is {}, must be from 2 to 2^20", bins.count));
+  }
+  const auto ends = edges(bins);
+  if (std::adjacent_find(ends.begin(), ends.end(), [](double a, double b) { return !(a < b); }) != ends.end()) {
+    invalid(fmt::format("{} bins from {} to {} are narrower than numbers can tell apart, must be fewer", bins.count, bins.bounds.lower,
+                        bins.bounds.upper));
+  }
+}
+
+void validate_cells(const Categories& categories) {
+  if (categories.names.empty()) invalid("the list of categories is empty");
+  const std::set<std::string_view> distinct{categories.names.begin(), categories.names.end()};
+  if (distinct.contains("")) invalid("a category is empty, must be a text");
+  if (distinct.size() != categories.names.size()) invalid("the list of categories names one twice");
+}
+
+}  // namespace
+
+void validate(const Cells& cells) {
+  std::visit([](const auto& each) { validate_cells(each); }, cells);
+}
+
+std::vector<double> edges(const Bins& bins) {
+  const double width = bins.bounds.upper - bins.bounds.lower;
+  std::vector<double> result;
+  for (std::size_t k = 0; k < bins.count; ++k) {
+    result.push_back(bins.bounds.lower + width * static_cast<double>(k) / static_cast<double>(bins.count));
+  }
+  result.push_back(bins.bounds.upper);
+  return result;
+}
+
+std::size_t number_of(const Cells& cells) noexcept {
+  return std::visit(
+      Overload{[](const Bins& bins) { return bins.count; }, [](const Categories& categories) { return categories.names.size(); }}, cells);
+}
+
+std::vector<std::string> names_of(const Cells& cells) {
+  const auto* const bins = std::get_if<Bins>(&cells);
+  if (bins == nullptr) return std::get<Categories>(cells).names;
+  std::vector<std::string> result;
+  const auto ends = edges(*bins);
+  for (std::size_t k = 0; k < bins->count; ++k) {
+    result.push_back(fmt::format("[{}, {}{}", ends[k], ends[k + 1], k + 1 == bins->count ? "]" : ")"));
+  }
+  return result;
+}
+
+CellFinder::CellFinder(const Cells& cells) {
+  if (const auto* const bins = std::get_if<Bins>(&cells)) {
+    inner_ = edges(*bins);
+    inner_.erase(inner_.begin());
+    inner_.pop_back();
+  } else {
+    const auto& names = std::get<Categories>(cells).names;
+    for (std::size_t k = 0; k < names.size(); ++k) category_.emplace(names[k], k);
+  }
+}
+
+std::optional<std::size_t> CellFinder::find(const std::string& text) const {
+  const auto found = category_.find(text);
+  if (found == category_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::size_t CellFinder::find(double number) const {
+  const auto cell = std::isnan(number) ? inner_.begin() : std::upper_bound(inner_.begin(), inner_.end(), number);
+  return static_cast<std::size_t>(cell - inner_.begin());
+}
+
+}  // namespace surety::statistics

@@ -1,0 +1,57 @@
+// Public cells of a column: of a histogram, or of groups. A record is in one of them or in none.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include <surety/data/features.h>
+
+namespace surety::statistics {
+
+/// `count` cells of equal width: [e_0, e_1), [e_1, e_2), ..., the last one closed. Numbers beyond the bounds fall into the outer cells.
+struct Bins {
+  data::Bounds bounds;
+  std::size_t count;
+};
+/// One cell per category, whose text must be the whole cell of the file; records with other texts are in no cell.
+using Cells = std::variant<data::Categories, Bins>;
+
+inline constexpr std::size_t most_cells = std::size_t{1} << 20;
+inline constexpr double largest_bound = 0x1p900;
+inline constexpr double smallest_width = 0x1p-800;
+
+/// \throws Error{invalid_argument} for bins fewer than 2, more than `most_cells` or narrower than doubles can tell apart, their bounds as
+///         `validate(Bounds)`; for categories that are none, empty or listed twice.
+void validate(const Cells& cells);
+/// Of statistics: ascending, within +-2^900 and at least 2^-800 apart. \throws Error{invalid_argument}
+void validate(const data::Bounds& bounds);
+
+/// The inner ends of the cells and the two bounds, ascending: bins.count + 1 numbers.
+[[nodiscard]] std::vector<double> edges(const Bins& bins);
+
+[[nodiscard]] std::size_t number_of(const Cells& cells) noexcept;
+/// The category, or "[0, 2)".
+[[nodiscard]] std::vector<std::string> names_of(const Cells& cells);
+
+/// Finds the cell of a record. Never throws after it was made. O(log cells).
+class CellFinder {
+ public:
+  explicit CellFinder(const Cells& cells);
+
+  /// Whether texts are looked for, else numbers.
+  [[nodiscard]] bool is_text() const noexcept { return inner_.empty(); }
+  /// \pre is_text()
+  [[nodiscard]] std::optional<std::size_t> find(const std::string& text) const;
+  /// A NaN counts as the lower bound. \pre !is_text()
+  [[nodiscard]] std::size_t find(double number) const;
+
+ private:
+  std::vector<double> inner_;  ///< the inner edges of bins
+  std::unordered_map<std::string, std::size_t> category_;
+};
+
+}  // namespace surety::statistics

@@ -1,0 +1,150 @@
+#include <surety/statistics/integer_sum.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/statistics/exact.h>
+#include <surety/statistics/variance.h>
+
+namespace surety::statistics {
+
+using namespace data;
+namespace {
+
+/// Numbers are counted from the middle of the bounds where every record that counts stays one, or is counted beside the sum.
+bool is_centred(const Statistic& statistic) {
+  return (statistic.adjacency == Adjacency::replace_one && statistic.has_public_count()) || is_ratio(statistic) ||
+         std::holds_alternative<VarianceOf>(statistic.of);
+}
+
+/// The count is released beside the sums of a variance. Under zero-out, too: a zeroed record is none, which has no variance.
+bool has_count_of_variance(const Statistic& statistic) {
+  return std::holds_alternative<VarianceOf>(statistic.of) &&
+         !(statistic.adjacency == Adjacency::replace_one && statistic.has_public_count());
+}
+
+}  // namespace
+
+Grid grid_for(const Statistic& statistic, NoiseMultiplier noise) {
+  statistic.validate();
+  const auto* const bounds = bounds_of(statistic);
+  if (bounds == nullptr) return {.log2_step = 0};
+  const double extent = is_centred(statistic) ? bounds->upper - bounds->lower : std::max(std::abs(bounds->lower), std::abs(bounds->upper));
+  return mechanisms::grid_for(L2Sensitivity{extent}, noise);
+}
+
+StatisticSum::StatisticSum(Statistic statistic, Grid grid) : statistic_{std::move(statistic)}, grid_{grid} {
+  statistic_.validate();
+  if (std::holds_alternative<QuantileOf>(statistic_.of) || std::holds_alternative<KeysOf>(statistic_.of)) {
+    invalid(fmt::format("{} is no sum of records", describe(statistic_)));
+  }
+  if (const auto* const bounds = bounds_of(statistic_)) {
+    bounds_ = *bounds;
+    if (is_centred(statistic_)) origin_ = bounds_.lower / 2 + bounds_.upper / 2;
+    constexpr double most = 0x1p40;
+    const double extent = std::max(std::abs(bounds_.lower - origin_), std::abs(bounds_.upper - origin_)) * grid_.steps_per_unit();
+    if (!(extent >= 1 && extent <= most)) {
+      invalid(fmt::format("a bound is {} grid steps from the origin, must be from 1 to 2^40", extent));
+    }
+    low_ = steps_of(bounds_.lower);
+    high_ = steps_of(bounds_.upper);
+    if (is_ratio(statistic_)) {
+      weight_ = farthest();
+      coordinates_ = 2;
+    } else if (is_variance()) {
+      weight_ = has_count_of_variance(statistic_) ? farthest() : 0;
+      coordinates_ = weight_ != 0 ? 3 : 2;
+    }
+  } else if (const auto* const histogram = std::get_if<HistogramOf>(&statistic_.of)) {
+    cells_.emplace(histogram->cells);
+    coordinates_ = number_of(histogram->cells);
+  }
+  sum_.resize(groups() * coordinates_);
+}
+
+std::int64_t StatisticSum::steps_of(double number) const {
+  const double clamped = number >= bounds_.lower ? std::min(number, bounds_.upper) : bounds_.lower;
+  return std::llround((clamped - origin_) * grid_.steps_per_unit());
+}
+
+void StatisticSum::add(double number, std::size_t group) {
+  if (cells_) {
+    if (!cells_->is_text()) add_steps(group, cells_->find(number), 1);
+  } else if (bounds_of(statistic_) != nullptr) {
+    const auto steps = steps_of(number);
+    add_steps(group, 0, steps);
+    if (is_variance()) add_steps(group, 1, centred_square(steps, farthest()));
+    if (weight_ != 0) add_steps(group, coordinates_ - 1, weight_);
+  }
+}
+
+void StatisticSum::add(const std::string& text, std::size_t group) {
+  if (!cells_ || !cells_->is_text()) return;
+  if (const auto cell = cells_->find(text)) add_steps(group, *cell, 1);
+}
+
+void StatisticSum::add_damaged(std::size_t group) {
+  const bool is_zeroed = weight_ != 0 && statistic_.adjacency == Adjacency::zero_out;
+  if (!is_histogram() && !is_zeroed) add(0.0, group);
+}
+
+GridVector StatisticSum::sum() const {
+  GridVector result{.grid = grid_, .steps = {}};
+  result.steps.reserve(sum_.size());
+  for (const Integer steps : sum_) {
+    result.steps.push_back(static_cast<std::int64_t>(std::clamp<Integer>(steps, -Integer{largest_sum}, Integer{largest_sum})));
+  }
+  return result;
+}
+
+double StatisticSum::norm(bool squared) const {
+  const auto joint = [&](std::int64_t a, std::int64_t b) {
+    return squared ? sqrt(point(a) * point(a) + point(b) * point(b)) : point(a) + point(b);
+  };
+  // One record more or less: its own contribution, and that to the count beside the sum.
+  const auto of_variance = [&](const VarianceNorms& norms) { return squared ? norms.l2 : norms.l1; };
+  const Interval comes = is_variance() ? of_variance(norms_of_a_record(farthest(), weight_ != 0)) : joint(farthest(), weight_);
+  // One record for another: both in one cell of a sum, or in two cells of a histogram; or in two groups, of which each changes as where
+  // one comes.
+  Interval changes = is_histogram()  ? joint(1, coordinates_ > 1 ? 1 : 0)
+                     : is_variance() ? of_variance(norms_of_a_change(farthest()))
+                                     : point(high_ - low_);
+  if (groups() > 1) changes = maximum(changes, (squared ? sqrt(point(2.0)) : point(2.0)) * comes);
+  const bool may_come = statistic_.adjacency != Adjacency::replace_one || !statistic_.has_public_count();
+  const bool may_change = statistic_.adjacency == Adjacency::replace_one;
+  const Interval most = !may_change ? comes : may_come ? maximum(comes, changes) : changes;
+  // Each record of a unit may do so, all in one direction.
+  const auto records = static_cast<std::int64_t>(statistic_.unit.most().value());
+  return (point(records) * most * point(grid_.step())).enclosure().upper;
+}
+
+L1Sensitivity StatisticSum::l1_sensitivity() const { return L1Sensitivity{norm(false)}; }
+L2Sensitivity StatisticSum::l2_sensitivity() const { return L2Sensitivity{norm(true)}; }
+
+std::vector<std::string> StatisticSum::names() const {
+  const auto* const histogram = std::get_if<HistogramOf>(&statistic_.of);
+  if (histogram == nullptr) return {describe(statistic_)};
+  return names_of(histogram->cells);
+}
+
+std::string StatisticSum::what_is_released() const {
+  const char* const of_each = statistic_.by ? " of each group" : "";
+  if (is_histogram()) return fmt::format("each cell{}", of_each);
+  if (counts()) return fmt::format("the count{}", of_each);
+  if (is_variance()) {
+    const double half = static_cast<double>(farthest()) * grid_.step();
+    const std::string beside = weight_ != 0 ? fmt::format(", and {:.6g} times that on the count", 1 / half) : "";
+    return fmt::format("the sum{0} of d = ({1} - {2}) and of 2 d^2 / {3:.6g} - {3:.6g}{4}", of_each, *column_of(statistic_), origin_, half,
+                       beside);
+  }
+  if (weight_ == 0) return fmt::format("the sum{}", of_each);
+  return fmt::format("the sum{} of ({} - {}), and {:.6g} times that on the count", of_each, *column_of(statistic_), origin_,
+                     1 / (static_cast<double>(weight_) * grid_.step()));
+}
+
+}  // namespace surety::statistics

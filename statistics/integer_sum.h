@@ -1,0 +1,108 @@
+// The exact integer vector of a statistic, and its sensitivities.
+//
+// Each record becomes a vector of integers, in steps of a public grid, that depends on that record and public options alone; the vectors
+// are added in integers. So the sensitivity below holds for what the machine computes, whatever the cells hold and in every order:
+//
+//   count      1 for every record that meets the condition
+//   sum        the number in the column, clamped to the bounds and rounded to the grid
+//   mean       where the number of records is public, the same sum, divided afterwards;
+//              else the sum of (number - middle of the bounds), and beside it the count with the weight of half the bounds' width
+//   variance   the number's distance from the middle of the bounds, its centred square, and the count with a weight (variance.h)
+//   histogram  1 in the cell that the record falls into
+//
+// Which records are counted: all, or those that meet a condition. Their number is public only without a condition and under replace-one
+// or zero-out. Under zero-out a record gives way to one that contributes zero to every sum here.
+//
+// Groups have one such vector each, side by side. A record is in one group or none, and may leave one and join another.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <surety/mechanisms/queries/grid.h>
+#include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/statistics/query.h>
+
+namespace surety::statistics {
+
+/// The grid of a statistic: the integers for counts, and `mechanisms::grid_for` of the width of the bounds (of their larger magnitude
+/// where a record may come or go) for sums. A function of public values. \throws as `Statistic::validate` and `mechanisms::grid_for`.
+[[nodiscard]] Grid grid_for(const Statistic& statistic, NoiseMultiplier noise);
+
+/// The exact integer vector of a statistic.
+class StatisticSum {
+ public:
+  /// The sum over no records. \throws Error{invalid_argument} as `Statistic::validate`, or when the grid has fewer than 1 or more than 2^40
+  /// steps between the origin and a bound.
+  StatisticSum(Statistic statistic, Grid grid);
+
+  /// Adds one record that meets the condition to its group, by the cell of the statistic's column. A text is looked up among the categories, or is
+  /// ignored otherwise; a number is clamped, a NaN counts as the lower bound. Never throws. O(log cells).
+  /// \pre group < groups()
+  void add(double number, std::size_t group = 0);
+  void add(const std::string& text, std::size_t group = 0);
+  /// Adds one record that meets the condition and whose cell is damaged: 0, clamped to the bounds; in a histogram it is in no cell. Under
+  /// zero-out, where a zeroed record is such a one, it is none where records are counted beside their numbers.
+  void add_damaged(std::size_t group = 0);
+  /// Adds one record to a count.
+  void add_to_count(std::size_t group = 0) { add_steps(group, 0, 1); }
+
+  /// Each coordinate of the sum, saturating at 2^62 grid steps.
+  [[nodiscard]] GridVector sum() const;
+
+  /// Of `sum()`, in data units and exact up to one rounding up (docs/proofs/statistics.md#statistics).
+  [[nodiscard]] L1Sensitivity l1_sensitivity() const;
+  [[nodiscard]] L2Sensitivity l2_sensitivity() const;
+
+  /// 1 where there are none.
+  [[nodiscard]] std::size_t groups() const noexcept { return statistic_.by ? number_of(statistic_.by->keys) : 1; }
+  /// Coordinates of `sum()` that belong to one group, whose are side by side: one, one per cell, a sum and a count, or
+  /// the parts of a variance.
+  [[nodiscard]] std::size_t coordinates_of_group() const noexcept { return coordinates_; }
+  /// The name of each number asked for of a group: of the statistic, or of the cell.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// What each coordinate of `sum()` is, for people: "the count", "the sum".
+  [[nodiscard]] std::string what_is_released() const;
+  [[nodiscard]] bool is_histogram() const noexcept { return std::holds_alternative<HistogramOf>(statistic_.of); }
+  [[nodiscard]] bool is_variance() const noexcept { return std::holds_alternative<VarianceOf>(statistic_.of); }
+  /// Every number asked for counts records, so it is whole.
+  [[nodiscard]] bool counts() const noexcept { return is_histogram() || std::holds_alternative<CountOf>(statistic_.of); }
+  [[nodiscard]] const Statistic& statistic() const noexcept { return statistic_; }
+  [[nodiscard]] Grid grid() const noexcept { return grid_; }
+  /// What counts as zero in a sum, in data units.
+  [[nodiscard]] double origin() const noexcept { return origin_; }
+  /// The least and the largest contribution of a record to the first coordinate, and the weight of the count beside a sum, 0 where there is
+  /// none: all in steps.
+  [[nodiscard]] std::int64_t least() const noexcept { return low_; }
+  [[nodiscard]] std::int64_t largest() const noexcept { return high_; }
+  [[nodiscard]] std::int64_t farthest() const noexcept { return std::max(std::abs(low_), std::abs(high_)); }
+  [[nodiscard]] std::int64_t weight() const noexcept { return weight_; }
+
+ private:
+  // 2^64 records of 2^40 steps fit into 128 bits.
+  __extension__ using Integer = __int128;
+
+  void add_steps(std::size_t group, std::size_t coordinate, std::int64_t steps) { sum_[group * coordinates_ + coordinate] += steps; }
+  /// The clamped number in steps from the origin.
+  [[nodiscard]] std::int64_t steps_of(double number) const;
+  [[nodiscard]] double norm(bool squared) const;
+
+  Statistic statistic_;
+  Grid grid_;
+  data::Bounds bounds_{0, 0};  ///< of sums and means
+  double origin_ = 0;          ///< what counts as zero in a sum
+  std::int64_t low_ = 1;
+  std::int64_t high_ = 1;
+  std::int64_t weight_ = 0;
+  std::optional<CellFinder> cells_;  ///< of a histogram
+  std::size_t coordinates_ = 1;      ///< of a group
+  std::vector<Integer> sum_;
+};
+
+}  // namespace surety::statistics

@@ -1,0 +1,136 @@
+#include <surety/statistics/keys.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/overload.h>
+#include <surety/statistics/confidence_set.h>
+
+namespace surety::statistics {
+
+using accounting::Interval;
+
+void KeyCounts::add(const std::string& key) {
+  if (key.empty() || key.size() > longest_key) return;
+  const auto [found, is_new] = index_.emplace(key, counts_.size());
+  if (is_new) counts_.push_back(0);
+  ++counts_[found->second];
+}
+
+void KeyCounts::add(const std::string& unit, const std::string& key) {
+  if (key.empty() || key.size() > longest_key) return;
+  auto& held = of_unit_[unit];
+  const auto known = index_.find(key);
+  const bool counted = known != index_.end() && std::find(held.begin(), held.end(), known->second) != held.end();
+  if (counted || held.size() >= most_keys_.value()) return;
+  held.push_back(known != index_.end() ? known->second : counts_.size());
+  add(key);
+}
+
+namespace {
+
+/// How many counts one unit moves, each by 1.
+double moved_counts(Count most_keys, Adjacency adjacency) {
+  return static_cast<double>(most_keys.value()) * (adjacency == Adjacency::replace_one ? 2 : 1);
+}
+
+}  // namespace
+
+L1Sensitivity KeyCounts::l1_sensitivity() const { return L1Sensitivity{moved_counts(most_keys_, adjacency_)}; }
+L2Sensitivity KeyCounts::l2_sensitivity() const {
+  return L2Sensitivity{sqrt(exactly(moved_counts(most_keys_, adjacency_))).enclosure().upper};
+}
+
+StatisticNoise KeyCounts::noise_for(const Event& event) const {
+  const Grid grid{.log2_step = 0};
+  if (event.adjacency() != adjacency_) invalid("the noise of keys and their counts differ in adjacency");
+  if (const auto* const laplace = std::get_if<Event::Laplace>(&event.node())) {
+    return mechanisms::Laplace{{.scale = laplace->scale, .sensitivity = l1_sensitivity(), .grid = grid, .adjacency = adjacency_}};
+  }
+  if (const auto* const gaussian = std::get_if<Event::Gaussian>(&event.node())) {
+    return mechanisms::Gaussian{
+        {.multiplier = gaussian->multiplier, .sensitivity = l2_sensitivity(), .grid = grid, .adjacency = adjacency_}};
+  }
+  throw Error{ErrorCode::unsupported, fmt::format("no noise of keys is the event '{}'", describe(event))};
+}
+
+std::vector<std::string> KeyCounts::keys() const {
+  std::vector<std::string> result;
+  result.reserve(index_.size());
+  for (const auto& entry : index_) result.push_back(entry.first);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+GridVector KeyCounts::counts(const std::vector<std::string>& keys) const {
+  GridVector result{.grid = {.log2_step = 0}, .steps = {}};
+  result.steps.reserve(keys.size());
+  for (const auto& key : keys) {
+    const auto found = index_.find(key);
+    result.steps.push_back(found == index_.end() ? 0 : counts_[found->second]);
+  }
+  return result;
+}
+
+double appearance_probability(const StatisticNoise& noise, Count most_keys, std::int64_t threshold) {
+  // 1 + noise > threshold: the noise, the integer nearest to Z, is at least `threshold`, so Z >= threshold - 1/2.
+  const double least = static_cast<double>(threshold) - 0.5;
+  if (least <= 0) return 1;
+  const auto both_sides = std::visit(
+      Overload{[&](const mechanisms::Gaussian& gaussian) { return exceedance(NoiseLaw::gaussian, std::vector{gaussian.sigma()}, least); },
+               [&](const mechanisms::Laplace& laplace) { return exceedance(NoiseLaw::laplace, std::vector{laplace.scale()}, least); }},
+      noise);
+  const Interval one = exactly(both_sides) / exactly(2);
+  return -(expm1(exactly(static_cast<double>(most_keys.value())) * log1p(-one))).enclosure().lower;
+}
+
+std::int64_t key_threshold(const StatisticNoise& noise, Count most_keys, Delta delta) {
+  if (delta.value() == 0) {
+    throw Error{ErrorCode::unsupported,
+                "keys that are not listed beforehand need delta > 0: every noise lets the key of one unit through at times"};
+  }
+  std::int64_t failing = 0;
+  std::int64_t enough = 1;
+  constexpr std::int64_t most = std::int64_t{1} << 52;
+  while (appearance_probability(noise, most_keys, enough) > delta.value()) {
+    if (enough >= most) invalid("the noise of keys is too wide for any threshold below 2^52");
+    failing = enough;
+    enough *= 2;
+  }
+  while (enough - failing > 1) {
+    const auto middle = failing + (enough - failing) / 2;
+    (appearance_probability(noise, most_keys, middle) <= delta.value() ? enough : failing) = middle;
+  }
+  return enough;
+}
+
+Event event_of_keys(const Event& noise, Delta delta) {
+  if (delta.value() == 0) {
+    throw Error{ErrorCode::unsupported,
+                "keys that are not listed beforehand need delta > 0: every noise lets the key of one unit through at times"};
+  }
+  return compose({noise, surety::release(Event::Approximate{Epsilon{0}, delta}, noise.adjacency())});
+}
+
+std::vector<ReleasedKey> draw_keys(const KeyCounts& counts, const StatisticNoise& noise, std::int64_t threshold, mechanisms::BitsRef bits) {
+  auto keys = counts.keys();
+  const auto exact = counts.counts(keys);
+  const auto noisy = std::visit([&](const auto& mechanism) { return mechanism.release(exact, bits); }, noise);
+  std::vector<ReleasedKey> result;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (noisy[i] > static_cast<double>(threshold)) result.push_back({std::move(keys[i]), noisy[i]});
+  }
+  return result;
+}
+
+std::vector<ReleasedKey> release_keys(const KeyCounts& counts, const StatisticNoise& noise, Delta delta,
+                                      accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+  const auto threshold = key_threshold(noise, counts.most_keys(), delta);
+  reservation.spend(event_of_keys(event_of(noise), delta));
+  return draw_keys(counts, noise, threshold, bits);
+}
+
+}  // namespace surety::statistics

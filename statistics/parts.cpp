@@ -1,0 +1,248 @@
+#include <surety/statistics/parts.h>
+
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/safe_text.h>
+#include <surety/statistics/release.h>
+
+namespace surety::statistics {
+
+using namespace data;
+
+void WeightedStatistic::validate() const {
+  statistic.validate();
+  if (!(weight >= least_weight && weight <= largest_weight)) {
+    invalid(fmt::format("the weight of {} is {}, must be from {} to {}", describe(statistic), weight, least_weight, largest_weight));
+  }
+}
+
+namespace {
+
+/// The noise of a sum, or of keys, at the common scale.
+Event noise_at(const WeightedStatistic& query, NoiseFamily family, double scale) {
+  const double own = scale / std::sqrt(query.weight);
+  const auto adjacency = query.statistic.adjacency;
+  return family == NoiseFamily::gaussian ? gaussian(NoiseMultiplier{own}, adjacency)
+                                         : surety::release(Event::Laplace{NoiseScale{own}}, adjacency);
+}
+
+}  // namespace
+
+Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
+  if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
+    const double own = scale / std::sqrt(query.weight);
+    return surety::release(Event::Exponential{Epsilon{(family == NoiseFamily::gaussian ? 2 : 1) / own}}, query.statistic.adjacency);
+  }
+  const Event noise = noise_at(query, family, scale);
+  const auto* const keys = std::get_if<KeysOf>(&query.statistic.of);
+  return keys != nullptr ? event_of_keys(noise, keys->chance) : noise;
+}
+
+Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale) {
+  // One query stands for all of its weight and kind: the events of quantiles and of keys are others than a sum's.
+  const auto kind_of = [](const Statistic& statistic) {
+    const auto* const keys = std::get_if<KeysOf>(&statistic.of);
+    return std::pair{std::holds_alternative<QuantileOf>(statistic.of), keys != nullptr ? keys->chance.value() : -1};
+  };
+  std::map<std::pair<std::pair<bool, double>, double>, std::pair<const WeightedStatistic*, std::uint64_t>> kinds;
+  for (const auto& query : queries) {
+    auto& [one, count] = kinds[{kind_of(query.statistic), query.weight}];
+    one = &query;
+    ++count;
+  }
+  accounting::Releases all{queries.front().statistic.adjacency};
+  for (const auto& [kind, found] : kinds) {
+    all.add(accounting::Releases::of(repeat(Count{found.second}, event_of(*found.first, family, scale))));
+  }
+  return *all.event();
+}
+
+SumPart::SumPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach)
+    : sum_{std::move(sum)}, noise_{std::move(noise)}, reach_{std::move(reach)} {}
+
+PartFacts SumPart::facts() const {
+  return {.query = describe(sum_.statistic()),
+          .noise = std::string{name(noise_)},
+          .standard_deviation = statistics::standard_deviation(noise_),
+          .noise_is_on = sum_.what_is_released(),
+          .l1_sensitivity = sum_.l1_sensitivity().value(),
+          .l2_sensitivity = sum_.l2_sensitivity().value(),
+          .grid_step = sum_.grid().step(),
+          .is_whole = sum_.counts(),
+          .has_groups = sum_.statistic().by.has_value(),
+          .has_cells = sum_.is_histogram()};
+}
+
+std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
+  const auto released = statistics::release(sum_, noise_, reservation, bits);
+  const auto estimates = estimates_of(sum_, released, reach_, records);
+  const auto& statistic = sum_.statistic();
+  const std::vector<std::string> groups = statistic.by ? names_of(statistic.by->keys) : std::vector<std::string>{""};
+  const std::vector<std::string> cells = sum_.is_histogram() ? sum_.names() : std::vector<std::string>{""};
+  std::vector<Answer> answers;
+  answers.reserve(estimates.size());
+  for (std::size_t k = 0; k < estimates.size(); ++k) answers.push_back({groups[k / cells.size()], cells[k % cells.size()], estimates[k]});
+  return answers;
+}
+
+namespace {
+
+/// \throws Error{unsupported} for another event.
+QuantileMechanism quantile_for(const Statistic& statistic, const Event& event) {
+  const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
+  const auto* const exponential = std::get_if<Event::Exponential>(&event.node());
+  if (quantile == nullptr || exponential == nullptr) {
+    throw Error{ErrorCode::unsupported, fmt::format("no choice of {} is the event '{}'", describe(statistic), describe(event))};
+  }
+  return {quantile->fraction, candidates_of(*quantile), exponential->epsilon, event.adjacency(), statistic.unit};
+}
+
+}  // namespace
+
+QuantilePart::QuantilePart(const Statistic& statistic, const Event& event, double confidence)
+    : statistic_{statistic},
+      counts_{candidates_of(std::get<QuantileOf>(statistic.of))},
+      mechanism_{quantile_for(statistic, event)},
+      rank_error_{mechanism_.rank_error(std::nextafter(1 - confidence, 0))} {
+  statistic_.validate();
+}
+
+void QuantilePart::start(const Rows& rows) {
+  column_ = rows.position(*column_of(statistic_));
+  if (statistic_.where) where_ = rows.on_rows(*statistic_.where);
+}
+
+void QuantilePart::add(Rows& rows) {
+  const bool meets = !where_ || rows.meets(*where_);
+  const auto number = rows.number(column_);
+  if (!meets) return;
+  if (number) {
+    counts_.add(*number);
+  } else if (statistic_.adjacency != Adjacency::zero_out) {  // where a zeroed record, which has no number, is none
+    counts_.add_damaged();
+  }
+}
+
+PartFacts QuantilePart::facts() const {
+  return {.query = describe(statistic_),
+          .noise = "exponential",
+          .standard_deviation = {},
+          .noise_is_on = fmt::format("the choice of one of {} candidates", counts_.candidates().count()),
+          .l1_sensitivity = {},
+          .l2_sensitivity = {},
+          .grid_step = {},
+          .is_whole = false,
+          .has_groups = false,
+          .has_cells = false,
+          .rank_error = rank_error_};
+}
+
+std::vector<Answer> QuantilePart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
+  reservation.spend(event());
+  const double value = mechanism_.release(counts_, bits);
+  const auto& bounds = counts_.candidates().bounds();
+  return {{"", "", {value, bounds.lower, bounds.upper}}};
+}
+
+KeysPart::KeysPart(const Statistic& statistic, const Event& noise, double confidence)
+    : statistic_{statistic},
+      counts_{std::get<KeysOf>(statistic.of).most_keys, statistic.adjacency},
+      noise_{counts_.noise_for(noise)},
+      threshold_{key_threshold(noise_, counts_.most_keys(), std::get<KeysOf>(statistic.of).chance)},
+      reach_{quantile(noise_, std::nextafter(1 - confidence, 0.0))} {
+  statistic_.validate();
+}
+
+void KeysPart::start(const Rows& rows) {
+  const auto& keys = std::get<KeysOf>(statistic_.of);
+  column_ = rows.position(keys.column);
+  if (statistic_.unit.most().value() > 1) owner_ = rows.position(keys.owner->column);
+  if (statistic_.where) where_ = rows.on_rows(*statistic_.where);
+}
+
+void KeysPart::add(Rows& rows) {
+  if (where_ && !rows.meets(*where_)) return;
+  const std::string& key = rows.text(column_);
+  // A unit of one row is that row.
+  const bool is_alone = !owner_ || (std::get<KeysOf>(statistic_.of).owner->empty_is_each && rows.text(*owner_).empty());
+  if (is_alone) {
+    counts_.add(key);
+  } else {
+    counts_.add(rows.text(*owner_), key);
+  }
+}
+
+Event KeysPart::event() const { return event_of_keys(event_of(noise_), std::get<KeysOf>(statistic_.of).chance); }
+
+PartFacts KeysPart::facts() const {
+  return {.query = describe(statistic_),
+          .noise = std::string{name(noise_)},
+          .standard_deviation = statistics::standard_deviation(noise_),
+          .noise_is_on = fmt::format("the count of each key, of which those above {} are shown", threshold_),
+          .l1_sensitivity = counts_.l1_sensitivity().value(),
+          .l2_sensitivity = counts_.l2_sensitivity().value(),
+          .grid_step = 1,
+          .is_whole = true,
+          .has_groups = false,
+          .has_cells = true,
+          .rank_error = {}};
+}
+
+std::vector<Answer> KeysPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
+  reservation.spend(event());
+  std::vector<Answer> answers;
+  for (const auto& [key, count] : draw_keys(counts_, noise_, threshold_, bits)) {
+    // Reports are UTF-8.
+    answers.push_back({"", is_utf8(key) ? key : one_line(key, 4 * KeyCounts::longest_key), {count, count - reach_, count + reach_}});
+  }
+  return answers;
+}
+
+Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale, double confidence) {
+  struct Made {
+    StatisticNoise noise;
+    NoiseReach reach;
+  };
+  // A sampler takes milliseconds to make, and copies share its tables. By the weight, the sensitivities, the grid, and the numbers in a ratio.
+  std::map<std::tuple<double, double, double, int, int>, Made> made;
+  Parts parts;
+  for (const auto& query : queries) {
+    query.validate();
+    const Event event = event_of(query, family, scale);
+    if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<QuantilePart>(query.statistic, event, confidence));
+      continue;
+    }
+    if (std::holds_alternative<KeysOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<KeysPart>(query.statistic, noise_at(query, family, scale), confidence));
+      continue;
+    }
+    StatisticSum sum{query.statistic, grid_for(query.statistic, multiplier_of(event))};
+    const std::tuple key{query.weight, sum.l1_sensitivity().value(), sum.l2_sensitivity().value(), sum.grid().log2_step.value(),
+                         (sum.weight() != 0 ? 1 : 0) + (sum.is_variance() ? 2 : 0)};
+    auto found = made.find(key);
+    if (found == made.end()) {
+      const auto noise = noise_for(sum, event);
+      found = made.emplace(key, Made{noise, reach_of(sum, noise, confidence)}).first;
+    }
+    parts.push_back(std::make_unique<SumPart>(std::move(sum), found->second.noise, found->second.reach));
+  }
+  return parts;
+}
+
+std::uint64_t read_parts(CsvReader reader, const Parts& parts, bool number_is_public) {
+  Rows rows{std::move(reader)};
+  for (const auto& part : parts) part->start(rows);
+  return read_rows(rows, number_is_public, [&](Rows& row) {
+    for (const auto& part : parts) part->add(row);
+  });
+}
+
+}  // namespace surety::statistics

@@ -1,0 +1,169 @@
+// Several queries in one charge: each is a part, with what it reads of a row, what its release costs, and the numbers that it releases.
+//
+// One scale s is common to all, and a part of weight w has noise as of a query alone at scale s / sqrt(w): its variance falls as its weight
+// grows, and its share of a budget of zCDP is its share of the weights. A part's noise has its own sensitivity, and its own event: together
+// they cost what their composition costs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/data/csv.h>
+#include <surety/mechanisms/bits/bits_ref.h>
+#include <surety/statistics/estimates.h>
+#include <surety/statistics/keys.h>
+#include <surety/statistics/quantile.h>
+#include <surety/statistics/query.h>
+#include <surety/statistics/reading.h>
+
+namespace surety::statistics {
+
+/// A query and its weight among those that share a charge.
+struct WeightedStatistic {
+  static constexpr double least_weight = 1e-6;
+  static constexpr double largest_weight = 1e6;
+
+  Statistic statistic;
+  double weight = 1;
+
+  /// \throws Error{invalid_argument} as `Statistic::validate`, and for a weight out of range.
+  void validate() const;
+};
+
+enum class NoiseFamily { laplace, gaussian };
+
+/// What the release of one query costs at the common scale: laplace(s / sqrt(w)) or gaussian(s / sqrt(w)); of a quantile
+/// exponential(sqrt(w) / s) beside Laplace noise and exponential(2 sqrt(w) / s) beside Gaussian noise, which cost as much by pure and by
+/// concentrated privacy.
+[[nodiscard]] Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale);
+/// What all of them cost together, each different release once with its count: that of the query itself where there is one.
+/// \pre `queries` is not empty and of one adjacency.
+[[nodiscard]] Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale);
+
+/// A number that was released, of a group and a cell where there are such.
+struct Answer {
+  std::string group;
+  std::string cell;
+  Estimate estimate;
+};
+
+/// What is public of a part, for reports.
+struct PartFacts {
+  std::string query;
+  std::string noise;                         ///< "laplace"
+  std::optional<double> standard_deviation;  ///< of the noise on each coordinate, before it is rounded to the grid
+  std::string noise_is_on;                   ///< "the count of each group"
+  std::optional<double> l1_sensitivity;
+  std::optional<double> l2_sensitivity;
+  std::optional<double> grid_step;
+  bool is_whole;  ///< every number counts records
+  bool has_groups;
+  bool has_cells;
+  /// Of a quantile: its rank misses the one asked for by fewer records than that, with the confidence of an interval. There is no interval.
+  std::optional<double> rank_error = std::nullopt;
+};
+
+class Part {
+ public:
+  Part() = default;
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  virtual ~Part() = default;
+
+  /// Takes the places of its columns, once before the first row. \throws Error{bad_data} for one that is missing.
+  virtual void start(const Rows& rows) = 0;
+  /// Adds the row in hand. \throws Error{bad_data} as `Rows::number`.
+  virtual void add(Rows& rows) = 0;
+  /// What `release` spends.
+  [[nodiscard]] virtual Event event() const = 0;
+  [[nodiscard]] virtual PartFacts facts() const = 0;
+  /// Spends, then draws. `records` is the number of records where it is public. \throws Error{internal} when the reservation does not hold
+  /// the event; Error{environment} when the bits fail.
+  [[nodiscard]] virtual std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits,
+                                                    std::uint64_t records) = 0;
+};
+
+/// A count, sum, mean or histogram with the noise of an event: an integer vector with noise on each coordinate.
+class SumPart : public Part {
+ public:
+  /// \param reach `reach_of` this noise at the confidence of each interval alone. \pre the noise is that of an event for `sum`
+  SumPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach);
+
+  void start(const Rows& rows) override { reader_.emplace(sum_, rows); }
+  void add(Rows& rows) override { reader_->add(rows); }
+  [[nodiscard]] Event event() const override { return event_of(noise_); }
+  [[nodiscard]] PartFacts facts() const override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+  [[nodiscard]] const StatisticSum& sum() const noexcept { return sum_; }
+  [[nodiscard]] const StatisticNoise& noise() const noexcept { return noise_; }
+
+ private:
+  StatisticSum sum_;
+  StatisticNoise noise_;
+  NoiseReach reach_;
+  std::optional<SumReader> reader_;
+};
+
+/// A quantile: a choice whose privacy loss has the range of its event.
+class QuantilePart : public Part {
+ public:
+  /// `event` is exponential(e). \throws Error{invalid_argument} as `Statistic::validate` and `QuantileMechanism`.
+  QuantilePart(const Statistic& statistic, const Event& event, double confidence);
+
+  void start(const Rows& rows) override;
+  void add(Rows& rows) override;
+  [[nodiscard]] Event event() const override { return mechanism_.event(); }
+  [[nodiscard]] PartFacts facts() const override;
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  Statistic statistic_;
+  RankCounts counts_;
+  QuantileMechanism mechanism_;
+  double rank_error_;
+  std::size_t column_ = 0;
+  std::optional<data::CsvCondition> where_;
+};
+
+/// Keys that nobody listed: those whose noisy count is above a threshold.
+class KeysPart : public Part {
+ public:
+  /// \param noise laplace or gaussian, beside which `event` has the chance of a key of one unit alone. \throws Error{invalid_argument} as `Statistic::validate`.
+  KeysPart(const Statistic& statistic, const Event& noise, double confidence);
+
+  void start(const Rows& rows) override;
+  void add(Rows& rows) override;
+  [[nodiscard]] Event event() const override;
+  [[nodiscard]] PartFacts facts() const override;
+  /// The interval of a key knows nothing of its choice: of keys near the threshold those are shown whose noise was high.
+  [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
+
+ private:
+  Statistic statistic_;
+  KeyCounts counts_;
+  StatisticNoise noise_;
+  std::int64_t threshold_;
+  double reach_;
+  std::size_t column_ = 0;
+  std::optional<std::size_t> owner_;
+  std::optional<data::CsvCondition> where_;
+};
+
+using Parts = std::vector<std::unique_ptr<Part>>;
+
+/// The parts of queries at the common scale, before any row, of which those with equal noise share what its sampler needs.
+/// \param confidence of each interval alone. \throws Error{invalid_argument} as StatisticSum and `noise_for`.
+[[nodiscard]] Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale, double confidence);
+
+/// Reads the rows that `reader` has not read yet, once for all parts. \return the number of records.
+/// \throws Error{bad_data} as `read_statistic`. \complexity one pass; memory does not grow with the rows.
+[[nodiscard]] std::uint64_t read_parts(data::CsvReader reader, const Parts& parts, bool number_is_public);
+
+}  // namespace surety::statistics

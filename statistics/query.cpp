@@ -1,0 +1,94 @@
+#include <surety/statistics/query.h>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/overload.h>
+
+namespace surety::statistics {
+
+using namespace data;
+namespace {
+
+bool is_median(const QuantileOf& quantile) { return quantile.fraction == Fraction::median(); }
+
+}  // namespace
+
+void Statistic::validate() const {
+  if (const auto* const bounds = bounds_of(*this)) statistics::validate(*bounds);
+  const auto* const histogram = std::get_if<HistogramOf>(&of);
+  if (histogram != nullptr) statistics::validate(histogram->cells);
+  if (const auto* const variance = std::get_if<VarianceOf>(&of)) {
+    const double width = variance->bounds.upper - variance->bounds.lower;
+    if (!(width >= 0x1p-400 && width <= 0x1p500)) {
+      invalid(fmt::format("bounds are {} and {}, must be from 2^-400 to 2^500 apart, whose squares are numbers", variance->bounds.lower,
+                          variance->bounds.upper));
+    }
+  }
+  if (const auto* const quantile = std::get_if<QuantileOf>(&of)) {
+    static_cast<void>(candidates_of(*quantile));
+    if (by) invalid(fmt::format("{} is a quantile, must be asked without groups", describe(*this)));
+  }
+  if (const auto* const keys = std::get_if<KeysOf>(&of)) {
+    if (by) invalid(fmt::format("{} is of keys, must be asked without groups", describe(*this)));
+    if (keys->most_keys.value() > unit.most().value()) {
+      invalid(fmt::format("the keys of a unit are {}, must be at most the {} of its rows", keys->most_keys.value(), unit.most().value()));
+    }
+    if (!keys->owner && unit.most().value() > 1) invalid(fmt::format("{} needs the column that names the owner of a row", describe(*this)));
+  }
+  if (by) {
+    statistics::validate(by->keys);
+    const std::size_t groups = number_of(by->keys);
+    const std::size_t numbers = histogram != nullptr ? number_of(histogram->cells) : 1;
+    if (groups > most_numbers / numbers) {
+      invalid(fmt::format("{} groups of {} cells are more than 2^20 numbers, must be fewer", groups, numbers));
+    }
+  }
+  if (std::holds_alternative<CountOf>(of) && has_public_count()) {
+    invalid(
+        fmt::format("the number of records is public under {}, so count() needs no noise: add a condition, or use add-or-remove-one, which "
+                    "keeps the number private",
+                    name(adjacency)));
+  }
+}
+
+Candidates candidates_of(const QuantileOf& quantile) {
+  return quantile.candidates ? Candidates{quantile.bounds, *quantile.candidates} : Candidates::between(quantile.bounds);
+}
+
+bool has_public_size(Adjacency adjacency, const UnitOfPrivacy& unit) noexcept {
+  return adjacency != Adjacency::add_or_remove_one && unit.most().value() == 1;
+}
+
+bool Statistic::has_public_count() const noexcept { return !where && !by && has_public_size(adjacency, unit); }
+
+std::string describe(const Statistic& statistic) {
+  const auto* const column = column_of(statistic);
+  const char* const function = std::visit(Overload{[](const CountOf&) { return "count"; }, [](const SumOf&) { return "sum"; },
+                                                   [](const MeanOf&) { return "mean"; }, [](const VarianceOf&) { return "variance"; },
+                                                   [](const QuantileOf& quantile) { return is_median(quantile) ? "median" : "quantile"; },
+                                                   [](const HistogramOf&) { return "histogram"; }, [](const KeysOf&) { return "keys"; }},
+                                          statistic.of);
+  const auto* const quantile = std::get_if<QuantileOf>(&statistic.of);
+  const std::string asked = quantile != nullptr && !is_median(*quantile) ? fmt::format(", {}", quantile->fraction.value()) : "";
+  return fmt::format("{}({}{}){}{}", function, column != nullptr ? *column : "", asked,
+                     statistic.by ? " by " + statistic.by->column : std::string{},
+                     statistic.where ? " where " + describe(*statistic.where) : std::string{});
+}
+
+const std::string* column_of(const Statistic& statistic) noexcept {
+  return std::visit(Overload{[](const CountOf&) -> const std::string* { return nullptr; },
+                             [](const auto& of) -> const std::string* { return &of.column; }},
+                    statistic.of);
+}
+
+const Bounds* bounds_of(const Statistic& statistic) noexcept {
+  if (const auto* const sum = std::get_if<SumOf>(&statistic.of)) return &sum->bounds;
+  if (const auto* const mean = std::get_if<MeanOf>(&statistic.of)) return &mean->bounds;
+  if (const auto* const variance = std::get_if<VarianceOf>(&statistic.of)) return &variance->bounds;
+  return nullptr;
+}
+
+bool is_ratio(const Statistic& statistic) noexcept { return std::holds_alternative<MeanOf>(statistic.of) && !statistic.has_public_count(); }
+
+}  // namespace surety::statistics

@@ -1,0 +1,98 @@
+// What is asked of the data: a count, sum, mean, variance, quantile or histogram, with its condition, its groups, its adjacency and whom it protects. Public in
+// every part.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <surety/accounting/events/unit.h>
+#include <surety/accounting/events/units.h>
+#include <surety/data/condition.h>
+#include <surety/data/features.h>
+#include <surety/statistics/cells.h>
+#include <surety/statistics/quantile.h>
+
+namespace surety::statistics {
+
+struct CountOf {};
+struct SumOf {
+  std::string column;
+  data::Bounds bounds;
+};
+struct MeanOf {
+  std::string column;
+  data::Bounds bounds;
+};
+/// The mean of (x - mean)^2 over the records that count.
+struct VarianceOf {
+  std::string column;
+  data::Bounds bounds;
+};
+/// A q-quantile, by a choice among public candidates.
+struct QuantileOf {
+  std::string column;
+  data::Bounds bounds;
+  Fraction fraction;
+  std::optional<std::size_t> candidates = std::nullopt;  ///< `Candidates::between` where nothing is said
+};
+struct HistogramOf {
+  std::string column;
+  Cells cells;
+};
+/// The texts that a column holds and nobody listed, each with the number of units that hold it, as far as that is above a threshold (keys.h).
+struct KeysOf {
+  /// Of the rows of one unit where it has several.
+  struct Owner {
+    std::string column;
+    bool empty_is_each;  ///< a row without an identifier is a unit of its own
+  };
+  std::string column;
+  Count most_keys{1};                         ///< of each unit, at most as many as it has rows
+  Delta chance{0};                            ///< of the promised delta, for a key that one unit alone holds to appear
+  std::optional<Owner> owner = std::nullopt;  ///< needed where a unit has several rows
+};
+/// The statistic once for the records of each cell of a column, so that a record is in one group or in none.
+struct Groups {
+  std::string column;
+  Cells keys;
+};
+
+/// What is asked of the data. Public in every part.
+struct Statistic {
+  std::variant<CountOf, SumOf, MeanOf, VarianceOf, QuantileOf, HistogramOf, KeysOf> of;
+  std::optional<data::Condition> where = std::nullopt;  ///< only records that meet it are counted
+  Adjacency adjacency;
+  std::optional<Groups> by = std::nullopt;
+  UnitOfPrivacy unit = {};  ///< what is added, removed, replaced or zeroed between neighbours: all its rows, of which unit.most() are used
+
+  static constexpr std::size_t most_numbers = std::size_t{1} << 20;  ///< of all groups
+
+  /// \throws Error{invalid_argument} for bounds and cells as their `validate`, for bounds of a variance
+  ///         whose squares are no numbers, for keys without the owner that several rows have, or more of a unit than it has rows, for more than `most_numbers` cells of all groups, for a quantile
+  ///         or keys of groups, and for a
+  ///         count of all records where their number is public.
+  void validate() const;
+  /// How many records are counted is public: there is neither a condition nor a group, and the adjacency keeps the number of units, of
+  /// one record each. A unit of several may have fewer or more of them.
+  [[nodiscard]] bool has_public_count() const noexcept;
+};
+
+/// The number of records is public: the adjacency keeps the number of units, of one record each.
+[[nodiscard]] bool has_public_size(Adjacency adjacency, const UnitOfPrivacy& unit) noexcept;
+
+/// \throws Error{invalid_argument} as `Candidates`.
+[[nodiscard]] Candidates candidates_of(const QuantileOf& quantile);
+
+/// "count() where visits>0", "sum(age)", "mean(age) by sex where visits>0".
+[[nodiscard]] std::string describe(const Statistic& statistic);
+
+/// The column that is counted, summed or cut into cells; nullptr for a count of records.
+[[nodiscard]] const std::string* column_of(const Statistic& statistic) noexcept;
+/// The bounds of a sum, mean or variance; nullptr for others.
+[[nodiscard]] const data::Bounds* bounds_of(const Statistic& statistic) noexcept;
+/// A mean of an unknown number of records: a sum and a count.
+[[nodiscard]] bool is_ratio(const Statistic& statistic) noexcept;
+
+}  // namespace surety::statistics
