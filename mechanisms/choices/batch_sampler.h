@@ -2,6 +2,7 @@
 //
 //   PoissonBatches    each record joins independently with probability q, exactly the double          poisson(q, release)
 //   FixedSizeBatches  m of n records, each set of m with the same probability                         without_replacement(n, m, release)
+//   PoissonBatchesOfUnits  Poisson, where neighbours differ in a unit of up to k records                 users(k, poisson(q, release))
 //   TruncatedBatches  Poisson, and of what is beyond m records a uniform choice stays out             truncated_poisson(q, m, n, release)
 //
 // Batches that depend on each other, since each record is in one of an epoch, are those of `Allocation` (allocation.h).
@@ -99,6 +100,23 @@ class PoissonBatches {
  private:
   SamplingRate rate_;
   ExactRate exact_;
+};
+
+/// The sampler of `users` of `poisson`: each record joins by itself, and a unit of privacy owns up to k of them.
+class PoissonBatchesOfUnits {
+ public:
+  PoissonBatchesOfUnits(SamplingRate rate, Count most) : batches_{rate}, most_{most} {}
+
+  /// \throws as PoissonBatches::draw.
+  [[nodiscard]] std::vector<std::size_t> draw(std::size_t records, BitsRef bits) const { return batches_.draw(records, bits); }
+
+  /// users(k, poisson(q, release)). \throws as `users` and `poisson`.
+  [[nodiscard]] Event event(const Event& release) const { return users(most_, batches_.event(release)); }
+  [[nodiscard]] SamplingRate rate() const noexcept { return batches_.rate(); }
+
+ private:
+  PoissonBatches batches_;
+  Count most_;
 };
 
 /// Uniform on 0 .. n - 1, exactly: the high half of word x n, unless the low half is among the 2^64 mod n values that would favour some

@@ -12,7 +12,8 @@ double divisor(const Dataset& data, const FullGradientOptions& options) {
   if (!options.public_count && options.adjacency == Adjacency::add_or_remove_one) {
     invalid("under add-or-remove-one the number of records is private: give a public count to divide by");
   }
-  const Count count = options.public_count ? *options.public_count : Count{data.size()};
+  const Count count =
+      options.public_count ? *options.public_count : Count{options.unit_ends.empty() ? data.size() : options.unit_ends.size()};
   return static_cast<double>(count.value());
 }
 
@@ -30,6 +31,7 @@ NoisyFullGradient::NoisyFullGradient(const Dataset& data, ObjectiveRef objective
       releaser_{releaser},
       count_{divisor(data, options)},
       threads_{options.threads},
+      unit_ends_{options.unit_ends},
       multiplier_{options.noise_multiplier},
       event_{gaussian(options.noise_multiplier, options.adjacency)},
       sum_{sum_options(data, objective, options)},
@@ -37,7 +39,11 @@ NoisyFullGradient::NoisyFullGradient(const Dataset& data, ObjectiveRef objective
 
 std::vector<double> NoisyFullGradient::operator()(std::span<const double> weights) {
   sum_.clear();
-  add_gradients(data_, objective_, weights, sum_, threads_);
+  if (unit_ends_.empty()) {
+    add_gradients(data_, objective_, weights, sum_, threads_);
+  } else {
+    add_unit_gradients(data_, objective_, weights, unit_ends_, sum_, threads_);
+  }
   std::vector<double> gradient = releaser_.release(sum_.sum(), sensitivity_, event_);
   for (double& g : gradient) g /= count_;
   return gradient;

@@ -2,7 +2,8 @@
 //
 //     g(w) = (sum_i clip_C(grad loss(w, z_i)) + N(0, (z s)^2 I)) / n,
 //
-// s = 2C under replace-one, C under add-or-remove-one and zero-out, n public. Each call is one release of gaussian(z).
+// s = 2C under replace-one, C under add-or-remove-one and zero-out, n public. Each call is one release of gaussian(z). Where neighbours differ
+// in units of several rows, i goes over units, whose mean gradient is clipped.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
 
 namespace surety::optimizers {
@@ -25,8 +27,9 @@ struct FullGradientOptions {
   NoiseMultiplier noise_multiplier;  ///< z
   Adjacency adjacency;
   std::optional<ClippingNorm> clip = {};   ///< C; default the loss's gradient bound at row norm 1
-  std::optional<Count> public_count = {};  ///< n; default the number of records, which add-or-remove-one keeps private
+  std::optional<Count> public_count = {};  ///< n; default the number of records or units, which add-or-remove-one keeps private
   std::size_t threads = 1;                 ///< results do not depend on it
+  UnitEnds unit_ends = {};                 ///< where neighbours differ in units of several rows
 };
 
 /// What the options of a method say of its full gradients.
@@ -36,7 +39,8 @@ template <class Options>
           .adjacency = options.adjacency,
           .clip = options.clip,
           .public_count = options.public_count,
-          .threads = options.threads};
+          .threads = options.threads,
+          .unit_ends = options.unit_ends};
 }
 
 /// \source docs/proofs/empirical-risk.md#full-gradient
@@ -61,6 +65,7 @@ class NoisyFullGradient {
   ReleaserRef releaser_;
   double count_;
   std::size_t threads_;
+  UnitEnds unit_ends_;
   NoiseMultiplier multiplier_;
   Event event_;
   mechanisms::RecordSum sum_;

@@ -23,6 +23,7 @@
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/domain.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/regularizer.h>
 #include <surety/optimizers/problem/returned_iterate.h>
@@ -42,6 +43,7 @@ struct GradientDescentOptions {
   std::optional<Count> public_count = {};            ///< n; default the number of records, which add-or-remove-one keeps private
   ReturnedIterate returned = LastIterate{};          ///< which w_t
   std::size_t threads = 1;                           ///< results do not depend on it
+  UnitEnds unit_ends = {};                           ///< where neighbours differ in units of several rows, each clipped as one
   std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
 };
 

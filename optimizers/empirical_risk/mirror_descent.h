@@ -37,6 +37,7 @@
 #include <surety/optimizers/doors/run.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/geometry.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/units.h>
 
@@ -58,6 +59,7 @@ struct MirrorDescentOptions {
   std::optional<ClippingNorm> clip = {};             ///< C; default the loss's gradient bound at row norm 1
   std::optional<Count> public_count = {};            ///< n; default the number of records, which add-or-remove-one keeps private
   std::size_t threads = 1;                           ///< results do not depend on it
+  UnitEnds unit_ends = {};                           ///< where neighbours differ in units of several rows, each clipped as one
   std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
 };
 

@@ -20,18 +20,25 @@ namespace {
 /// Of `records` records in microbatches of `size`.
 std::uint64_t microbatches_of(std::uint64_t records, Count size) { return records == 0 ? 0 : (records - 1) / size.value() + 1; }
 
+/// How many of what is sampled there are: private where the adjacency keeps it so.
+std::uint64_t sampled_units(const Dataset& data, const SampledSgdOptions& options) {
+  if (options.unit_ends.empty()) return microbatches_of(data.size(), options.microbatch);
+  if (options.microbatch.value() > 1) throw Error{ErrorCode::invalid_argument, "units of several rows have no microbatches"};
+  return options.unit_ends.size();
+}
+
 /// n, which divides what a batch releases where its size is an expected one.
 std::uint64_t public_units(const Dataset& data, const SampledSgdOptions& options) {
   if (!options.public_count && options.adjacency == Adjacency::add_or_remove_one) {
     throw Error{ErrorCode::invalid_argument, "under add-or-remove-one the number of records is private: give a public count to divide by"};
   }
-  const std::uint64_t count = options.public_count ? options.public_count->value() : Count{data.size()}.value();
-  return microbatches_of(count, options.microbatch);
+  if (!options.public_count) return Count{sampled_units(data, options)}.value();
+  return microbatches_of(options.public_count->value(), options.microbatch);
 }
 
 /// \throws Error{invalid_argument} unless the data have as many sampled units as the batches are for.
 void require_units(const Dataset& data, const SampledSgdOptions& options, Count wanted) {
-  const std::uint64_t units = microbatches_of(data.size(), options.microbatch);
+  const std::uint64_t units = sampled_units(data, options);
   if (units == wanted.value()) return;
   throw Error{ErrorCode::invalid_argument, fmt::format("the data set has {} {}, must have {}, for which the batches were made", units,
                                                        options.microbatch.value() > 1 ? "microbatches" : "records", wanted.value())};
@@ -43,6 +50,9 @@ struct ExpectedSize {
   const SampledSgdOptions& options;
 
   double operator()(const mechanisms::PoissonBatches& batches) const {
+    return batches.rate().value() * static_cast<double>(public_units(data, options));
+  }
+  double operator()(const mechanisms::PoissonBatchesOfUnits& batches) const {
     return batches.rate().value() * static_cast<double>(public_units(data, options));
   }
   double operator()(const mechanisms::FixedSizeBatches& fixed) const {
@@ -119,7 +129,7 @@ std::vector<double> sampled_sgd(const Dataset& data, ObjectiveRef objective, Reg
     return eta;
   };
   const auto microbatch = static_cast<std::size_t>(options.microbatch.value());
-  const auto units = static_cast<std::size_t>(microbatches_of(data.size(), options.microbatch));
+  const auto units = static_cast<std::size_t>(sampled_units(data, options));
   const double momentum = options.momentum.value();
   IterateKeeper keeper{options.returned.value_or(AverageIterate{Count{(options.steps.value() + 1) / 2}}), options.steps};
 
@@ -130,7 +140,9 @@ std::vector<double> sampled_sgd(const Dataset& data, ObjectiveRef objective, Reg
   for (std::uint64_t t = 1; t <= options.steps.value(); ++t) {
     sum.clear();
     const std::span<const std::size_t> batch = releaser.draw_batch(units);
-    if (microbatch == 1) {
+    if (!options.unit_ends.empty()) {
+      add_unit_gradients(data, objective, weights, options.unit_ends, batch, sum);
+    } else if (microbatch == 1) {
       add_gradients(data, objective, weights, batch, sum);
     } else {
       for (const std::size_t unit : batch) add_mean_gradient(data, objective, weights, unit, microbatch, sum, mean);

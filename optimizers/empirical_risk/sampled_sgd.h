@@ -5,7 +5,8 @@
 //
 // Each record joins each batch with probability q (and of what is beyond m records a uniform choice stays out), or a batch is m records
 // drawn without replacement, or the t batches of an epoch are what each record's own draw of one of them makes; b is the expected size q n,
-// m, or n / t: public, and never the size of the batch at hand. With microbatches of k records, record i belongs to microbatch floor(i / k) for good;
+// m, or n / t: public, and never the size of the batch at hand. Where neighbours differ in units of several rows, either a unit takes the
+// place of a record and its mean gradient is clipped, or records are drawn as ever and the batches are `PoissonBatchesOfUnits`. With microbatches of k records, record i belongs to microbatch floor(i / k) for good;
 // batches are of microbatches, and what is clipped is the mean gradient of one.
 //
 // Differences from the paper: the batch that is drawn is the one that is charged, to the last bit of q; the accounting is tight and works
@@ -28,6 +29,7 @@
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/doors/sampled_releaser.h>
 #include <surety/optimizers/problem/dataset.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/problem.h>
 #include <surety/optimizers/problem/regularizer.h>
 #include <surety/optimizers/problem/returned_iterate.h>
@@ -50,8 +52,8 @@ enum class StepSchedule { constant, inverse_square_root, inverse };
 
 /// Of the batches, all secret: Poisson, whole or cut, under every adjacency; of a fixed size under replace-one alone; an allocation, of which
 /// a run pays for whole epochs, under add-or-remove-one and zero-out.
-using AnySampler =
-    std::variant<mechanisms::PoissonBatches, mechanisms::FixedSizeBatches, mechanisms::TruncatedBatches, mechanisms::Allocation>;
+using AnySampler = std::variant<mechanisms::PoissonBatches, mechanisms::PoissonBatchesOfUnits, mechanisms::FixedSizeBatches,
+                                mechanisms::TruncatedBatches, mechanisms::Allocation>;
 
 /// All public.
 struct SampledSgdOptions {
@@ -59,6 +61,7 @@ struct SampledSgdOptions {
   AnySampler sampler;                ///< of records, or of microbatches where these hold several records
   Count steps{1000};                 ///< T
   Adjacency adjacency = Adjacency::add_or_remove_one;
+  UnitEnds unit_ends = {};                           ///< where neighbours differ in units of several rows: then batches are of units
   Count microbatch{1};                               ///< k, records; the last one may be smaller
   std::optional<StepSize> step_size = {};            ///< eta; default 1 / (beta + m), beta the loss's smoothness at row norm 1
   StepSchedule schedule = StepSchedule::inverse;     ///< of eta_t
@@ -82,7 +85,7 @@ struct SampledSgdOptions {
 /// parts; its sampler has to be that of the options, or it refuses. The guarantee needs nothing of the data: what is too long is clipped.
 ///
 /// \pre labels are as the objective wants them (`encode_labels`).
-/// \throws Error{invalid_argument}, before the first release, when the data have no labels, when they are not as many as batches of a fixed
+/// \throws Error{invalid_argument}, before the first release, when the data have no labels, when units have microbatches, when the data are not as many as batches of a fixed
 ///         or largest size are for, when n is not given under add-or-remove-one, and as `IterateKeeper`; Error{unsupported} as `batch_release`, and
 ///         when eta is not given and the loss is not smooth; and what the releaser throws.
 /// \complexity O(T (stored values of a batch + features)) time and the sampler's, O(features) memory and the sampler's.

@@ -17,7 +17,8 @@ namespace surety::optimizers {
 
 namespace {
 
-constexpr int model_version = 1;
+// Version 2 has labels that are texts, and columns whose missing cells count as something.
+constexpr int newest_version = 2;
 constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
 [[noreturn]] void invalid_model(const std::string& reason) { invalid(fmt::format("model: {}", reason)); }
@@ -33,19 +34,30 @@ double number_field(const nlohmann::json& json, const char* field) {
 }
 
 Guarantee guarantee_from_json(const nlohmann::json& json) {
-  accounting::require_fields(json, {"private", "epsilon", "delta", "adjacency", "event"}, "guarantee");
+  const bool has_unit = json.is_object() && json.contains("unit");
+  has_unit ? accounting::require_fields(json, {"private", "epsilon", "delta", "adjacency", "event", "unit"}, "guarantee")
+           : accounting::require_fields(json, {"private", "epsilon", "delta", "adjacency", "event"}, "guarantee");
   if (!json["private"].is_boolean()) invalid_model("private is not true or false");
   const Adjacency adjacency = parse_adjacency(text_field(json, "adjacency"));
   return {
       .target = {.epsilon = Epsilon{number_field(json, "epsilon")}, .delta = Delta{number_field(json, "delta")}, .adjacency = adjacency},
       .event = parse_event(text_field(json, "event"), adjacency),
-      .not_private = !json["private"].get<bool>()};
+      .not_private = !json["private"].get<bool>(),
+      .unit = has_unit ? unit_from_json(json["unit"]) : UnitOfPrivacy{}};
+}
+
+/// The oldest one that can say it, so that models which need nothing new are read by every version of Surety.
+int version_of(const Model& model) {
+  const auto* const columns = std::get_if<data::NamedColumns>(&model.features.inputs);
+  const bool has_missing =
+      columns != nullptr && std::any_of(columns->begin(), columns->end(), [](const auto& column) { return column.missing.has_value(); });
+  return has_missing || !(model.guarantee.unit == UnitOfPrivacy{}) || (model.label && model.label->is_of_text()) ? newest_version : 1;
 }
 
 Model model_from_json(const nlohmann::json& json) {
   if (!json.is_object() || !json.contains("surety_model")) invalid_model("not a model of surety");
-  if (json["surety_model"] != model_version) {
-    invalid_model(fmt::format("version is {}, must be {}", data::in_quotes(json["surety_model"].dump()), model_version));
+  if (json["surety_model"] != 1 && json["surety_model"] != newest_version) {
+    invalid_model(fmt::format("version is {}, must be 1 or {}", data::in_quotes(json["surety_model"].dump()), newest_version));
   }
   accounting::require_fields(json, {"surety_model", "loss", "label", "features", "weights", "guarantee"}, "model");
   if (!json["weights"].is_array()) invalid_model("weights are not a list");
@@ -60,6 +72,9 @@ Model model_from_json(const nlohmann::json& json) {
               .weights = std::move(weights),
               .guarantee = guarantee_from_json(json["guarantee"])};
   model.validate();
+  if (version_of(model) != json["surety_model"]) {
+    invalid_model(fmt::format("version is {}, must be {} for what it says", json["surety_model"].dump(), version_of(model)));
+  }
   return model;
 }
 
@@ -106,7 +121,7 @@ std::string write_model(const Model& model) {
   model.validate();
   const auto& guarantee = model.guarantee;
   nlohmann::ordered_json json;
-  json["surety_model"] = model_version;
+  json["surety_model"] = version_of(model);
   json["loss"] = model.loss;
   json["label"] = nullptr;
   if (model.label) json["label"] = describe(*model.label);
@@ -117,6 +132,7 @@ std::string write_model(const Model& model) {
                        {"delta", guarantee.target.delta.value()},
                        {"adjacency", name(guarantee.target.adjacency)},
                        {"event", describe(guarantee.event)}};
+  if (!(guarantee.unit == UnitOfPrivacy{})) json["guarantee"]["unit"] = to_json(guarantee.unit);
   try {
     return json.dump() + '\n';
   } catch (const nlohmann::json::exception&) {
@@ -161,10 +177,12 @@ void require_writable_names(const data::FeatureMap& features, const std::optiona
     throw Error{ErrorCode::invalid_argument, fmt::format("{} {} is not UTF-8, must be{}", what, data::in_quotes(text), advice)};
   };
   if (label) require(label->column, "label", "");
+  if (label && label->is_of_text()) require(*label->test->text, "label", "");
   const auto* const columns = std::get_if<data::NamedColumns>(&features.inputs);
   if (columns == nullptr) return;
   for (const auto& column : *columns) {
     require(column.name, "column", " where a model names it: drop it or convert the file");
+    if (column.missing) require(*column.missing, "what a missing cell counts as,", "");
     const auto* const categories = std::get_if<data::Categories>(&column.map);
     if (categories == nullptr) continue;
     for (const auto& category : categories->names) require(category, "category", "");

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/system/new_file.h>
 #include <surety/data/data_policy.h>
@@ -28,6 +29,7 @@ struct Guarantee {
   Target target;             ///< (epsilon, delta) and adjacency
   Event event;               ///< what was released, under the same adjacency
   bool not_private = false;  ///< the noise was a replay with a known seed: nothing is promised
+  UnitOfPrivacy unit = {};   ///< to whom; in the file where it is not one row
 };
 
 struct Model {

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include <surety/optimizers/problem/problem.h>
+
 namespace surety::optimizers {
 namespace {
 
@@ -133,6 +135,35 @@ void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const 
     add_gradients_at(
         data, objective, weights, begin, end, [&](std::size_t i) { return batch[i]; }, part);
   });
+}
+
+namespace {
+
+/// \param mean room for a gradient
+void add_unit_gradient(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, RecordRange rows,
+                       mechanisms::RecordSum& sum, std::vector<double>& mean) {
+  mean.assign(data.features(), 0.0);
+  for (std::size_t i = rows.first; i < rows.end; ++i) add_gradient(objective, data.row(i), data.label(i), weights, mean);
+  for (double& value : mean) value /= static_cast<double>(rows.end - rows.first);
+  sum.add(mean);
+}
+
+RecordRange rows_of(UnitEnds ends, std::size_t unit) { return {.first = unit == 0 ? 0 : ends[unit - 1], .end = ends[unit]}; }
+
+}  // namespace
+
+void add_unit_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, UnitEnds ends,
+                        mechanisms::RecordSum& sum, std::size_t threads) {
+  detail::in_parts(ends.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
+    std::vector<double> mean;
+    for (std::size_t unit = begin; unit < end; ++unit) add_unit_gradient(data, objective, weights, rows_of(ends, unit), part, mean);
+  });
+}
+
+void add_unit_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, UnitEnds ends,
+                        std::span<const std::size_t> batch, mechanisms::RecordSum& sum) {
+  std::vector<double> mean;
+  for (const std::size_t unit : batch) add_unit_gradient(data, objective, weights, rows_of(ends, unit), sum, mean);
 }
 
 }  // namespace surety::optimizers

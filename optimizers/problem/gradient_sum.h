@@ -61,4 +61,15 @@ void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const 
 void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, std::span<const std::size_t> batch,
                    mechanisms::RecordSum& sum, std::size_t threads = 1);
 
+/// Rows of units: those of unit i stand from ends[i - 1] (0 for the first) up to ends[i]. No ends where each row is a unit.
+using UnitEnds = std::span<const std::size_t>;
+
+/// Adds for each unit the mean gradient of its rows at `weights`, clipped: one contribution, which depends on that unit's rows alone.
+/// O(stored values), on up to `threads` threads. \pre as above; ends ascend strictly, and the last one is data.size().
+void add_unit_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, UnitEnds ends,
+                        mechanisms::RecordSum& sum, std::size_t threads = 1);
+/// The same for the units at `batch`. \pre every index < ends.size().
+void add_unit_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, UnitEnds ends,
+                        std::span<const std::size_t> batch, mechanisms::RecordSum& sum);
+
 }  // namespace surety::optimizers

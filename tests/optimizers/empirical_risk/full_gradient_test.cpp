@@ -88,5 +88,20 @@ TEST(NoisyFullGradient, RefusesWithoutALabelARecordOrAPublicCount) {
   EXPECT_TRUE(refused(Dataset::dense(2, {}, {}), settings, "count is 0"));
 }
 
+TEST(NoisyFullGradient, TakesAUnitOfSeveralRowsForOneRecord) {
+  const Dataset rows = Dataset::dense(1, {0.5, 0.25, 3, 3, 3}, {1, 1, -1, -1, -1});
+  const std::vector<std::size_t> ends{2, 5};
+  auto settings = options(Adjacency::replace_one);
+  settings.unit_ends = ends;
+  settings.public_count.reset();
+  ExactReleaser exact;
+  // The loss's derivative at 0 is -1/2 for one class: the mean of the first two rows, and the others clipped to 1, over two units.
+  EXPECT_NEAR((NoisyFullGradient{rows, logistic, settings, exact}(std::vector<double>{0})[0]), (-0.375 / 2 + 1) / 2, 1e-7);
+  ScriptedReleaser releaser{{{1}}};
+  NoisyFullGradient gradient{rows, logistic, settings, releaser};
+  static_cast<void>(gradient(std::vector<double>{0}));
+  EXPECT_EQ(releaser.log()[0].sensitivity.value(), 2);
+}
+
 }  // namespace
 }  // namespace surety::optimizers::full_gradient_test

@@ -258,6 +258,31 @@ TEST(SampledSgd, ClipsTheMeanGradientOfAMicrobatch) {
   EXPECT_EQ(scripted.log()[0].sensitivity.value(), 2 * clip);
 }
 
+TEST(SampledSgd, DrawsUnitsOfSeveralRows) {
+  const Dataset data = Dataset::dense(1, {0.5, 0.25, 3, 3, 0.125}, {1, 1, -1, -1, 1});
+  const std::vector<std::size_t> ends{2, 4, 5};
+  auto settings = options(PoissonBatches{SamplingRate{0.5}}, Adjacency::add_or_remove_one);
+  settings.unit_ends = ends;
+  ScriptedSamplingReleaser scripted{{{0, 1}, {2}, {}}, {{0}, {0}, {0}}};
+  static_cast<void>(run(settings)(data, scripted));
+  // The loss's derivative at 0 is -1/2 and 1/2: the mean of two rows, one unit clipped to 0.8; then the last row.
+  EXPECT_NEAR(mechanisms::to_reals(scripted.log()[0].query)[0], -0.375 / 2 + clip, 1e-6);
+  EXPECT_NEAR(mechanisms::to_reals(scripted.log()[1].query)[0], -0.125 / 2, 1e-6);
+  EXPECT_EQ(scripted.log()[0].sensitivity.value(), clip);
+  ScriptedSamplingReleaser beyond{{{3}}, {{0}}};
+  EXPECT_TRUE(refuses([&] { return run(settings)(data, beyond); }, ErrorCode::invalid_argument, {}));
+  settings.microbatch = Count{2};
+  settings.adjacency = Adjacency::replace_one;
+  EXPECT_TRUE(refuses([&] { return run(settings)(data, scripted); }, ErrorCode::invalid_argument, {"have no microbatches"}));
+}
+
+TEST(SampledSgd, PlansBatchesOfRowsOfUnits) {
+  for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::zero_out, Adjacency::replace_one}) {
+    const auto settings = options(mechanisms::PoissonBatchesOfUnits{SamplingRate{0.5}, Count{4}}, adjacency);
+    EXPECT_EQ(plan(settings), repeat(Count{steps}, users(Count{4}, poisson(SamplingRate{0.5}, batch_release(settings)))));
+  }
+}
+
 TEST(SampledSgd, PlansWhatItReleases) {
   const PoissonBatches poisson{SamplingRate{0.25}};
   const FixedSizeBatches fixed{Batches{Count{20}, Count{5}}};

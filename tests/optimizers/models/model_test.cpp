@@ -67,6 +67,18 @@ TEST(Model, SaysWhenItIsNotPrivate) {
   EXPECT_EQ(again.label, std::nullopt);
 }
 
+TEST(Model, SaysWhomItProtects) {
+  Model model = example();
+  EXPECT_EQ(write_model(model).find("unit\""), std::string::npos) << "a row, as in files of 0.1.0";
+  model.guarantee.unit = UnitOfPrivacy{"patient", Count{5}};
+  auto text = write_model(model);
+  EXPECT_NE(text.find(R"("name":"patient")"), std::string::npos) << text;
+  EXPECT_EQ(parse_model(text, "model").guarantee.unit, model.guarantee.unit);
+  // What an older version would read as a promise to rows.
+  text.replace(text.find(":2"), 2, ":1");
+  EXPECT_THROW(static_cast<void>(parse_model(text, "model")), Error);
+}
+
 RC_GTEST_PROP(Model, WeightsSurviveBitForBit, (std::vector<double> weights)) {
   weights.push_back(std::numeric_limits<double>::denorm_min());
   Model model = example();

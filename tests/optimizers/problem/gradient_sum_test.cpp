@@ -164,5 +164,48 @@ TEST(GradientSum, AFailureInAnyThreadIsThrown) {
   }
 }
 
+// Another program: each unit's mean gradient by hand, clipped as one record.
+TEST(GradientSum, OfUnitsClipsTheMeanGradientOfEach) {
+  std::mt19937_64 random{7};
+  const LogisticLoss loss;
+  for (int c = 0; c < 200; ++c) {
+    const std::size_t features = 1 + random() % 4;
+    std::vector<std::size_t> ends;
+    for (std::size_t size = 0; ends.size() < 1 + random() % 6;) ends.push_back(size += 1 + random() % 4);
+    std::vector<double> values(features * ends.back());
+    for (auto& value : values) value = std::uniform_real_distribution<double>{-2, 2}(random);
+    const Dataset records = Dataset::dense(features, values, drawn_labels(ends.back(), random));
+    std::vector<double> weights(features);
+    for (auto& weight : weights) weight = std::uniform_real_distribution<double>{-2, 2}(random);
+    const mechanisms::RecordSum::Options settings{.clip = ClippingNorm{0.25}, .grid = {.log2_step = -30}, .dimension = features};
+    mechanisms::RecordSum found{settings};
+    add_unit_gradients(records, loss, weights, ends, found);
+    std::vector<double> expected(features);
+    double longest = 0;
+    for (std::size_t unit = 0, row = 0; unit < ends.size(); ++unit) {
+      std::vector<double> mean(features);
+      const double count = static_cast<double>(ends[unit] - row);
+      for (; row < ends[unit]; ++row) {
+        double score = 0;
+        for (std::size_t k = 0; k < features; ++k) score += weights[k] * values[row * features + k];
+        for (std::size_t k = 0; k < features; ++k)
+          mean[k] += loss.derivative(score, records.label(row)) * values[row * features + k] / count;
+      }
+      const double norm = mechanisms::l2_norm(mean);
+      for (std::size_t k = 0; k < features; ++k) expected[k] += mean[k] * std::min(1.0, 0.25 / norm);
+      mechanisms::RecordSum alone{settings};
+      add_unit_gradients(records, loss, weights, ends, std::vector<std::size_t>{unit}, alone);
+      longest = std::max(longest, mechanisms::l2_norm(alone.reals()));
+    }
+    for (std::size_t k = 0; k < features; ++k) EXPECT_NEAR(found.reals()[k], expected[k], 1e-8);
+    EXPECT_LE(longest, 0.25);
+    for (const std::size_t threads : {2, 5}) {
+      mechanisms::RecordSum again{settings};
+      add_unit_gradients(records, loss, weights, ends, again, threads);
+      EXPECT_EQ(again.sum().steps, found.sum().steps);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace surety::optimizers::gradient_sum_test
