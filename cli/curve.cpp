@@ -1,11 +1,9 @@
 // surety curve: the whole privacy curve of an event, as CSV, JSON or SVG.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -19,6 +17,7 @@
 #include "command.h"
 #include "event_options.h"
 #include "output.h"
+#include "pictures.h"
 #include "validators.h"
 
 namespace surety::cli {
@@ -37,8 +36,11 @@ struct CurveOptions {
 
 /// What is drawn: `answer` over x from `from` to `to`, on logarithmic axes where said.
 struct Kind {
-  const char* across;
+  const char* across;  ///< a field's name
   const char* up;
+  const char* across_title;  ///< an axis's
+  const char* up_title;
+  const char* title;  ///< what the curve is
   double from;
   double to;
   bool log_across;
@@ -54,16 +56,39 @@ struct Point {
 Kind kind_of(const CurveOptions& options, const Event& event) {
   const accounting::Effort effort{.width = options.width};
   if (options.kind == "delta") {
-    return {
-        "epsilon", "delta", 0, 10, false, true, [curve = accounting::QuickCurve{event, effort}](double x) { return curve(Epsilon{x}); }};
+    return {.across = "epsilon",
+            .up = "delta",
+            .across_title = "epsilon",
+            .up_title = "delta",
+            .title = "Delta",
+            .from = 0,
+            .to = 10,
+            .log_across = false,
+            .log_up = true,
+            .answer = [curve = accounting::QuickCurve{event, effort}](double x) { return curve(Epsilon{x}); }};
   }
   if (options.kind == "epsilon") {
-    return {"delta", "epsilon", 1e-12, 0.1, true, false, [=](double x) { return accounting::quick_epsilon(event, Delta{x}, effort); }};
+    return {.across = "delta",
+            .up = "epsilon",
+            .across_title = "delta",
+            .up_title = "epsilon",
+            .title = "Epsilon",
+            .from = 1e-12,
+            .to = 0.1,
+            .log_across = true,
+            .log_up = false,
+            .answer = [=](double x) { return accounting::quick_epsilon(event, Delta{x}, effort); }};
   }
-  return {
-      "false_positive_rate", "false_negative_rate", 0.001, 0.999, false, false, [curve = accounting::QuickCurve{event, effort}](double x) {
-        return accounting::tradeoff(curve, Probability{x});
-      }};
+  return {.across = "false_positive_rate",
+          .up = "false_negative_rate",
+          .across_title = "false positive rate of an attack",
+          .up_title = "its least false negative rate",
+          .title = "Trade-off",
+          .from = 0.001,
+          .to = 0.999,
+          .log_across = false,
+          .log_up = false,
+          .answer = [curve = accounting::QuickCurve{event, effort}](double x) { return accounting::tradeoff(curve, Probability{x}); }};
 }
 
 void print_csv(const Kind& kind, const std::vector<Point>& points) {
@@ -80,66 +105,13 @@ void print_json(const Kind& kind, const Event& event, const std::vector<Point>& 
   print({{"event", describe(event)}, {"adjacency", name(event.adjacency())}, {"points", std::move(array)}});
 }
 
-std::string escaped(std::string text) {
-  for (const auto& [plain, entity] : {std::pair{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}}) {
-    for (std::size_t at = 0; (at = text.find(plain, at)) != std::string::npos; at += std::string_view{entity}.size())
-      text.replace(at, 1, entity);
-  }
-  return text;
-}
-
-/// Upper and lower ends as two lines; points that are infinite, or 0 on a logarithmic axis, are left out.
 void print_svg(const Kind& kind, const Event& event, const std::vector<Point>& points) {
-  constexpr double width = 640;
-  constexpr double height = 400;
-  constexpr double margin = 60;
-  const auto across = [&](double x) { return kind.log_across ? std::log10(x) : x; };
-  const auto up = [&](double y) { return kind.log_up ? std::log10(std::max(y, 1e-300)) : y; };
-  const auto shown = [&](double y) { return std::isfinite(y) && (!kind.log_up || y > 1e-300); };
-  double low = std::numeric_limits<double>::infinity();
-  double high = -low;
-  for (const auto& point : points) {
-    for (const double y : {point.y.lower, point.y.upper}) {
-      if (!shown(y)) continue;
-      low = std::min(low, up(y));
-      high = std::max(high, up(y));
-    }
-  }
-  if (!(low < high)) {
-    high = std::isfinite(low) ? low + 1 : 1;
-    low = std::isfinite(low) ? low - 1 : 0;
-  }
-  const double left = across(points.front().x);
-  const double right = across(points.back().x);
-  const auto to_x = [&](double x) { return margin + (width - 2 * margin) * (across(x) - left) / (right - left); };
-  const auto to_y = [&](double y) { return height - margin - (height - 2 * margin) * (up(y) - low) / (high - low); };
-  fmt::print("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" font-size=\"12\">\n", width,
-             height);
-  fmt::print("<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
-  fmt::print("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n", margin, margin, width - 2 * margin,
-             height - 2 * margin);
-  for (const bool is_upper : {true, false}) {
-    std::string line;
-    for (const auto& point : points) {
-      const double y = is_upper ? point.y.upper : point.y.lower;
-      if (shown(y)) line += fmt::format("{:.2f},{:.2f} ", to_x(point.x), to_y(y));
-    }
-    fmt::print("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>\n", is_upper ? "#b2182b" : "#2166ac", line);
-  }
-  const auto label = [](double value, bool logarithmic) {
-    return logarithmic ? fmt::format("{:.3g}", std::pow(10, value)) : fmt::format("{:.4g}", value);
-  };
-  const auto write = [](double x, double y, const char* anchor, const std::string& text) {
-    fmt::print("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, text);
-  };
-  write(margin, height - margin + 16, "middle", label(left, kind.log_across));
-  write(width - margin, height - margin + 16, "middle", label(right, kind.log_across));
-  write(margin - 4, height - margin, "end", label(low, kind.log_up));
-  write(margin - 4, margin + 10, "end", label(high, kind.log_up));
-  write(width / 2, height - 16, "middle", kind.across);
-  write(margin, margin - 10, "start",
-        fmt::format("{} of {}, {} (red: upper, blue: lower)", kind.up, escaped(one_line(describe(event))), name(event.adjacency())));
-  fmt::print("</svg>\n");
+  CurvePicture picture{.title = fmt::format("{} of {}, {}", kind.title, describe(event), name(event.adjacency())),
+                       .across = {kind.across_title, kind.log_across},
+                       .up = {kind.up_title, kind.log_up},
+                       .points = {}};
+  for (const auto& point : points) picture.points.push_back({point.x, point.y.lower, point.y.upper});
+  fmt::print("{}", svg(picture));
 }
 
 int curve(const CurveOptions& options) {

@@ -2,12 +2,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/events/format.h>
 #include <surety/data/text_reader.h>
 
 #include "private_run.h"
 
 namespace surety::cli {
+
+namespace {
+
+/// The character that an option or a schema names.
+char delimiter_of(const std::string& text, std::string_view option) {
+  const char byte = text == "tab" || text == "\\t" ? '\t' : text == "space" ? ' ' : text.size() == 1 ? text.front() : '"';
+  if (byte == '"' || byte == '\r' || byte == '\n' || static_cast<unsigned char>(byte) >= 0x80 || byte == 0) {
+    invalid(fmt::format("{} is '{}', must be tab, space or one character of ASCII that is no double quote and no line end", option,
+                        one_line(text)));
+  }
+  return byte;
+}
+
+}  // namespace
 
 void DataOptions::add_form_to(OptionTable& table) {
   table.add("--form-is-public", form_is_public,
@@ -16,40 +34,142 @@ void DataOptions::add_form_to(OptionTable& table) {
 }
 
 void DataOptions::add_limits_to(OptionTable& table) {
-  table.add("--no-limits", no_limits, "Lift the limits on headers, columns, features, records, models and what gzip makes of them");
+  table.add("--no-limits", no_limits,
+            "Lift the limits on headers, columns, features, records, models and what decompression makes of them");
 }
+
+void DataOptions::add_csv_to(OptionTable& table) {
+  table.add("--delimiter", delimiter, "CSV: the character between cells, where it is no comma: ';', 'tab', 'space' or another one");
+  table.add("--columns", columns,
+            "CSV: name,name,...: the names of the columns of a file without a header, whose first line is then a record. One with a comma "
+            "stands in double quotes");
+}
+
+void DataOptions::add_missing_to(OptionTable& table) {
+  table.add(
+      "--missing", missing,
+      "CSV: column=value: what an empty cell of that column counts as, and one that is no number where numbers are used; known without "
+      "looking at the data. May be repeated. A record with a wrong number of cells stays a damaged one");
+}
+
+void DataOptions::add_schema_to(OptionTable& table) {
+  table.add("--schema", schema_file,
+            "CSV: a JSON file as 'surety schema' writes it, filled in: what it says of the columns holds where no option says otherwise");
+}
+
+void DataOptions::load_schema() {
+  if (schema_file) schema = read_schema(*schema_file);
+}
+
+std::vector<NamedFile> DataOptions::with_schema(std::vector<NamedFile> inputs) const {
+  if (schema_file) inputs.push_back({"--schema", *schema_file});
+  return inputs;
+}
+
+data::CsvFormat DataOptions::csv() const {
+  data::CsvFormat format;
+  if (delimiter) {
+    format.delimiter = delimiter_of(*delimiter, "--delimiter");
+  } else if (schema && schema->delimiter) {
+    format.delimiter = delimiter_of(*schema->delimiter, fmt::format("{}: delimiter", one_line(schema->file)));
+  }
+  if (schema && !schema->has_header && !columns) {
+    for (const auto& column : schema->columns) format.columns.push_back(column.name);
+  }
+  if (columns) {
+    format.columns = parse_values(*columns, "--columns");
+    for (auto name = format.columns.begin(); name != format.columns.end(); ++name) {
+      if (name->empty()) invalid(fmt::format("--columns is '{}', must have a name between commas", one_line(*columns)));
+      if (std::find(format.columns.begin(), name, *name) != name)
+        invalid(fmt::format("--columns names column '{}' twice", one_line(*name)));
+    }
+  }
+  for (const auto& text : missing) {
+    const auto [column, rest] = split_at_column(text, "--missing", "column=value", true);
+    const auto values = parse_values(rest, "--missing");
+    if (values.size() != 1 || data::trimmed(values.front()).empty()) {
+      invalid(fmt::format("--missing is '{}', must be column=value, with quotes around a value with a comma", one_line(text)));
+    }
+    if (!format.missing.emplace(column, values.front()).second) invalid(fmt::format("--missing names column '{}' twice", one_line(column)));
+  }
+  if (schema) {
+    for (const auto& column : schema->columns) {
+      if (column.missing) format.missing.emplace(column.name, *column.missing);  // unless an option says otherwise
+    }
+  }
+  return format;
+}
+
+std::string DataOptions::missing_text() const {
+  std::string text;
+  for (const auto& [column, value] : csv().missing)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", one_line(column), one_line(value));
+  return text;
+}
+
+nlohmann::json DataOptions::missing_json() const { return csv().missing; }
 
 data::DataLimits DataOptions::limits() const { return no_limits ? data::DataLimits::none() : data::DataLimits{}; }
 
 data::DataPolicy DataOptions::policy() const {
-  return {.form = form_is_public ? data::RecordForm::is_public : data::RecordForm::is_private, .limits = limits()};
+  return {.form = form_is_public ? data::RecordForm::is_public : data::RecordForm::is_private, .limits = limits(), .csv = csv()};
 }
 
+namespace {
+
+/// Takes a text in double quotes from the front of `text`. Nothing where they are not closed. \pre text.starts_with('"')
+std::optional<std::string> take_quoted(std::string_view& text) {
+  std::string value;
+  std::size_t k = 1;
+  for (; k < text.size() && (text[k] != '"' || text.substr(k + 1).starts_with('"')); k += text[k] == '"' ? 2 : 1) value += text[k];
+  if (k >= text.size()) return std::nullopt;
+  text.remove_prefix(k + 1);
+  return value;
+}
+
+void skip_blanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size())); }
+
+}  // namespace
+
 std::vector<std::string> parse_values(std::string_view text, std::string_view option) {
-  const auto invalid_for = [&](std::string_view fault) { invalid(fmt::format("{} is '{}', {}", option, one_line(text), fault)); };
+  const std::string_view whole = text;
+  const auto invalid_for = [&](std::string_view fault) { invalid(fmt::format("{} is '{}', {}", option, one_line(whole), fault)); };
   std::vector<std::string> values;
   for (bool is_more = true; is_more;) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-    std::string value;
-    std::string_view rest;
+    skip_blanks(text);
     if (text.starts_with('"')) {
-      std::size_t k = 1;
-      for (; k < text.size() && (text[k] != '"' || text.substr(k + 1).starts_with('"')); k += text[k] == '"' ? 2 : 1) value += text[k];
-      if (k >= text.size()) invalid_for("must close each quote");
-      rest = text.substr(k + 1);
-      rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-      if (!rest.empty() && !rest.starts_with(',')) invalid_for("must have a comma behind a closing quote");
+      auto value = take_quoted(text);
+      if (!value) invalid_for("must close each quote");
+      skip_blanks(text);
+      if (!text.empty() && !text.starts_with(',')) invalid_for("must have a comma behind a closing quote");
+      values.push_back(*std::move(value));
     } else {
       const auto length = std::min(text.find(','), text.size());
-      value = data::trimmed(text.substr(0, length));
-      if (value.find('"') != std::string::npos) invalid_for("must have quotes around a value with a quote in it, and that quote twice");
-      rest = text.substr(length);
+      values.emplace_back(data::trimmed(text.substr(0, length)));
+      if (values.back().find('"') != std::string::npos)
+        invalid_for("must have quotes around a value with a quote in it, and that quote twice");
+      text.remove_prefix(length);
     }
-    values.push_back(std::move(value));
-    is_more = !rest.empty();
-    text = is_more ? rest.substr(1) : rest;
+    is_more = !text.empty();
+    if (is_more) text.remove_prefix(1);
   }
   return values;
+}
+
+std::pair<std::string, std::string> split_at_column(std::string_view text, std::string_view option, std::string_view form, bool at_first) {
+  const auto refuse = [&] { invalid(fmt::format("{} is '{}', must be {}", option, one_line(text), form)); };
+  std::string_view rest = text;
+  if (rest.starts_with('"')) {
+    auto name = take_quoted(rest);
+    if (name) {
+      skip_blanks(rest);
+      if (name->empty() || !rest.starts_with('=')) refuse();
+      return {*std::move(name), std::string{rest.substr(1)}};
+    }
+  }
+  const auto equals = at_first ? text.find('=') : text.rfind('=');
+  if (equals == std::string_view::npos || equals == 0) refuse();
+  return {std::string{text.substr(0, equals)}, std::string{text.substr(equals + 1)}};
 }
 
 Ends parse_ends(std::string_view text, std::string_view option) {

@@ -21,6 +21,7 @@
 #include "command.h"
 #include "files.h"
 #include "output.h"
+#include "private_run.h"
 #include "validators.h"
 
 namespace surety::cli {
@@ -31,6 +32,8 @@ using accounting::Ledger;
 struct LedgerOptions {
   std::string path;
   std::string adjacency;
+  std::optional<std::string> unit;
+  std::optional<std::uint64_t> most;
   std::optional<double> epsilon;
   std::optional<double> delta;
   std::string filter = "renyi";  // admits all that the commands release
@@ -85,6 +88,7 @@ nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
 
 int create(const LedgerOptions& options) {
   const auto adjacency = parse_adjacency(options.adjacency);
+  const auto unit = unit_of(options.unit, options.most);
   if (options.epsilon.has_value() != options.delta.has_value()) {
     invalid("a budget needs both --epsilon and --delta");
   }
@@ -101,7 +105,7 @@ int create(const LedgerOptions& options) {
   } else if (options.order || !options.planned.empty()) {
     invalid("--order and --planned go with a budget: --epsilon and --delta");
   }
-  const auto ledger = Ledger::create(options.path, adjacency, budget);
+  const auto ledger = Ledger::create(options.path, adjacency, budget, unit);
   budget = ledger.budget();
   if (options.json) {
     nlohmann::json object{{"ledger", options.path}, {"adjacency", name(adjacency)}, {"unit", to_json(ledger.unit())}};
@@ -264,6 +268,9 @@ Command ledger_command() {
   // Each stays in place until the next is added.
   auto& create_command = add("create", "Make a ledger, with a budget if --epsilon and --delta say one", create);
   create_command.options.add("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out").required();
+  create_command.options.add("--unit", options->unit, "The column that names the owner of rows, in the runs to come").standard("one row");
+  create_command.options.add("--most", options->most, "How many rows of a --unit are used, at most",
+                             whole_number(1, std::uint64_t{1} << 53));
   create_command.options.add("--epsilon", options->epsilon, "The budget's epsilon", number());
   create_command.options.add("--delta", options->delta, "The budget's delta", number());
   create_command.options.add(

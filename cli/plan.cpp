@@ -35,6 +35,17 @@ nlohmann::json value_of(const Option& option, const std::string& text) {
   return text;
 }
 
+/// Of an option that may be repeated: a text alone where there is one, and JSON where a query is an object.
+nlohmann::json values_of(const Option& option) {
+  if (option.name() != "--query") return option.given();
+  auto values = nlohmann::json::array();
+  for (const auto& text : option.given()) {
+    const bool is_object = data::trimmed(text).starts_with('{');
+    values.push_back(is_object ? nlohmann::json::parse(text) : nlohmann::json(text));
+  }
+  return values.size() == 1 ? values.front() : values;
+}
+
 [[noreturn]] void refuse_plan(const std::string& file, const std::string& reason) {
   throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(file), reason)};
 }
@@ -43,6 +54,7 @@ std::string text_of(const std::string& file, const std::string& field, const nlo
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_unsigned()) return fmt::format("{}", value.get<std::uint64_t>());
   if (value.is_number()) return fmt::format("{}", value.get<double>());
+  if (value.is_object() && field == "query") return value.dump();
   refuse_plan(file, fmt::format("'{}' is {}, must be a text or a number", one_line(field), one_line(value.dump())));
 }
 
@@ -71,6 +83,8 @@ nlohmann::json to_json(const PlannedRun& plan) {
   for (const auto& group : plan.options.groups()) {
     for (const auto& option : group.options) {
       const auto is_named = [&](const char* name) { return option.name() == name; };
+      // The format of a report; of records, in a training.
+      if (is_named("--format") && plan.command == "release") continue;
       // What is run stands in a plan, also where nobody said it.
       const bool is_shown = option.is_given() || is_named("--algorithm") || is_named("--loss");
       if (!is_shown || std::any_of(target_options.begin(), target_options.end(), is_named) ||
@@ -80,20 +94,22 @@ nlohmann::json to_json(const PlannedRun& plan) {
       if (option.is_flag()) {
         options[field_of(option)] = true;
       } else if (option.is_repeatable()) {
-        options[field_of(option)] = option.given();
+        options[field_of(option)] = values_of(option);
       } else {
         options[field_of(option)] = value_of(option, option.is_given() ? option.given().front() : option.standard());
       }
     }
   }
-  return {{"version", plan_version},
-          {"command", plan.command},
-          {"options", std::move(options)},
-          {"adjacency", name(plan.target.adjacency)},
-          {"target", {{"epsilon", plan.target.epsilon.value()}, {"delta", plan.target.delta.value()}}},
-          {"unit", to_json(plan.unit)},
-          {"event", to_json(plan.event)},
-          {"noise", plan.noise}};
+  nlohmann::json json{{"version", plan_version},
+                      {"command", plan.command},
+                      {"options", std::move(options)},
+                      {"adjacency", name(plan.target.adjacency)},
+                      {"target", {{"epsilon", plan.target.epsilon.value()}, {"delta", plan.target.delta.value()}}},
+                      {"unit", to_json(plan.unit)},
+                      {"event", to_json(plan.event)},
+                      {"noise", plan.noise}};
+  if (plan.schema_sha256) json["schema_sha256"] = *plan.schema_sha256;
+  return json;
 }
 
 PlannedArguments with_plan_as_options(const Arguments& words) {
@@ -111,7 +127,7 @@ PlannedArguments with_plan_as_options(const Arguments& words) {
   }
   if (!plan.is_object()) refuse_plan(*file, "is no plan, must be a JSON object");
   for (const auto& [field, value] : plan.items()) {
-    constexpr std::array fields{"version", "command", "options", "adjacency", "target", "unit", "event", "noise"};
+    constexpr std::array fields{"version", "command", "options", "adjacency", "target", "unit", "event", "noise", "schema_sha256"};
     if (std::find(fields.begin(), fields.end(), field) == fields.end())
       refuse_plan(*file, fmt::format("unknown field '{}'", one_line(field)));
   }
@@ -156,6 +172,10 @@ PlannedArguments with_plan_as_options(const Arguments& words) {
 void require_as_expected(const ExpectedRun& expected, const PlannedRun& plan) {
   const auto said = nlohmann::json::parse(expected.text);
   const auto follows = to_json(plan);
+  if (said.contains("schema_sha256") && said["schema_sha256"] != follows.value("schema_sha256", nlohmann::json{})) {
+    invalid(fmt::format("{}: schema_sha256 is {}, must be {}, the hash of the schema's file: it has changed since", one_line(expected.file),
+                        one_line(said["schema_sha256"].dump()), one_line(follows.value("schema_sha256", nlohmann::json{}).dump())));
+  }
   for (const char* field : {"event", "noise", "unit"}) {
     if (said.contains(field) && said[field] != follows[field]) {
       invalid(fmt::format("{}: {} is {}, must be {} as follows from the plan's options here", one_line(expected.file), field,

@@ -5,7 +5,7 @@
 //    "options": {"data": "a.csv", "algorithm": "svrg", "label": "y", "records": 4000, "ledger": "run.db", "model": "m.json"},
 //    "event": {...}, "noise": 37.3}
 //
-// `event`, `noise` and `unit` follow from the rest. Where they stand in a plan that is read they must be what follows from it here, so a plan
+// `event`, `noise`, `unit` and `schema_sha256` (with --schema, of its file) follow from the rest. Where they stand in a plan that is read they must be what follows from it here, so a plan
 // never runs as something else than it says; a plan that is written by hand may leave them out.
 #pragma once
 
@@ -26,8 +26,9 @@ struct PlannedRun {
   const OptionTable& options;
   Target target;
   UnitOfPrivacy unit;
-  Event event;   ///< all that will be released
-  double noise;  ///< its multiplier or scale
+  Event event;                                              ///< all that will be released
+  double noise;                                             ///< its multiplier or scale
+  std::optional<std::string> schema_sha256 = std::nullopt;  ///< of the file of --schema
 };
 [[nodiscard]] nlohmann::json to_json(const PlannedRun& plan);
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <filesystem>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -33,6 +34,70 @@ void PrivateRunOptions::add_promise_to(OptionTable& table, bool delta_is_require
   table.add("--epsilon", epsilon, "The promise's epsilon", number()).required().essential();
   table.add("--delta", delta, "The promise's delta", number()).required(delta_is_required).essential();
   table.add("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out").essential();
+}
+
+void PrivateRunOptions::add_unit_to(OptionTable& table) {
+  table
+      .add(
+          "--unit", unit_column,
+          "CSV: the column that names the owner of a row. What is promised is then promised to an owner with all rows, of which --most are "
+          "used; names are compared byte by byte")
+      .standard("one row");
+  table.add("--most", most, "How many rows of a --unit are used, at most: chosen by a secret hash of that unit's rows alone",
+            whole_number(1, std::uint64_t{1} << 53));
+  table
+      .add("--empty-unit", empty_unit,
+           "What records are whose --unit is empty, as in damaged ones: one, all of them are one unit, or each, each is a unit",
+           one_of({"one", "each"}))
+      .standard("one");
+}
+
+void PrivateRunOptions::take_schema(const Schema& schema) {
+  if (unit_column || !schema.unit) return;
+  unit_column = schema.unit;
+  if (!most) most = schema.most;
+}
+
+UnitOfPrivacy unit_of(const std::optional<std::string>& column, const std::optional<std::uint64_t>& most) {
+  if (column.has_value() != most.has_value()) {
+    invalid(column ? "--most is missing: --unit needs a public number of rows, of which no more are used of a unit"
+                   : "--unit is missing: --most is the number of rows that are used of a unit, so name its column");
+  }
+  if (!column) return {};
+  // "row" is the name of a row itself.
+  constexpr std::string_view prefix = "column ";
+  const bool is_ambiguous = *column == UnitOfPrivacy::row || column->starts_with(prefix);
+  return {is_ambiguous ? std::string{prefix} + *column : *column, Count{*most}};
+}
+
+void PrivateRunOptions::take_unit() {
+  unit = unit_of(unit_column, most);
+  if (empty_unit && !unit_column) invalid("--empty-unit is for --unit, which is missing");
+}
+
+void UnitsRead::keep_only(data::CsvReader& reader) const { reader.keep_only({rows, &rows->is_kept}, column); }
+
+std::optional<UnitsRead> read_units(const std::string& path, const PrivateRunOptions& options, const data::DataPolicy& policy,
+                                    RunBits& bits, const data::UnitSelectionOptions& selection) {
+  if (!options.has_unit()) {
+    if (!(options.unit == UnitOfPrivacy{})) throw Error{ErrorCode::internal, "a unit without its column"};
+    return std::nullopt;
+  }
+  if (options.unit == UnitOfPrivacy{}) throw Error{ErrorCode::internal, "a unit that was not taken"};
+  if (policy.csv.missing.contains(*options.unit_column)) {
+    invalid(
+        fmt::format("what a missing cell of column '{}' counts as is said, must not be: it names the unit, for which --empty-unit says it",
+                    one_line(*options.unit_column)));
+  }
+  data::UnitKey key;
+  bits.source().fill(std::as_writable_bytes(std::span{key}));
+  data::FileReadTwice file{path};
+  const data::UnitRule rule{.column = *options.unit_column,
+                            .most = options.unit.most(),
+                            .empty = options.empty_unit == "each" ? data::EmptyUnit::each : data::EmptyUnit::one};
+  auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, rule, policy, key, selection));
+  file.rewind();
+  return UnitsRead{.column = *options.unit_column, .rows = std::move(rows), .file = std::move(file)};
 }
 
 void PrivateRunOptions::add_ledger_to(OptionTable& table) {

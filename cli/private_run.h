@@ -14,17 +14,24 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/data/csv.h>
+#include <surety/data/unit_selection.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
 #include "files.h"
 #include "options.h"
 #include "plan.h"
+#include "schema_file.h"
 
 namespace surety::cli {
 
 /// The number that is all of `text`. \throws Error{invalid_argument} naming the option.
 [[nodiscard]] double parse_double(std::string_view text, std::string_view option);
+
+/// One row where neither is said, else the unit that column names. \throws Error{invalid_argument} for one without the other, or a name that no
+/// ledger takes.
+[[nodiscard]] UnitOfPrivacy unit_of(const std::optional<std::string>& column, const std::optional<std::uint64_t>& most);
 
 /// The options by which a command promises and charges.
 struct PrivateRunOptions {
@@ -35,12 +42,23 @@ struct PrivateRunOptions {
   bool ledger_must_exist = false;
   std::string note;
   std::optional<std::uint64_t> replay_seed;
-  UnitOfPrivacy unit = {};
+  std::optional<std::string> unit_column;
+  std::optional<std::uint64_t> most;
+  std::optional<std::string> empty_unit;
+  UnitOfPrivacy unit = {};                   ///< what `take_unit` made of them
   std::string plan_file;                     ///< whose options are among the words already
   std::optional<ExpectedRun> expected = {};  ///< by that plan
   bool print_plan = false;
 
   void add_promise_to(OptionTable& table, bool delta_is_required);
+  /// For commands that know units. Whoever runs them calls `take_unit` first.
+  void add_unit_to(OptionTable& table);
+  /// What a schema says of the unit, where no option does. Before `take_unit`.
+  void take_schema(const Schema& schema);
+  /// Makes `unit` of what was said of it: one row where nothing was.
+  /// \throws Error{invalid_argument} for a part of it alone, or a name that no ledger takes.
+  void take_unit();
+  [[nodiscard]] bool has_unit() const noexcept { return unit_column.has_value(); }
   void add_ledger_to(OptionTable& table);
   void add_plan_to(OptionTable& table);
   [[nodiscard]] Target target() const;
@@ -82,6 +100,20 @@ struct Released {
 };
 /// \param plan, epsilon what was planned, and its cost
 [[nodiscard]] Released released_by(const accounting::Reservation& reservation, const Event& plan, const Enclosure& epsilon, Delta delta);
+
+/// The rows that are kept, for the second pass.
+struct UnitsRead {
+  std::string column;  ///< that names the owner of a row
+  std::shared_ptr<const data::KeptRows> rows;
+  data::FileReadTwice file;
+
+  /// Lets the reader of the second pass see them alone.
+  void keep_only(data::CsvReader& reader) const;
+};
+class RunBits;
+/// The first pass, where a unit was given: after it nothing but kept rows is looked at.
+[[nodiscard]] std::optional<UnitsRead> read_units(const std::string& path, const PrivateRunOptions& options, const data::DataPolicy& policy,
+                                                  RunBits& bits, const data::UnitSelectionOptions& selection = {});
 
 /// Bits from the operating system, or replayed from a seed. Entropy fails here, before private data is read.
 class RunBits {

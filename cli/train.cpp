@@ -25,7 +25,7 @@ using optimizers::ModelFile;
 int follow(TrainingRun& training, const TrainOptions& options, Team& team) {
   RunBits bits{options.run.replay_seed};
   const double noise = team.await_begin();
-  static_cast<void>(training.read(noise));
+  static_cast<void>(training.read(noise, bits));
   team.report_ready(training.identity(noise));
   team.await_go();
   static_cast<void>(training.run(noise, nullptr, bits));
@@ -35,8 +35,11 @@ int follow(TrainingRun& training, const TrainOptions& options, Team& team) {
 int train(const TrainOptions& options, const Algorithm& algorithm, const OptionTable& given, Team& team) {
   if (team.is_first()) {
     require_separate({.ledger = NamedFile{"--ledger", options.run.ledger},
-                      .inputs = options.run.inputs(algorithm.inputs(options)),
+                      .inputs = options.run.inputs(options.reading.with_schema(algorithm.inputs(options))),
                       .outputs = {{"--model", options.model}}});
+  }
+  if (options.run.has_unit() && !algorithm.why_no_units().empty()) {
+    throw Error{ErrorCode::unsupported, fmt::format("--unit is not for {}: {}", algorithm.name(), algorithm.why_no_units())};
   }
   const Target target = options.run.target();
   const Source source = source_of(options);
@@ -45,8 +48,13 @@ int train(const TrainOptions& options, const Algorithm& algorithm, const OptionT
 
   // Parameters, budget and entropy fail here, before private data are read.
   const auto noise = training->calibrate();
-  if (options.run.is_only_planned(
-          {.command = "train", .options = given, .target = target, .unit = options.run.unit, .event = noise.event, .noise = noise.value})) {
+  if (options.run.is_only_planned({.command = "train",
+                                   .options = given,
+                                   .target = target,
+                                   .unit = options.run.unit,
+                                   .event = noise.event,
+                                   .noise = noise.value,
+                                   .schema_sha256 = options.reading.schema_sha256()})) {
     return exit_code::fine;
   }
   const auto planned = options.run.plan(noise.event, fmt::format("{}, {} loss", options.algorithm, options.loss));
@@ -54,17 +62,18 @@ int train(const TrainOptions& options, const Algorithm& algorithm, const OptionT
   RunBits bits{options.run.replay_seed};
   team.begin(noise.value);
 
-  const auto& features = training->read(noise.value);
+  const auto& features = training->read(noise.value, bits);
   team.await_ready(training->identity(noise.value));
   ModelFile model_file{options.model, features, source.label};
   auto reservation = options.run.reserve(planned);
   team.go();
 
-  optimizers::Model model{.loss = options.loss,
-                          .label = source.label,
-                          .features = features,
-                          .weights = training->run(noise.value, &reservation, bits),
-                          .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value()}};
+  optimizers::Model model{
+      .loss = options.loss,
+      .label = source.label,
+      .features = features,
+      .weights = training->run(noise.value, &reservation, bits),
+      .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value(), .unit = options.run.unit}};
   model_file.commit(model);
 
   Report report{.options = options,
@@ -115,6 +124,8 @@ Command train_command(const PlannedArguments& given) {
   const auto run = [state](const Command& said, const std::vector<AlgorithmOptions>& all) {
     const Algorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
     const auto start = [&](Team& team) {
+      apply_schema(state->options);
+      state->options.run.take_unit();
       require_own_options(said.hidden, all, algorithm.name());
       return train(state->options, algorithm, said.options, team);
     };

@@ -27,8 +27,8 @@ Owned<Ref> named_objective(const TrainOptions& options) {
 }
 
 template <class Ref>
-std::function<ReadRecords()> reader(const TrainOptions& options, const Source& source, const Owned<Ref>& objective) {
-  return [&options, &source, objective] { return read(options, source, objective); };
+Reader reader(const TrainOptions& options, const Source& source, const Owned<Ref>& objective) {
+  return [&options, &source, objective](const UnitsRead* units) { return read(options, source, objective, units); };
 }
 
 }  // namespace
@@ -49,10 +49,10 @@ AnyConvexObjective smooth_objective_of(const TrainOptions& options) {
   invalid(fmt::format("--loss is {}, must be smooth for {}", options.loss, options.algorithm));
 }
 
-std::function<ReadRecords()> reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective) {
+Reader reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective) {
   return reader(options, source, objective);
 }
-std::function<ReadRecords()> reader_for(const TrainOptions& options, const Source& source, const AnyConvexObjective& objective) {
+Reader reader_for(const TrainOptions& options, const Source& source, const AnyConvexObjective& objective) {
   return reader(options, source, objective);
 }
 

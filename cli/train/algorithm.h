@@ -47,7 +47,7 @@ class TrainingRun {
   /// The least noise that keeps the promise. Knows nothing of records.
   [[nodiscard]] virtual CalibratedNoise calibrate() = 0;
   /// Reads what is read before the charge, and refuses what does not fit the plan. \return the features; they stay where they are.
-  [[nodiscard]] virtual const data::FeatureMap& read(double noise) = 0;
+  [[nodiscard]] virtual const data::FeatureMap& read(double noise, RunBits& bits) = 0;
   /// What must be equal on all ranks, as a text.
   [[nodiscard]] virtual std::string identity(double /*noise*/) const { return {}; }
   /// Learns. \param reservation of the first rank; the others have none.
@@ -63,6 +63,8 @@ class Algorithm : public NamedAlgorithm<TrainOptions> {
   /// Whether it runs on several ranks of an mpirun, and how long one waits for the others.
   [[nodiscard]] virtual bool runs_on_ranks() const { return false; }
   [[nodiscard]] virtual std::chrono::milliseconds timeout() const { return optimizers::default_timeout; }
+  /// Why it has no theorem for units of several rows, in words that follow "is not for NAME: "; empty where it has one.
+  [[nodiscard]] virtual std::string why_no_units() const = 0;
   /// The files that it reads.
   [[nodiscard]] virtual std::vector<NamedFile> inputs(const TrainOptions& shared) const { return {{"the data file", shared.data}}; }
   /// The run that the options make. Reads no records. \throws Error{invalid_argument} for what is missing or does not fit together.
@@ -106,10 +108,10 @@ auto with_objective(const TrainOptions& options, Prepare prepare) {
   return prepare(SquaredLoss{.label_bound = LabelBound{*options.label_bound}, .weight_radius = Radius{options.radius.value_or(1)}});
 }
 
-/// What reads all records with labels as `objective` wants them.
-[[nodiscard]] std::function<ReadRecords()> reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective);
-[[nodiscard]] std::function<ReadRecords()> reader_for(const TrainOptions& options, const Source& source,
-                                                      const AnyConvexObjective& objective);
+/// What reads all records with labels as `objective` wants them, or those of `units` that are kept.
+using Reader = std::function<ReadRecords(const UnitsRead* units)>;
+[[nodiscard]] Reader reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective);
+[[nodiscard]] Reader reader_for(const TrainOptions& options, const Source& source, const AnyConvexObjective& objective);
 
 /// The clip of one record, or what the loss says for rows of norm 1.
 [[nodiscard]] ClippingNorm clip_of(const TrainOptions& options, optimizers::ObjectiveRef objective);

@@ -48,8 +48,12 @@ CalibratedNoise calibrated(const SampledSgdOptions& settings, const Target& targ
   return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value(), .sigma = found.value.value() * clip};
 }
 
+/// What is sampled and clipped: a record, a unit of several rows by the mean gradient of its rows, or a row of such a unit by itself.
+enum class Sampled { record, unit, row_of_unit };
+
 class DpSgd final : public FileAlgorithm {
  public:
+  [[nodiscard]] std::string why_no_units() const override { return {}; }
   DpSgd() : FileAlgorithm{"dp-sgd", "Stochastic gradient descent on secret batches, each record's gradient clipped."} {}
 
   void add_options(OptionTable& table, TrainOptions& shared) override {
@@ -68,6 +72,13 @@ class DpSgd final : public FileAlgorithm {
     add_l1(table, l1_);
     table.add("--iterate", iterate_, "Which is the model: last, average; without it the mean of the last half", one_of({"last", "average"}))
         .standard("the mean of the last half");
+    table
+        .add(
+            "--clip-by", clip_by_,
+            "With --unit: unit, batches are of units, and the mean gradient of a unit's rows is clipped; or row, batches are of rows, each "
+            "clipped, and --records is a public guess of the rows used",
+            one_of({"unit", "row"}))
+        .standard("unit");
     table.group("Secret batches");
     table
         .add("--sampling", sampling_,
@@ -89,18 +100,21 @@ class DpSgd final : public FileAlgorithm {
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
     const AnyObjective objective = any_objective_of(shared);
     const Target target = shared.run.target();
+    const Sampled sampled = what_is_sampled(shared);
     const Count training = training_count(shared, records_);
     const std::uint64_t size = batch_size_of(batch_size_, training, 200 / std::min<std::uint64_t>(microbatch_, 200));
     const SampledSgdOptions settings = settings_for(shared, objective, training, size);
-    return on_file(shared, {.extent = extent_of(settings, training, size),
-                            .records = records_,
+    return on_file(shared, {.extent = extent_of(settings, training, size, sampled == Sampled::unit ? "units" : "records"),
+                            .records = sampled == Sampled::row_of_unit ? std::nullopt : records_,
                             .public_count = records_,
                             .read = reader_for(shared, source, objective),
                             .calibrate = [settings, target, given = noise_multiplier_] { return calibrated(settings, target, given); },
                             .run =
-                                [settings, objective, penalty = Penalty{l1_, shared.radius, regularization_}](
-                                    const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+                                [settings, objective, sampled, penalty = Penalty{l1_, shared.radius, regularization_}](
+                                    const Dataset& data, const TrainingUnits& units, double noise, accounting::Reservation& reservation,
+                                    mechanisms::BitsRef bits) {
                                   auto noisy = settings;
+                                  if (sampled == Sampled::unit) noisy.unit_ends = units.ends;
                                   noisy.noise_multiplier = NoiseMultiplier{noise};
                                   return with_sampler(noisy.sampler, reservation, bits, [&](SamplingReleaserRef releaser) {
                                     return sampled_sgd(data, objective, penalty, noisy, releaser);
@@ -109,6 +123,24 @@ class DpSgd final : public FileAlgorithm {
   }
 
  private:
+  [[nodiscard]] Sampled what_is_sampled(const TrainOptions& shared) const {
+    if (!shared.run.has_unit()) {
+      if (clip_by_) invalid("--clip-by is for --unit, which is missing");
+      return Sampled::record;
+    }
+    if (microbatch_ > 1) invalid(fmt::format("--microbatch is {}, must be 1 with --unit: a unit's rows may be in several", microbatch_));
+    const bool is_by_row = clip_by_ == "row";
+    const auto sampling = sampling_.value_or("poisson");
+    if (sampling == "fixed" || sampling == "truncated") {
+      invalid(
+          fmt::format("--sampling is {}, must be poisson or allocated with --unit: how many units are trained on is private", sampling));
+    }
+    if (sampling == "allocated" && is_by_row) {
+      invalid("--sampling is allocated, must be poisson with --clip-by row: what rows of one unit in an epoch cost is known too roughly");
+    }
+    return is_by_row ? Sampled::row_of_unit : Sampled::unit;
+  }
+
   [[nodiscard]] SampledSgdOptions settings_for(const TrainOptions& shared, ObjectiveRef objective, Count training,
                                                std::uint64_t size) const {
     if (size % microbatch_ != 0) {
@@ -153,6 +185,10 @@ class DpSgd final : public FileAlgorithm {
                              : "--largest-batch is missing: --sampling truncated needs it");
     }
     if (sampling == "allocated") return allocation_of(units, size);
+    if (what_is_sampled(shared) == Sampled::row_of_unit) {
+      return mechanisms::PoissonBatchesOfUnits{SamplingRate{static_cast<double>(size) / static_cast<double>(units.value())},
+                                               shared.run.unit.most()};
+    }
     if (sampling != "truncated") return any(sampler_of(sampling, shared, units, size));
     if (*largest_batch_ % microbatch_ != 0) {
       invalid(fmt::format("--largest-batch is {}, must be a multiple of the {} of --microbatch", *largest_batch_, microbatch_));
@@ -161,15 +197,15 @@ class DpSgd final : public FileAlgorithm {
   }
 
   /// For people.
-  [[nodiscard]] std::string extent_of(const SampledSgdOptions& settings, Count training, std::uint64_t size) const {
+  [[nodiscard]] std::string extent_of(const SampledSgdOptions& settings, Count training, std::uint64_t size, std::string_view what) const {
     const std::uint64_t steps = settings.steps.value();
     if (const auto* const allocation = std::get_if<mechanisms::Allocation>(&settings.sampler); allocation != nullptr) {
       const std::uint64_t rounds = allocation->rounds().value();
-      return fmt::format("{} epochs of {} batches of about {:.0f} records", steps / rounds, rounds,
-                         static_cast<double>(training.value()) / static_cast<double>(rounds));
+      return fmt::format("{} epochs of {} batches of about {:.0f} {}", steps / rounds, rounds,
+                         static_cast<double>(training.value()) / static_cast<double>(rounds), what);
     }
     if (largest_batch_) return fmt::format("{} steps of about {} records, at most {}", steps, size, *largest_batch_);
-    return fmt::format("{} steps of {} {} records", steps, sampling_ == "fixed" ? "exactly" : "about", size);
+    return fmt::format("{} steps of {} {} {}", steps, sampling_ == "fixed" ? "exactly" : "about", size, what);
   }
 
   [[nodiscard]] StepSchedule schedule() const {
@@ -187,6 +223,7 @@ class DpSgd final : public FileAlgorithm {
   double regularization_ = 1e-4;
   std::optional<double> l1_;
   std::optional<std::string> iterate_;
+  std::optional<std::string> clip_by_;
   std::optional<std::string> sampling_;
   std::optional<std::uint64_t> batch_size_;
   std::optional<std::uint64_t> largest_batch_;

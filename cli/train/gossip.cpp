@@ -208,7 +208,7 @@ class GossipRun final : public TrainingRun {
 
   CalibratedNoise calibrate() override { return calibrated(settings_, kind(), dimension(), shared_.run.target()); }
 
-  const FeatureMap& read(double noise) override {
+  const FeatureMap& read(double noise, RunBits& /*bits*/) override {
     settings_.noise = learner_noise(kind(), noise);
     parts_ = read_parts(shared_, source_, features_, objective_, settings_, local_);
     return features_;
@@ -357,6 +357,9 @@ class Gossip final : public Algorithm {
     return files;
   }
 
+  [[nodiscard]] std::string why_no_units() const override {
+    return "a record's learner follows from its place in the file, and its proof is about one record of one learner";
+  }
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team& team) const override {
     return with_objective(shared, [&](const auto& objective) -> std::unique_ptr<TrainingRun> {
       using O = std::remove_cvref_t<decltype(objective)>;

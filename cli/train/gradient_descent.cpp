@@ -37,6 +37,9 @@ class FullGradients : public FileAlgorithm {
   FullGradients(std::string_view name, std::string_view summary, std::uint64_t steps, double regularization)
       : FileAlgorithm{name, summary}, steps_{steps}, regularization_{regularization} {}
 
+ public:
+  [[nodiscard]] std::string why_no_units() const override { return {}; }
+
  protected:
   void add_shared(OptionTable& table, TrainOptions& shared, std::string radius) {
     add_split(table, shared);
@@ -71,9 +74,11 @@ class FullGradients : public FileAlgorithm {
                             .read = reader_for(shared, source, objective),
                             .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
                             .run =
-                                [settings, descend](const Dataset& data, double noise, accounting::Reservation& reservation,
-                                                    mechanisms::BitsRef bits) {
+                                [settings, descend](const Dataset& data, const TrainingUnits& units, double noise,
+                                                    accounting::Reservation& reservation, mechanisms::BitsRef bits) {
                                   auto noisy = settings;
+                                  noisy.unit_ends = units.ends;
+                                  if (!noisy.public_count) noisy.public_count = units.count;
                                   noisy.noise_multiplier = NoiseMultiplier{noise};
                                   return descend(data, noisy, reservation, bits);
                                 }});

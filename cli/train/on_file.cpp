@@ -59,6 +59,12 @@ std::string table_of(const nlohmann::json& scores, std::size_t records) {
   return text;
 }
 
+/// About how many of `all` a split by what they are trains on: at least 1.
+Count expected_part(Count all, const SplitOptions& how) {
+  return Count{
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round((1 - how.held_out_fraction) * static_cast<double>(all.value()))))};
+}
+
 class FileRun final : public TrainingRun {
  public:
   FileRun(const TrainOptions& options, const SplitOptions& how, FileTraining training)
@@ -66,8 +72,11 @@ class FileRun final : public TrainingRun {
 
   CalibratedNoise calibrate() override { return training_.calibrate(); }
 
-  const FeatureMap& read(double /*noise*/) override {
-    found_.emplace(training_.read());
+  const FeatureMap& read(double /*noise*/, RunBits& bits) override {
+    const auto units =
+        read_units(options_.data, options_.run, options_.reading.policy(), bits, {.lists_units = true, .public_seed = how_.seed});
+    if (units) return read_kept(*units);
+    found_.emplace(training_.read(nullptr));
     // Under add-or-remove-one the number of records is private, and what was said of it is a guess.
     if (training_.records && is_count_public()) require_said_records(options_, found_->data.size(), *training_.records);
     parts_.emplace(split(found_->data, how_));
@@ -79,7 +88,9 @@ class FileRun final : public TrainingRun {
   }
 
   std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) override {
-    return training_.run(parts_->training, noise, *reservation, bits.source());
+    TrainingUnits units{.ends = unit_ends_};
+    if (options_.run.has_unit() && is_count_public()) units.count = expected_part(Count{units_}, how_);
+    return training_.run(parts_->training, units, noise, *reservation, bits.source());
   }
 
   void add_to(Report& report) const override {
@@ -88,15 +99,30 @@ class FileRun final : public TrainingRun {
     report.damaged = found_->damaged;
     report.fields = {{"sigma", report.noise.sigma ? nlohmann::json(*report.noise.sigma) : nlohmann::json{}},
                      {"held_out_scores_not_private", scores}};
-    const std::string label = is_count_public() ? "" : "_not_private";
+    const bool are_units = options_.run.has_unit();
+    if (are_units) report.fields[is_count_public() ? "units" : "units_not_private"] = units_;
+    const std::string label = is_count_public() && !are_units ? "" : "_not_private";
     report.fields["training_records" + label] = parts_->training.size();
     report.fields["held_out_records" + label] = parts_->held_out.size();
     // Whether a private number of records left any for scores is as private as the scores.
-    const bool is_nothing = how_.held_out_fraction == 0 || (is_count_public() && parts_->held_out.empty());
+    const bool is_nothing = how_.held_out_fraction == 0 || (is_count_public() && !are_units && parts_->held_out.empty());
     report.scores = is_nothing ? fmt::format("{:<12} {}\n", "held out", "nothing") : table_of(scores, parts_->held_out.size());
   }
 
  private:
+  const FeatureMap& read_kept(const UnitsRead& units) {
+    found_.emplace(training_.read(&units));
+    units_ = units.rows->units;
+    if (training_.records && is_count_public() && units_ != *training_.records) {
+      throw Error{ErrorCode::bad_data,
+                  fmt::format("{}: has {} units, must have the {} of --records", one_line(options_.data), units_, *training_.records)};
+    }
+    auto [parts, ends] = split_units(found_->data, *units.rows, how_.held_out_fraction);
+    parts_.emplace(std::move(parts));
+    unit_ends_ = std::move(ends);
+    return found_->features;
+  }
+
   [[nodiscard]] bool is_count_public() const { return how_.adjacency != Adjacency::add_or_remove_one; }
 
   const TrainOptions& options_;
@@ -104,6 +130,8 @@ class FileRun final : public TrainingRun {
   FileTraining training_;
   std::optional<ReadRecords> found_;
   std::optional<Split> parts_;
+  std::vector<std::size_t> unit_ends_;
+  std::uint64_t units_ = 0;  ///< as public as the adjacency says
 };
 
 }  // namespace
@@ -125,13 +153,12 @@ SplitOptions FileAlgorithm::split_options(const TrainOptions& shared) const {
 }
 
 Count FileAlgorithm::training_count(const TrainOptions& shared, const std::optional<std::uint64_t>& said) const {
-  if (!said) invalid(fmt::format("--records is missing: {} needs the public number of records in the file", name()));
+  if (!said)
+    invalid(fmt::format("--records is missing: {} needs the public number of {} in the file", name(),
+                        shared.run.has_unit() ? "units" : "records"));
   const SplitOptions how = split_options(shared);
   const Count records{*said};
-  if (how.adjacency == Adjacency::add_or_remove_one) {
-    return Count{std::max<std::uint64_t>(
-        1, static_cast<std::uint64_t>(std::round((1 - how.held_out_fraction) * static_cast<double>(records.value()))))};
-  }
+  if (how.adjacency == Adjacency::add_or_remove_one || shared.run.has_unit()) return expected_part(records, how);
   const std::size_t count = training_records(static_cast<std::size_t>(records.value()), how);
   if (count == 0) invalid(fmt::format("--records is {}, must leave at least one to train on", records.value()));
   return Count{count};

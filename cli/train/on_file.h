@@ -8,21 +8,29 @@
 #include <string>
 #include <vector>
 
+#include <surety/data/unit_selection.h>
 #include <surety/optimizers/models/metrics.h>
+#include <surety/optimizers/problem/gradient_sum.h>
 
 #include "algorithm.h"
 
 namespace surety::cli {
 
+/// Of units of several rows that are trained on. Nothing where each row is a unit.
+struct TrainingUnits {
+  optimizers::UnitEnds ends = {};
+  std::optional<Count> count = {};  ///< about how many they are, a public number, where that of all units is public
+};
+
 /// What such an algorithm does.
 struct FileTraining {
   std::string extent;                              ///< for people: "100 steps"
-  std::optional<std::uint64_t> records = {};       ///< that the file must have
+  std::optional<std::uint64_t> records = {};       ///< or units, that the file must have
   std::optional<std::uint64_t> public_count = {};  ///< that takes the place of a private number of records
-  std::function<ReadRecords()> read;
+  Reader read;
   std::function<CalibratedNoise()> calibrate;
-  std::function<std::vector<double>(const data::Dataset& data, double noise, accounting::Reservation& reservation,
-                                    mechanisms::BitsRef bits)>
+  std::function<std::vector<double>(const data::Dataset& data, const TrainingUnits& units, double noise,
+                                    accounting::Reservation& reservation, mechanisms::BitsRef bits)>
       run;
   /// Refuses what only the numbers of records and features show, of what is public in the data.
   std::function<void(const data::Dataset& data)> check = {};
@@ -38,6 +46,7 @@ class FileAlgorithm : public Algorithm {
   [[nodiscard]] data::SplitOptions split_options(const TrainOptions& shared) const;
   /// The number of records that are trained on, as public as --records is: exact where records are replaced, a guess where they are added.
   /// \throws Error{invalid_argument} without --records, or where none is left.
+  /// Of units that are split by their identifiers it is the expected one.
   [[nodiscard]] Count training_count(const TrainOptions& shared, const std::optional<std::uint64_t>& records) const;
   [[nodiscard]] std::unique_ptr<TrainingRun> on_file(const TrainOptions& shared, FileTraining training) const;
 

@@ -27,7 +27,7 @@ class StreamRun final : public TrainingRun {
       : options_{options}, source_{source}, training_{std::move(training)}, is_shown_{is_shown} {}
 
   CalibratedNoise calibrate() override { return training_.calibrate(); }
-  const FeatureMap& read(double /*noise*/) override {
+  const FeatureMap& read(double /*noise*/, RunBits& /*bits*/) override {
     stream_.emplace(open_stream(options_, source_));
     return stream_->features;
   }
@@ -55,8 +55,8 @@ class BatchRun final : public TrainingRun {
   BatchRun(const TrainOptions& options, BatchTraining training) : options_{options}, training_{std::move(training)} {}
 
   CalibratedNoise calibrate() override { return training_.calibrate(); }
-  const FeatureMap& read(double /*noise*/) override {
-    found_.emplace(training_.read());
+  const FeatureMap& read(double /*noise*/, RunBits& /*bits*/) override {
+    found_.emplace(training_.read(nullptr));
     if (training_.records) require_said_records(options_, found_->data.size(), *training_.records);
     if (training_.check) training_.check(found_->data.size());
     return found_->features;

@@ -31,7 +31,7 @@ struct StreamTraining {
 /// What an algorithm on batches of a whole file does.
 struct BatchTraining {
   std::optional<std::uint64_t> records = {};  ///< that the file must have
-  std::function<ReadRecords()> read;
+  Reader read;
   std::function<CalibratedNoise()> calibrate;
   std::function<std::vector<double>(const data::Dataset& data, double noise, accounting::Reservation& reservation,
                                     mechanisms::BitsRef bits)>
@@ -47,6 +47,10 @@ void print_weights(std::uint64_t step, std::span<const double> weights);
 class BallAlgorithm : public Algorithm {
  public:
   using Algorithm::Algorithm;
+
+  [[nodiscard]] std::string why_no_units() const override {
+    return "its records have public places in batches or in time, where a unit's rows may be anywhere, and its proof is about one record";
+  }
 
  protected:
   /// \throws Error{invalid_argument} without --radius.

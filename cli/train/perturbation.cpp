@@ -55,6 +55,7 @@ class OutputPerturbation final : public Perturbation {
     add_public_count(table, public_count_);
   }
 
+  [[nodiscard]] std::string why_no_units() const override { return "its proof is about what one record moves the minimum by"; }
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
     const AnyConvexObjective objective = smooth_objective_of(shared);
     const Target target = shared.run.target();
@@ -70,8 +71,8 @@ class OutputPerturbation final : public Perturbation {
                               return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
                             },
                             .run =
-                                [settings, objective](const Dataset& data, double noise, accounting::Reservation& reservation,
-                                                      mechanisms::BitsRef bits) {
+                                [settings, objective](const Dataset& data, const TrainingUnits&, double noise,
+                                                      accounting::Reservation& reservation, mechanisms::BitsRef bits) {
                                   auto noisy = settings;
                                   noisy.noise = NoiseMultiplier{noise};
                                   NoisyVectorReleaser releaser{reservation, bits};
@@ -99,6 +100,9 @@ class ObjectivePerturbation final : public Perturbation {
     add_records(table, records_);
   }
 
+  [[nodiscard]] std::string why_no_units() const override {
+    return "its proof needs a Hessian of rank one from whatever is replaced, which is one record";
+  }
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
     const AnyConvexObjective objective = smooth_objective_of(shared);
     const Target target = shared.run.target();
@@ -115,20 +119,21 @@ class ObjectivePerturbation final : public Perturbation {
                                                                                     .clip = clip_of(shared, objective),
                                                                                     .output_multiplier = NoiseMultiplier{1000},
                                                                                     .threads = threads()});
-    return on_file(
-        shared,
-        {.extent = "one release",
-         .records = records_,
-         .public_count = records_,
-         .read = reader_for(shared, source, objective),
-         .calibrate = [settings, target, objective] { return calibrated(*settings, target, objective); },
-         .run =
-             [settings, objective](const Dataset& data, double, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
-               NoisyPerturbingReleaser releaser{reservation, bits};
-               return objective_perturbation(data, objective, *settings, releaser);
-             },
-         .check = [settings, objective](
-                      const Dataset& data) { static_cast<void>(perturbed_minimum_distance(objective, *settings, data.features())); }});
+    return on_file(shared, {.extent = "one release",
+                            .records = records_,
+                            .public_count = records_,
+                            .read = reader_for(shared, source, objective),
+                            .calibrate = [settings, target, objective] { return calibrated(*settings, target, objective); },
+                            .run =
+                                [settings, objective](const Dataset& data, const TrainingUnits&, double,
+                                                      accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+                                  NoisyPerturbingReleaser releaser{reservation, bits};
+                                  return objective_perturbation(data, objective, *settings, releaser);
+                                },
+                            .check =
+                                [settings, objective](const Dataset& data) {
+                                  static_cast<void>(perturbed_minimum_distance(objective, *settings, data.features()));
+                                }});
   }
 
  private:

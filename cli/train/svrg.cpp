@@ -51,6 +51,9 @@ class Svrg final : public FileAlgorithm {
     return {{"--steps", fmt::format("is not for {}, which takes --inner-steps in each of its --epochs", name())}};
   }
 
+  [[nodiscard]] std::string why_no_units() const override {
+    return "its account is about what one record adds to full gradients and to batches";
+  }
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
     const AnyObjective objective = any_objective_of(shared);
     const Target target = shared.run.target();
@@ -73,19 +76,20 @@ class Svrg final : public FileAlgorithm {
     const std::uint64_t inner = all_inner_steps(*settings).value();
     if (noise_ == "paper") refuse_printed_svrg_noise(training, Count{inner});
     if (noise_ != "calibrated") invalid(fmt::format("--noise is '{}', must be calibrated for {}", one_line(noise_), name()));
-    return on_file(shared, {.extent = fmt::format("{} epochs, {} steps of {} records in all", epochs_, inner, size),
-                            .records = records_,
-                            .public_count = records_,
-                            .read = reader_for(shared, source, objective),
-                            .calibrate = [settings, target] { return calibrated(*settings, target); },
-                            .run =
-                                [settings, objective, penalty = Penalty{l1_, shared.radius, regularization_}](
-                                    const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
-                                  settings->noise_multiplier = NoiseMultiplier{noise};
-                                  return with_sampler(any(settings->sampler), reservation, bits, [&](SamplingReleaserRef releaser) {
-                                    return svrg(data, objective, penalty, *settings, releaser);
-                                  });
-                                }});
+    return on_file(
+        shared,
+        {.extent = fmt::format("{} epochs, {} steps of {} records in all", epochs_, inner, size),
+         .records = records_,
+         .public_count = records_,
+         .read = reader_for(shared, source, objective),
+         .calibrate = [settings, target] { return calibrated(*settings, target); },
+         .run =
+             [settings, objective, penalty = Penalty{l1_, shared.radius, regularization_}](
+                 const Dataset& data, const TrainingUnits&, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+               settings->noise_multiplier = NoiseMultiplier{noise};
+               return with_sampler(any(settings->sampler), reservation, bits,
+                                   [&](SamplingReleaserRef releaser) { return svrg(data, objective, penalty, *settings, releaser); });
+             }});
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -20,15 +21,13 @@ namespace {
 /// The most features that a feature map may have.
 constexpr std::uint64_t max_features = std::uint64_t{1} << 24;
 
-/// "name=value,value,..." as a name and its values, at the first or the last '=': numbers have none, texts may have some.
+/// "name=value,value,..." as a name and its values.
 std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view option, bool at_first) {
-  const auto equals = at_first ? text.find('=') : text.rfind('=');
-  if (equals == std::string::npos || equals == 0)
-    invalid(fmt::format("{} is '{}', must be column=value,value,...", option, one_line(text)));
-  return {text.substr(0, equals), parse_values(text.substr(equals + 1), option)};
+  auto [column, rest] = split_at_column(text, option, "column=value,value,...", at_first);
+  return {std::move(column), parse_values(rest, option)};
 }
 
-CsvOptions csv_options(const TrainOptions& options) {
+CsvOptions csv_options(const TrainOptions& options, const std::string& label) {
   CsvOptions result{.drop = options.drop};
   for (const auto& text : options.bounds) {
     const auto [column, ends] = parse_list(text, "--bounds", false);
@@ -42,6 +41,27 @@ CsvOptions csv_options(const TrainOptions& options) {
     if (!result.categories.emplace(column, std::move(names)).second)
       invalid(fmt::format("--categories names column '{}' twice", one_line(column)));
   }
+  const auto is_named = [&](const std::string& column) {
+    return column == label || result.bounds.contains(column) || result.categories.contains(column) ||
+           std::find(result.drop.begin(), result.drop.end(), column) != result.drop.end();
+  };
+  for (const auto& column : options.reading.schema ? options.reading.schema->columns : std::vector<SchemaColumn>{}) {
+    if (is_named(column.name)) continue;
+    if (column.is_dropped) {
+      result.drop.push_back(column.name);
+    } else if (column.categories) {
+      result.categories.emplace(column.name, *column.categories);
+    } else if (column.bounds) {
+      result.bounds.emplace(column.name, Bounds{column.bounds->lower, column.bounds->upper});
+    } else if (column.type == "text" && column.name != options.run.unit_column) {
+      invalid(fmt::format("column {} of --schema is a text, must have categories or be dropped", in_quotes(column.name)));
+    }
+  }
+  // A name is no feature, unless the user says which.
+  if (const auto& unit = options.run.unit_column; unit && !result.bounds.contains(*unit) && !result.categories.contains(*unit) &&
+                                                  std::find(result.drop.begin(), result.drop.end(), *unit) == result.drop.end()) {
+    result.drop.push_back(*unit);
+  }
   return result;
 }
 
@@ -49,8 +69,14 @@ CsvOptions csv_options(const TrainOptions& options) {
 
 void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms) {
   table.group("Data");
-  table.add("data", options.data, "A CSV file with a header, or a LIBSVM file; may be gzip; - for standard input").required().essential();
-  table.add("--label", options.label, "CSV: the label's column, or a comparison with a number such as 'visits>0'").essential();
+  table
+      .add("data", options.data,
+           "A CSV file with a header, or a LIBSVM file; may be compressed by gzip, zstd or bzip2; - for standard input")
+      .required()
+      .essential();
+  table
+      .add("--label", options.label, "CSV: the label's column, or a comparison with a number or a text, such as 'visits>0' or 'class==yes'")
+      .essential();
   table.add("--format", options.format, "csv or libsvm", one_of({"csv", "libsvm"})).essential();
   table.add("--features", options.features, "LIBSVM: the number of features", whole_number(1, max_features)).essential();
   table.add("--drop", options.drop, "CSV: a column that is no feature; may be repeated");
@@ -59,6 +85,9 @@ void add_shared_options(OptionTable& table, TrainOptions& options, const std::ve
   table.add("--categories", options.categories,
             "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with "
             "a comma stands in quotes");
+  options.reading.add_missing_to(table);
+  options.reading.add_schema_to(table);
+  options.reading.add_csv_to(table);
   options.reading.add_limits_to(table);
 
   table.group("Problem and algorithm");
@@ -72,6 +101,7 @@ void add_shared_options(OptionTable& table, TrainOptions& options, const std::ve
   table.group("Secret batches");  // here, before the others, where an algorithm has them
   table.group("Privacy");
   options.run.add_promise_to(table, true);
+  options.run.add_unit_to(table);
   options.run.add_ledger_to(table);
 
   table.group("Output");
@@ -80,15 +110,30 @@ void add_shared_options(OptionTable& table, TrainOptions& options, const std::ve
   options.run.add_plan_to(table);
 }
 
+void apply_schema(TrainOptions& options) {
+  options.reading.load_schema();
+  if (!options.reading.schema) return;
+  const auto& schema = *options.reading.schema;
+  if (options.label.empty() && options.format == "csv") options.label = schema.label.value_or("");
+  options.run.take_schema(schema);
+}
+
 Source source_of(const TrainOptions& options) {
+  if (options.run.has_unit() && options.format != "csv")
+    invalid("--unit is for CSV files: a LIBSVM file has no column that names an owner");
   if (options.format == "csv") {
     if (options.label.empty()) invalid("--label is missing, a CSV file needs a column or a comparison such as 'visits>0'");
     if (options.features) invalid("--features is for LIBSVM files, a CSV file has its columns");
-    return {parse_label_rule(options.label), csv_options(options)};
+    static_cast<void>(options.reading.csv());  // refused before anything is charged
+    auto label = parse_label_rule(options.label);
+    auto inputs = csv_options(options, label.column);
+    return {std::move(label), std::move(inputs)};
   }
   if (!options.label.empty() || !options.drop.empty() || !options.bounds.empty() || !options.categories.empty()) {
     invalid("--label, --drop, --bounds and --categories are for CSV files, a LIBSVM file has its own labels and no columns");
   }
+  if (options.reading.is_about_csv())
+    invalid("--delimiter, --columns, --missing and --schema are for CSV files, a LIBSVM file has no such cells");
   if (!options.features) invalid("--features is missing: the largest index that occurs is private, so say how many features there are");
   if (const auto most = options.reading.limits().features; *options.features > most) {
     invalid(fmt::format("--features is {}, must be at most {} unless --no-limits is given", *options.features, most));
@@ -96,9 +141,10 @@ Source source_of(const TrainOptions& options) {
   return {std::nullopt, SparseFeatures{static_cast<std::uint32_t>(*options.features)}};
 }
 
-OpenStream open_stream(const TrainOptions& options, const Source& source) {
+OpenStream open_stream(const TrainOptions& options, const Source& source, const UnitsRead* units) {
   if (const auto* csv = std::get_if<CsvOptions>(&source.inputs)) {
     CsvReader reader{options.data, options.reading.policy()};
+    if (units != nullptr) units->keep_only(reader);
     FeatureMap features = csv_features(reader, *source.label, *csv);
     return {RecordStream{CsvRecords{std::move(reader), features, source.label}}, features};
   }
@@ -107,7 +153,7 @@ OpenStream open_stream(const TrainOptions& options, const Source& source) {
 }
 
 std::uint64_t most_numbers(const TrainOptions& options) {
-  if (options.run.target().adjacency == Adjacency::add_or_remove_one) return DataLimits::none().numbers;
+  if (options.run.target().adjacency == Adjacency::add_or_remove_one || options.run.has_unit()) return DataLimits::none().numbers;
   return options.reading.limits().numbers;
 }
 
@@ -121,9 +167,10 @@ void require_said_records(const TrainOptions& options, std::size_t records, std:
   throw Error{ErrorCode::bad_data, fmt::format("{}: has {} records, must have the {} of --records", one_line(options.data), records, said)};
 }
 
-ReadRecords read(const TrainOptions& options, const Source& source, ObjectiveRef objective) {
-  auto [records, features] = open_stream(options, source);
+ReadRecords read(const TrainOptions& options, const Source& source, ObjectiveRef objective, const UnitsRead* units) {
+  auto [records, features] = open_stream(options, source, units);
   auto data = read_all(records, objective, features.features(), most_numbers(options));
+  if (units != nullptr) units->file.require_unchanged();
   require_records(options, data.size());
   return {.data = std::move(data), .features = std::move(features), .damaged = records.damaged()};
 }

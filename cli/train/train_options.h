@@ -46,6 +46,9 @@ struct TrainOptions {
 /// The options above, but for those that an algorithm words by itself: --clip, --radius and --form-is-public.
 void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms);
 
+/// Reads --schema and fills in the label and the unit, where no option says them. \throws Error{bad_data} as `read_schema`.
+void apply_schema(TrainOptions& options);
+
 /// How the data are to be read: public, and checked before they are.
 struct Source {
   std::optional<data::LabelRule> label;
@@ -58,7 +61,8 @@ struct OpenStream {
   optimizers::RecordStream records;
   data::FeatureMap features;
 };
-[[nodiscard]] OpenStream open_stream(const TrainOptions& options, const Source& source);
+/// \param units whose kept rows are read alone, if any
+[[nodiscard]] OpenStream open_stream(const TrainOptions& options, const Source& source, const UnitsRead* units = nullptr);
 
 /// All records, with labels as an objective wants them.
 struct ReadRecords {
@@ -76,7 +80,9 @@ void require_said_records(const TrainOptions& options, std::size_t records, std:
 
 /// \throws Error{bad_data} for what is wrong with the file, or with a record where its form is public, and where the number of records is
 ///         public for a file without any.
-[[nodiscard]] ReadRecords read(const TrainOptions& options, const Source& source, optimizers::ObjectiveRef objective);
+/// \param units whose kept rows are read alone, if any
+[[nodiscard]] ReadRecords read(const TrainOptions& options, const Source& source, optimizers::ObjectiveRef objective,
+                               const UnitsRead* units = nullptr);
 
 /// Shows public progress on a terminal, and nothing elsewhere.
 [[nodiscard]] std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps);

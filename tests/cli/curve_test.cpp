@@ -1,5 +1,6 @@
 // surety curve, and what account and calibrate say of events that more than one accountant knows.
 #include <support/surety_process.h>
+#include <support/svg_texts.h>
 
 namespace surety_test::curve_test {
 namespace {
@@ -42,6 +43,28 @@ TEST(Curve, DrawsAndTradesOff) {
   const auto points = surety(curve("gaussian(1.5)", {"--kind", "tradeoff", "--points", "5", "--json"})).json()["points"];
   // Phi(Phi^-1(0.5) - 1 / 1.5) at the false positive rate 1/2.
   EXPECT_NEAR(points[2]["false_negative_rate"]["lower"].get<double>(), 0.252493, 1e-6);
+}
+
+TEST(Curve, CutsNothingOff) {
+  const std::string many = "compose(laplace(1), repeat(1000000000, gaussian(123456.789012345)), exponential(0.25), zcdp(0.00123456789), " +
+                           sampled + ", repeat(100, gaussian(22.0000000001)))";
+  const std::vector<Words> pictures{curve("gaussian(1.5)", {"--kind", "tradeoff"}),
+                                    curve(many, {"--kind", "epsilon", "--points", "2", "--from", "1e-300", "--to", "1e-9"}),
+                                    curve("gaussian(0.0001)", {"--from", "49990000", "--to", "50010000"}),
+                                    curve("pure(1)", {"--from", "0.9999999999", "--to", "0.99999999999"}),
+                                    curve("exponential(1)", {"--to", "1e300", "--points", "3"}),
+                                    curve("approx(1, 0)", {"--from", "5", "--to", "6"})};
+  for (const auto& words : pictures) {
+    SCOPED_TRACE(joined(words));
+    expect_readable(surety(words + Words{"--format", "svg"}).out);
+  }
+  const auto texts = svg_texts(surety(pictures.front() + Words{"--format", "svg"}).out);
+  const auto has = [&](const std::string& text) {
+    return std::any_of(texts.begin(), texts.end(), [&](const SvgText& one) { return one.text == text; });
+  };
+  for (const char* text : {"false positive rate of an attack", "its least false negative rate", "0.2", "0.8", "upper bound"}) {
+    EXPECT_TRUE(has(text)) << text;
+  }
 }
 
 TEST(Curve, RefusesRangesThatAreNone) {

@@ -61,6 +61,29 @@ TEST_F(Plan, OfAReleaseIsTheSameRunWhenItIsReadBack) {
   EXPECT_EQ(runs_in(path("run.db")), 2U);
 }
 
+TEST_F(Plan, OfSeveralQueriesHoldsThemAllAndNoFile) {
+  const auto data = small_data();
+  write(path("queries.json"), json_text("[{'query': 'mean(x)', 'bounds': [-3, 3], 'weight': 2},"
+                                        " {'query': 'count()', 'by': 'label', 'keys': ['0', '1']}]"));
+  const Words words{"release", data,       "--queries",    path("queries.json"), "--epsilon",
+                    "0.7",     "--ledger", path("run.db"), "--replay-seed",      "9"};
+  const auto plan = planned(words);
+  EXPECT_EQ(plan["options"]["query"], nlohmann::json::parse(contents(path("queries.json"))));
+  EXPECT_FALSE(plan["options"].contains("queries"));
+  const auto first = surety(words + Words{"--json"}).json();
+  write(path("queries.json"), "no queries");
+  const auto second = surety(from_plan("release") + Words{"--json"}).json();
+  EXPECT_EQ(first["queries"].size(), 2U);
+  EXPECT_EQ(first["queries"], second["queries"]);
+  EXPECT_EQ(planned(from_plan("release")), plan);
+  const auto run = surety({"ledger", "show", path("run.db"), "1", "--json"}).json();
+  EXPECT_EQ(plan["event"], run["planned"]);
+  auto heavier = plan;
+  heavier["options"]["query"][0]["weight"] = 3;
+  change(heavier);
+  expect_refused(from_plan("release"), 2, {"event is", "as follows"});
+}
+
 TEST_F(Plan, SaysWhatTheRunThenCharges) {
   const auto words = replayed(small_data());
   const auto plan = planned(words);

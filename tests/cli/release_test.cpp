@@ -81,6 +81,19 @@ TEST_F(Release, AnswersEachQueryOnRealDataAndChargesIt) {
   const auto ratio = report_of(release(randhie, "mean(mdvis)", {"--bounds", "0,20", "--where", "hlthg==1"}));
   expect_near_truth(ratio, truth.clamped_visits_in_good_health / truth.in_good_health, 2 * 44 * 20 / truth.in_good_health);
 
+  // 30 records separate the visits of the median, 1, from 2; the quantiles are in the middle of more than 100.
+  const auto median = report_of(release(randhie, "median(mdvis)", {"--bounds", "0,20", "--candidates", "21"}));
+  EXPECT_TRUE(median["value"] == 1 || median["value"] == 2);
+  EXPECT_LT(median["rank_error"].get<double>(), 40);
+  EXPECT_FALSE(median.contains("interval"));
+  EXPECT_TRUE(median["event"].get<std::string>().starts_with("exponential("));
+  EXPECT_EQ(report_of(release(randhie, "quantile(mdvis, 0.4)", {"--bounds", "0,20", "--candidates", "21"}))["value"], 1);
+  EXPECT_EQ(report_of(release(randhie, "quantile(mdvis, 0.9)", {"--bounds", "0,20", "--candidates", "21"}))["value"], 7);
+  const auto variance = report_of(release(randhie, "variance(mdvis)", {"--bounds", "0,20"}));
+  EXPECT_GT(variance["value"].get<double>(), variance["interval"][0].get<double>());
+  EXPECT_LT(variance["value"].get<double>(), variance["interval"][1].get<double>());
+  EXPECT_NEAR(variance["value"].get<double>(), 13.0, 3);
+
   const auto histogram = report_of(release(randhie, "histogram(hlthg)", {"--categories", "0,1,7"}));
   ASSERT_EQ(histogram["cells"].size(), 3U);
   expect_near_truth(histogram["cells"][0], truth.records - truth.in_good_health, 88);
@@ -98,10 +111,10 @@ TEST_F(Release, AnswersEachQueryOnRealDataAndChargesIt) {
   ASSERT_EQ(audited.code, 0) << audited.err << audited.out;
   const auto audit = audited.json();
   EXPECT_EQ(audit["kept"], true);
-  ASSERT_EQ(audit["runs"].size(), 6U);
+  ASSERT_EQ(audit["runs"].size(), 10U);
   for (const auto& run : audit["runs"]) EXPECT_LE(run["epsilon"]["upper"].get<double>(), 1);
   const auto said = surety({"audit", path("run.db"), "--delta", "1e-6"}).out;
-  EXPECT_NE(said.find("each of 6 promises is kept by itself; together the 6 runs cost epsilon <= "), std::string::npos) << said;
+  EXPECT_NE(said.find("each of 10 promises is kept by itself; together the 10 runs cost epsilon <= "), std::string::npos) << said;
 
   const auto run = surety({"ledger", "show", path("run.db"), "1", "--json"}).json();
   EXPECT_EQ(run["state"], "settled");
@@ -222,6 +235,145 @@ TEST_F(Release, GivesDamagedCellsTheirStatedValuesAndNoWord) {
   EXPECT_EQ(texts["cells"][2]["value"], 0);
 }
 
+// ---- Several queries in one charge ----
+
+TEST_F(Release, AnswersSeveralQueriesInOneCharge) {
+  const auto truth = truth_of_randhie();
+  write(path("queries.json"),
+        json_text("[{'query': 'count()', 'where': 'mdvis>0'}, {'query': 'sum(mdvis)', 'bounds': [0, 20], 'weight': 4},"
+                  " {'query': 'mean(mdvis)', 'bounds': [0, 20], 'by': 'hlthg', 'keys': ['1', '0', 'none']},"
+                  " {'query': 'histogram(mdvis)', 'bounds': [0, 1], 'bins': 2, 'by': 'hlthg', 'key_bounds': [0, 1], 'key_bins': 2}]"));
+  const auto report = report_of({"release", randhie, "--queries", path("queries.json"), "--epsilon", "1", "--ledger", path("run.db")});
+  const auto& queries = report["queries"];
+  ASSERT_EQ(queries.size(), 4U);
+  // Each alone has a third to a fifth of epsilon.
+  expect_near_truth(queries[0], truth.visited, 44 * 5);
+  expect_near_truth(queries[1], truth.clamped_visits, 44 * 20 * 3);
+  const auto& groups = queries[2]["groups"];
+  ASSERT_EQ(groups.size(), 3U);
+  EXPECT_EQ(groups[0]["group"], "1");
+  expect_near_truth(groups[0], truth.clamped_visits_in_good_health / truth.in_good_health, 10 * 44 * 20 / truth.in_good_health);
+  EXPECT_LE(groups[2]["interval"][0], groups[2]["interval"][1]);
+  const auto& cells = queries[3]["groups"];
+  ASSERT_EQ(cells.size(), 2U);
+  double sum = 0;
+  for (const auto& group : cells) {
+    for (const auto& cell : group["cells"]) sum += cell["value"].get<double>();
+  }
+  EXPECT_NEAR(sum, truth.records, 4 * 44 * 10);
+  EXPECT_EQ(report["records"], 20190);
+
+  // One run, whose event is that of all, and half of the noise where the weight is 4.
+  EXPECT_EQ(runs_in(path("run.db")), 1U);
+  const auto scale = [&](std::size_t k) {
+    return queries[k]["standard_deviation"].get<double>() / std::sqrt(2.0) / queries[k]["l1_sensitivity"].get<double>();
+  };
+  EXPECT_NEAR(scale(1), scale(0) / 2, 1e-9);
+  EXPECT_NEAR(scale(0), 5, 1e-9);
+  EXPECT_TRUE(report["event"].get<std::string>().starts_with("compose(laplace(2.5")) << report["event"];
+  EXPECT_LE(report["epsilon"]["upper"].get<double>(), 1);
+  EXPECT_GE(report["epsilon"]["lower"].get<double>(), 1 - 1e-6);
+  const auto run = surety({"ledger", "show", path("run.db"), "1", "--json"}).json();
+  EXPECT_EQ(run["charged"], run["planned"]);
+  EXPECT_NE(run["note"].get<std::string>().find("4 queries: count() where mdvis>0; sum(mdvis); "), std::string::npos);
+}
+
+TEST_F(Release, SharesTheOptionsOfQueriesInWords) {
+  const auto data = small_data();
+  const Words several{"--query", "mean(x)",      "--query", "count()", "--query",  "histogram(y)", "--bounds",
+                      "-3,3",    "--categories", "0,1",     "--where", "label==1", "--delta",      "1e-6"};
+  const auto report = report_of(release(data, "sum(x)", several));
+  ASSERT_EQ(report["queries"].size(), 4U);
+  for (const auto& query : report["queries"]) EXPECT_NE(query["query"].get<std::string>().find(" where label==1"), std::string::npos);
+  const auto text = surety(release(data, "sum(x)", several)).out;
+  for (const char* words : {"queries      4, each with its own noise, in one charge", "released     repeat(4, ", "run 2", "cell"}) {
+    EXPECT_NE(text.find(words), std::string::npos) << words << " is not in\n" << text;
+  }
+  const auto conditions = report_of(release(data, "count() where label==1 and x>0", {"--query", "sum(x)", "--bounds", "0,1"}));
+  EXPECT_EQ(conditions["queries"][0]["query"], "count() where label==1 and x>0");
+  EXPECT_EQ(conditions["queries"][1]["query"], "sum(x)");
+  expect_refused_untouched(release(data, "count() where x>1", {"--where", "x>0"}), 2, {"has a condition", "--where"});
+  expect_refused_untouched(release(data, "count() where x>", {}), 2, {"--where is 'x>', must"});
+  expect_refused_untouched(release(data, "count()", {"--query", "count()", "--bounds", "0,1", "--where", "x>0"}), 2,
+                           {"--bounds is for none of the queries"});
+  expect_refused_untouched(release(data, "count()", {"--query", "mode(x)", "--where", "x>0"}), 2, {"query 2: --query has 'mode'"});
+}
+
+// The family with the smaller variance over all queries, whose joint Gaussian is cheaper the more there are.
+TEST_F(Release, TakesOneFamilyOfNoiseForAllQueries) {
+  const auto data = small_data();
+  const auto of = [&](std::size_t queries) {
+    Words more{"--where", "x>0", "--delta", "1e-6"};
+    for (std::size_t k = 1; k < queries; ++k) more = more + Words{"--query", "count()"};
+    return report_of(release(data, "count()", more));
+  };
+  EXPECT_EQ(of(2)["queries"][0]["noise"], "laplace");
+  const auto many = of(60);
+  EXPECT_EQ(many["queries"][59]["noise"], "gaussian");
+  EXPECT_TRUE(many["event"].get<std::string>().starts_with("repeat(60, gaussian(")) << many["event"];
+}
+
+TEST_F(Release, MultipliesWhatAGroupMovesByTheRowsOfAUnit) {
+  write(path("owned.csv"), "who,x,g\na,1,p\na,2,q\na,3,p\nb,4,q\nc,5,p\n");
+  const auto of = [&](const std::string& most) {
+    std::filesystem::remove(path("run.db"));  // a ledger is of one unit
+    return report_of(
+        release(path("owned.csv"), "sum(x)", {"--bounds", "0,5", "--by", "g", "--keys", "p,q", "--unit", "who", "--most", most}));
+  };
+  EXPECT_EQ(of("1")["l1_sensitivity"], 10);
+  EXPECT_EQ(of("3")["l1_sensitivity"], 30);
+}
+
+// Of 300 owners each has two rows of the common key; the rare one is the eighth row of one of them.
+TEST_F(Release, ShowsKeysThatManyOwnersHoldAndNoneOfOneAlone) {
+  std::string rows = "who,town\n";
+  for (int k = 0; k < 300; ++k) {
+    const std::string who = std::to_string(k);
+    rows += who + ",common\n" + who + ",common\n" + who + ",\xff" + std::to_string(k % 2) + "\n";
+  }
+  for (int k = 0; k < 8; ++k) rows += "0,rare\n";
+  write(path("towns.csv"), rows);
+  const auto ask = [&](const Words& more) {
+    return release(path("towns.csv"), "keys(town)", Words{"--delta", "1e-6", "--replay-seed", "3"} + private_count + more);
+  };
+  const auto of_owners = report_of(ask({"--unit", "who", "--most", "20"}));
+  EXPECT_EQ(of_owners["event"].get<std::string>().rfind("compose(", 0), 0U);
+  EXPECT_NE(of_owners["event"].get<std::string>().find("approx(0, 5e-07)"), std::string::npos) << of_owners["event"];
+  ASSERT_EQ(of_owners["cells"].size(), 3U) << "not the key of one owner";
+  EXPECT_EQ(of_owners["cells"][0]["cell"], "common");
+  EXPECT_NEAR(of_owners["cells"][0]["value"].get<double>(), 300, 250) << "each owner counts once";
+  EXPECT_DOUBLE_EQ(of_owners["l1_sensitivity"].get<double>(), 20);
+
+  std::filesystem::remove(path("run.db"));
+  const auto of_few = report_of(ask({"--unit", "who", "--most", "20", "--most-keys", "2"}));
+  ASSERT_EQ(of_few["cells"].size(), 3U);
+  EXPECT_EQ(of_few["cells"][1]["cell"], "\\xff0") << "a key that is no UTF-8 is shown as its bytes";
+  EXPECT_NEAR(of_few["cells"][0]["value"].get<double>(), 300, 60);
+
+  std::filesystem::remove(path("run.db"));
+  EXPECT_NEAR(report_of(ask({}))["cells"][0]["value"].get<double>(), 600, 60) << "each row counts where rows are protected";
+}
+
+TEST_F(Release, WritesCsvThatNoSpreadsheetRuns) {
+  write(path("texts.csv"), "t,x\n=1+1,1\n@a,2\n\"b,\"\"c\",-3\n");
+  const auto out = surety(release(path("texts.csv"), "histogram(t)",
+                                  {"--categories", "=1+1,@a,\"b,\"\"c\",-2,d", "--query", "sum(x)", "--bounds", "-9,-1", "--format", "csv",
+                                   "--replay-seed", "1"}))
+                       .out;
+  std::istringstream lines{out};
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private");
+  for (const char* start : {"histogram(t),,'=1+1,", "histogram(t),,'@a,", "histogram(t),,\"b,\"\"c\",", "histogram(t),,'-2,",
+                            "histogram(t),,d,", "sum(x),,,-"}) {
+    ASSERT_TRUE(std::getline(lines, line)) << out;
+    EXPECT_TRUE(line.starts_with(start)) << line;
+    EXPECT_TRUE(line.ends_with(",true")) << line;
+  }
+  EXPECT_FALSE(std::getline(lines, line)) << line;
+  expect_refused(release(path("texts.csv"), "sum(x)", {"--bounds", "0,1", "--format", "csv", "--json"}), 2, {"--json"});
+}
+
 class ReleaseRefusal : public Release {
  protected:
   ReleaseRefusal() { EXPECT_EQ(surety(release(small_data(), "sum(x)", {"--bounds", "0,1"})).code, 0); }
@@ -231,7 +383,7 @@ class ReleaseRefusal : public Release {
 };
 
 TEST_F(ReleaseRefusal, OfQueries) {
-  for (const char* query : {"", "count", "sum(x", "sum x)", ")(", "median(x)", "sum(x)+1", "COUNT()"}) {
+  for (const char* query : {"", "count", "sum(x", "sum x)", ")(", "mode(x)", "sum(x)+1", "COUNT()"}) {
     expect_usage(query, {"--where", "x>0", "--bounds", "0,1"}, {"must be"});
   }
   expect_usage("count()", {}, {"public under replace-one", "add-or-remove-one"});
@@ -240,6 +392,15 @@ TEST_F(ReleaseRefusal, OfQueries) {
   expect_usage("sum()", {"--bounds", "0,1"}, {"must name a column"});
   expect_usage("sum(x)", {}, {"--bounds is missing"});
   expect_usage("mean(x)", {}, {"--bounds is missing"});
+  expect_usage("variance(x)", {}, {"--bounds is missing"});
+  expect_usage("median(x)", {}, {"--bounds is missing"});
+  expect_usage("mediam(x)", {"--bounds", "0,1"}, {"median"});
+  expect_usage("median(x)", {"--bounds", "0,1", "--candidates", "1"}, {"--candidates"});
+  expect_usage("median(x)", {"--bounds", "0,1", "--by", "x", "--keys", "0,1"}, {"without groups"});
+  expect_usage("sum(x)", {"--bounds", "0,1", "--candidates", "9"}, {"--candidates", "sum()"});
+  for (const char* query : {"quantile(x)", "quantile(x, y)", "quantile(, 0.5)", "quantile(x, 0)", "quantile(x, 1.5)"}) {
+    expect_usage(query, {"--bounds", "0,1"}, {"quantile"});
+  }
   expect_usage("histogram(x)", {}, {"--bins or --categories is missing"});
   expect_usage("histogram(x)", {"--bins", "3"}, {"--bounds is missing"});
   expect_usage("count()", {"--where", "x>0", "--bounds", "0,1"}, {"--bounds", "count()"});
@@ -247,6 +408,16 @@ TEST_F(ReleaseRefusal, OfQueries) {
   expect_usage("sum(x)", {"--bounds", "0,1", "--categories", "a"}, {"--categories", "sum()"});
   expect_usage("histogram(x)", {"--categories", "a", "--bounds", "0,1"}, {"--bounds beside --categories"});
   expect_usage("histogram(x)", {"--categories", "a", "--bins", "3"}, {"--bins beside --categories"});
+}
+
+TEST_F(ReleaseRefusal, OfKeys) {
+  const auto ask = [&](const std::string& query, const Words& more) { return release(path("small.csv"), query, more); };
+  expect_refused_untouched(ask("keys(x)", private_count), 2, {"delta > 0"});
+  const Words delta{"--delta", "1e-6"};
+  expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--most-keys", "2"}), 2, {"keys of a unit are 2", "at most the 1"});
+  expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--bounds", "0,1"}), 2, {"--bounds is not for keys()"});
+  expect_refused_untouched(ask("count()", private_count + Words{"--most-keys", "1"}), 2, {"--most-keys is not for count()"});
+  expect_refused_untouched(ask("keys(x)", private_count + delta + Words{"--by", "label", "--keys", "0,1"}), 2, {"without groups"});
 }
 
 TEST_F(ReleaseRefusal, OfOptionsOutOfRange) {
@@ -260,7 +431,7 @@ TEST_F(ReleaseRefusal, OfOptionsOutOfRange) {
     expect_usage("histogram(x)", {"--categories", bad}, {"categor"});
   }
   for (const char* bad : {"x", "x>", "x>one", ">1", ""}) {
-    expect_usage("count()", {"--where", bad}, {"--where is '" + std::string{bad} + "', must be"});
+    expect_usage("count()", {"--where", bad}, {"--where is '" + std::string{bad} + "', must "});
   }
   for (const char* bad : {"0", "1", "-1", "nan", "2", "", "x"}) {
     expect_usage("sum(x)", {"--bounds", "0,1", "--confidence", bad}, {"confidence", "must be"});
@@ -274,6 +445,48 @@ TEST_F(ReleaseRefusal, OfOptionsOutOfRange) {
     *(std::find(words.begin(), words.end(), "--epsilon") + 1) = bad;
     expect_refused_untouched(words, 2, {"epsilon", "must be"});
   }
+}
+
+TEST_F(ReleaseRefusal, OfGroups) {
+  expect_usage("sum(x)", {"--bounds", "0,1", "--by", "y"}, {"--keys is missing", "public"});
+  expect_usage("sum(x)", {"--bounds", "0,1", "--keys", "a"}, {"--keys is given without --by"});
+  expect_usage("sum(x)", {"--bounds", "0,1", "--by", "y", "--keys", "a", "--key-bins", "3"}, {"--key-bins are not for --keys"});
+  expect_usage("sum(x)", {"--bounds", "0,1", "--by", "y", "--key-bins", "3"}, {"--keys is missing", "--key-bounds"});
+  expect_usage("sum(x)", {"--bounds", "0,1", "--by", "y", "--keys", "a,a"}, {"twice"});
+  expect_usage("histogram(x)", {"--bounds", "0,1", "--bins", "1048576", "--by", "y", "--keys", "a,b"}, {"2^20 numbers"});
+  expect_refused_untouched(release(path("small.csv"), "sum(x)", {"--bounds", "0,1", "--by", "none", "--keys", "a"}), 3,
+                           {"'none' is missing"});
+}
+
+TEST_F(ReleaseRefusal, OfListsOfQueries) {
+  const auto expect_list = [&](const std::string& list, int code, const Words& words) {
+    write(path("queries.json"), json_text(list));
+    expect_refused_untouched(
+        {"release", path("small.csv"), "--queries", path("queries.json"), "--epsilon", "1", "--ledger", path("run.db")}, code, words);
+  };
+  for (const char* bad : {"", "[", "{}", "[]", "[1]", "['sum(x)']", "[{'query': 'count()', 'query': 'count()'}]"}) {
+    expect_list(bad, 3, {"queries.json"});
+  }
+  const auto expect_second = [&](const std::string& second, const Words& words) {
+    expect_list("[{'query': 'sum(x)', 'bounds': [0, 1]}, {" + second + "}]", 2, Words{"query 2: "} + words);
+  };
+  expect_second("'bounds': [0, 1]", {"'query' is missing"});
+  expect_second("'query': 'sum(x)', 'bound': [0, 1]", {"unknown field 'bound'", "bounds"});
+  expect_second("'query': 'sum(x)'", {"bounds is missing"});
+  for (const std::string bad : {"[0]", "[0, 1, 2]", "'0,1'", "['0', 1]", "1", "null"}) {
+    expect_second("'query': 'sum(x)', 'bounds': " + bad, {"'bounds' is", "[lower, upper]"});
+  }
+  expect_second("'query': 'sum(x)', 'bounds': [1, 0]", {"bounds are 1 and 0"});
+  expect_second("'query': 'histogram(x)', 'bounds': [0, 1], 'bins': 2.5", {"'bins' is 2.5", "whole number"});
+  expect_second("'query': 'histogram(x)', 'categories': 'a,b'", {"'categories' is", "list of texts"});
+  expect_second("'query': 'count()'", {"public under replace-one"});
+  expect_second("'query': 'count()', 'where': 'x>'", {"where is 'x>', must "});
+  for (const std::string bad : {"0", "-1", "1e7", "1e-7", "'2'"}) {
+    expect_second("'query': 'sum(x)', 'bounds': [0, 1], 'weight': " + bad, {"weight"});
+  }
+  expect_refused_untouched(release(path("small.csv"), json_text("{'query': 'sum(x)', 'bounds': [0, 1]}"), {"--bounds", "0,1"}), 2,
+                           {"--bounds is for none of the queries"});
+  expect_refused_untouched({"release", path("small.csv"), "--epsilon", "1", "--ledger", path("run.db")}, 2, {"--query"});
 }
 
 TEST_F(ReleaseRefusal, OfFiles) {

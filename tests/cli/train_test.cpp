@@ -277,7 +277,7 @@ TEST_F(Predict, RefusesDamagedModelsAndUnfittingData) {
     return Words{"predict", path("damaged.json"), path("small.csv")};
   };
   expect_refused_untouched({"predict", path("missing.json"), path("small.csv")}, 3, {"missing.json"});
-  expect_refused(damaged("\"surety_model\":1", "\"surety_model\":2"), 3, {"version is '2'", "must be 1"});
+  expect_refused(damaged("\"surety_model\":1", "\"surety_model\":2"), 3, {"version is 2", "must be 1"});
   expect_refused(damaged("\"weights\"", "\"wights\""), 3, {"'wights'"});
   expect_refused(damaged("\"weights\":[", "\"weights\":[1,"), 3, {"weights"});
   expect_refused(damaged("\"epsilon\":1", "\"epsilon\":-1"), 3, {"epsilon is -1"});

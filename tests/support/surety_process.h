@@ -115,6 +115,12 @@ Outcome surety(const Words& arguments, const Surroundings& around = {});
 /// The command fails with `code`, and its message holds each of `words`.
 void expect_refused(const Words& arguments, int code, const Words& words = {});
 
+/// JSON that is written with apostrophes.
+inline std::string json_text(std::string text) {
+  std::replace(text.begin(), text.end(), '\'', '"');
+  return text;
+}
+
 std::string contents(const std::filesystem::path& path);
 void write(const std::filesystem::path& path, const std::string& text);
 

@@ -1,0 +1,451 @@
+#include "queries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/events/words.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/data/condition.h>
+#include <surety/data/text_reader.h>
+
+#include "../data_options.h"
+#include "../files.h"
+#include "../validators.h"
+
+namespace surety::cli {
+namespace {
+
+using namespace data;
+using namespace statistics;
+
+/// All that may be said of one query. `where` is parsed last, since its messages name it.
+struct SaidOfQuery {
+  std::string query;
+  std::string place;             ///< before each message: "queries.json: query 2: "
+  std::string_view dashes = "";  ///< before the name of a field
+  std::optional<std::string> where = {};
+  std::optional<Bounds> bounds = {};
+  std::optional<std::uint64_t> bins = {};
+  std::optional<Categories> categories = {};
+  std::optional<std::uint64_t> candidates = {};
+  std::optional<std::uint64_t> most_keys = {};
+  std::optional<std::string> by = {};
+  std::optional<Categories> keys = {};
+  std::optional<Bounds> key_bounds = {};
+  std::optional<std::uint64_t> key_bins = {};
+  double weight = 1;
+
+  [[noreturn]] void refuse(const std::string& reason) const { invalid(place + reason); }
+  [[nodiscard]] std::string name(std::string_view field) const { return fmt::format("{}{}", dashes, field); }
+};
+
+/// "sum(age)" as a function and its column.
+std::pair<std::string, std::string> function_and_column(const SaidOfQuery& said) {
+  const auto& text = said.query;
+  const auto open = text.find('(');
+  const auto query = trimmed(text);
+  if (open == std::string::npos || !query.ends_with(')')) {
+    said.refuse(
+        fmt::format("{} is '{}', must be count(), sum(column), mean(column), variance(column), median(column), "
+                    "quantile(column, fraction), histogram(column) or keys(column)",
+                    said.name("query"), one_line(text)));
+  }
+  const auto column = std::string_view{text}.substr(open + 1, text.rfind(')') - open - 1);
+  return {std::string{trimmed(std::string_view{text}.substr(0, open))}, std::string{trimmed(column)}};
+}
+
+constexpr std::array<std::string_view, 8> functions{"count", "sum", "mean", "variance", "median", "quantile", "histogram", "keys"};
+
+/// "age, 0.9" as a column and a fraction.
+std::pair<std::string, Fraction> column_and_fraction(const SaidOfQuery& said, const std::string& text) {
+  const auto comma = text.rfind(',');
+  const auto fraction =
+      comma == std::string::npos ? ParsedNumber{0, NumberFault::not_a_number} : parse_number(std::string_view{text}.substr(comma + 1));
+  const std::string column{trimmed(std::string_view{text}.substr(0, comma))};
+  if (fraction.fault != NumberFault::none || column.empty()) {
+    said.refuse(fmt::format("{} is '{}', must be such as quantile(age, 0.9)", said.name("query"), one_line(said.query)));
+  }
+  return {column, Fraction{fraction.value}};
+}
+
+std::optional<Groups> groups_of(const SaidOfQuery& said) {
+  if (!said.by) {
+    const auto refuse_alone = [&](bool is_given, std::string_view field) {
+      if (is_given) said.refuse(fmt::format("{} is given without {}, the column of the groups", said.name(field), said.name("by")));
+    };
+    refuse_alone(said.keys.has_value(), "keys");
+    refuse_alone(said.key_bounds.has_value(), said.dashes.empty() ? "key_bounds" : "key-bounds");
+    refuse_alone(said.key_bins.has_value(), said.dashes.empty() ? "key_bins" : "key-bins");
+    return std::nullopt;
+  }
+  const auto bounds = said.name(said.dashes.empty() ? "key_bounds" : "key-bounds");
+  const auto bins = said.name(said.dashes.empty() ? "key_bins" : "key-bins");
+  if (said.by->empty()) said.refuse(fmt::format("{} is empty, must name a column", said.name("by")));
+  if (said.keys) {
+    if (said.key_bounds || said.key_bins)
+      said.refuse(fmt::format("{} and {} are not for {}, must be left out", bounds, bins, said.name("keys")));
+    return Groups{*said.by, *said.keys};
+  }
+  if (!said.key_bounds || !said.key_bins) {
+    said.refuse(fmt::format("{} is missing: the groups are public (of numbers, {} and {})", said.name("keys"), bounds, bins));
+  }
+  return Groups{*said.by, Bins{*said.key_bounds, *said.key_bins}};
+}
+
+/// \throws Error{invalid_argument} for a field that is missing or out of place.
+WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context) {
+  const auto [function, column] = function_and_column(said);
+  const auto refuse_field = [&, &function = function](bool is_given, const std::string& field) {
+    if (is_given) said.refuse(fmt::format("{} is not for {}(), must be left out", field, function));
+  };
+  const auto bounds = [&, &function = function] {
+    if (!said.bounds) said.refuse(fmt::format("{} is missing: {}() needs public bounds lower,upper", said.name("bounds"), function));
+    return *said.bounds;
+  };
+  if (std::find(functions.begin(), functions.end(), function) == functions.end()) {
+    said.refuse(fmt::format("{} has '{}', must be count, sum, mean, variance, median, quantile, histogram or keys there{}",
+                            said.name("query"), one_line(function), did_you_mean(function, functions)));
+  }
+  const bool is_histogram = function == "histogram";
+  if (function == "count") {
+    if (!column.empty()) {
+      said.refuse(
+          fmt::format("{} is '{}', must be count(): a condition goes to {}", said.name("query"), one_line(said.query), said.name("where")));
+    }
+    refuse_field(said.bounds.has_value(), said.name("bounds"));
+  } else if (column.empty()) {
+    said.refuse(fmt::format("{} is '{}', must name a column", said.name("query"), one_line(said.query)));
+  }
+  if (!is_histogram) {
+    refuse_field(said.bins.has_value(), said.name("bins"));
+    refuse_field(said.categories.has_value(), said.name("categories"));
+  }
+  if (function != "median" && function != "quantile") refuse_field(said.candidates.has_value(), said.name("candidates"));
+  if (function != "keys") refuse_field(said.most_keys.has_value(), said.name(said.dashes.empty() ? "most_keys" : "most-keys"));
+  if (function == "keys") refuse_field(said.bounds.has_value(), said.name("bounds"));
+  WeightedStatistic query{
+      .statistic = {.of = CountOf{}, .adjacency = context.target.adjacency, .by = groups_of(said), .unit = context.unit},
+      .weight = said.weight};
+  auto& statistic = query.statistic;
+  if (said.where) statistic.where = parse_condition(*said.where, said.place + said.name("where"));
+  if (function == "sum") {
+    statistic.of = SumOf{column, bounds()};
+  } else if (function == "mean") {
+    statistic.of = MeanOf{column, bounds()};
+  } else if (function == "variance") {
+    statistic.of = VarianceOf{column, bounds()};
+  } else if (function == "median") {
+    statistic.of = QuantileOf{column, bounds(), Fraction::median(), said.candidates};
+  } else if (function == "quantile") {
+    const auto asked = column_and_fraction(said, column);
+    statistic.of = QuantileOf{asked.first, bounds(), asked.second, said.candidates};
+  } else if (function == "keys") {
+    statistic.of =
+        KeysOf{.column = column, .most_keys = Count{said.most_keys.value_or(context.unit.most().value())}, .owner = context.owner};
+  } else if (is_histogram && said.categories) {
+    refuse_field(said.bounds.has_value(), fmt::format("{} beside {}", said.name("bounds"), said.name("categories")));
+    refuse_field(said.bins.has_value(), fmt::format("{} beside {}", said.name("bins"), said.name("categories")));
+    statistic.of = HistogramOf{column, *said.categories};
+  } else if (is_histogram) {
+    if (!said.bins)
+      said.refuse(fmt::format("{} or {} is missing: the cells of a histogram are public", said.name("bins"), said.name("categories")));
+    statistic.of = HistogramOf{column, Bins{bounds(), *said.bins}};
+  }
+  try {
+    query.validate();
+  } catch (const Error& error) {
+    if (said.place.empty()) throw;
+    said.refuse(error.what());
+  }
+  return query;
+}
+
+/// A field of an object, checked.
+class Field {
+ public:
+  Field(const SaidOfQuery& said, std::string_view name, const nlohmann::json& value) : said_{said}, name_{name}, value_{value} {}
+
+  [[nodiscard]] std::string text() const {
+    if (!value_.is_string()) refuse("a text");
+    return value_.get<std::string>();
+  }
+  [[nodiscard]] double number() const {
+    if (!value_.is_number()) refuse("a number");
+    return value_.get<double>();
+  }
+  [[nodiscard]] std::uint64_t whole() const {
+    if (!value_.is_number_unsigned()) refuse("a whole number");
+    return value_.get<std::uint64_t>();
+  }
+  [[nodiscard]] Bounds bounds() const {
+    if (!value_.is_array() || value_.size() != 2 || !value_[0].is_number() || !value_[1].is_number()) refuse("[lower, upper]");
+    return {value_[0].get<double>(), value_[1].get<double>()};
+  }
+  [[nodiscard]] Categories texts() const {
+    const auto is_text = [](const nlohmann::json& one) { return one.is_string(); };
+    if (!value_.is_array() || !std::all_of(value_.begin(), value_.end(), is_text)) refuse("a list of texts");
+    return {value_.get<std::vector<std::string>>()};
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view needed) const {
+    said_.refuse(fmt::format("'{}' is {}, must be {}", name_, one_line(value_.dump()), needed));
+  }
+  const SaidOfQuery& said_;
+  std::string_view name_;
+  const nlohmann::json& value_;
+};
+
+SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
+  SaidOfQuery said{.query = {}, .place = place};
+  if (!object.is_object()) said.refuse("must be a JSON object");
+  if (!object.contains("query")) said.refuse("field 'query' is missing");
+  for (const auto& [name, value] : object.items()) {
+    const Field field{said, name, value};
+    if (name == "query") {
+      said.query = field.text();
+    } else if (name == "where") {
+      said.where = field.text();
+    } else if (name == "bounds") {
+      said.bounds = field.bounds();
+    } else if (name == "bins") {
+      said.bins = field.whole();
+    } else if (name == "categories") {
+      said.categories = field.texts();
+    } else if (name == "candidates") {
+      said.candidates = field.whole();
+    } else if (name == "most_keys") {
+      said.most_keys = field.whole();
+    } else if (name == "by") {
+      said.by = field.text();
+    } else if (name == "keys") {
+      said.keys = field.texts();
+    } else if (name == "key_bounds") {
+      said.key_bounds = field.bounds();
+    } else if (name == "key_bins") {
+      said.key_bins = field.whole();
+    } else if (name == "weight") {
+      said.weight = field.number();
+    } else {
+      constexpr std::array<std::string_view, 12> fields{"query",     "where", "bounds", "bins",       "categories", "candidates",
+                                                        "most_keys", "by",    "keys",   "key_bounds", "key_bins",   "weight"};
+      said.refuse(fmt::format("unknown field '{}'{}", one_line(name), did_you_mean(name, fields)));
+    }
+  }
+  return said;
+}
+
+std::optional<Bounds> bounds_in(const SchemaColumn* column) {
+  if (column == nullptr || !column->bounds) return std::nullopt;
+  return Bounds{column->bounds->lower, column->bounds->upper};
+}
+
+std::optional<Categories> categories_in(const SchemaColumn* column) {
+  if (column == nullptr || !column->categories) return std::nullopt;
+  return Categories{*column->categories};
+}
+
+/// With what the schema says of its columns, where nobody said it of the query.
+SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
+  if (schema == nullptr) return said;
+  const auto [function, name] = function_and_column(said);
+  const auto* const column = schema->find(function == "quantile" ? column_and_fraction(said, name).first : name);
+  const bool is_histogram = function == "histogram";
+  if (is_histogram && !said.categories && !said.bins && !said.bounds) said.categories = categories_in(column);
+  const bool needs_bounds = function == "sum" || function == "mean" || function == "variance" || function == "median" ||
+                            function == "quantile" || (is_histogram && said.bins);
+  if (needs_bounds && column != nullptr && column->type == "text") {
+    said.refuse(
+        fmt::format("{} is '{}', whose column is a text by --schema, must be one of numbers", said.name("query"), one_line(said.query)));
+  }
+  if (needs_bounds && !said.bounds) said.bounds = bounds_in(column);
+  if (!said.by) return said;
+  const auto* const groups = schema->find(*said.by);
+  if (!said.keys && !said.key_bounds && !said.key_bins) said.keys = categories_in(groups);
+  if (said.key_bins && !said.key_bounds) said.key_bounds = bounds_in(groups);
+  return said;
+}
+
+/// Takes the condition out of "mean(age) where smoker==yes". \throws Error{invalid_argument} where --where says another.
+SaidOfQuery with_its_condition(SaidOfQuery said) {
+  constexpr std::string_view word = ") where ";
+  const auto found = said.query.find(word);
+  if (found == std::string::npos) return said;
+  if (said.where) said.refuse(fmt::format("'{}' has a condition, so --where must be left out", one_line(said.query)));
+  said.where = said.query.substr(found + word.size());
+  said.query.resize(found + 1);
+  return said;
+}
+
+bool is_object_text(const std::string& query) { return trimmed(query).starts_with('{'); }
+
+SaidOfQuery said_in_words(const QueryOptions& options, const std::string& query) {
+  SaidOfQuery said{.query = query,
+                   .place = {},
+                   .dashes = "--",
+                   .where = options.where,
+                   .bins = options.bins,
+                   .candidates = options.candidates,
+                   .most_keys = options.most_keys,
+                   .by = options.by,
+                   .key_bins = options.key_bins};
+  const auto ends = [](const std::string& text, std::string_view option) {
+    const auto [lower, upper] = parse_ends(text, option);
+    return Bounds{lower, upper};
+  };
+  if (options.bounds) said.bounds = ends(*options.bounds, "--bounds");
+  if (options.categories) said.categories = Categories{parse_values(*options.categories, "--categories")};
+  if (options.keys) said.keys = Categories{parse_values(*options.keys, "--keys")};
+  if (options.key_bounds) said.key_bounds = ends(*options.key_bounds, "--key-bounds");
+  return said;
+}
+
+/// Leaves to a query what it needs of options that several share.
+SaidOfQuery with_what_it_needs(SaidOfQuery said) {
+  const auto function = function_and_column(said).first;
+  if (function != "histogram") {
+    said.bins.reset();
+    said.categories.reset();
+  }
+  if (function != "keys") said.most_keys.reset();
+  if (function == "count" || function == "keys" || (function == "histogram" && said.categories)) said.bounds.reset();
+  if (said.categories) said.bins.reset();
+  if (function != "median" && function != "quantile") said.candidates.reset();
+  return said;
+}
+
+}  // namespace
+
+std::vector<std::string> QueryOptions::add_to(OptionTable& table) {
+  table.add("--query", queries,
+            "count(), sum(column), mean(column), variance(column), median(column), quantile(column, fraction), histogram(column) or "
+            "keys(column), "
+            "and behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with "
+            "noise of its own. "
+            "Or a JSON object, as in --queries");
+  table.add(
+      "--queries", file,
+      "A JSON file of queries for one charge: a list of objects with \"query\" and, as needed, \"where\", \"bounds\": [lower, upper], "
+      "\"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", and "
+      "\"weight\": with weight "
+      "4 a query has "
+      "half "
+      "the noise of one with weight 1");
+  table.add(
+      "--where", where,
+      "Only records that meet a condition: comparisons of a column with a number or a text, with and, or, not and parentheses, such as "
+      "'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not");
+  table.add("--bounds", bounds, "lower,upper, known without looking at the data: numbers are clamped to them");
+  table.add("--bins", bins, "Histogram: this many cells of equal width between the bounds", whole_number(2, statistics::most_cells));
+  table.add("--categories", categories,
+            "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks "
+            "around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'");
+  table.add(
+      "--candidates", candidates,
+      "Median and quantile: choose one of this many equally spaced numbers from one bound to the other; some 16,000 unless given, with "
+      "whole numbers among them where both bounds are",
+      whole_number(2, statistics::Candidates::most));
+  table.add("--most-keys", most_keys,
+            "Keys: how many different ones of a unit count, at most; as many as its rows unless given. Those are texts that nobody listed, "
+            "each shown where more units hold it than a threshold, at delta > 0",
+            whole_number(1, std::uint64_t{1} << 20));
+  table.add("--by", by, "Each statistic for each group of this column, where --keys, or --key-bounds and --key-bins, say which there are");
+  table.add("--keys", keys, "text,text,...: the groups, known without looking at the data and written as --categories; others are in none");
+  table.add("--key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");
+  table.add("--key-bins", key_bins, "This many groups of equal width between --key-bounds", whole_number(2, statistics::most_cells));
+  return {"--query", "--queries"};
+}
+
+void QueryOptions::take_file(OptionTable& given) {
+  if (!file) return;
+  constexpr std::size_t largest = std::size_t{1} << 20;
+  const auto text = read_text(*file, largest, "a list of queries");
+  const auto refuse = [&](const std::string& reason) { throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(*file), reason)}; };
+  nlohmann::json list;
+  try {
+    constexpr int deepest = 3;
+    list = accounting::parse_strict_json(text, deepest, "list of queries");
+  } catch (const Error& error) {
+    refuse(error.what());
+  }
+  if (!list.is_array() || list.empty()) refuse("is no list of queries, must be a JSON list of objects");
+  std::vector<std::string> texts;
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    if (!list[k].is_object()) refuse(fmt::format("query {} must be a JSON object", k + 1));
+    texts.push_back(list[k].dump());
+  }
+  file.reset();
+  given.find("--query")->set(texts);
+  given.find("--queries")->forget();
+}
+
+namespace {
+
+void share_delta(std::vector<WeightedStatistic>& queries, Delta delta) {
+  const auto keys_of = [](WeightedStatistic& query) { return std::get_if<KeysOf>(&query.statistic.of); };
+  const auto sharing = std::count_if(queries.begin(), queries.end(), [&](WeightedStatistic& query) { return keys_of(query) != nullptr; });
+  for (auto& query : queries) {
+    if (auto* const keys = keys_of(query)) keys->chance = Delta{delta.value() / (2 * static_cast<double>(sharing))};
+  }
+}
+
+}  // namespace
+
+std::vector<WeightedStatistic> parse_queries(const QueryOptions& options, const QueryContext& context) {
+  const auto& texts = options.queries;
+  if (texts.size() > QueryOptions::most_queries) {
+    invalid(fmt::format("there are {} queries, must be at most {}", texts.size(), QueryOptions::most_queries));
+  }
+  const auto in_words = std::count_if(texts.begin(), texts.end(), [](const std::string& text) { return !is_object_text(text); });
+  SaidOfQuery unused = said_in_words(options, {});
+  std::vector<WeightedStatistic> queries;
+  for (std::size_t k = 0; k < texts.size(); ++k) {
+    const auto place = texts.size() == 1 ? std::string{"--query: "} : fmt::format("query {}: ", k + 1);
+    if (is_object_text(texts[k])) {
+      constexpr int deepest = 2;
+      const auto said = said_by(accounting::parse_strict_json(texts[k], deepest, place + "the object"), place);
+      queries.push_back(query_of(with_schema(said, context.schema), context));
+      continue;
+    }
+    auto said = said_in_words(options, texts[k]);
+    if (in_words > 1) said.place = place;
+    said = with_its_condition(std::move(said));
+    if (in_words > 1) said = with_what_it_needs(std::move(said));
+    if (said.where) unused.where.reset();
+    if (said.bounds) unused.bounds.reset();
+    if (said.bins) unused.bins.reset();
+    if (said.categories) unused.categories.reset();
+    if (said.candidates) unused.candidates.reset();
+    if (said.most_keys) unused.most_keys.reset();
+    if (said.by) unused.by.reset();
+    if (said.keys) unused.keys.reset();
+    if (said.key_bounds) unused.key_bounds.reset();
+    if (said.key_bins) unused.key_bins.reset();
+    queries.push_back(query_of(with_schema(said, context.schema), context));
+  }
+  const auto refuse_unused = [](bool is_unused, std::string_view option) {
+    if (is_unused) invalid(fmt::format("{} is for none of the queries, must be left out (a query in JSON says all itself)", option));
+  };
+  refuse_unused(unused.where.has_value(), "--where");
+  refuse_unused(unused.bounds.has_value(), "--bounds");
+  refuse_unused(unused.bins.has_value(), "--bins");
+  refuse_unused(unused.categories.has_value(), "--categories");
+  refuse_unused(unused.candidates.has_value(), "--candidates");
+  refuse_unused(unused.most_keys.has_value(), "--most-keys");
+  refuse_unused(unused.by.has_value(), "--by");
+  refuse_unused(unused.keys.has_value(), "--keys");
+  refuse_unused(unused.key_bounds.has_value(), "--key-bounds");
+  refuse_unused(unused.key_bins.has_value(), "--key-bins");
+  share_delta(queries, context.target.delta);
+  return queries;
+}
+
+}  // namespace surety::cli

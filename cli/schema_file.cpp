@@ -1,0 +1,176 @@
+#include "schema_file.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/data/text_reader.h>
+
+#include "files.h"
+
+namespace surety::cli {
+namespace {
+
+constexpr int schema_version = 1;
+constexpr const char* about =
+    "Names and form only, from the header line: no record was read. Fill in type (number or text), bounds ([lower, upper]), categories "
+    "([text, ...]), missing (what an empty cell counts as) and drop from public knowledge, never from the records.";
+
+std::string sha256_of(std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned length = 0;
+  if (EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha256(), nullptr) != 1) {
+    throw Error{ErrorCode::environment, "OpenSSL cannot compute SHA-256"};
+  }
+  std::string result;
+  for (unsigned k = 0; k < length; ++k) result += fmt::format("{:02x}", digest[k]);
+  return result;
+}
+
+void require_known_fields(const nlohmann::json& object, std::initializer_list<std::string_view> names, const std::string& what) {
+  if (!object.is_object()) invalid(fmt::format("{} is no object", what));
+  for (const auto& [field, value] : object.items()) {
+    if (std::find(names.begin(), names.end(), field) == names.end())
+      invalid(fmt::format("{} has an unknown field '{}'", what, one_line(field)));
+  }
+}
+
+/// The field, or nothing where it is null or left out.
+const nlohmann::json* said(const nlohmann::json& object, const char* field) {
+  const auto found = object.find(field);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::optional<std::string> text_in(const nlohmann::json& object, const char* field, const std::string& what) {
+  const auto* const value = said(object, field);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_string() || data::trimmed(value->get_ref<const std::string&>()).empty()) {
+    invalid(fmt::format("{} of {} is {}, must be a text that is not empty, or null", field, what, one_line(value->dump())));
+  }
+  return value->get<std::string>();
+}
+
+std::optional<bool> flag_in(const nlohmann::json& object, const char* field, const std::string& what) {
+  const auto* const value = said(object, field);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_boolean()) invalid(fmt::format("{} of {} is {}, must be true, false or null", field, what, one_line(value->dump())));
+  return value->get<bool>();
+}
+
+SchemaColumn column_from_json(const nlohmann::json& json) {
+  require_known_fields(json, {"name", "type", "bounds", "categories", "missing", "drop"}, "a column");
+  const auto name = text_in(json, "name", "a column");
+  if (!name) invalid("a column has no name");
+  SchemaColumn column{.name = std::string{data::trimmed(*name)}};
+  const std::string what = "column " + data::in_quotes(column.name);
+  column.type = text_in(json, "type", what);
+  if (column.type && *column.type != "number" && *column.type != "text") {
+    invalid(fmt::format("type of {} is {}, must be number, text or null", what, data::in_quotes(*column.type)));
+  }
+  if (const auto* const bounds = said(json, "bounds")) {
+    const bool are_two = bounds->is_array() && bounds->size() == 2 && (*bounds)[0].is_number() && (*bounds)[1].is_number();
+    if (!are_two || !((*bounds)[0].get<double>() < (*bounds)[1].get<double>())) {
+      invalid(fmt::format("bounds of {} are {}, must be [lower, upper], ascending, or null", what, one_line(bounds->dump())));
+    }
+    column.bounds = {(*bounds)[0].get<double>(), (*bounds)[1].get<double>()};
+  }
+  if (const auto* const categories = said(json, "categories")) {
+    const bool are_texts = categories->is_array() && !categories->empty() &&
+                           std::all_of(categories->begin(), categories->end(), [](const auto& one) { return one.is_string(); });
+    if (!are_texts) invalid(fmt::format("categories of {} are {}, must be a list of texts or null", what, one_line(categories->dump())));
+    column.categories = categories->get<std::vector<std::string>>();
+  }
+  if (const auto* const missing = said(json, "missing"); missing != nullptr && missing->is_number()) {
+    column.missing = missing->is_number_float() ? fmt::format("{}", missing->get<double>()) : missing->dump();
+  } else {
+    column.missing = text_in(json, "missing", what);
+  }
+  column.is_dropped = flag_in(json, "drop", what).value_or(false);
+  if (column.bounds && column.categories) invalid(fmt::format("{} has both bounds and categories, must have one of them", what));
+  if (column.type == "text" && column.bounds) invalid(fmt::format("{} is a text with bounds, must have categories", what));
+  if (column.type == "number" && column.missing && data::parse_number(*column.missing).fault != data::NumberFault::none) {
+    invalid(fmt::format("{} is a number whose missing cells count as {}, must count as a number", what, data::in_quotes(*column.missing)));
+  }
+  return column;
+}
+
+Schema schema_from_json(const nlohmann::json& json) {
+  if (!json.is_object() || !json.contains("surety_schema")) invalid("is no schema of surety");
+  if (json["surety_schema"] != schema_version) {
+    invalid(fmt::format("version is {}, must be {}", one_line(json["surety_schema"].dump()), schema_version));
+  }
+  const std::string what = "the schema";
+  require_known_fields(json, {"surety_schema", "about", "delimiter", "header", "columns", "label", "unit", "most"}, what);
+  Schema schema;
+  // A tab or a blank is a text here.
+  if (const auto* const delimiter = said(json, "delimiter")) {
+    if (!delimiter->is_string() || delimiter->get_ref<const std::string&>().empty()) invalid("delimiter of the schema is no text");
+    schema.delimiter = delimiter->get<std::string>();
+  }
+  schema.has_header = flag_in(json, "header", what).value_or(true);
+  const auto* const columns = said(json, "columns");
+  if (columns == nullptr || !columns->is_array() || columns->empty()) invalid("columns of the schema are no list, must name each column");
+  for (const auto& column : *columns) {
+    schema.columns.push_back(column_from_json(column));
+    const auto& name = schema.columns.back().name;
+    if (schema.find(name) != &schema.columns.back()) invalid(fmt::format("column {} stands twice", data::in_quotes(name)));
+  }
+  schema.label = text_in(json, "label", what);
+  schema.unit = text_in(json, "unit", what);
+  if (const auto* const most = said(json, "most")) {
+    if (!most->is_number_unsigned())
+      invalid(fmt::format("most of the schema is {}, must be a whole number or null", one_line(most->dump())));
+    schema.most = most->get<std::uint64_t>();
+  }
+  return schema;
+}
+
+}  // namespace
+
+const SchemaColumn* Schema::find(std::string_view column) const {
+  const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return one.name == column; });
+  return found == columns.end() ? nullptr : &*found;
+}
+
+Schema read_schema(const std::string& file) {
+  constexpr std::size_t largest = std::size_t{1} << 24;
+  constexpr int deepest = 6;
+  const std::string text = read_text(file, largest, "a schema");
+  try {
+    Schema schema = schema_from_json(accounting::parse_strict_json(text, deepest, "schema"));
+    schema.file = file;
+    schema.sha256 = sha256_of(text);
+    return schema;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(file), error.what())};
+  }
+}
+
+std::string schema_text(const std::string& data, std::string_view delimiter, bool has_header, const std::vector<std::string>& columns) {
+  const auto quoted = [&](const std::string& name) {
+    if (!is_utf8(name)) {
+      throw Error{ErrorCode::bad_data, fmt::format("{}: column {} is not UTF-8, must be where a schema names it", one_line(data),
+                                                   surety::data::in_quotes(name))};
+    }
+    return nlohmann::json(name).dump();
+  };
+  std::string text =
+      fmt::format("{{\n  \"surety_schema\": {},\n  \"about\": {},\n  \"delimiter\": {},\n  \"header\": {},\n  \"columns\": [\n",
+                  schema_version, nlohmann::json(about).dump(), nlohmann::json(delimiter).dump(), has_header);
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    text += fmt::format(R"(    {{"name": {}, "type": null, "bounds": null, "categories": null, "missing": null, "drop": false}}{})",
+                        quoted(columns[k]), k + 1 < columns.size() ? ",\n" : "\n");
+  }
+  return text + "  ],\n  \"label\": null,\n  \"unit\": null,\n  \"most\": null\n}\n";
+}
+
+}  // namespace surety::cli

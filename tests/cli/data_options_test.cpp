@@ -1,0 +1,155 @@
+// How files of records are written, what their missing cells count as, and which of them count: through the commands that read them.
+#include <support/surety_process.h>
+
+namespace surety_test::data_options_test {
+namespace {
+
+class DataOptions : public CommandTest {
+ protected:
+  [[nodiscard]] Words release(const std::string& text, const std::string& query, const Words& more = {}) const {
+    write(path("data"), text);
+    return Words{"release", path("data"), "--query", query, "--epsilon", "1e6", "--ledger", path("run.db"), "--replay-seed", "1"} + more;
+  }
+  /// The released value, whose noise is far below 1.
+  [[nodiscard]] double value(const std::string& text, const std::string& query, const Words& more = {}) const {
+    const auto outcome = surety(release(text, query, more) + Words{"--json"});
+    EXPECT_EQ(outcome.code, 0) << joined(more) << outcome.err;
+    return outcome.code == 0 ? std::round(outcome.json()["value"].get<double>() * 100) / 100 : -1;
+  }
+  [[nodiscard]] Words train(const std::string& text, const std::string& label, const Words& more = {}) const {
+    write(path("data"), text);
+    return Words{"train",    path("data"),   "--label", label,     "--epsilon",     "1", "--delta",    "1e-5",
+                 "--ledger", path("run.db"), "--model", path("m"), "--replay-seed", "3", "--held-out", "0"} +
+           more;
+  }
+};
+
+const std::string people = "age,class,smoker\n17,A,yes\n40,\"New York, NY\",no\n41,A,yes\n,B,\n\n";
+
+TEST_F(DataOptions, Conditions) {
+  const Words counts[] = {
+      {"1", "smoker==yes and age>=40"}, {"1", "class=='New York, NY'"},  {"2", "class==\"New York, NY\" or not (age>=18)"},
+      {"3", "class!=\"New York, NY\""}, {"0", "not (age<100)"},          {"2", "not smoker==no"},
+      {"3", "age>0 or not age>0"},      {"1", "'age'==40 and class!=A"}, {"0", "age=='forty'"}};
+  for (const auto& count : counts) {
+    EXPECT_EQ(value(people, "count()", {"--where", count[1]}), std::stod(count[0])) << count[1];
+  }
+  for (const char* const wrong : {"age", "age=1", "age>x", "smoker==yes and", "(age>1", "town==New York", "age==1,5", "class==''"}) {
+    expect_refused_untouched(release(people, "count()", {"--where", wrong}), 2, {"--where is", "must"});
+  }
+  expect_refused(release(people, "count()", {"--where", "town==x"}), 3, {"column 'town' is missing"});
+}
+
+TEST_F(DataOptions, LabelsOfTexts) {
+  const auto outcome = surety(train(people, "smoker==yes", {"--drop", "class", "--json"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.json()["damaged_records_not_private"], 2) << "an empty cell is no text, and an empty line no record with one";
+  const auto model = nlohmann::json::parse(contents(path("m")));
+  EXPECT_EQ(model["surety_model"], 2);
+  EXPECT_EQ(model["label"], "smoker==yes");
+  // The same records with numbers make the same model, of the version that every Surety reads.
+  const auto weights = model["weights"];
+  ASSERT_EQ(surety(train("age,class,smoker\n17,A,1\n40,x,0\n41,A,1\n,B,\n\n", "smoker==1", {"--drop", "class"})).code, 0);
+  const auto numbers = nlohmann::json::parse(contents(path("m")));
+  EXPECT_EQ(numbers["weights"], weights);
+  EXPECT_EQ(numbers["surety_model"], 1);
+  expect_refused(train(people, "smoker<yes"), 2, {"label is 'smoker<yes'", "must have a number behind <"});
+  expect_refused(train(people, "smoker==yes and age>1"), 2, {"label is"});
+  expect_refused(train(people, "smoker==y\xffs", {"--drop", "class"}), 2, {"UTF-8"});
+}
+
+TEST_F(DataOptions, Delimiters) {
+  std::string text = people;
+  text.replace(text.find("\"New York, NY\""), 14, "New York, NY");
+  const auto with = [&](const std::string& delimiter) {
+    std::string result;
+    for (std::size_t k = 0; k < text.size(); ++k) result += text[k] == ',' && text[k + 1] != ' ' ? delimiter : text.substr(k, 1);
+    return result;
+  };
+  for (const auto& [delimiter, name] :
+       std::vector<std::pair<std::string, std::string>>{{";", ";"}, {"\t", "tab"}, {"\t", "\t"}, {"|", "|"}}) {
+    EXPECT_EQ(value(with(delimiter), "sum(age)", {"--bounds", "0,100", "--where", "class=='New York, NY'", "--delimiter", name}), 40)
+        << name;
+    ASSERT_EQ(surety(train(with(delimiter), "smoker==yes", {"--drop", "class", "--delimiter", name})).code, 0) << name;
+    write(path("new"), "age" + delimiter + "x\n30" + delimiter + "1\n");
+    EXPECT_EQ(surety({"predict", path("m"), path("new"), "--delimiter", name}).code, 0) << name;
+  }
+  // A decimal comma makes no number, whatever stands between cells.
+  EXPECT_EQ(value("x;y\n1,5;1\n2;1\n", "sum(x)", {"--bounds", "0,9", "--delimiter", ";"}), 2);
+  for (const std::string wrong : {"", "\"", "\n", "ab", "\xc3\xa9", "\xff"}) {
+    expect_refused_untouched(release(people, "count()", {"--where", "age>1", "--delimiter", wrong}), 2, {"--delimiter is", "must be"});
+  }
+  const Words libsvm{"--format", "libsvm", "--features", "2"};
+  auto words = train("1 1:1\n", "x", libsvm + Words{"--delimiter", ";"});
+  words.erase(words.begin() + 2, words.begin() + 4);
+  expect_refused(words, 2, {"--delimiter", "CSV"});
+}
+
+TEST_F(DataOptions, FilesWithoutHeader) {
+  const std::string text = "17,A\n40,B\n41,A\n";
+  EXPECT_EQ(value(text, "sum(age)", {"--bounds", "0,100", "--columns", "age,class"}), 98);
+  EXPECT_EQ(value(text, "sum(age)", {"--bounds", "0,100", "--columns", "age, \"a, b\"", "--where", "a, b==A"}), 58);
+  ASSERT_EQ(surety(train(text, "class==A", {"--columns", "age,class"})).code, 0);
+  EXPECT_EQ(surety({"predict", path("m"), path("data"), "--columns", "age,class"}).code, 0);
+  for (const char* const wrong : {"", "a,,b", "a,b,a", "\"a"}) {
+    expect_refused_untouched(release(text, "count()", {"--where", "a>1", "--columns", wrong}), 2, {"--columns"});
+  }
+  const auto outcome = surety(release(text, "count()", {"--where", "x>1", "--columns", "age,class"}));
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("column 'x' is missing, the names given are age, class"), std::string::npos);
+  EXPECT_EQ(outcome.err.find("17"), std::string::npos) << "nothing of a record is shown";
+}
+
+TEST_F(DataOptions, WhatMissingCellsCountAs) {
+  const std::string text = "age,town\n20,a\n,b\nx,\n1e999,b\n\n1\n";
+  EXPECT_EQ(value(text, "sum(age)", {"--bounds", "0,100"}), 20);
+  EXPECT_EQ(value(text, "sum(age)", {"--bounds", "0,100", "--missing", "age=40"}), 140) << "two damaged records stay zero";
+  EXPECT_EQ(value(text, "sum(age)", {"--bounds", "0,30", "--missing", "age=40"}), 110) << "clamped as any number";
+  EXPECT_EQ(value(text, "count()", {"--where", "age>=40", "--missing", "age=40"}), 3);
+  EXPECT_EQ(value(text, "count()", {"--where", "not (age<40)", "--missing", "age=40"}), 3) << "a damaged record meets no condition";
+  EXPECT_EQ(value(text, "count()", {"--where", "town=='not known'", "--missing", "town=not known"}), 1);
+  const auto report = surety(release(text, "sum(age)", {"--bounds", "0,100", "--missing", "age=40", "--missing", "town=\"x, y\""}));
+  EXPECT_NE(report.out.find("missing      age=40, town=x, y\n"), std::string::npos) << report.out;
+  const auto json = surety(release(text, "sum(age)", {"--bounds", "0,100", "--missing", "age=40", "--json"})).json();
+  EXPECT_EQ(json["missing"], (nlohmann::json{{"age", "40"}}));
+
+  const std::string training = "age,town,y\n20,a,1\n,b,0\n30,,1\n\n";
+  const Words how{"--categories", "town=a,b", "--bounds", "age=0,100", "--missing", "age=40", "--missing", "town=b"};
+  const auto outcome = surety(train(training, "y==1", how + Words{"--json"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.json()["damaged_records_not_private"], 1);
+  EXPECT_EQ(outcome.json()["missing"], (nlohmann::json{{"age", "40"}, {"town", "b"}}));
+  const auto model = nlohmann::json::parse(contents(path("m")));
+  EXPECT_EQ(model["surety_model"], 2);
+  EXPECT_EQ(model["features"]["columns"][0]["missing"], "40");
+  // The filled file says the same.
+  const auto weights = model["weights"];
+  write(path("filled"), "age,town\n40,b\n");
+  write(path("empty"), "age,town\n,\n");
+  EXPECT_EQ(surety({"predict", path("m"), path("empty")}).out, surety({"predict", path("m"), path("filled")}).out);
+  ASSERT_EQ(surety(train("age,town,y\n20,a,1\n40,b,0\n30,b,1\n\n", "y==1", {"--categories", "town=a,b", "--bounds", "age=0,100"})).code, 0);
+  EXPECT_EQ(nlohmann::json::parse(contents(path("m")))["weights"], weights);
+
+  expect_refused(release(text, "sum(age)", {"--bounds", "0,1", "--missing", "age=forty"}), 2, {"'age'", "'forty'", "a number"});
+  expect_refused(release(text, "sum(age)", {"--bounds", "0,1", "--missing", "height=1"}), 3, {"column 'height' is missing"});
+  for (const char* const wrong : {"age", "age=", "=3", "age=1,2", "age= "}) {
+    expect_refused_untouched(release(text, "sum(age)", {"--bounds", "0,1", "--missing", wrong}), 2, {"--missing is", "column=value"});
+  }
+  expect_refused(release(text, "sum(age)", {"--bounds", "0,1", "--missing", "age=1", "--missing", "age=2"}), 2, {"'age' twice"});
+  std::filesystem::remove(path("run.db"));
+  expect_refused(release(text, "sum(age)", {"--bounds", "0,1", "--missing", "town=1", "--unit", "town", "--most", "1"}), 2,
+                 {"--empty-unit"});
+}
+
+TEST_F(DataOptions, NamesWithEveryCharacter) {
+  const std::string text = "\"a=b\",\"c, d\",y\n1,x,1\n2,z,0\n";
+  const auto outcome = surety(train(text, "y==1", {"--bounds", "\"a=b\"=0,2", "--categories", "c, d=x,\"z\"", "--missing", "\"a=b\"=1"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto columns = nlohmann::json::parse(contents(path("m")))["features"]["columns"];
+  EXPECT_EQ(columns[0]["name"], "a=b");
+  EXPECT_EQ(columns[0]["map"]["bounds"], (nlohmann::json{0.0, 2.0}));
+  EXPECT_EQ(columns[1]["map"]["categories"], (nlohmann::json{"x", "z"}));
+}
+
+}  // namespace
+}  // namespace surety_test::data_options_test

@@ -1,0 +1,159 @@
+// --unit: promises to owners of several rows, through the command. What neighbours may see is in neighbour_test.
+#include <support/surety_process.h>
+
+namespace surety_test::unit_test {
+namespace {
+
+class Units : public CommandTest {
+ protected:
+  [[nodiscard]] Words release(const std::string& data, const Words& more) const {
+    return Words{"release", data, "--query", "mean(x)", "--bounds", "0,10", "--epsilon", "1", "--ledger", path("run.db")} + more;
+  }
+  [[nodiscard]] Words train(const std::string& data, const std::string& algorithm, const Words& more = {}) const {
+    return Words{"train", data,       "--label",      "label",   "--algorithm",      algorithm, "--epsilon", "1",      "--delta",
+                 "1e-5",  "--ledger", path("run.db"), "--model", path("model.json"), "--unit",  "who",       "--most", "2"} +
+           more;
+  }
+  /// 30 owners of 1 to 4 rows.
+  [[nodiscard]] std::string owned() const {
+    std::string text = "who,row,x,label\n";
+    for (int who = 0; who < 30; ++who) {
+      for (int k = 0; k <= who % 4; ++k)
+        text += "p" + std::to_string(who) + ",0," + std::to_string((who + k) % 11) + "," + std::to_string(k % 2) + "\n";
+    }
+    write(path("owned.csv"), text);
+    return path("owned.csv");
+  }
+};
+
+const Words of_two{"--unit", "who", "--most", "2"};
+
+TEST_F(Units, StandInReportLedgerAndPlan) {
+  const auto data = owned();
+  const auto outcome = surety(release(data, of_two));
+  EXPECT_NE(outcome.out.find("\nunit         one who of at most 2 rows\n"), std::string::npos) << outcome.out;
+  const auto report = surety(release(data, of_two + Words{"--json"})).json();
+  EXPECT_EQ(report["unit"], (nlohmann::json{{"name", "who"}, {"most", 2}}));
+  EXPECT_FALSE(report.contains("records")) << "the number of rows is private";
+  // Rows come and go, beside their weight in the count: 5 + 5 for each of two.
+  EXPECT_NEAR(report["l1_sensitivity"].get<double>(), 20, 1e-9);
+  EXPECT_NE(surety({"ledger", "show", path("run.db")}).out.find("one who of at most 2 rows"), std::string::npos);
+  EXPECT_NE(surety({"audit", path("run.db"), "--delta", "0"}).out.find("one who of at most 2 rows"), std::string::npos);
+
+  const auto plan = surety(release(data, of_two + Words{"--print-plan"}));
+  EXPECT_EQ(plan.json()["unit"], (nlohmann::json{{"name", "who"}, {"most", 2}}));
+  write(path("plan.json"), plan.out);
+  EXPECT_EQ(surety({"release", "--plan", path("plan.json")}).code, 0);
+  auto changed = plan.json();
+  changed["unit"]["most"] = 3;
+  write(path("plan.json"), changed.dump());
+  expect_refused({"release", "--plan", path("plan.json")}, 2, {"unit is", "must be"});
+}
+
+TEST_F(Units, OfOneRowAreAsManyAsIsPublic) {
+  const auto report = surety(release(owned(), {"--unit", "who", "--most", "1", "--json"})).json();
+  EXPECT_EQ(report["records"], 30);
+  EXPECT_EQ(report["l1_sensitivity"], 10.0);
+}
+
+TEST_F(Units, OfAColumnNamedRowAreNoRows) {
+  const auto data = owned();
+  const auto name_of = [&](const std::string& column) {
+    std::filesystem::remove(path("run.db"));
+    return surety(release(data, {"--unit", column, "--most", "1", "--json"})).json()["unit"]["name"];
+  };
+  EXPECT_EQ(name_of("row"), "column row");
+  write(path("owned.csv"), "column row,x\n1,2\n");
+  EXPECT_EQ(name_of("column row"), "column column row");
+}
+
+TEST_F(Units, HaveLedgersWithBudgets) {
+  const Words create{"ledger", "create", path("run.db"), "--adjacency", "replace-one", "--epsilon", "3", "--delta", "1e-5"};
+  expect_refused_untouched(create + Words{"--unit", "who"}, 2, {"--most is missing"});
+  EXPECT_NE(surety(create + of_two).out.find("for one who of at most 2 rows with a budget"), std::string::npos);
+  const auto data = owned();
+  EXPECT_EQ(surety(release(data, of_two)).code, 0);
+  expect_refused(train(data, "dp-sgd", {"--records", "30", "--batch-size", "3", "--steps", "4", "--clip-by", "row"}), 2,
+                 {"no filter of kind renyi is proved for users(2, poisson("});
+  expect_refused(Words{"release", data, "--query", "mean(x)", "--bounds", "0,10", "--epsilon", "3", "--ledger", path("run.db")} + of_two, 1,
+                 {"budget"});
+}
+
+TEST_F(Units, TwoOfThemShareNoLedger) {
+  const auto data = owned();
+  ASSERT_EQ(surety(release(data, of_two)).code, 0);
+  for (const auto& other : {Words{}, Words{"--unit", "who", "--most", "3"}, Words{"--unit", "row", "--most", "2"}}) {
+    expect_refused_untouched(release(data, other), 2, {"unit of the plan", "must be the ledger's, one who of at most 2 rows"});
+  }
+}
+
+TEST_F(Units, ComeByStandardInputAndCompressed) {
+  const auto data = owned();
+  const Words words = release("-", Words{"--replay-seed", "3"} + of_two + Words{"--json"});
+  const auto value_of = [&](const Surroundings& around) {
+    std::filesystem::remove(path("run.db"));
+    return surety(words, around).json()["value"];
+  };
+  const auto expected = value_of({.standard_input = data.c_str()});
+  const auto zipped = path("owned.csv.gz");
+  write(zipped, gzip(contents(data)));
+  EXPECT_EQ(value_of({.standard_input = zipped.c_str()}), expected);
+  const std::string script = "cat " + data + " | \"$@\"";
+  EXPECT_EQ(value_of({.launcher = {"/bin/sh", "-c", script, "sh"}}), expected);
+  std::filesystem::remove(path("run.db"));
+  EXPECT_EQ(surety(release(data, Words{"--replay-seed", "3"} + of_two + Words{"--json"})).json()["value"], expected);
+}
+
+TEST_F(Units, AreRefusedWhereTheyAreSaidInPart) {
+  const auto data = owned();
+  expect_refused_untouched(release(data, {"--unit", "who"}), 2, {"--most is missing"});
+  expect_refused_untouched(release(data, {"--most", "2"}), 2, {"--unit is missing"});
+  expect_refused_untouched(release(data, {"--empty-unit", "each"}), 2, {"--empty-unit is for --unit"});
+  expect_refused_untouched(release(data, {"--unit", "whose", "--most", "2"}), 3, {"column 'whose' is missing"});
+  expect_refused_untouched(release(data, {"--unit", "who", "--most", "0"}), 2, {"--most"});
+  expect_refused_untouched({"train", data, "--format", "libsvm", "--features", "3", "--epsilon", "1", "--delta", "1e-5", "--ledger",
+                            path("run.db"), "--model", path("model.json"), "--unit", "who", "--most", "2"},
+                           2, {"--unit is for CSV files"});
+}
+
+TEST_F(Units, AreRefusedByWhatHasNoTheoremForThem) {
+  const auto data = owned();
+  for (const auto& algorithm :
+       {"svrg", "svrg++", "output-perturbation", "objective-perturbation", "online-frank-wolfe", "polyhedral-frank-wolfe",
+        "online-to-batch", "private-ftrl", "one-pass-sgd", "noisy-sgd", "noisy-frank-wolfe", "gossip"}) {
+    expect_refused_untouched(train(data, algorithm), 2, {"--unit is not for " + std::string{algorithm} + ": "});
+  }
+  const Words batches{"--records", "30", "--batch-size", "3", "--steps", "4"};
+  expect_refused_untouched(train(data, "dp-sgd", batches + Words{"--sampling", "fixed"}), 2, {"must be poisson or allocated with --unit"});
+  expect_refused_untouched(train(data, "dp-sgd", batches + Words{"--sampling", "truncated", "--largest-batch", "5"}), 2, {"with --unit"});
+  expect_refused_untouched(train(data, "dp-sgd", batches + Words{"--microbatch", "3"}), 2, {"must be 1 with --unit"});
+  expect_refused_untouched(train(data, "dp-sgd", batches + Words{"--sampling", "allocated", "--clip-by", "row", "--adjacency", "zero-out"}),
+                           2, {"must be poisson with --clip-by row"});
+  expect_refused_untouched(train(data, "dp-sgd", {"--records", "29", "--batch-size", "3", "--steps", "4"}), 3,
+                           {"has 30 units, must have the 29"});
+}
+
+TEST_F(Units, AreTrainedOnAndCharged) {
+  const auto data = owned();
+  const auto report = surety(train(data, "gradient-descent", {"--json"})).json();
+  EXPECT_EQ(report["units"], 30);
+  EXPECT_FALSE(report.contains("training_records")) << "their number is private";
+  EXPECT_LE(report["training_records_not_private"].get<int>() + report["held_out_records_not_private"].get<int>(), 60);
+  const auto model = nlohmann::json::parse(contents(path("model.json")));
+  EXPECT_EQ(model["features"].dump().find("\"who\""), std::string::npos) << "a name is no feature";
+  EXPECT_EQ(model["guarantee"]["unit"], (nlohmann::json{{"name", "who"}, {"most", 2}}));
+  EXPECT_EQ(surety({"predict", path("model.json"), data}).code, 0);
+  const Words batches{"--records", "30", "--batch-size", "3", "--steps", "4", "--json"};
+  EXPECT_EQ(surety(train(data, "dp-sgd", batches)).json()["event"].get<std::string>().find("repeat(4, poisson(0.125, record_sum("), 0U);
+  EXPECT_EQ(surety(train(data, "dp-sgd", batches + Words{"--clip-by", "row"}))
+                .json()["event"]
+                .get<std::string>()
+                .find("repeat(4, users(2, poisson(0.125, "),
+            0U);
+  expect_refused_untouched(Words{"train", data, "--label", "label", "--algorithm", "dp-sgd", "--epsilon", "1", "--delta", "1e-5",
+                                 "--ledger", path("other.db"), "--model", path("other.json"), "--records", "30", "--clip-by", "row"},
+                           2, {"--clip-by is for --unit"});
+}
+
+}  // namespace
+}  // namespace surety_test::unit_test
