@@ -1,0 +1,107 @@
+"""The rank error of private quantiles, beside those of OpenDP and diffprivlib on the same data in one run. Add-or-remove-one, delta = 0.
+
+Run by hand, in an environment with numpy, opendp and diffprivlib (docs/results/quantiles.md says which were used):
+    python benchmarks/quantiles.py build/release/cli/surety examples/data/randhie.csv [RUNS] >docs/results/quantiles.md
+
+A released number v has the rank error max(0, #{x < v} - q n, #{x > v} - (1 - q) n): 0 for every q-quantile, and else by how many records it
+misses. Numbers within 10^-4 of the bounds' width count as equal in the second figure: what is nearer is a quantile for all that anybody sees.
+"""
+
+import csv
+import datetime
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from importlib import metadata
+
+import numpy as np
+
+warnings.simplefilter("ignore")
+import diffprivlib.tools  # noqa: E402
+import opendp.prelude as dp  # noqa: E402
+
+dp.enable_features("contrib", "floating-point")
+
+
+def surety_quantile(command, path, bounds, q, epsilon, seed, folder):
+    ledger = os.path.join(folder, "run.db")
+    if os.path.exists(ledger):
+        os.remove(ledger)
+    out = subprocess.run(
+        [command, "release", path, "--query", f"quantile(x, {q})", "--bounds", f"{bounds[0]},{bounds[1]}", "--epsilon", str(epsilon),
+         "--adjacency", "add-or-remove-one", "--ledger", ledger, "--replay-seed", str(seed), "--json"],
+        check=True, capture_output=True, text=True).stdout  # fmt: skip
+    return json.loads(out)["value"]
+
+
+def candidates_of(bounds):
+    """Those of Surety: some 2^14, whole numbers among them."""
+    width = bounds[1] - bounds[0]
+    cells = width * (2**14 // width) if width == int(width) and width <= 2**14 else 2**14
+    return bounds[0] + width * np.arange(int(cells) + 1) / int(cells)
+
+
+def opendp_measurement(data, bounds, q, epsilon):
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+    score = dp.t.make_quantile_score_candidates(*space, candidates=[float(c) for c in candidates_of(bounds)], alpha=q)
+
+    def made(scale):
+        return score >> dp.m.then_noisy_max(dp.max_divergence(), scale=scale, negate=True)
+
+    return made(dp.binary_search_param(made, d_in=1, d_out=epsilon, T=float))
+
+
+def rank_error(data, value, q, slack=0.0):
+    n = len(data)
+    below = np.searchsorted(data, value - slack, "left")
+    above = n - np.searchsorted(data, value + slack, "right")
+    return max(0.0, below - q * n, above - (1 - q) * n)
+
+
+def main():
+    command, file = sys.argv[1:3]
+    runs = int(sys.argv[3]) if len(sys.argv) > 3 else 100
+    rows = list(csv.DictReader(open(file)))
+    draws = np.random.default_rng(1)
+    sets = [
+        ("mdvis of randhie, whole numbers", np.array([float(r["mdvis"]) for r in rows]), (0, 100)),
+        ("lncoins of randhie, few numbers", np.array([float(r["lncoins"]) for r in rows]), (0, 5)),
+        ("10,000 normal, deviation 15", np.clip(draws.normal(50, 15, 10000), 0, 100), (0, 100)),
+        ("1,000 log-normal, bounds 60 times the median", np.clip(draws.lognormal(4, 1, 1000), 0, 3300), (0, 3300)),
+    ]
+    print("# Quantiles beside those of others\n")
+    names = ", ".join(f"{p} {metadata.version(p)}" for p in ("opendp", "diffprivlib", "numpy", "scikit-learn"))
+    print(f"Made by `benchmarks/quantiles.py` on {datetime.date.today()}: {names}. {runs} releases of each, add-or-remove-one, delta = 0.\n")
+    print("Median (and 90 % quantile) of the rank error in records, then the same where numbers within 10^-4 of the bounds' width are equal.")
+    print("OpenDP has the same candidates as Surety.\n")
+    print("| data | q | epsilon | Surety | OpenDP | diffprivlib | Surety, 10^-4 | OpenDP, 10^-4 | diffprivlib, 10^-4 |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x.csv")
+        for name, data, bounds in sets:
+            with open(path, "w") as out:
+                out.write("x\n" + "".join(f"{v!r}\n" for v in data.tolist()))
+            values = sorted(data.tolist())
+            ordered = np.array(values)
+            grid = candidates_of(bounds)
+            for q in (0.5, 0.9):
+                for epsilon in (0.1, 1.0):
+                    measurement = opendp_measurement(data, bounds, q, epsilon)
+                    released = [
+                        [surety_quantile(command, path, bounds, q, epsilon, seed, folder) for seed in range(runs)],
+                        [grid[measurement(values)] for _ in range(runs)],
+                        [diffprivlib.tools.quantile(data, q, epsilon=epsilon, bounds=bounds) for _ in range(runs)],
+                    ]
+                    cells = []
+                    for slack in (0.0, 1e-4 * (bounds[1] - bounds[0])):
+                        for numbers in released:
+                            errors = [rank_error(ordered, v, q, slack) for v in numbers]
+                            cells.append(f"{np.median(errors):.1f} ({np.quantile(errors, 0.9):.1f})")
+                    print(f"| {name} | {q} | {epsilon} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
