@@ -26,7 +26,7 @@ namespace {
 
 using namespace testing;
 
-const LabelRule condition = parse_label_rule("x>0");
+const Condition condition = parse_condition("x>0");
 
 /// One record: not counted, or counted with this cell.
 using Record = std::optional<std::variant<double, std::string>>;
@@ -49,7 +49,7 @@ std::vector<std::int64_t> sum_of(const Statistic& statistic, Grid grid, const st
   for (const auto& record : records) {
     if (!record) continue;
     if (std::holds_alternative<CountOf>(statistic.of)) {
-      sum.add();
+      sum.add_to_count();
     } else if (is_text) {
       sum.add(std::holds_alternative<std::string>(*record) ? std::get<std::string>(*record) : "none");
     } else {
@@ -112,10 +112,13 @@ std::vector<Neighbours> dearest(const Statistic& statistic, const StatisticSum& 
   return {*result};
 }
 
+/// But variances, whose three coordinates make a law of minutes: integer_sum_test holds their sensitivities to all neighbours.
 std::vector<Statistic> statistics() {
-  return every_statistic(
+  auto all = every_statistic(
       condition, {Bounds{0, 6}, Bounds{-1, 3}, Bounds{4, 6}},
       {HistogramOf{"x", Bins{{0, 6}, 3}}, HistogramOf{"x", Categories{{"red"}}}, HistogramOf{"x", Categories{{"red", "green", "blue"}}}});
+  std::erase_if(all, [](const Statistic& statistic) { return std::holds_alternative<VarianceOf>(statistic.of); });
+  return all;
 }
 
 /// Numbers in steps of 1/4, counts in steps of 1.

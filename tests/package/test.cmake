@@ -34,11 +34,12 @@ run(${folder}/consumer/guide_2)
 # It is configured where none of what only other libraries need can be found.
 run(${CMAKE_COMMAND} -G Ninja -S ${source}/examples/embed_sampler -B ${folder}/embed_sampler -D CMAKE_CXX_COMPILER=${compiler}
     -D CMAKE_DISABLE_FIND_PACKAGE_SQLite3=ON -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON -D CMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON
+    -D CMAKE_DISABLE_FIND_PACKAGE_BZip2=ON -D CMAKE_DISABLE_FIND_PACKAGE_Zstd=ON
     -D CMAKE_DISABLE_FIND_PACKAGE_Boost=ON -D CMAKE_DISABLE_FIND_PACKAGE_Threads=ON -D CMAKE_DISABLE_FIND_PACKAGE_CLI11=ON
     -D CMAKE_PREFIX_PATH=${folder}/installed -D "CMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror")
 run(${CMAKE_COMMAND} --build ${folder}/embed_sampler --parallel 1)
 execute_process(COMMAND ninja -C ${folder}/embed_sampler -t deps OUTPUT_VARIABLE headers COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCH "[^ \n]*(sqlite3|zlib|nlohmann|boost|CLI)[^ \n]*[.]h[^ \n]*" unneeded "${headers}")
+string(REGEX MATCH "[^ \n]*(sqlite3|zlib|zstd|bzlib|nlohmann|boost|CLI)[^ \n]*[.]h[^ \n]*" unneeded "${headers}")
 if(unneeded OR NOT headers MATCHES "surety/mechanisms")
   message(FATAL_ERROR "embed_sampler includes ${unneeded}, which a sampler does not need")
 endif()
@@ -47,7 +48,7 @@ if(NOT noise MATCHES "^(-?[0-9]+\n)+$")
   message(FATAL_ERROR "embed_sampler printed no integers but: ${noise}")
 endif()
 execute_process(COMMAND readelf --dynamic ${folder}/embed_sampler/embed_sampler OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
-if(NOT needed MATCHES "libmpfr" OR needed MATCHES "libsqlite3|libz[.]")
+if(NOT needed MATCHES "libmpfr" OR needed MATCHES "libsqlite3|libz[.]|libzstd|libbz2")
   message(FATAL_ERROR "embed_sampler needs other libraries than the sampler's: ${needed}")
 endif()
 run(${folder}/installed/bin/surety --version)
