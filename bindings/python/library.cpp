@@ -9,6 +9,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <cxxabi.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -57,10 +58,14 @@ namespace {
 class Unlocked {
  public:
   Unlocked() : thread_{PyEval_SaveThread()} {}
-  /// A thread that comes back while the interpreter goes down would be ended by it in the midst of C++; it rests until the process ends.
+  /// A thread that asks for the lock while the interpreter goes down is unwound by it, which no destructor lets through and which may
+  /// begin at any moment of the wait, so that no question asked beforehand helps; it rests until the process ends.
   ~Unlocked() {
-    while (_Py_IsFinalizing() != 0 && gettid() != getpid()) pause();
-    PyEval_RestoreThread(thread_);
+    try {
+      PyEval_RestoreThread(thread_);
+    } catch (const abi::__forced_unwind&) {
+      for (;;) pause();
+    }
   }
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
