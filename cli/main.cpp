@@ -1,65 +1,13 @@
-// surety: calibrate, account, curve, release, train, predict, simulate, audit, ledger.
+// surety: calibrate, account, curve, release, train, predict, simulate, audit, ledger. The process; the command is run.cpp.
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
-#include <exception>
-#include <new>
-#include <string>
-#include <system_error>
 
-#include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/system/new_file.h>
 
-#include "command.h"
-#include "help.h"
-#include "output.h"
-#include "parser.h"
-#include "ranks.h"
-
-namespace surety::cli {
-
-int exit_code_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::budget_exceeded: return exit_code::broken;
-    case ErrorCode::invalid_argument:
-    case ErrorCode::unsupported: return exit_code::usage;
-    case ErrorCode::bad_data: return exit_code::bad_data;
-    case ErrorCode::damaged_ledger: return exit_code::damaged_ledger;
-    case ErrorCode::environment: return exit_code::environment;
-    case ErrorCode::unreachable:
-    case ErrorCode::memory: return exit_code::unreachable;
-    case ErrorCode::internal: return exit_code::internal;
-  }
-  return exit_code::internal;
-}
-
-int fail(int code, const std::string& message) {
-  // Messages cut what they repeat of a user's text to 200 characters each; this is for those of other libraries.
-  constexpr std::size_t most = 1000;
-  std::fputs(fmt::format("surety: error: {}\n", one_line(message, most)).c_str(), stderr);
-  return code;
-}
-
-Failure failure_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Failure& failure) {
-    return failure;
-  } catch (const Error& refusal) {
-    return {exit_code_of(refusal.code()), refusal.what()};
-  } catch (const std::bad_alloc&) {
-    return {exit_code::environment, "memory is exhausted"};
-  } catch (const std::system_error& refusal) {  // of printing to a full disk
-    return {exit_code::environment, refusal.what()};
-  } catch (const std::exception& defect) {
-    return {exit_code::internal, defect.what()};
-  }
-}
+#include "run.h"
 
 namespace {
 
@@ -71,73 +19,12 @@ void claim_standard_descriptors() {
   }
 }
 
-Command surety_command(const PlannedArguments& given) {
-  Command surety{.name = "surety",
-                 .summary =
-                     "Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, release private "
-                     "statistics, train private models.",
-                 .footer =
-                     "Exit codes: 0 fine, 1 budget exceeded or promise broken, 2 usage, 3 bad data, 4 damaged ledger,\n"
-                     "5 environment (full disk, no entropy), 6 unreachable target, 70 internal.\n"
-                     "Each command has --help with examples; --version says which surety this is."};
-  surety.commands.push_back(calibrate_command());
-  surety.commands.push_back(account_command());
-  surety.commands.push_back(curve_command());
-  surety.commands.push_back(release_command(given));
-  surety.commands.push_back(train_command(given));
-  surety.commands.push_back(predict_command());
-  surety.commands.push_back(schema_command());
-  surety.commands.push_back(simulate_command(given.words));
-  surety.commands.push_back(audit_command());
-  surety.commands.push_back(ledger_command());
-  return surety;
-}
-
-/// `surety`, `surety help` and `surety help train` ask for what --help shows.
-Arguments with_help_as_option(Arguments words) {
-  if (!words.empty() && words.front() != "help") return words;
-  if (!words.empty()) words.erase(words.begin());
-  words.emplace_back("--help");
-  return words;
-}
-
-int run(const Arguments& words) {
-  Command surety;
-  Request request;
-  try {
-    const auto given = with_plan_as_options(with_help_as_option(words));
-    surety = surety_command(given);
-    request = parse(surety, given.words);
-  } catch (const Error&) {
-    let_the_first_speak();
-    throw;
-  }
-  int code = exit_code::fine;
-  switch (request.kind) {
-    // What cannot be written is noticed at the end.
-    case Request::Kind::help: std::fputs(help_of(*request.command, request.path).c_str(), stdout); break;
-    case Request::Kind::version: std::fputs("surety " SURETY_VERSION "\n", stdout); break;
-    case Request::Kind::run:
-      if (request.command->name != "train") require_one_process();
-      code = request.command->run(*request.command);
-  }
-  finish_output();
-  return code;
-}
-
 }  // namespace
-}  // namespace surety::cli
 
 int main(int argc, char** argv) {
-  using namespace surety;
   // A file size limit is to be an error of the write, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
-  cli::claim_standard_descriptors();
-  accounting::remove_new_files_on_signals();
-  try {
-    return cli::run({argv + std::min(argc, 1), argv + argc});
-  } catch (...) {
-    const auto failure = cli::failure_of(std::current_exception());
-    return cli::fail(failure.code, failure.message);
-  }
+  claim_standard_descriptors();
+  surety::accounting::remove_new_files_on_signals();
+  return surety::cli::run_command({argv + std::min(argc, 1), argv + argc});
 }

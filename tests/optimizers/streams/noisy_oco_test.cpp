@@ -140,5 +140,26 @@ TEST(NoisyOco, LeaksNothingAndMovesOnePushByAtMostItsL2Sensitivity) { expect_all
 
 TEST(NoisyOco, LeaksNothingAndMovesOnePushByAtMostItsL1Sensitivity) { expect_all_within<L1Sensitivity>(20240702); }
 
+// What is kept between pushes must be gone after each of them, the last of a power of two too.
+TEST(NoisyOco, LeaksNothingInStreamsOfAsManyPushesAsAPowerOfTwoAndOneMoreOrLess) {
+  std::mt19937_64 random{20261123};
+  for (const std::size_t power : {4, 8, 16, 32, 64, 128}) {
+    for (const std::size_t pushes : {power - 1, power, power + 1}) {
+      const std::size_t batch = 1 + pushes % 2;
+      const auto records = drawn_records(batch * pushes, 2, random);
+      const auto released = drawn_script(pushes, 2, random);
+      const auto o = options(batch * pushes, batch);
+      for (const std::size_t place : {std::size_t{0}, batch * (power / 2 - 1), batch * pushes / 2, batch * pushes - 1}) {
+        auto neighbours = records;
+        neighbours[place] = {{0.5, -0.5}, -records[place].label};
+        const auto found = stream_difference<L2Sensitivity>(run<L2Sensitivity>(ProjectionMap<Simplex>{simplex()}, o), assemble(records),
+                                                            assemble(neighbours), place / batch, grid, released);
+        ASSERT_TRUE(found.untainted) << pushes << " pushes, place " << place;
+        ASSERT_LE(found.ratio, 1);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace surety::optimizers::noisy_oco_test

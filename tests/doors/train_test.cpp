@@ -1,0 +1,338 @@
+// Every algorithm of `surety train`, from the words of the command and files of records to all that comes out: released values are held fixed,
+// one record or one unit of the file is another, and nothing may differ but the releases that its charge is for, by no more than was said.
+//
+// The algorithms are those that are registered; nobody adds a line here for a new one. Only what is required is given: the command is asked,
+// and what it calls missing is said (`said`). So defaults, the reader, the split, the scaling and the choice of rows of a unit are inside.
+// Released values are replayed at the doors (watched_doors.h), in this process.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cli/train/algorithms.h>
+#include <cli/train/on_stream.h>
+
+#include <support/command_in_process.h>
+#include <support/temporary_folder.h>
+#include <support/watched_doors.h>
+
+namespace surety_test::train_test {
+namespace {
+
+using Words = std::vector<std::string>;
+using Records = std::vector<std::string>;
+
+/// What the command may call missing, and what is said then, for a file of so many records or units.
+const std::map<std::string, std::string>& said(std::size_t records) {
+  static std::map<std::string, std::string> values;
+  const std::string count = std::to_string(records);
+  values = {{"--records", count}, {"--steps", count},     {"--public-count", count}, {"--radius", "1"},
+            {"--learners", "2"},  {"--step-size", "0.1"}, {"--label-bound", "2"}};
+  return values;
+}
+
+/// A run of the command on a file, and what it let be seen.
+struct Seen {
+  Said said;
+  nlohmann::json report;
+  std::string model;
+};
+
+/// How an algorithm is asked.
+struct Question {
+  std::string algorithm;
+  std::string loss;
+  std::string adjacency;
+  bool has_units = false;
+};
+
+class Train : public ::testing::TestWithParam<std::string> {
+ protected:
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  [[nodiscard]] Words words(const Question& question, std::size_t records) const {
+    Words words{"train",
+                path("data"),
+                "--label",
+                "label",
+                "--algorithm",
+                question.algorithm,
+                "--loss",
+                question.loss,
+                "--epsilon",
+                "1",
+                "--delta",
+                "1e-5",
+                "--adjacency",
+                question.adjacency,
+                "--ledger",
+                path("run.db"),
+                "--model",
+                path("model.json"),
+                "--json",
+                "--replay-seed",
+                "3"};
+    if (question.has_units) words.insert(words.end(), {"--unit", "owner", "--most", "2"});
+    for (const auto& option : required_) words.insert(words.end(), {option, said(records).at(option)});
+    return words;
+  }
+
+  [[nodiscard]] Seen run(const Question& question, const Records& records, std::size_t count) const {
+    {
+      std::ofstream file{path("data"), std::ios::binary};
+      file << (question.has_units ? "owner,x,y,label\n" : "x,y,label\n");
+      for (const auto& record : records) file << record << '\n';
+    }
+    for (const char* old : {"run.db", "model.json"}) std::filesystem::remove(path(old));
+    Seen seen{.said = command_in_process(words(question, count), path("")), .report = {}, .model = {}};
+    std::ifstream model{path("model.json"), std::ios::binary};
+    seen.model = {std::istreambuf_iterator<char>{model}, {}};
+    if (seen.said.code == 0) seen.report = without_what_is_not_private(nlohmann::json::parse(seen.said.out));
+    return seen;
+  }
+
+  /// Finds what is required. False where the algorithm has no theorem for what is asked.
+  bool accepts(const Question& question, const Records& records, std::size_t count) {
+    required_.clear();
+    for (;;) {
+      const auto seen = run(question, records, count);
+      if (seen.said.code == 0) return true;
+      EXPECT_EQ(seen.said.code, 2) << seen.said.err;
+      const auto missing = seen.said.err.find(" is missing: ");
+      if (missing == std::string::npos) return false;
+      const auto begin = seen.said.err.find("--");
+      const auto option = seen.said.err.substr(begin, seen.said.err.find(' ', begin) - begin);
+      if (!said(count).contains(option) || std::find(required_.begin(), required_.end(), option) != required_.end()) {
+        ADD_FAILURE() << GetParam() << " requires " << option << ", and no value for it is among those that are said here\n"
+                      << seen.said.err;
+        return false;
+      }
+      required_.push_back(option);
+    }
+  }
+
+  /// Holds neighbours of `base` to it. `neighbours(has_batches)` returns them.
+  template <class Neighbours>
+  void expect_untainted(const Question& question, const Records& base, std::size_t count, const Neighbours& neighbours) {
+    WatchedDoors recorded;
+    const Seen first = run(question, base, count);
+    ASSERT_EQ(first.said.code, 0) << first.said.err;
+    EXPECT_FALSE(recorded.log().empty()) << GetParam();
+    EXPECT_TRUE(every_charge_has_a_release(recorded.log())) << GetParam();
+    for (const Records& records : neighbours(recorded.has_batches())) {
+      const auto what = [&] {
+        return fmt::format("{}\nbase\n  {}\nneighbour\n  {}\n", fmt::join(words(question, count), " "), fmt::join(base, "\n  "),
+                           fmt::join(records, "\n  "));
+      };
+      WatchedDoors replayed{recorded};
+      const Seen other = run(question, records, count);
+      const auto difference = compare(recorded.log(), replayed.log());
+      ASSERT_TRUE(difference.allowed) << what();
+      ASSERT_EQ(first.said.code, other.said.code) << what() << other.said.err;
+      ASSERT_EQ(first.said.err, other.said.err) << what();
+      ASSERT_EQ(first.report, other.report) << what();
+      ASSERT_TRUE(first.model == other.model) << what() << first.model << other.model;
+      moved_ += difference.moved;
+      ++compared_;
+    }
+  }
+
+  TemporaryFolder folder_;
+  Words required_;
+  std::size_t moved_ = 0;  ///< releases, by all neighbours
+  std::size_t compared_ = 0;
+};
+
+/// The same records everywhere: ordinary, the longest, an extreme one and a damaged one among them.
+Records ordinary_records(std::size_t count) {
+  Records records;
+  for (std::size_t i = 0; i < count; ++i)
+    records.push_back(fmt::format("{},{},{}", static_cast<int>(i * 5 % 7) - 3, i * 3 % 5, i * 5 % 7 / 4));
+  if (count > 6) {
+    records[3] = "1e300,-40,1";
+    records[5] = ",x,0";
+  }
+  return records;
+}
+
+/// All damaged but one: whatever is taken from the longest, the first or the sum of all, that one decides.
+Records lonely_records(std::size_t count, std::size_t place) {
+  Records records(count, "x,x,x");
+  records[place] = "2,1,1";
+  return records;
+}
+
+const Records strangers{"-3,4,0", "1e308,-1e308,1", "x,,7", "0,0,0", "-1e-300,9,1"};
+
+/// One record is another at these places; where the adjacency says so, it is one of zeros.
+std::vector<Records> replaced(const Records& base, const std::string& adjacency, const std::vector<std::size_t>& places) {
+  std::vector<Records> all;
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    Records records = base;
+    records[places[k]] = adjacency == "zero-out" ? "" : strangers[k % strangers.size()];
+    all.push_back(std::move(records));
+  }
+  return all;
+}
+
+/// One record comes or goes. Secret batches know records by their places, so there it is the last.
+std::vector<Records> added_or_removed(const Records& base, bool only_last) {
+  std::vector<Records> all;
+  for (const auto& stranger : strangers) {
+    all.push_back(base);
+    all.back().push_back(stranger);
+  }
+  all.push_back(base);
+  all.back().pop_back();
+  if (only_last) return all;
+  for (const std::size_t place : {std::size_t{0}, std::size_t{3}, std::size_t{5}}) {
+    all.push_back(base);
+    all.back().erase(all.back().begin() + static_cast<std::ptrdiff_t>(std::min(place, base.size() - 1)));
+    all.push_back(base);
+    all.back().insert(all.back().begin() + static_cast<std::ptrdiff_t>(std::min(place, base.size())), strangers[place % strangers.size()]);
+  }
+  return all;
+}
+
+TEST_P(Train, LetsOneRecordMoveNothingButItsReleases) {
+  bool is_accepted = false;
+  for (const char* loss : {"logistic", "squared"}) {
+    for (const char* adjacency : {"replace-one", "zero-out", "add-or-remove-one"}) {
+      const Question question{.algorithm = GetParam(), .loss = loss, .adjacency = adjacency};
+      // Some defaults need more records than others.
+      std::size_t count = 20;
+      auto base = ordinary_records(count);
+      if (!accepts(question, base, count)) {
+        count = 64;
+        base = ordinary_records(count);
+        if (!accepts(question, base, count)) continue;
+      }
+      is_accepted = true;
+      const auto neighbours = [&](const Records& records, const std::vector<std::size_t>& places) {
+        expect_untainted(question, records, count, [&](bool has_batches) {
+          return question.adjacency == "add-or-remove-one" ? added_or_removed(records, has_batches)
+                                                           : replaced(records, question.adjacency, places);
+        });
+      };
+      neighbours(base, {0, 1, 3, 5, 10, count - 1});
+      neighbours(lonely_records(count, 1), {1, 0, count - 1});
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_TRUE(is_accepted) << GetParam() << " accepts no loss and adjacency of those that are asked here";
+  EXPECT_GT(moved_, 0U) << "no neighbour moved a release of " << GetParam();
+}
+
+/// Rows "owner,x,y,label" of owners a to j, of one to three rows.
+Records rows_of_units() {
+  Records rows;
+  for (int k = 0; k < 20; ++k)
+    rows.push_back(fmt::format("{},{},{},{}", std::string(1, static_cast<char>('a' + k * 7 % 10)), k % 7 - 3, k % 5, k % 7 / 4));
+  rows.push_back("c,1e300,-40,1");
+  rows.push_back("j,x,,1");
+  return rows;
+}
+
+bool is_of(const std::string& row, char owner) { return row.front() == owner; }
+
+/// All rows of one unit are others, more, fewer or none.
+std::vector<Records> of_other_units(const std::string& adjacency, bool only_last) {
+  std::vector<Records> all;
+  const auto base = rows_of_units();
+  const auto without = [&](char owner) {
+    Records rows;
+    std::copy_if(base.begin(), base.end(), std::back_inserter(rows), [&](const auto& row) { return !is_of(row, owner); });
+    return rows;
+  };
+  if (adjacency == "add-or-remove-one") {
+    for (const char owner : {'k', 'l', 'z'}) {
+      all.push_back(base);
+      for (std::size_t k = 0; k < 3; ++k) all.back().push_back(std::string(1, owner) + "," + strangers[k]);
+    }
+    if (only_last) return all;
+    for (const char owner : {'a', 'c', 'j'}) all.push_back(without(owner));
+    return all;
+  }
+  for (const char owner : {'a', 'c', 'g', 'j'}) {
+    Records rows = base;
+    std::size_t k = 0;
+    for (auto& row : rows) {
+      if (is_of(row, owner))
+        row = adjacency == "zero-out" ? std::string(1, owner) + ",x,x,x" : std::string(1, owner) + "," + strangers[k++ % strangers.size()];
+    }
+    all.push_back(rows);
+    if (adjacency == "zero-out") continue;
+    // More rows than are used of a unit, and before all others.
+    for (const char* more : {",1e308,-1e308,1", ",3,-2,0", ",x,,"}) rows.insert(rows.end(), owner + std::string{more});
+    all.push_back(rows);
+  }
+  return all;
+}
+
+TEST_P(Train, LetsOneUnitMoveNothingButItsReleases) {
+  constexpr std::size_t units = 10;
+  for (const char* adjacency : {"replace-one", "zero-out", "add-or-remove-one"}) {
+    const Question question{.algorithm = GetParam(), .loss = "logistic", .adjacency = adjacency, .has_units = true};
+    if (!accepts(question, rows_of_units(), units)) continue;
+    expect_untainted(question, rows_of_units(), units, [&](bool has_batches) { return of_other_units(adjacency, has_batches); });
+    if (HasFatalFailure()) return;
+  }
+  for (const auto& algorithm : surety::cli::all_algorithms()) {
+    if (algorithm->name() == GetParam()) {
+      EXPECT_EQ(compared_ > 0, algorithm->why_no_units().empty()) << GetParam();
+    }
+  }
+}
+
+/// Those whose records have public places in batches or in time.
+class TrainInOrder : public Train {};
+
+// What is kept of earlier records is cleared, halved or merged at powers of two.
+TEST_P(TrainInOrder, IsUntaintedAtLengthsAroundPowersOfTwo) {
+  for (const std::size_t power : {2, 4, 8, 16, 32, 64, 128}) {
+    for (const std::size_t count : {power - 1, power, power + 1}) {
+      const Question question{.algorithm = GetParam(), .loss = "logistic", .adjacency = power % 3 == 1 ? "replace-one" : "zero-out"};
+      auto base = ordinary_records(count);
+      if (count > 6) base[5] = "4,4,0";
+      if (!accepts(question, base, count)) continue;
+      const std::set<std::size_t> places{0, count / 2, count - 1, std::min(count - 1, power / 2 - 1), std::min<std::size_t>(count - 1, 6)};
+      expect_untainted(question, base, count, [&](bool) { return replaced(base, question.adjacency, {places.begin(), places.end()}); });
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GE(compared_, 20U);
+  EXPECT_GT(moved_, 0U);
+}
+
+template <class Which>
+std::vector<std::string> names_of(const Which& which) {
+  std::vector<std::string> names;
+  for (const auto& algorithm : surety::cli::all_algorithms()) {
+    if (which(*algorithm)) names.push_back(algorithm->name());
+  }
+  return names;
+}
+
+std::string as_identifier(const ::testing::TestParamInfo<std::string>& algorithm) {
+  std::string name = algorithm.param;
+  for (auto& c : name) c = c == '-' ? '_' : c == '+' ? 'p' : c;
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Train, ::testing::ValuesIn(names_of([](const auto&) { return true; })), as_identifier);
+INSTANTIATE_TEST_SUITE_P(InOrder, TrainInOrder, ::testing::ValuesIn(names_of([](const auto& algorithm) {
+                           return dynamic_cast<const surety::cli::BallAlgorithm*>(&algorithm) != nullptr;
+                         })),
+                         as_identifier);
+
+}  // namespace
+}  // namespace surety_test::train_test
