@@ -60,7 +60,9 @@ void print_report(const AuditOptions& options, const accounting::Audit& report, 
   fmt::print("{:<12} {}\n", "unit", describe(report.unit));
   fmt::print("{:<12} {}\n", "released", describe_or_nothing(report.event));
   fmt::print("{:<12} in {} at delta = {} by {}\n", "epsilon", text(report.epsilon), report.delta, report.accountant);
-  fmt::print("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(report.independent.upper), report.independent_accountant);
+  if (report.independent_accountant != accounting::Audit::nobody) {
+    fmt::print("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(report.independent.upper), report.independent_accountant);
+  }
   for (const auto& audited : report.runs) {
     const auto& run = audited.run;
     fmt::print("run {:<8} {}  {}\n", run.id.value, run.created, one_line(run.plan.note));

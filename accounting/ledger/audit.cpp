@@ -62,7 +62,7 @@ Audit audit(const Ledger& ledger, Delta at) {
     result.accountant = best.accountant;
     const auto* second = second_opinion(best);
     result.independent = second != nullptr ? *second->value : at_most(infinity);
-    result.independent_accountant = second != nullptr ? second->accountant : "nobody";
+    result.independent_accountant = second != nullptr ? second->accountant : Audit::nobody;
   }
   result.epsilon = result.not_private ? Enclosure{result.epsilon_of_fresh_noise.lower, infinity} : result.epsilon_of_fresh_noise;
   if (result.not_private) result.independent = at_most(infinity);

@@ -30,7 +30,8 @@ struct Audit {
   Enclosure epsilon;                 ///< its cost at `delta`; the upper end is infinity when noise was replayed
   Enclosure epsilon_of_fresh_noise;  ///< the same if all noise had been drawn by SystemBits: for experiments with replayed noise
   std::string_view accountant;       ///< whose bound that is
-  Enclosure independent;             ///< the tightest bound by another accountant; of "nobody" where none knows the event: up to infinity
+  Enclosure independent;             ///< the tightest bound by another accountant; of `nobody` where none knows the event: up to infinity
+  static constexpr std::string_view nobody = "nobody";
   std::string_view independent_accountant;
   bool not_private;                ///< some run drew noise that is not secret
   std::optional<Balance> balance;  ///< of the budget, where the ledger has one

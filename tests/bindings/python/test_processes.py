@@ -187,7 +187,16 @@ ENDS = {
             threading.Thread(target=work, args=(first,), daemon=True).start()
         time.sleep(0.2)
         """,
+    "threads that wait for the interpreter": """
+        def work(first):
+            for step in range(1000000):
+                surety.epsilon(f"gaussian({first + step % 100 / 100})", delta=1e-5, adjacency="zero-out", width=0.5)
+        for first in range(1, 9):
+            threading.Thread(target=work, args=(first,), daemon=True).start()
+        time.sleep(0.05)
+        """,
 }
+ENDS_BY_CHANCE = {"threads that wait for the interpreter": 10}  # processes: one in four was aborted when a thread could be unwound in C++
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -201,5 +210,6 @@ def test_a_process_ends_in_peace(tmp_path: Path, end: str) -> None:
         values = np.zeros(1000000)
         """
     ) + textwrap.dedent(ENDS[end])
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "run.db")], capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
+    for _ in range(ENDS_BY_CHANCE.get(end, 1)):
+        done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "run.db")], capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stderr) == (0, "")
