@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace surety_mutation {
+namespace mutants {
 
 inline constexpr unsigned most = 8192;
 inline std::array<std::atomic<bool>, most> reached{};
@@ -31,11 +31,11 @@ inline unsigned chosen() noexcept {
   return number;
 }
 
-}  // namespace surety_mutation
+}  // namespace mutants
 
 /// Whether this mutant is the one that was chosen.
-inline bool surety_mutant(unsigned id) noexcept {
-  const unsigned number = surety_mutation::chosen();
-  if (!surety_mutation::reached[id].load(std::memory_order_relaxed)) surety_mutation::reached[id].store(true, std::memory_order_relaxed);
+inline bool is_mutant(unsigned id) noexcept {
+  const unsigned number = mutants::chosen();
+  if (!mutants::reached[id].load(std::memory_order_relaxed)) mutants::reached[id].store(true, std::memory_order_relaxed);
   return number == id;
 }
