@@ -7,10 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,120 +17,40 @@
 #include <cli/train/algorithms.h>
 #include <cli/train/on_stream.h>
 
-#include <support/command_in_process.h>
-#include <support/temporary_folder.h>
+#include <support/train_command.h>
 #include <support/watched_doors.h>
 
 namespace surety_test::train_test {
 namespace {
 
-using Words = std::vector<std::string>;
-using Records = std::vector<std::string>;
-
-/// What the command may call missing, and what is said then, for a file of so many records or units.
-const std::map<std::string, std::string>& said(std::size_t records) {
-  static std::map<std::string, std::string> values;
-  const std::string count = std::to_string(records);
-  values = {{"--records", count}, {"--steps", count},     {"--public-count", count}, {"--radius", "1"},
-            {"--learners", "2"},  {"--step-size", "0.1"}, {"--label-bound", "2"}};
-  return values;
-}
-
-/// A run of the command on a file, and what it let be seen.
-struct Seen {
-  Said said;
-  nlohmann::json report;
-  std::string model;
-};
-
-/// How an algorithm is asked.
-struct Question {
-  std::string algorithm;
-  std::string loss;
-  std::string adjacency;
-  bool has_units = false;
-};
+using Records = TrainCommand::Records;
+using Question = TrainCommand::Question;
 
 class Train : public ::testing::TestWithParam<std::string> {
  protected:
-  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  [[nodiscard]] Words words(const Question& question, std::size_t records) const {
-    Words words{"train",
-                path("data"),
-                "--label",
-                "label",
-                "--algorithm",
-                question.algorithm,
-                "--loss",
-                question.loss,
-                "--epsilon",
-                "1",
-                "--delta",
-                "1e-5",
-                "--adjacency",
-                question.adjacency,
-                "--ledger",
-                path("run.db"),
-                "--model",
-                path("model.json"),
-                "--json",
-                "--replay-seed",
-                "3"};
-    if (question.has_units) words.insert(words.end(), {"--unit", "owner", "--most", "2"});
-    for (const auto& option : required_) words.insert(words.end(), {option, said(records).at(option)});
-    return words;
-  }
-
-  [[nodiscard]] Seen run(const Question& question, const Records& records, std::size_t count) const {
-    {
-      std::ofstream file{path("data"), std::ios::binary};
-      file << (question.has_units ? "owner,x,y,label\n" : "x,y,label\n");
-      for (const auto& record : records) file << record << '\n';
-    }
-    for (const char* old : {"run.db", "model.json"}) std::filesystem::remove(path(old));
-    Seen seen{.said = command_in_process(words(question, count), path("")), .report = {}, .model = {}};
-    std::ifstream model{path("model.json"), std::ios::binary};
-    seen.model = {std::istreambuf_iterator<char>{model}, {}};
-    if (seen.said.code == 0) seen.report = without_what_is_not_private(nlohmann::json::parse(seen.said.out));
-    return seen;
-  }
-
-  /// Finds what is required. False where the algorithm has no theorem for what is asked.
+  /// False where the algorithm has no theorem for what is asked.
   bool accepts(const Question& question, const Records& records, std::size_t count) {
-    required_.clear();
-    for (;;) {
-      const auto seen = run(question, records, count);
-      if (seen.said.code == 0) return true;
-      EXPECT_EQ(seen.said.code, 2) << seen.said.err;
-      const auto missing = seen.said.err.find(" is missing: ");
-      if (missing == std::string::npos) return false;
-      const auto begin = seen.said.err.find("--");
-      const auto option = seen.said.err.substr(begin, seen.said.err.find(' ', begin) - begin);
-      if (!said(count).contains(option) || std::find(required_.begin(), required_.end(), option) != required_.end()) {
-        ADD_FAILURE() << GetParam() << " requires " << option << ", and no value for it is among those that are said here\n"
-                      << seen.said.err;
-        return false;
-      }
-      required_.push_back(option);
-    }
+    std::string defect;
+    const bool is_accepted = command_.accepts(question, records, count, defect);
+    EXPECT_EQ(defect, "") << GetParam();
+    return is_accepted;
   }
 
   /// Holds neighbours of `base` to it. `neighbours(has_batches)` returns them.
   template <class Neighbours>
   void expect_untainted(const Question& question, const Records& base, std::size_t count, const Neighbours& neighbours) {
     WatchedDoors recorded;
-    const Seen first = run(question, base, count);
+    const auto first = command_.run(question, base, count);
     ASSERT_EQ(first.said.code, 0) << first.said.err;
     EXPECT_FALSE(recorded.log().empty()) << GetParam();
     EXPECT_TRUE(every_charge_has_a_release(recorded.log())) << GetParam();
     for (const Records& records : neighbours(recorded.has_batches())) {
       const auto what = [&] {
-        return fmt::format("{}\nbase\n  {}\nneighbour\n  {}\n", fmt::join(words(question, count), " "), fmt::join(base, "\n  "),
+        return fmt::format("{}\nbase\n  {}\nneighbour\n  {}\n", fmt::join(command_.words(question, count), " "), fmt::join(base, "\n  "),
                            fmt::join(records, "\n  "));
       };
       WatchedDoors replayed{recorded};
-      const Seen other = run(question, records, count);
+      const auto other = command_.run(question, records, count);
       const auto difference = compare(recorded.log(), replayed.log());
       ASSERT_TRUE(difference.allowed) << what();
       ASSERT_EQ(first.said.code, other.said.code) << what() << other.said.err;
@@ -146,23 +62,10 @@ class Train : public ::testing::TestWithParam<std::string> {
     }
   }
 
-  TemporaryFolder folder_;
-  Words required_;
+  TrainCommand command_;
   std::size_t moved_ = 0;  ///< releases, by all neighbours
   std::size_t compared_ = 0;
 };
-
-/// The same records everywhere: ordinary, the longest, an extreme one and a damaged one among them.
-Records ordinary_records(std::size_t count) {
-  Records records;
-  for (std::size_t i = 0; i < count; ++i)
-    records.push_back(fmt::format("{},{},{}", static_cast<int>(i * 5 % 7) - 3, i * 3 % 5, i * 5 % 7 / 4));
-  if (count > 6) {
-    records[3] = "1e300,-40,1";
-    records[5] = ",x,0";
-  }
-  return records;
-}
 
 /// All damaged but one: whatever is taken from the longest, the first or the sum of all, that one decides.
 Records lonely_records(std::size_t count, std::size_t place) {
@@ -230,16 +133,6 @@ TEST_P(Train, LetsOneRecordMoveNothingButItsReleases) {
   }
   EXPECT_TRUE(is_accepted) << GetParam() << " accepts no loss and adjacency of those that are asked here";
   EXPECT_GT(moved_, 0U) << "no neighbour moved a release of " << GetParam();
-}
-
-/// Rows "owner,x,y,label" of owners a to j, of one to three rows.
-Records rows_of_units() {
-  Records rows;
-  for (int k = 0; k < 20; ++k)
-    rows.push_back(fmt::format("{},{},{},{}", std::string(1, static_cast<char>('a' + k * 7 % 10)), k % 7 - 3, k % 5, k % 7 / 4));
-  rows.push_back("c,1e300,-40,1");
-  rows.push_back("j,x,,1");
-  return rows;
 }
 
 bool is_of(const std::string& row, char owner) { return row.front() == owner; }

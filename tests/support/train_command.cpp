@@ -1,0 +1,95 @@
+#include <support/train_command.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+namespace surety_test {
+namespace {
+
+/// What the command may call missing, and what is said then.
+std::map<std::string, std::string> said(std::size_t count) {
+  const std::string number = std::to_string(count);
+  return {{"--records", number}, {"--steps", number},    {"--public-count", number}, {"--radius", "1"},
+          {"--learners", "2"},   {"--step-size", "0.1"}, {"--label-bound", "2"}};
+}
+
+}  // namespace
+
+std::vector<std::string> TrainCommand::words(const Question& question, std::size_t count) const {
+  std::vector<std::string> words{"train", path("data"), "--json"};
+  const auto say = [&](const std::string& option, const std::string& value) { words.insert(words.end(), {option, value}); };
+  say("--label", "label");
+  say("--algorithm", question.algorithm);
+  say("--loss", question.loss);
+  say("--epsilon", "1");
+  say("--delta", "1e-5");
+  say("--adjacency", question.adjacency);
+  say("--ledger", path("run.db"));
+  say("--model", path("model.json"));
+  say("--replay-seed", "3");
+  if (question.has_units) words.insert(words.end(), {"--unit", "owner", "--most", "2"});
+  for (const auto& option : required_) say(option, said(count).at(option));
+  return words;
+}
+
+TrainCommand::Seen TrainCommand::run(const Question& question, const Records& records, std::size_t count) const {
+  {
+    std::ofstream file{path("data"), std::ios::binary};
+    file << (question.has_units ? "owner,x,y,label\n" : "x,y,label\n");
+    for (const auto& record : records) file << record << '\n';
+  }
+  for (const char* old : {"run.db", "model.json"}) std::filesystem::remove(path(old));
+  Seen seen{.said = command_in_process(words(question, count), path("")), .report = {}, .model = {}};
+  std::ifstream model{path("model.json"), std::ios::binary};
+  seen.model = {std::istreambuf_iterator<char>{model}, {}};
+  if (seen.said.code == 0) seen.report = without_what_is_not_private(nlohmann::json::parse(seen.said.out));
+  return seen;
+}
+
+bool TrainCommand::accepts(const Question& question, const Records& records, std::size_t count, std::string& defect) {
+  required_.clear();
+  for (;;) {
+    const auto seen = run(question, records, count);
+    if (seen.said.code == 0) return true;
+    if (seen.said.code != 2) {
+      defect = fmt::format("exit code {}: {}", seen.said.code, seen.said.err);
+      return false;
+    }
+    const auto missing = seen.said.err.find(" is missing: ");
+    if (missing == std::string::npos) return false;
+    const auto begin = seen.said.err.find("--");
+    const auto option = seen.said.err.substr(begin, seen.said.err.find(' ', begin) - begin);
+    if (!said(count).contains(option) || std::find(required_.begin(), required_.end(), option) != required_.end()) {
+      defect = fmt::format("{} is required, and no value for it is among those that are said here: {}", option, seen.said.err);
+      return false;
+    }
+    required_.push_back(option);
+  }
+}
+
+TrainCommand::Records ordinary_records(std::size_t count) {
+  TrainCommand::Records records;
+  for (std::size_t i = 0; i < count; ++i)
+    records.push_back(fmt::format("{},{},{}", static_cast<int>(i * 5 % 7) - 3, i * 3 % 5, i * 5 % 7 / 4));
+  if (count > 6) {
+    records[3] = "1e300,-40,1";
+    records[5] = ",x,0";
+  }
+  return records;
+}
+
+TrainCommand::Records rows_of_units() {
+  TrainCommand::Records rows;
+  for (int k = 0; k < 20; ++k)
+    rows.push_back(fmt::format("{},{},{},{}", std::string(1, static_cast<char>('a' + k * 7 % 10)), k % 7 - 3, k % 5, k % 7 / 4));
+  rows.push_back("c,1e300,-40,1");
+  rows.push_back("j,x,,1");
+  return rows;
+}
+
+}  // namespace surety_test
