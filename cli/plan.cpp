@@ -78,13 +78,13 @@ const nlohmann::json& number_in(const std::string& file, const nlohmann::json& o
 
 }  // namespace
 
-nlohmann::json to_json(const PlannedRun& plan) {
+nlohmann::json options_json(std::string_view command, const OptionTable& given) {
   auto options = nlohmann::json::object();
-  for (const auto& group : plan.options.groups()) {
+  for (const auto& group : given.groups()) {
     for (const auto& option : group.options) {
       const auto is_named = [&](const char* name) { return option.name() == name; };
       // The format of a report; of records, in a training.
-      if (is_named("--format") && plan.command == "release") continue;
+      if (is_named("--format") && command == "release") continue;
       // What is run stands in a plan, also where nobody said it.
       const bool is_shown = option.is_given() || is_named("--algorithm") || is_named("--loss");
       if (!is_shown || std::any_of(target_options.begin(), target_options.end(), is_named) ||
@@ -100,9 +100,13 @@ nlohmann::json to_json(const PlannedRun& plan) {
       }
     }
   }
+  return options;
+}
+
+nlohmann::json to_json(const PlannedRun& plan) {
   nlohmann::json json{{"version", plan_version},
                       {"command", plan.command},
-                      {"options", std::move(options)},
+                      {"options", options_json(plan.command, plan.options)},
                       {"adjacency", name(plan.target.adjacency)},
                       {"target", {{"epsilon", plan.target.epsilon.value()}, {"delta", plan.target.delta.value()}}},
                       {"unit", to_json(plan.unit)},

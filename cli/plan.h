@@ -31,6 +31,8 @@ struct PlannedRun {
   std::optional<std::string> schema_sha256 = std::nullopt;  ///< of the file of --schema
 };
 [[nodiscard]] nlohmann::json to_json(const PlannedRun& plan);
+/// The options of a command as its plan says them: those that were given, but for the promise.
+[[nodiscard]] nlohmann::json options_json(std::string_view command, const OptionTable& given);
 
 /// What a plan that was read says of what follows from it.
 struct ExpectedRun {

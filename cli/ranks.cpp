@@ -61,7 +61,7 @@ void require_one_process() {
   const auto launch = launched_by_mpirun();
   if (!launch || launch->size == 1) return;
   let_the_first_speak();
-  invalid(fmt::format("{} processes were started by mpirun, must be one: only train --algorithm gossip runs on several", launch->size));
+  invalid(fmt::format("{} processes were started by mpirun, must be one: only some algorithms of train run on several", launch->size));
 }
 
 #ifdef SURETY_RANKS_MODULE

@@ -11,6 +11,7 @@
 
 #include "algorithm_options.h"
 #include "command.h"
+#include "plan.h"
 #include "private_run.h"
 #include "team.h"
 #include "train/algorithms.h"
@@ -21,12 +22,29 @@ namespace {
 
 using optimizers::ModelFile;
 
+/// What must be equal on all ranks: the words of the command, and what the run itself knows.
+std::string identity_of(const TrainingRun& training, double noise, const OptionTable& given) {
+  return options_json("train", given).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + training.identity(noise);
+}
+
+/// A file for each rank, where {rank} stands in the name. \throws Error{invalid_argument} for such a name in one process.
+void take_rank(TrainOptions& options, const Team& team) {
+  constexpr std::string_view mark = "{rank}";
+  const auto at = options.data.find(mark);
+  if (at == std::string::npos) return;
+  if (team.size() == 1) invalid(fmt::format("the data file is {}, must be a name without {{rank}} in one process", one_line(options.data)));
+  for (std::size_t rank = 0; rank < team.size(); ++rank) {
+    options.data_of_ranks.push_back(std::string{options.data}.replace(at, mark.size(), std::to_string(rank)));
+  }
+  options.data = options.data_of_ranks[team.rank()];
+}
+
 /// What a later rank of an mpirun does: as the first, but that it is told the noise, and charges and writes nothing.
-int follow(TrainingRun& training, const TrainOptions& options, Team& team) {
+int follow(TrainingRun& training, const TrainOptions& options, const OptionTable& given, Team& team) {
   RunBits bits{options.run.replay_seed};
   const double noise = team.await_begin();
   static_cast<void>(training.read(noise, bits));
-  team.report_ready(training.identity(noise));
+  team.report_ready(identity_of(training, noise, given));
   team.await_go();
   static_cast<void>(training.run(noise, nullptr, bits));
   return exit_code::fine;
@@ -44,7 +62,7 @@ int train(const TrainOptions& options, const Algorithm& algorithm, const OptionT
   const Target target = options.run.target();
   const Source source = source_of(options);
   const auto training = algorithm.prepare(options, source, team);
-  if (!team.is_first()) return follow(*training, options, team);
+  if (!team.is_first()) return follow(*training, options, given, team);
 
   // Parameters, budget and entropy fail here, before private data are read.
   const auto noise = training->calibrate();
@@ -63,7 +81,7 @@ int train(const TrainOptions& options, const Algorithm& algorithm, const OptionT
   team.begin(noise.value);
 
   const auto& features = training->read(noise.value, bits);
-  team.await_ready(training->identity(noise.value));
+  team.await_ready(identity_of(*training, noise.value, given));
   ModelFile model_file{options.model, features, source.label};
   auto reservation = options.run.reserve(planned);
   team.go();
@@ -124,6 +142,7 @@ Command train_command(const PlannedArguments& given) {
   const auto run = [state](const Command& said, const std::vector<AlgorithmOptions>& all) {
     const Algorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
     const auto start = [&](Team& team) {
+      if (state->options.algorithm != "gossip") take_rank(state->options, team);
       apply_schema(state->options);
       state->options.run.take_unit();
       require_own_options(said.hidden, all, algorithm.name());

@@ -1,5 +1,6 @@
 // surety._library: each function takes its arguments apart, asks the library without the interpreter's lock, and hands back numbers and texts.
 // No logic of its own; what people call, with its documentation, is the package beside this file.
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -9,7 +10,6 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
-#include <cxxabi.h>
 #include <unistd.h>
 
 #include <cmath>

@@ -60,6 +60,15 @@ ClippingNorm clip_of(const TrainOptions& options, ObjectiveRef objective) {
   return ClippingNorm{options.clip ? *options.clip : objective.gradient_bound(1)};
 }
 
+std::chrono::milliseconds timeout_of(const std::optional<double>& seconds) {
+  if (!seconds) return default_timeout;
+  constexpr double most = 86'400;
+  if (!(*seconds >= 0.001 && *seconds <= most)) {
+    invalid(fmt::format("--timeout is {}, must be at least 0.001 and at most {} seconds", *seconds, most));
+  }
+  return std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(*seconds * 1000))};
+}
+
 void require_options_of_loss(const TrainOptions& options) {
   const bool is_squared = options.loss == SquaredLoss::name;
   if (options.label_bound && !is_squared)

@@ -113,6 +113,10 @@ using Reader = std::function<ReadRecords(const UnitsRead* units)>;
 [[nodiscard]] Reader reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective);
 [[nodiscard]] Reader reader_for(const TrainOptions& options, const Source& source, const AnyConvexObjective& objective);
 
+/// How long a rank waits for others: the 30 s that hold where nothing is said. \throws Error{invalid_argument} for less than a millisecond or more
+/// than a day.
+[[nodiscard]] std::chrono::milliseconds timeout_of(const std::optional<double>& seconds);
+
 /// The clip of one record, or what the loss says for rows of norm 1.
 [[nodiscard]] ClippingNorm clip_of(const TrainOptions& options, optimizers::ObjectiveRef objective);
 

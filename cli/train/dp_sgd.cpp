@@ -54,6 +54,7 @@ enum class Sampled { record, unit, row_of_unit };
 class DpSgd final : public FileAlgorithm {
  public:
   [[nodiscard]] std::string why_no_units() const override { return {}; }
+  [[nodiscard]] bool runs_on_ranks() const override { return true; }
   DpSgd() : FileAlgorithm{"dp-sgd", "Stochastic gradient descent on secret batches, each record's gradient clipped."} {}
 
   void add_options(OptionTable& table, TrainOptions& shared) override {
@@ -79,6 +80,7 @@ class DpSgd final : public FileAlgorithm {
             "clipped, and --records is a public guess of the rows used",
             one_of({"unit", "row"}))
         .standard("unit");
+    add_timeout(table);
     table.group("Secret batches");
     table
         .add("--sampling", sampling_,
@@ -97,29 +99,31 @@ class DpSgd final : public FileAlgorithm {
               "The noise over --clip, in place of the least that keeps the promise; refused when it does not keep it", number());
   }
 
-  std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
+  std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team& team) const override {
     const AnyObjective objective = any_objective_of(shared);
     const Target target = shared.run.target();
     const Sampled sampled = what_is_sampled(shared);
+    if (team.size() > 1) require_what_ranks_share();
     const Count training = training_count(shared, records_);
     const std::uint64_t size = batch_size_of(batch_size_, training, 200 / std::min<std::uint64_t>(microbatch_, 200));
     const SampledSgdOptions settings = settings_for(shared, objective, training, size);
-    return on_file(shared, {.extent = extent_of(settings, training, size, sampled == Sampled::unit ? "units" : "records"),
-                            .records = sampled == Sampled::row_of_unit ? std::nullopt : records_,
-                            .public_count = records_,
-                            .read = reader_for(shared, source, objective),
-                            .calibrate = [settings, target, given = noise_multiplier_] { return calibrated(settings, target, given); },
-                            .run =
-                                [settings, objective, sampled, penalty = Penalty{l1_, shared.radius, regularization_}](
-                                    const Dataset& data, const TrainingUnits& units, double noise, accounting::Reservation& reservation,
-                                    mechanisms::BitsRef bits) {
-                                  auto noisy = settings;
-                                  if (sampled == Sampled::unit) noisy.unit_ends = units.ends;
-                                  noisy.noise_multiplier = NoiseMultiplier{noise};
-                                  return with_sampler(noisy.sampler, reservation, bits, [&](SamplingReleaserRef releaser) {
-                                    return sampled_sgd(data, objective, penalty, noisy, releaser);
-                                  });
-                                }});
+    return on_file(shared,
+                   {.extent = extent_of(settings, training, size, sampled == Sampled::unit ? "units" : "records"),
+                    .records = sampled == Sampled::row_of_unit ? std::nullopt : records_,
+                    .public_count = records_,
+                    .read = reader_for(shared, source, objective),
+                    .calibrate = [settings, target, given = noise_multiplier_] { return calibrated(settings, target, given); },
+                    .learn =
+                        [settings, objective, sampled, penalty = Penalty{l1_, shared.radius, regularization_}](
+                            const Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+                          auto noisy = settings;
+                          if (sampled == Sampled::unit) noisy.unit_ends = units.ends;
+                          noisy.noise_multiplier = NoiseMultiplier{noise};
+                          return doors.learn(noisy.sampler, [&](SamplingReleaserRef releaser) {
+                            return sampled_sgd(data, objective, penalty, noisy, releaser);
+                          });
+                        }},
+                   team);
   }
 
  private:
@@ -139,6 +143,13 @@ class DpSgd final : public FileAlgorithm {
       invalid("--sampling is allocated, must be poisson with --clip-by row: what rows of one unit in an epoch cost is known too roughly");
     }
     return is_by_row ? Sampled::row_of_unit : Sampled::unit;
+  }
+
+  /// Who is in a batch is drawn for each record by itself only there.
+  void require_what_ranks_share() const {
+    const auto sampling = sampling_.value_or("poisson");
+    if (sampling != "poisson") invalid(fmt::format("--sampling is {}, must be poisson on several ranks", sampling));
+    if (microbatch_ > 1) invalid(fmt::format("--microbatch is {}, must be 1 on several ranks", microbatch_));
   }
 
   [[nodiscard]] SampledSgdOptions settings_for(const TrainOptions& shared, ObjectiveRef objective, Count training,

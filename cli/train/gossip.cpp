@@ -338,14 +338,7 @@ class Gossip final : public Algorithm {
 
   bool runs_on_ranks() const override { return true; }
 
-  std::chrono::milliseconds timeout() const override {
-    if (!words_.timeout) return default_timeout;
-    constexpr double most = 86'400;
-    if (!(*words_.timeout >= 0.001 && *words_.timeout <= most)) {
-      invalid(fmt::format("--timeout is {}, must be at least 0.001 and at most {} seconds", *words_.timeout, most));
-    }
-    return std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(*words_.timeout * 1000))};
-  }
+  std::chrono::milliseconds timeout() const override { return timeout_of(words_.timeout); }
 
   std::vector<NamedFile> inputs(const TrainOptions& shared) const override {
     std::vector<NamedFile> files;

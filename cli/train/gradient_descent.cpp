@@ -39,6 +39,7 @@ class FullGradients : public FileAlgorithm {
 
  public:
   [[nodiscard]] std::string why_no_units() const override { return {}; }
+  [[nodiscard]] bool runs_on_ranks() const override { return true; }
 
  protected:
   void add_shared(OptionTable& table, TrainOptions& shared, std::string radius) {
@@ -48,6 +49,7 @@ class FullGradients : public FileAlgorithm {
     add_clip(table, shared, "the loss's bound for rows of norm 1");
     add_radius(table, shared, std::move(radius));
     add_threads(table, threads_);
+    add_timeout(table);
     table.group("Privacy");
     add_public_count(table, public_count_);
     table.group("Problem and algorithm");
@@ -65,23 +67,24 @@ class FullGradients : public FileAlgorithm {
     return settings;
   }
 
-  /// `descend(data, settings with noise, reservation, bits)` returns the weights.
+  /// `descend(data, settings with noise, releaser, bits)` returns the weights.
   template <class Options, class Descend>
-  [[nodiscard]] std::unique_ptr<TrainingRun> prepared(const TrainOptions& shared, const Source& source, const AnyObjective& objective,
-                                                      const Options& settings, Descend descend) const {
-    return on_file(shared, {.extent = fmt::format("{} steps", steps_),
-                            .public_count = public_count_,
-                            .read = reader_for(shared, source, objective),
-                            .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
-                            .run =
-                                [settings, descend](const Dataset& data, const TrainingUnits& units, double noise,
-                                                    accounting::Reservation& reservation, mechanisms::BitsRef bits) {
-                                  auto noisy = settings;
-                                  noisy.unit_ends = units.ends;
-                                  if (!noisy.public_count) noisy.public_count = units.count;
-                                  noisy.noise_multiplier = NoiseMultiplier{noise};
-                                  return descend(data, noisy, reservation, bits);
-                                }});
+  [[nodiscard]] std::unique_ptr<TrainingRun> prepared(const TrainOptions& shared, const Source& source, Team& team,
+                                                      const AnyObjective& objective, const Options& settings, Descend descend) const {
+    return on_file(shared,
+                   {.extent = fmt::format("{} steps", steps_),
+                    .public_count = public_count_,
+                    .read = reader_for(shared, source, objective),
+                    .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
+                    .learn =
+                        [settings, descend](const Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+                          auto noisy = settings;
+                          noisy.unit_ends = units.ends;
+                          if (!noisy.public_count) noisy.public_count = units.count;
+                          noisy.noise_multiplier = NoiseMultiplier{noise};
+                          return doors.learn([&](ReleaserRef releaser) { return descend(data, noisy, releaser, doors.bits()); });
+                        }},
+                   team);
   }
 
  private:
@@ -131,12 +134,11 @@ class GradientDescent final : public Descent {
 
   void add_options(OptionTable& table, TrainOptions& shared) override { add_descent(table, shared, {"last", "average", "random"}); }
 
-  std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
+  std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team& team) const override {
     const AnyObjective objective = any_objective_of(shared);
-    return prepared(shared, source, objective, descent_settings<GradientDescentOptions>(shared, objective),
-                    [objective, penalty = penalty(shared), is_random = is_random()](
-                        const Dataset& data, GradientDescentOptions noisy, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
-                      NoisyReleaser releaser{reservation, bits};
+    return prepared(shared, source, team, objective, descent_settings<GradientDescentOptions>(shared, objective),
+                    [objective, penalty = penalty(shared), is_random = is_random()](const Dataset& data, GradientDescentOptions noisy,
+                                                                                    ReleaserRef releaser, mechanisms::BitsRef bits) {
                       if (is_random) noisy.returned = random_iterate(noisy.steps, bits);
                       return gradient_descent(data, objective, penalty, noisy, releaser).weights;
                     });
@@ -151,12 +153,11 @@ class AcceleratedGradientDescent final : public Descent {
 
   void add_options(OptionTable& table, TrainOptions& shared) override { add_descent(table, shared, {"last", "average"}); }
 
-  std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
+  std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team& team) const override {
     const AnyObjective objective = any_objective_of(shared);
-    return prepared(shared, source, objective, descent_settings<AcceleratedGradientDescentOptions>(shared, objective),
+    return prepared(shared, source, team, objective, descent_settings<AcceleratedGradientDescentOptions>(shared, objective),
                     [objective, penalty = penalty(shared)](const Dataset& data, const AcceleratedGradientDescentOptions& noisy,
-                                                           accounting::Reservation& reservation, mechanisms::BitsRef bits) {
-                      NoisyReleaser releaser{reservation, bits};
+                                                           ReleaserRef releaser, mechanisms::BitsRef) {
                       return accelerated_gradient_descent(data, objective, penalty, noisy, releaser).weights;
                     });
   }
@@ -172,15 +173,14 @@ class MirrorDescent final : public FullGradients {
     table.add("--geometry", geometry_, "l2 or l1, the norm of the ball, or simplex", one_of({"l2", "l1", "simplex"}));
   }
 
-  std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team&) const override {
+  std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team& team) const override {
     const AnyObjective objective = any_objective_of(shared);
     if (!shared.radius) invalid("--radius is missing: mirror-descent keeps its weights in a ball or a simplex of this size");
     const Radius radius{*shared.radius};
     static_cast<void>(require_smoothness(objective, 1, "mirror-descent"));
-    return prepared(shared, source, objective, settings<MirrorDescentOptions>(shared, objective),
-                    [objective, radius, geometry = geometry_](const Dataset& data, const MirrorDescentOptions& noisy,
-                                                              accounting::Reservation& reservation, mechanisms::BitsRef bits) {
-                      NoisyReleaser releaser{reservation, bits};
+    return prepared(shared, source, team, objective, settings<MirrorDescentOptions>(shared, objective),
+                    [objective, radius, geometry = geometry_](const Dataset& data, const MirrorDescentOptions& noisy, ReleaserRef releaser,
+                                                              mechanisms::BitsRef) {
                       const auto descend = [&](const auto& in) { return mirror_descent(data, objective, in, noisy, releaser).weights; };
                       if (geometry == "l1") return descend(L1Geometry{radius});
                       if (geometry == "simplex") return descend(SimplexGeometry{Simplex{.scale = Quantity<ScaleRule>{radius.value()}}});

@@ -1,7 +1,9 @@
 #include "on_file.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "../validators.h"
 #include "report.h"
@@ -65,18 +67,46 @@ Count expected_part(Count all, const SplitOptions& how) {
       std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round((1 - how.held_out_fraction) * static_cast<double>(all.value()))))};
 }
 
+/// By which ranks see that they have read the same records: FNV-1a over all numbers. Chance alone is to be found.
+std::uint64_t fingerprint(const Dataset& data) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3; };
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const RowView row = data.row(i);
+    for (const auto index : row.indices) add(index);
+    for (const double value : row.values) add(std::bit_cast<std::uint64_t>(value));
+    if (data.has_labels()) add(std::bit_cast<std::uint64_t>(data.label(i)));
+  }
+  return hash;
+}
+
+Dataset range_of(const Dataset& data, std::size_t first, std::size_t end) {
+  std::vector<std::size_t> places(end - first);
+  std::iota(places.begin(), places.end(), first);
+  return data.subset(places);
+}
+
+void require_count(const SplitOptions& how, const FileTraining& training) {
+  if (how.adjacency == Adjacency::add_or_remove_one && !training.public_count) {
+    invalid("--public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
+  }
+}
+
 class FileRun final : public TrainingRun {
  public:
-  FileRun(const TrainOptions& options, const SplitOptions& how, FileTraining training)
-      : options_{options}, how_{how}, training_{std::move(training)} {}
+  /// \param team whose ranks share the records, null for what is for one process
+  FileRun(const TrainOptions& options, const SplitOptions& how, FileTraining training, Team* team)
+      : options_{options}, how_{how}, training_{std::move(training)}, team_{team} {}
 
   CalibratedNoise calibrate() override { return training_.calibrate(); }
 
   const FeatureMap& read(double /*noise*/, RunBits& bits) override {
+    if (is_shared()) return read_share();
     const auto units =
         read_units(options_.data, options_.run, options_.reading.policy(), bits, {.lists_units = true, .public_seed = how_.seed});
     if (units) return read_kept(*units);
     found_.emplace(training_.read(nullptr));
+    damaged_ = found_->damaged;
     // Under add-or-remove-one the number of records is private, and what was said of it is a guess.
     if (training_.records && is_count_public()) require_said_records(options_, found_->data.size(), *training_.records);
     parts_.emplace(split(found_->data, how_));
@@ -87,22 +117,38 @@ class FileRun final : public TrainingRun {
     return found_->features;
   }
 
+  std::string identity(double noise) const override {
+    if (!is_shared()) return {};
+    return nlohmann::json{{"version", SURETY_VERSION},
+                          {"features", to_json(found_->features)},
+                          {"counts", counts_},
+                          {"fingerprint", fingerprint_},
+                          {"noise", noise}}
+        .dump();
+  }
+
   std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) override {
     TrainingUnits units{.ends = unit_ends_};
     if (options_.run.has_unit() && is_count_public()) units.count = expected_part(Count{units_}, how_);
-    return training_.run(parts_->training, units, noise, *reservation, bits.source());
+    if (is_shared() && is_count_public()) units.count = Count{training_records()};
+    if (!training_.learn) return training_.run(parts_->training, units, noise, *reservation, bits.source());
+    return training_.learn(parts_->training, units, noise, TrainingDoors{*team_, reservation, bits.source(), counts_});
   }
 
   void add_to(Report& report) const override {
     const auto scores = held_out_scores(report.model, parts_->held_out);
     report.extent = training_.extent;
-    report.damaged = found_->damaged;
+    report.damaged = damaged_;
     report.fields = {{"sigma", report.noise.sigma ? nlohmann::json(*report.noise.sigma) : nlohmann::json{}},
                      {"held_out_scores_not_private", scores}};
     const bool are_units = options_.run.has_unit();
     if (are_units) report.fields[is_count_public() ? "units" : "units_not_private"] = units_;
     const std::string label = is_count_public() && !are_units ? "" : "_not_private";
-    report.fields["training_records" + label] = parts_->training.size();
+    if (is_shared()) {
+      report.lines.emplace_back("processes", std::to_string(team_->size()));
+      report.fields["processes"] = team_->size();
+    }
+    report.fields["training_records" + label] = training_records();
     report.fields["held_out_records" + label] = parts_->held_out.size();
     // Whether a private number of records left any for scores is as private as the scores.
     const bool is_nothing = how_.held_out_fraction == 0 || (is_count_public() && !are_units && parts_->held_out.empty());
@@ -110,8 +156,41 @@ class FileRun final : public TrainingRun {
   }
 
  private:
+  [[nodiscard]] bool is_shared() const { return team_ != nullptr && team_->size() > 1; }
+  [[nodiscard]] std::uint64_t training_records() const {
+    return is_shared() ? std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}) : parts_->training.size();
+  }
+
+  /// A file of this rank's own whole, or of one file this rank's share of the records that are trained on. Held out records are the first
+  /// rank's.
+  const FeatureMap& read_share() {
+    found_.emplace(training_.read(nullptr));
+    damaged_ = found_->damaged;
+    std::uint64_t records = found_->data.size();
+    if (options_.data_of_ranks.empty()) {
+      parts_.emplace(split(found_->data, how_));
+      fingerprint_ = fingerprint(found_->data);
+      const std::size_t size = parts_->training.size();
+      const auto first_of = [&](std::size_t rank) { return size / team_->size() * rank + std::min(rank, size % team_->size()); };
+      for (std::size_t rank = 0; rank < team_->size(); ++rank) counts_.push_back(first_of(rank + 1) - first_of(rank));
+      parts_->training = range_of(parts_->training, first_of(team_->rank()), first_of(team_->rank() + 1));
+      if (!team_->is_first()) parts_->held_out = parts_->held_out.subset({});
+    } else {
+      counts_ = counts_of_ranks(*team_, records);
+      const auto damaged = counts_of_ranks(*team_, found_->damaged);
+      records = training_records();
+      damaged_ = std::accumulate(damaged.begin(), damaged.end(), std::uint64_t{0});
+      parts_.emplace(Split{.training = found_->data, .held_out = found_->data.subset({})});
+    }
+    if (training_.records && is_count_public()) require_said_records(options_, static_cast<std::size_t>(records), *training_.records);
+    if (training_records() == 0 && is_count_public()) require_records(options_, 0);
+    if (training_.check) training_.check(parts_->training);
+    return found_->features;
+  }
+
   const FeatureMap& read_kept(const UnitsRead& units) {
     found_.emplace(training_.read(&units));
+    damaged_ = found_->damaged;
     units_ = units.rows->units;
     if (training_.records && is_count_public() && units_ != *training_.records) {
       throw Error{ErrorCode::bad_data,
@@ -128,6 +207,10 @@ class FileRun final : public TrainingRun {
   const TrainOptions& options_;
   SplitOptions how_;
   FileTraining training_;
+  Team* team_;
+  std::vector<std::uint64_t> counts_;  ///< of records that each rank trains on
+  std::uint64_t fingerprint_ = 0;
+  std::uint64_t damaged_ = 0;
   std::optional<ReadRecords> found_;
   std::optional<Split> parts_;
   std::vector<std::size_t> unit_ends_;
@@ -164,12 +247,39 @@ Count FileAlgorithm::training_count(const TrainOptions& shared, const std::optio
   return Count{count};
 }
 
+void FileAlgorithm::add_timeout(OptionTable& table) {
+  table.group("Several machines");
+  table.add("--timeout", timeout_, "Seconds that a rank of an mpirun waits for the others", number()).standard("30");
+  table.group("Problem and algorithm");
+}
+
+std::chrono::milliseconds FileAlgorithm::timeout() const { return timeout_of(timeout_); }
+
+std::vector<NamedFile> FileAlgorithm::inputs(const TrainOptions& shared) const {
+  std::vector<NamedFile> files{{"the data file", shared.data}};
+  for (const auto& file : shared.data_of_ranks) files.push_back({"the data file", file});
+  return files;
+}
+
 std::unique_ptr<TrainingRun> FileAlgorithm::on_file(const TrainOptions& shared, FileTraining training) const {
   const SplitOptions how = split_options(shared);
-  if (how.adjacency == Adjacency::add_or_remove_one && !training.public_count) {
-    invalid("--public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
+  require_count(how, training);
+  return std::make_unique<FileRun>(shared, how, std::move(training), nullptr);
+}
+
+std::unique_ptr<TrainingRun> FileAlgorithm::on_file(const TrainOptions& shared, FileTraining training, Team& team) const {
+  const SplitOptions how = split_options(shared);
+  require_count(how, training);
+  if (team.size() > 1) {
+    if (shared.run.has_unit()) {
+      throw Error{ErrorCode::unsupported, "--unit is for one process: which rows of a unit are used is chosen among those of all ranks"};
+    }
+    if (shared.data == TextReader::standard_input) invalid("the data file is -, must be a file that each of several ranks can read");
+    if (!shared.data_of_ranks.empty() && how.held_out_fraction > 0) {
+      invalid(fmt::format("--held-out is {}, must be 0 where each rank has a file of its own", how.held_out_fraction));
+    }
   }
-  return std::make_unique<FileRun>(shared, how, std::move(training));
+  return std::make_unique<FileRun>(shared, how, std::move(training), &team);
 }
 
 }  // namespace surety::cli

@@ -1,6 +1,7 @@
 // Training on all records of a file but a public part that is held out for scores: empirical risk minimization.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,13 +14,16 @@
 #include <surety/optimizers/problem/gradient_sum.h>
 
 #include "algorithm.h"
+#include "rank_doors.h"
 
 namespace surety::cli {
 
 /// Of units of several rows that are trained on. Nothing where each row is a unit.
 struct TrainingUnits {
   optimizers::UnitEnds ends = {};
-  std::optional<Count> count = {};  ///< about how many they are, a public number, where that of all units is public
+  /// About how many they are, a public number, where that of all units is public; on several ranks how many records all of them have, where
+  /// that is public.
+  std::optional<Count> count = {};
 };
 
 /// What such an algorithm does.
@@ -31,7 +35,10 @@ struct FileTraining {
   std::function<CalibratedNoise()> calibrate;
   std::function<std::vector<double>(const data::Dataset& data, const TrainingUnits& units, double noise,
                                     accounting::Reservation& reservation, mechanisms::BitsRef bits)>
-      run;
+      run = {};
+  /// In the place of `run`, for what several ranks can do together: `data` are this rank's.
+  std::function<std::vector<double>(const data::Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors)>
+      learn = {};
   /// Refuses what only the numbers of records and features show, of what is public in the data.
   std::function<void(const data::Dataset& data)> check = {};
 };
@@ -41,18 +48,26 @@ class FileAlgorithm : public Algorithm {
  public:
   using Algorithm::Algorithm;
 
+  [[nodiscard]] std::chrono::milliseconds timeout() const override;
+  [[nodiscard]] std::vector<NamedFile> inputs(const TrainOptions& shared) const override;
+
  protected:
   void add_split(OptionTable& table, TrainOptions& shared);
+  /// For those that run on ranks: --timeout.
+  void add_timeout(OptionTable& table);
   [[nodiscard]] data::SplitOptions split_options(const TrainOptions& shared) const;
   /// The number of records that are trained on, as public as --records is: exact where records are replaced, a guess where they are added.
   /// \throws Error{invalid_argument} without --records, or where none is left.
   /// Of units that are split by their identifiers it is the expected one.
   [[nodiscard]] Count training_count(const TrainOptions& shared, const std::optional<std::uint64_t>& records) const;
   [[nodiscard]] std::unique_ptr<TrainingRun> on_file(const TrainOptions& shared, FileTraining training) const;
+  /// On the ranks of `team`, each with its share of the records. \pre training.learn
+  [[nodiscard]] std::unique_ptr<TrainingRun> on_file(const TrainOptions& shared, FileTraining training, Team& team) const;
 
  private:
   double held_out_ = 0.2;
   std::uint64_t split_seed_ = 0;
+  std::optional<double> timeout_;
 };
 
 }  // namespace surety::cli

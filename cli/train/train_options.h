@@ -23,6 +23,7 @@ inline constexpr std::uint64_t max_count = std::uint64_t{1} << 53;
 
 struct TrainOptions {
   std::string data;
+  std::vector<std::string> data_of_ranks = {};  ///< of all ranks, where each has a file of its own: {rank} in its name
   std::string format = "csv";
   std::string label;
   std::vector<std::string> drop;
