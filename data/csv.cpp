@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/overload.h>
 
 namespace surety::data {
 
@@ -171,13 +172,10 @@ bool append_features(const CsvReader& reader, const std::vector<std::string>& ce
   }
   const auto value = reader.number(cells, position, "; drop the column or give its public list of categories");
   if (!value) return false;
-  if (const auto* const bounds = std::get_if<Bounds>(&map)) {
-    // Halves, so that the width of the widest bounds does not overflow.
-    const double clamped = std::clamp(*value, bounds->lower, bounds->upper);
-    features.push_back((clamped / 2 - bounds->lower / 2) / (bounds->upper / 2 - bounds->lower / 2));
-  } else {
-    features.push_back(std::holds_alternative<SignedLogarithm>(map) ? std::asinh(*value) : *value);
-  }
+  features.push_back(std::visit(
+      Overload{[&](const SignedLogarithm&) { return std::asinh(*value); }, [&](const Bounds& bounds) { return scaled(*value, bounds); },
+               [&](const BoundsToUnitInterval& bounds) { return scaled(*value, bounds); }, [&](const auto&) { return *value; }},
+      map));
   return true;
 }
 

@@ -25,14 +25,18 @@ std::size_t width(const ColumnMap& map) {
   return categories != nullptr ? categories->names.size() : 1;
 }
 
+void validate_bounds(const std::string& column, double lower, double upper) {
+  if (!(std::isfinite(lower) && std::isfinite(upper) && lower < upper)) {
+    invalid(fmt::format("bounds of column {} are {} and {}, must be finite and ascend", in_quotes(column), lower, upper));
+  }
+}
+
 void validate_column(const Column& column) {
   if (column.name.empty()) invalid("a column has no name");
-  if (const auto* const bounds = std::get_if<Bounds>(&column.map)) {
-    if (!(std::isfinite(bounds->lower) && std::isfinite(bounds->upper) && bounds->lower < bounds->upper)) {
-      invalid(fmt::format("bounds of column {} are {} and {}, must be finite and ascend", in_quotes(column.name), bounds->lower,
-                          bounds->upper));
-    }
-  }
+  std::visit(
+      Overload{[&](const Bounds& bounds) { validate_bounds(column.name, bounds.lower, bounds.upper); },
+               [&](const BoundsToUnitInterval& bounds) { validate_bounds(column.name, bounds.lower, bounds.upper); }, [](const auto&) {}},
+      column.map);
   const auto* const categories = std::get_if<Categories>(&column.map);
   if (column.missing) {
     const bool fits = categories != nullptr ? !trimmed(*column.missing).empty() : parse_number(*column.missing).fault == NumberFault::none;
@@ -53,6 +57,9 @@ nlohmann::json column_map_to_json(const ColumnMap& map) {
                         [](const Unchanged&) -> nlohmann::json { return "unchanged"; },
                         [](const SignedLogarithm&) -> nlohmann::json { return "signed-logarithm"; },
                         [](const Bounds& bounds) -> nlohmann::json {
+                          return {{"bounds", {bounds.lower, bounds.upper}}, {"to", {-1, 1}}};
+                        },
+                        [](const BoundsToUnitInterval& bounds) -> nlohmann::json {
                           return {{"bounds", {bounds.lower, bounds.upper}}};
                         },
                         [](const Categories& categories) -> nlohmann::json {
@@ -72,10 +79,15 @@ ColumnMap column_map_from_json(const nlohmann::json& json) {
   if (json == "unchanged") return Unchanged{};
   if (json == "signed-logarithm") return SignedLogarithm{};
   if (json.is_object() && json.contains("bounds")) {
-    accounting::require_fields(json, {"bounds"}, "column map");
+    // Without "to", as all wrote them once, to [0, 1].
+    const bool has_to = json.contains("to");
+    has_to ? accounting::require_fields(json, {"bounds", "to"}, "column map") : accounting::require_fields(json, {"bounds"}, "column map");
     const auto& ends = json["bounds"];
     if (!ends.is_array() || ends.size() != 2 || !ends[0].is_number() || !ends[1].is_number()) invalid("bounds are not two numbers");
-    return Bounds{ends[0].get<double>(), ends[1].get<double>()};
+    if (has_to && json["to"] != nlohmann::json{-1, 1}) invalid("what bounds are scaled to is not [-1, 1]");
+    const double lower = ends[0].get<double>();
+    const double upper = ends[1].get<double>();
+    return has_to ? ColumnMap{Bounds{lower, upper}} : ColumnMap{BoundsToUnitInterval{lower, upper}};
   }
   accounting::require_fields(json, {"categories"}, "column map");
   Categories categories;
@@ -137,6 +149,15 @@ void FeatureMap::validate() const {
     if (!names.insert(column.name).second) invalid(fmt::format("column {} is listed twice", in_quotes(column.name)));
   }
 }
+
+double scaled(double cell, const BoundsToUnitInterval& bounds) noexcept {
+  // Subtraction and division round monotonically, so the result is at most 1. Halves where the width of the widest bounds overflows.
+  const double scale = std::isfinite(bounds.upper - bounds.lower) ? 1 : 0.5;
+  const double clamped = std::clamp(cell, bounds.lower, bounds.upper);
+  return (scale * clamped - scale * bounds.lower) / (scale * bounds.upper - scale * bounds.lower);
+}
+
+double scaled(double cell, const Bounds& bounds) noexcept { return 2 * scaled(cell, BoundsToUnitInterval{bounds.lower, bounds.upper}) - 1; }
 
 void scale_to_unit_norm(std::vector<double>& values) {
   double largest = 0;

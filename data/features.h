@@ -29,11 +29,18 @@ struct Unchanged {
 struct SignedLogarithm {
   friend bool operator==(const SignedLogarithm&, const SignedLogarithm&) = default;
 };
-/// The number clamped to [lower, upper] and scaled to [0, 1]. Known to the user without looking at the data.
+/// The number clamped to [lower, upper] and scaled to [-1, 1], whose middle is 0: scaled to [0, 1], every row would lie near the intercept.
+/// Known to the user without looking at the data.
 struct Bounds {
   double lower;
   double upper;
   friend bool operator==(const Bounds&, const Bounds&) = default;
+};
+/// The number clamped to [lower, upper] and scaled to [0, 1]: what bounds meant in models of version 1 and 2, which are read as they were meant.
+struct BoundsToUnitInterval {
+  double lower;
+  double upper;
+  friend bool operator==(const BoundsToUnitInterval&, const BoundsToUnitInterval&) = default;
 };
 /// One feature per category, 1 where the cell is that text and 0 elsewhere; an unlisted text is all zeros.
 struct Categories {
@@ -41,7 +48,7 @@ struct Categories {
   friend bool operator==(const Categories&, const Categories&) = default;
 };
 
-using ColumnMap = std::variant<Unchanged, SignedLogarithm, Bounds, Categories>;
+using ColumnMap = std::variant<Unchanged, SignedLogarithm, Bounds, BoundsToUnitInterval, Categories>;
 
 struct Column {
   std::string name;
@@ -72,6 +79,11 @@ struct FeatureMap {
   ///         outside 1 to 2^24.
   void validate() const;
 };
+
+/// What the map makes of a number, within the interval that it names and within 4 ulp of 1 of the exact value.
+/// \pre the bounds are finite and ascend, `cell` is finite
+[[nodiscard]] double scaled(double cell, const Bounds& bounds) noexcept;
+[[nodiscard]] double scaled(double cell, const BoundsToUnitInterval& bounds) noexcept;
 
 /// Divides `values` by their l2 norm; zeros stay zeros. No overflow for any finite values.
 void scale_to_unit_norm(std::vector<double>& values);

@@ -81,7 +81,7 @@ void add_shared_options(OptionTable& table, TrainOptions& options, const std::ve
   table.add("--features", options.features, "LIBSVM: the number of features", whole_number(1, max_features)).essential();
   table.add("--drop", options.drop, "CSV: a column that is no feature; may be repeated");
   table.add("--bounds", options.bounds,
-            "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [0, 1]; may be repeated");
+            "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [-1, 1]; may be repeated");
   table.add("--categories", options.categories,
             "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with "
             "a comma stands in quotes");

@@ -17,8 +17,9 @@ namespace surety::optimizers {
 
 namespace {
 
-// Version 2 has labels that are texts, and columns whose missing cells count as something.
-constexpr int newest_version = 2;
+// Version 2 has labels that are texts, columns whose missing cells count as something, and units of several rows; version 3 has bounds that are
+// scaled to [-1, 1].
+constexpr int newest_version = 3;
 constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
 [[noreturn]] void invalid_model(const std::string& reason) { invalid(fmt::format("model: {}", reason)); }
@@ -49,15 +50,17 @@ Guarantee guarantee_from_json(const nlohmann::json& json) {
 /// The oldest one that can say it, so that models which need nothing new are read by every version of Surety.
 int version_of(const Model& model) {
   const auto* const columns = std::get_if<data::NamedColumns>(&model.features.inputs);
-  const bool has_missing =
-      columns != nullptr && std::any_of(columns->begin(), columns->end(), [](const auto& column) { return column.missing.has_value(); });
-  return has_missing || !(model.guarantee.unit == UnitOfPrivacy{}) || (model.label && model.label->is_of_text()) ? newest_version : 1;
+  const auto has_column = [&](const auto& holds) { return columns != nullptr && std::any_of(columns->begin(), columns->end(), holds); };
+  if (has_column([](const data::Column& column) { return std::holds_alternative<data::Bounds>(column.map); })) return 3;
+  const bool has_missing = has_column([](const data::Column& column) { return column.missing.has_value(); });
+  return has_missing || !(model.guarantee.unit == UnitOfPrivacy{}) || (model.label && model.label->is_of_text()) ? 2 : 1;
 }
 
 Model model_from_json(const nlohmann::json& json) {
   if (!json.is_object() || !json.contains("surety_model")) invalid_model("not a model of surety");
-  if (json["surety_model"] != 1 && json["surety_model"] != newest_version) {
-    invalid_model(fmt::format("version is {}, must be 1 or {}", data::in_quotes(json["surety_model"].dump()), newest_version));
+  const auto& version = json["surety_model"];
+  if (version != 1 && version != 2 && version != newest_version) {
+    invalid_model(fmt::format("version is {}, must be from 1 to {}", data::in_quotes(version.dump()), newest_version));
   }
   accounting::require_fields(json, {"surety_model", "loss", "label", "features", "weights", "guarantee"}, "model");
   if (!json["weights"].is_array()) invalid_model("weights are not a list");

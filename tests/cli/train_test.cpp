@@ -201,6 +201,7 @@ TEST_F(Train, ReadsListsAsPeopleWriteThem) {
   const auto columns = nlohmann::json::parse(contents(path("model.json")))["features"]["columns"];
   EXPECT_EQ(columns[0]["map"]["categories"], (Words{"Rome", "New York, NY", "Paris"}));
   EXPECT_EQ(columns[1]["map"]["bounds"], (std::vector<double>{18, 90}));
+  EXPECT_EQ(columns[1]["map"]["to"], (std::vector<double>{-1, 1}));
 }
 
 TEST_F(Train, ReadsLibsvmPlainAndCompressed) {

@@ -196,7 +196,7 @@ TEST(ReadCsv, MakesFeaturesAndLabels) {
       .drop = {"id"}, .bounds = {{"age", {0, 120}}}, .categories = {{"town", {"a", "b"}}}, .intercept = true, .unit_norm = false};
   const auto [data, features] = read_csv(path, parse_label_rule("visits>0"), options);
   ASSERT_EQ(data.size(), 2U);
-  EXPECT_EQ(row(data, 0), (std::vector<double>{0.25, 0, 1, 0, 1}));
+  EXPECT_EQ(row(data, 0), (std::vector<double>{-0.5, 0, 1, 0, 1}));
   EXPECT_EQ(row(data, 1), (std::vector<double>{1, 0, 0, std::asinh(-1e6), 1}));
   EXPECT_EQ(data.label(0), 1);
   EXPECT_EQ(data.label(1), -1);
@@ -219,7 +219,17 @@ TEST(ReadCsv, BoundsMayBeAsWideAsDoubleAllows) {
   const double largest = std::numeric_limits<double>::max();
   auto options = plain();
   options.bounds = {{"a", {-largest, largest}}};
-  EXPECT_EQ(row(read_csv(folder.write("data.csv", "a,y\n0,1\n"), parse_label_rule("y"), options).data, 0), std::vector<double>{0.5});
+  EXPECT_EQ(row(read_csv(folder.write("data.csv", "a,y\n0,1\n"), parse_label_rule("y"), options).data, 0), std::vector<double>{0});
+}
+
+TEST(ReadCsv, AFeatureMapOfBeforeMapsBoundsAsItDid) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("data.csv", "age\n30\n150\n-3\n");
+  const FeatureMap before{.inputs = NamedColumns{{"age", BoundsToUnitInterval{0, 120}}}, .intercept = true, .unit_norm = false};
+  const Dataset data = read_csv(path, before, std::nullopt);
+  EXPECT_EQ(row(data, 0), (std::vector<double>{0.25, 1}));
+  EXPECT_EQ(row(data, 1), (std::vector<double>{1, 1}));
+  EXPECT_EQ(row(data, 2), (std::vector<double>{0, 1}));
 }
 
 TEST(ReadCsv, AModelReadsOtherColumnsAndOrders) {

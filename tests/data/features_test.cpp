@@ -4,6 +4,7 @@
 
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -32,8 +33,44 @@ TEST(FeatureMap, CountsFeatures) {
 
 TEST(FeatureMap, SurvivesJson) {
   EXPECT_EQ(feature_map_from_json(to_json(example())), example());
+  EXPECT_EQ(to_json(example())["columns"][0]["map"], nlohmann::json::parse(R"({"bounds": [0, 120], "to": [-1, 1]})"));
   const FeatureMap sparse{.inputs = SparseFeatures{123}, .intercept = false, .unit_norm = true};
   EXPECT_EQ(feature_map_from_json(to_json(sparse)), sparse);
+}
+
+// Bounds that say nothing of where they go are those of models that are older than the other meaning.
+TEST(FeatureMap, BoundsOfBeforeGoToTheUnitInterval) {
+  const auto json =
+      nlohmann::json::parse(R"({"columns": [{"name": "age", "map": {"bounds": [0.0, 120.0]}}], "intercept": true, "unit_norm": true})");
+  const FeatureMap map = feature_map_from_json(json);
+  EXPECT_EQ(std::get<NamedColumns>(map.inputs)[0].map, (ColumnMap{BoundsToUnitInterval{0, 120}}));
+  EXPECT_EQ(to_json(map), json);
+}
+
+TEST(Bounds, ScaleToTheirInterval) {
+  const auto both = [](double cell, double lower, double upper) {
+    return std::pair{scaled(cell, Bounds{lower, upper}), scaled(cell, BoundsToUnitInterval{lower, upper})};
+  };
+  EXPECT_EQ(both(30, 0, 120), (std::pair{-0.5, 0.25}));
+  EXPECT_EQ(both(-7, -3, 5), (std::pair{-1.0, 0.0}));
+  EXPECT_EQ(both(1, -3, 5), (std::pair{0.0, 0.5}));
+  EXPECT_EQ(both(150, -3, 5), (std::pair{1.0, 1.0}));
+  const double largest = std::numeric_limits<double>::max();
+  EXPECT_EQ(both(0, -largest, largest), (std::pair{0.0, 0.5}));
+  EXPECT_EQ(both(largest / 2, -largest, largest), (std::pair{0.5, 0.75}));
+  const double smallest = std::numeric_limits<double>::denorm_min();
+  EXPECT_EQ(both(0, 0, smallest), (std::pair{-1.0, 0.0}));
+  EXPECT_EQ(both(1, 0, smallest), (std::pair{1.0, 1.0}));
+}
+
+RC_GTEST_PROP(Bounds, StayInTheirIntervalAndKeepTheOrder, (double a, double b, double c, double d)) {
+  RC_PRE(a != b);
+  const Bounds bounds{std::min(a, b), std::max(a, b)};
+  const BoundsToUnitInterval before{bounds.lower, bounds.upper};
+  const auto [less, more] = std::minmax(c, d);
+  RC_ASSERT(-1 <= scaled(less, bounds) && scaled(less, bounds) <= scaled(more, bounds) && scaled(more, bounds) <= 1);
+  RC_ASSERT(0 <= scaled(less, before) && scaled(less, before) <= scaled(more, before) && scaled(more, before) <= 1);
+  RC_ASSERT(scaled(bounds.lower, bounds) == -1 && scaled(bounds.upper, bounds) == 1);
 }
 
 TEST(FeatureMap, RefusesWhatIsNoMap) {
@@ -46,6 +83,7 @@ TEST(FeatureMap, RefusesWhatIsNoMap) {
   EXPECT_TRUE(refused({{"a", Unchanged{}}, {"a", Unchanged{}}}, "'a' is listed twice"));
   EXPECT_TRUE(refused({{"a", Bounds{1, 1}}}, "'a' are 1 and 1"));
   EXPECT_TRUE(refused({{"a", Bounds{0, nan}}}, "finite"));
+  EXPECT_TRUE(refused({{"a", BoundsToUnitInterval{2, 1}}}, "'a' are 2 and 1"));
   EXPECT_TRUE(refused({{"a", Categories{{}}}}, "empty list"));
   EXPECT_TRUE(refused({{"a", Categories{{"x", "x"}}}}, "twice"));
   EXPECT_TRUE(refuses([] { FeatureMap{.inputs = SparseFeatures{0}}.validate(); }, ErrorCode::invalid_argument, {"count of features is 0"}));
@@ -66,6 +104,12 @@ TEST(FeatureMap, RefusesOtherJson) {
   EXPECT_TRUE(refused(R"({"columns": [{"name": "a", "map": "?"}], "intercept": true, "unit_norm": true})"));
   EXPECT_TRUE(refused(R"({"columns": [{"name": 1, "map": "unchanged"}], "intercept": true, "unit_norm": true})"));
   EXPECT_TRUE(refused(R"({"columns": [{"name": "a", "map": {"bounds": [1]}}], "intercept": true, "unit_norm": true})"));
+  for (const std::string to : {"[0, 1]", "[-1, 2]", "[-1]", "1", "null", "[-1, true]", R"(["-1", "1"])"}) {
+    EXPECT_TRUE(refused(
+        (R"({"columns": [{"name": "a", "map": {"bounds": [1, 2], "to": )" + to + R"(}}], "intercept": true, "unit_norm": true})").c_str()))
+        << to;
+  }
+  EXPECT_TRUE(refused(R"({"columns": [{"name": "a", "map": {"to": [-1, 1]}}], "intercept": true, "unit_norm": true})"));
   EXPECT_TRUE(refused(R"({"columns": [{"name": "a", "map": {"categories": [1]}}], "intercept": true, "unit_norm": true})"));
 }
 

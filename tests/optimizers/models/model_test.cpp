@@ -15,6 +15,10 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
+#include <surety/data/csv.h>
+
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
@@ -27,7 +31,8 @@ namespace {
 Model example() {
   return {.loss = "logistic",
           .label = parse_label_rule("mdvis>0"),
-          .features = {.inputs = NamedColumns{{"age \"x\"\n", Bounds{0, 120}}, {"town", Categories{{"a", "b"}}}}, .intercept = true},
+          .features = {.inputs = NamedColumns{{"age \"x\"\n", BoundsToUnitInterval{0, 120}}, {"town", Categories{{"a", "b"}}}},
+                       .intercept = true},
           .weights = {0.1, -1e-300, 1.0 / 3, 4},
           .guarantee = {.target = {.epsilon = Epsilon{1}, .delta = Delta{1e-5}, .adjacency = Adjacency::replace_one},
                         .event = repeat(Count{100}, gaussian(NoiseMultiplier{37.3063}, Adjacency::replace_one))}};
@@ -77,6 +82,44 @@ TEST(Model, SaysWhomItProtects) {
   // What an older version would read as a promise to rows.
   text.replace(text.find(":2"), 2, ":1");
   EXPECT_THROW(static_cast<void>(parse_model(text, "model")), Error);
+}
+
+// As the command wrote it before bounds went to [-1, 1]; where the promise is to a unit, as version 2.
+TEST(Model, OfBeforeKeepsTheMeaningOfItsBounds) {
+  const std::string text =
+      R"-({"surety_model":1,"loss":"logistic","label":"y>0","features":{"columns":[{"map":{"bounds":[0.0,120.0]},"name":"age"}],)-"
+      R"-("intercept":true,"unit_norm":false},"weights":[2.0,-1.0],"guarantee":{"adjacency":"replace-one","delta":1e-05,"epsilon":1.0,)-"
+      R"-("event":"repeat(100, gaussian(37.3063))","private":true}})-"
+      "\n";
+  const Model model = parse_model(text, "m.json");
+  EXPECT_EQ(nlohmann::json::parse(write_model(model)), nlohmann::json::parse(text));
+  const TemporaryFolder folder;
+  const Dataset data = read_csv(folder.write("new.csv", "age\n30\n200\n"), model.features, std::nullopt);
+  EXPECT_EQ(scores(model, data), (std::vector<double>{-0.5, 1}));
+  Model of_a_unit = model;
+  of_a_unit.guarantee.unit = UnitOfPrivacy{"patient", Count{5}};
+  EXPECT_NE(write_model(of_a_unit).find(R"("surety_model":2)"), std::string::npos);
+  EXPECT_EQ(parse_model(write_model(of_a_unit), "m.json").features, model.features);
+}
+
+// A reader that knows version 2 at most refuses bounds that it would take for those to [0, 1].
+TEST(Model, SaysThatBoundsGoToTheSymmetricInterval) {
+  Model model = example();
+  std::get<NamedColumns>(model.features.inputs)[0].map = Bounds{0, 120};
+  const std::string text = write_model(model);
+  const std::string version = R"("surety_model":3)";
+  ASSERT_NE(text.find(version), std::string::npos) << text;
+  EXPECT_EQ(parse_model(text, "m.json").features, model.features);
+  for (const std::string other : {"1", "2", "4", "\"3\"", "null"}) {
+    std::string changed = text;
+    changed.replace(changed.find(version), version.size(), R"("surety_model":)" + other);
+    EXPECT_THROW(static_cast<void>(parse_model(changed, "m.json")), Error) << other;
+  }
+  std::string without = text;
+  const std::string to = R"(,"to":[-1,1])";
+  ASSERT_NE(without.find(to), std::string::npos) << text;
+  without.erase(without.find(to), to.size());
+  EXPECT_THROW(static_cast<void>(parse_model(without, "m.json")), Error) << "version 3 says that bounds go to [-1, 1]";
 }
 
 RC_GTEST_PROP(Model, WeightsSurviveBitForBit, (std::vector<double> weights)) {
