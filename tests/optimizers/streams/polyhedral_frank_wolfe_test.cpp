@@ -80,6 +80,42 @@ TEST(PolyhedralFrankWolfe, LeaksNothingAndMovesScoresByAtMostTheirSensitivity) {
   EXPECT_GT(largest_at_first, 0.99);
 }
 
+// What is scored and where the choices lead, by the formulas of the header in plain floating point; clipped, and not.
+TEST(PolyhedralFrankWolfe, FollowsItsRecursion) {
+  std::mt19937_64 random{20261124};
+  const auto records = drawn_records(9, 3, random);
+  const Dataset data = assemble(records);
+  const std::vector<std::size_t> chosen{0, 3, 5, 2, 1, 4, 0, 0, 3};
+  for (const double clip : {100.0, 0.4}) {
+    auto o = options(9);
+    o.clip = LinfClip{clip};
+    const auto shown = run(o, data, chosen);
+    const LogisticLoss loss;
+    std::vector<double> w(3, 0.0);
+    std::vector<double> before(3, 0.0);
+    std::vector<double> sum(3, 0.0);
+    for (std::size_t i = 0; i < 9; ++i) {
+      const auto t = static_cast<double>(i) + 1;
+      const auto slope = [&](const std::vector<double>& at) { return loss.derivative(data.row(i).dot(at), data.label(i)); };
+      const double factor = t * slope(w) - (t - 1) * slope(before);
+      double largest = 0;
+      for (std::size_t j = 0; j < 3; ++j) largest = std::max(largest, std::abs(factor * data.row(i).values[j]));
+      const auto& request = shown.requests[i];
+      const double unit = 4 * clip / request.sensitivity.value();  // under replace-one the sensitivity is 4 C
+      for (std::size_t j = 0; j < 3; ++j) {
+        sum[j] += factor * data.row(i).values[j] * (largest > clip ? clip / largest : 1);
+        EXPECT_NEAR(request.scores[2 * j] * unit, -sum[j], 1e-5) << i;
+        EXPECT_NEAR(request.scores[2 * j + 1] * unit, sum[j], 1e-5) << i;
+      }
+      before = w;
+      const double step = 1.3 / (t + 1);
+      for (double& weight : w) weight *= 1 - step;
+      w[chosen[i] / 2] += (chosen[i] % 2 == 0 ? step : -step) * 1.5;
+      for (std::size_t j = 0; j < 3; ++j) EXPECT_NEAR(shown.iterates[i][j], w[j], 1e-12) << i;
+    }
+  }
+}
+
 TEST(PolyhedralFrankWolfe, PlansEveryChoiceThatItMakes) {
   for (const bool laplace : {false, true}) {
     auto settings = options(13);
