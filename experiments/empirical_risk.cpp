@@ -37,6 +37,7 @@
 #include <surety/optimizers/empirical_risk/objective_perturbation.h>
 #include <surety/optimizers/empirical_risk/output_perturbation.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
+#include <surety/optimizers/empirical_risk/shaped_descent.h>
 #include <surety/optimizers/empirical_risk/svrg.h>
 #include <surety/optimizers/empirical_risk/svrg_calibration.h>
 #include <surety/optimizers/problem/loss.h>
@@ -116,6 +117,24 @@ std::optional<Method> accelerated_of(const Problem& problem, double epsilon, Cou
                   NoisyReleaser releaser{reservation, bits};
                   evaluations = static_cast<double>(options.steps.value()) * problem.count();
                   return accelerated_gradient_descent(problem.data, logistic, NoRegularizer{}, options, releaser).weights;
+                }};
+}
+
+std::optional<Method> shaped_of(const Problem& problem, double epsilon) {
+  ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{1}, .adjacency = adjacency, .regularization = problem.lambda};
+  options.noise_multiplier = calibrate(
+                                 [options](NoiseMultiplier z) mutable {
+                                   options.noise_multiplier = z;
+                                   return plan(options);
+                                 },
+                                 target(epsilon))
+                                 .value;
+  const double steps = problem.lambda.value() > 0 ? 15 : 30;
+  return Method{fmt::format("shaped DP-GD, T = {}", steps), false, plan(options),
+                [&problem, options, steps](auto& reservation, auto& bits, double& evaluations) {
+                  NoisyReleaser releaser{reservation, bits};
+                  evaluations = steps * problem.count();
+                  return shaped_descent(problem.data, logistic, options, releaser).weights;
                 }};
 }
 
@@ -219,6 +238,7 @@ const std::vector<Maker> makers{
     [](const Problem& problem, double epsilon) { return gradient_descent_of(problem, epsilon, Count{100}); },
     [](const Problem& problem, double epsilon) { return accelerated_of(problem, epsilon, Count{30}); },
     [](const Problem& problem, double epsilon) { return accelerated_of(problem, epsilon, Count{100}); },
+    shaped_of,
     mirror_descent_of,
     [](const Problem& problem, double epsilon) { return svrg_of(problem, epsilon, SvrgVariant::svrg); },
     [](const Problem& problem, double epsilon) { return svrg_of(problem, epsilon, SvrgVariant::svrg_plus_plus); },

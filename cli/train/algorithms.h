@@ -13,6 +13,8 @@ namespace surety::cli {
 
 [[nodiscard]] std::unique_ptr<Algorithm> gradient_descent_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> accelerated_gradient_descent_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> shaped_descent_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> constant_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> mirror_descent_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> dp_sgd_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> svrg_algorithm();
