@@ -218,14 +218,19 @@ std::optional<Method> output_perturbation_of(const Problem& problem, double epsi
 std::optional<Method> objective_perturbation_of(const Problem& problem, double epsilon) {
   const auto d = static_cast<double>(problem.data.features());
   const double own = std::sqrt(d) / (problem.count() * epsilon);
-  // Most of the budget for the minimiser, at its own epsilon; the output's noise is tiny beside it.
+  // As the command does it: what is released is known so closely beforehand that much noise on it is little. That costs some thousandths of
+  // epsilon and a sixteenth of delta; the minimiser has all the rest.
+  const NoiseMultiplier of_output{1000};
+  const Delta delta_of_output{target(epsilon).delta.value() / 16};
+  const double output = accounting::epsilon(accounting::ClosedForm{}, gaussian(of_output, adjacency), delta_of_output).upper;
   ObjectivePerturbationOptions options{.records = Count{problem.data.size()},
                                        .noise_multiplier = NoiseMultiplier{1},
-                                       .epsilon = Epsilon{0.9 * epsilon},
+                                       .epsilon = Epsilon{epsilon - output},
                                        .regularization = Regularization{problem.lambda.value() > 0 ? problem.lambda.value() : own},
                                        .adjacency = adjacency,
-                                       .output_multiplier = NoiseMultiplier{60 / epsilon}};
-  options.noise_multiplier = objective_perturbation_multiplier(options, perturbed_loss(logistic), Delta{0.8e-3});
+                                       .output_multiplier = of_output};
+  options.noise_multiplier =
+      objective_perturbation_multiplier(options, perturbed_loss(logistic), Delta{target(epsilon).delta.value() - delta_of_output.value()});
   return Method{
       "objective perturbation", true, plan(options, logistic), [&problem, options](auto& reservation, auto& bits, double& evaluations) {
         NoisyPerturbingReleaser releaser{reservation, bits};

@@ -175,6 +175,23 @@ TEST(AcceleratedGradientDescent, TakesTheStepsOfTheFormula) {
   EXPECT_NEAR(found, w, 1e-15);
 }
 
+TEST(AcceleratedGradientDescent, DefaultsFollowFromPublicConstants) {
+  const Dataset data = Dataset::dense(2, {0.6, 0.8, 0, 1}, {-1, 1});
+  AcceleratedGradientDescentOptions options{
+      .noise_multiplier = NoiseMultiplier{1}, .steps = Count{3}, .regularization = Regularization{0.5}};
+  const auto run = [&] {
+    ScriptedReleaser releaser{{{2, -1}, {0.5, 1}, {-3, 0.1}}};
+    auto weights = accelerated_gradient_descent(data, LogisticLoss{}, NoRegularizer{}, options, releaser).weights;
+    EXPECT_EQ(releaser.log()[0].sensitivity.value(), 2);  // 2 G, G = 1
+    return weights;
+  };
+  const auto found = run();
+  options.step_size = StepSize{1 / (0.25 + 0.5)};
+  options.clip = ClippingNorm{1};
+  options.public_count = Count{2};
+  EXPECT_EQ(found, run());
+}
+
 TEST(MomentumSchedule, IsThatOfNesterov) {
   // Without strong convexity: k_1 = 1, k_(t+1) = (1 + sqrt(1 + 4 k_t^2)) / 2, beta = (k_t - 1) / k_(t+1).
   MomentumSchedule plain{Momentum::growing, StepSize{4}, Regularization{0}, 0};

@@ -110,6 +110,45 @@ TEST(Minimizer, EndsWithinItsDistanceOfTheMinimum) {
   EXPECT_GT(largest, 0.1);  // the solver stops where it may
 }
 
+// docs/proofs/output-perturbation.md#minimizer, term by term, with shapes in which every term is a good part of the whole.
+TEST(Minimizer, ItsDistanceIsTheFormulaOfItsProof) {
+  struct Case {
+    double weight, clip, row_norm, lambda, linear, slope, error;
+    std::size_t features;
+  };
+  for (const Case& c : {Case{1, 0.3, 1, 0.05, 0, 0.25, 1e-16, 7}, Case{64, 0.7, 0.3, 0.01, 0.4, 0.9, 1e-14, 3},
+                        Case{1.5, 3, 2, 2, 5, 0.25, 1e-13, 1}, Case{0.5, 1e-3, 40, 0.5, 1e-3, 3, 1e-17, 2000}}) {
+    const MinimumShape shape{.total_weight = c.weight,
+                             .clip = ClippingNorm{c.clip},
+                             .row_norm = Radius{c.row_norm},
+                             .lambda = Regularization{c.lambda},
+                             .linear_norm = c.linear,
+                             .features = c.features,
+                             .slope = c.slope,
+                             .derivative_error = c.error};
+    const double u = 0x1p-53;
+    const double d = static_cast<double>(c.features);
+    const double reach = 1.01 * (c.weight * c.clip + c.linear) / c.lambda;  // D, and W = 3 D
+    const double largest = c.weight * c.clip + c.lambda * 3 * reach + c.linear;
+    const double g = std::exp2(std::floor(std::log2(c.clip)) - 39);
+    const double score = d * u * c.row_norm * 3 * reach + d * 0x1p-1074;
+    const double gradient =
+        1.01 * (c.weight * (c.row_norm * (c.slope * score + c.error) + c.clip * (2 * d + 60) * u + g * std::sqrt(d)) + 8 * u * largest);
+    const double smoothness = 1.01 * (c.weight * c.slope * c.row_norm * c.row_norm + c.lambda);
+    const double step = 1.01 * 4 * u * (smoothness * 3 * reach + largest);
+    EXPECT_NEAR(minimum_distance(shape) / (1.01 * 4 * (gradient + step) / c.lambda), 1, 1e-12) << c.features;
+    EXPECT_NEAR(shape.score_bound() / (1.01 * 3 * reach * c.row_norm), 1, 1e-12);
+    EXPECT_EQ(detail::gradient_grid(ClippingNorm{c.clip}).step(), g);
+  }
+}
+
+TEST(Minimizer, AsksTheLossForItsConstants) {
+  const auto shape = minimum_shape(LogisticLoss{}, 1.5, ClippingNorm{0.3}, Radius{0.6}, Regularization{0.05}, 0.2, 7);
+  EXPECT_EQ(shape.slope, 0.25);
+  EXPECT_EQ(shape.derivative_error, LogisticLoss{}.monotone_derivative_error(shape.score_bound()));
+  EXPECT_GT(shape.derivative_error, 0);
+}
+
 // The slow method ends where the proof says, with no gradient to certify it.
 TEST(Minimizer, SlowMethodEndsWithinTheDistanceToo) {
   std::mt19937_64 random{100};

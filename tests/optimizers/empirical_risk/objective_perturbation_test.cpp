@@ -271,6 +271,43 @@ TEST(ObjectivePerturbation, GivenTheMinimiserTheQueryMovesByAtMostItsSensitivity
   RecordProperty("largest_ratio", std::to_string(largest));
 }
 
+// docs/proofs/objective-perturbation.md#approximate: the distance, and what is minimized and released, by the formulas; noise that is longer than
+// what is provided for among it.
+TEST(ObjectivePerturbation, ReleasesTheCertifiedMinimumOfItsObjective) {
+  std::mt19937_64 random{78};
+  for (const double length : {0.3, 1000.0}) {
+    for (const auto adjacency : {Adjacency::replace_one, Adjacency::zero_out}) {
+      const std::size_t size = 5;
+      const auto options = some_options(size, adjacency);
+      const Dataset data = assemble(drawn_records(size, 3, random));
+      const double n = 5;
+      const double sigma = options.noise_multiplier.value() * options.clip.value();
+      const double most = sigma * (std::sqrt(3.0) + 10.25);
+      const auto shape =
+          minimum_shape(LogisticLoss{}, 1 + 0x1p-40, options.clip, options.row_norm, options.regularization, most / n * (1 + 0x1p-40), 3);
+      const double distance = perturbed_minimum_distance(LogisticLoss{}, options, 3);
+      const double wanted =
+          (1 + 0x1p-40) * (minimum_distance(shape) + 0x1p-28 * sigma * std::sqrt(3.0) / n / options.regularization.value());
+      EXPECT_NEAR(distance / wanted, 1, 1e-15);
+
+      const std::vector<double> b{0.5 * length * sigma, -0.7 * length * sigma, 0.1 * length * sigma};
+      ScriptedPerturbation script{b, {1, 2, 3}};
+      const auto result = detail::perturb_and_minimize(data, LogisticLoss{}, options,
+                                                       objective_perturbation_events(options, perturbed_loss(LogisticLoss{})), script);
+      EXPECT_EQ(result, (std::vector<double>{1, 2, 3}));
+      const auto& request = script.log()[0];
+      const Grid grid = mechanisms::grid_for(L2Sensitivity{2 * distance}, options.output_multiplier);
+      EXPECT_TRUE(request.query.grid == grid);
+      EXPECT_EQ(request.sensitivity, mechanisms::after_rounding(L2Sensitivity{2 * distance}, grid, 3));
+      std::vector<double> linear = b;
+      const double norm = mechanisms::l2_norm(linear);
+      for (double& c : linear) c = (norm > most ? c * (most / norm) : c) / n;
+      const auto minimum = minimize(with_clipped_rows(data, options.row_norm), LogisticLoss{}, 1 / n, linear, shape);
+      EXPECT_EQ(request.query, mechanisms::round_to_nearest(minimum, grid));
+    }
+  }
+}
+
 TEST(ObjectivePerturbation, AsksForItsPlan) {
   const auto options = some_options(2, Adjacency::zero_out);
   ScriptedPerturbation releaser{{0.5, -1}, {0.25, 4}};

@@ -118,6 +118,50 @@ TEST(OutputPerturbation, PlantedViolationsAreCaught) {
 }
 
 // Longer rows are no danger to a clipped gradient; they are to the distance that rounding errors leave.
+// docs/proofs/output-perturbation.md#output-perturbation: a / lambda + 2t, a = C / n for each gradient that changes and 2^-49 T C more.
+TEST(OutputPerturbation, ItsSensitivityIsTheFormulaOfItsProof) {
+  for (const auto adjacency : {Adjacency::replace_one, Adjacency::zero_out, Adjacency::add_or_remove_one}) {
+    for (const double lambda : {0.2, 1e-5}) {
+      OutputPerturbationOptions options{.noise = NoiseMultiplier{3}, .regularization = Regularization{lambda}, .adjacency = adjacency};
+      options.clip = ClippingNorm{0.7};
+      options.row_norm = Radius{0.6};
+      const double total = adjacency == Adjacency::add_or_remove_one ? 64 : 1;
+      const double gradients = adjacency == Adjacency::replace_one ? 2 : 1;
+      const auto shape = minimum_shape(LogisticLoss{}, total * (1 + 0x1p-40), options.clip, options.row_norm, options.regularization, 0, 5);
+      // So many records that what rounding adds is a part of the whole.
+      for (const double n : {37.0, 0x1p46}) {
+        const double a = gradients * 0.7 / n + 0x1p-49 * total * 0.7;
+        const double wanted = (1 + 0x1p-40) * (a / lambda + 2 * minimum_distance(shape));
+        const double found = minimizer_sensitivity(LogisticLoss{}, options, Count{static_cast<std::uint64_t>(n)}, 5).value();
+        EXPECT_NEAR(found / wanted, 1, 1e-15) << name(adjacency) << n;
+      }
+    }
+  }
+}
+
+// What is released is the minimum that the certified solver finds with the weights and the shape of the proof, rounded to the grid.
+TEST(OutputPerturbation, ReleasesTheCertifiedMinimum) {
+  std::mt19937_64 random{32};
+  for (const auto adjacency : {Adjacency::replace_one, Adjacency::zero_out, Adjacency::add_or_remove_one}) {
+    const auto options = some_options(adjacency);
+    const std::size_t size = 4;
+    const Dataset data = assemble(drawn_records(size, 3, random));
+    ScriptedReleaser releaser{{{1, 2, 3}}};
+    EXPECT_EQ(output_perturbation(data, LogisticLoss{}, options, releaser), (std::vector<double>{1, 2, 3}));
+    const auto& request = releaser.log()[0];
+    const Count n{size};
+    const double total = adjacency == Adjacency::add_or_remove_one ? 64 : 1;
+    const auto shape =
+        minimum_shape(LogisticLoss{}, total * (1 + 0x1p-40), options.clip, options.row_norm, options.regularization, 0, data.features());
+    const L2Sensitivity exact = minimizer_sensitivity(LogisticLoss{}, options, n, data.features());
+    const Grid grid = mechanisms::grid_for(exact, NoiseMultiplier{3});
+    EXPECT_TRUE(request.query.grid == grid);
+    EXPECT_EQ(request.sensitivity, mechanisms::after_rounding(exact, grid, data.features()));
+    const auto minimum = minimize(with_clipped_rows(data, options.row_norm), LogisticLoss{}, record_weight(adjacency, n, size), {}, shape);
+    EXPECT_EQ(request.query, mechanisms::round_to_nearest(minimum, grid));
+  }
+}
+
 TEST(OutputPerturbation, LongRowsCountAsTheirDirections) {
   ExactReleaser exact;
   const auto options = some_options();

@@ -229,6 +229,28 @@ TEST(SampledSgd, StepsAsItsFormulaSays) {
   }
 }
 
+TEST(SampledSgd, DefaultsFollowFromPublicConstants) {
+  const Dataset data = Dataset::dense(1, {0.5, -0.2, 0.9, 0.4}, {1, 1, -1, 1});
+  SampledSgdOptions settings{.noise_multiplier = NoiseMultiplier{3},
+                             .sampler = PoissonBatches{SamplingRate{0.5}},
+                             .steps = Count{3},
+                             .adjacency = Adjacency::zero_out};
+  const auto weights = [&] {
+    ScriptedSamplingReleaser scripted{{{0, 2}, {}, {1, 2, 3}}, {{0.3}, {-0.4}, {0.8}}};
+    auto result = run(settings)(data, scripted);
+    EXPECT_EQ(scripted.log()[0].sensitivity.value(), 1);  // G = 1
+    return result;
+  };
+  const auto found = weights();
+  settings.step_size = StepSize{1 / (0.25 + 0.1)};
+  settings.schedule = StepSchedule::inverse;
+  settings.momentum = MomentumFactor{0};
+  settings.clip = ClippingNorm{1};
+  settings.public_count = Count{4};
+  settings.returned = AverageIterate{Count{2}};
+  EXPECT_EQ(found, weights());
+}
+
 // The step is by the public expected size: n / t, where n is said, and q n, whatever a cut leaves of it.
 TEST(SampledSgd, DividesByTheExpectedSizeOfEachSampler) {
   const Dataset data = Dataset::dense(1, {0.5, -0.2, 0.9, 0.4}, {1, 1, -1, 1});

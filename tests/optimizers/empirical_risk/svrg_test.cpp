@@ -428,6 +428,36 @@ TEST(Svrg, MakesBarzilaiBorweinStepsFromWhatIsReleased) {
   EXPECT_EQ(run(settings, NoRegularizer{})(small_data(), releaser), (std::vector<double>{-0.5 - 2 * 0.75, 0}));
 }
 
+TEST(Svrg, DefaultsFollowFromPublicConstants) {
+  const Dataset data = Dataset::dense(1, {0.5, -0.2, 0.9, 0.4}, {1, 1, -1, 1});
+  SvrgOptions settings{.anchor_multiplier = NoiseMultiplier{5},
+                       .noise_multiplier = NoiseMultiplier{3},
+                       .sampler = PoissonBatches{SamplingRate{0.5}},
+                       .adjacency = Adjacency::zero_out,
+                       .epochs = Count{2},
+                       .inner_steps = Count{2}};
+  const auto weights = [&](double moved) {
+    ScriptedSamplingReleaser scripted{{{0, 2}, {}, {1, 2, 3}, {3}}, {{2}, {moved}, {0.8}, {-1}, {0.1}, {3}}};
+    auto result = run(settings, NoRegularizer{})(data, scripted);
+    std::vector<double> sensitivities;
+    for (const auto& request : scripted.log()) sensitivities.push_back(request.sensitivity.value());
+    EXPECT_EQ(sensitivities[0], 1);        // G = 1
+    EXPECT_EQ(sensitivities[1], 0x1p-20);  // the floor, where nothing has moved
+    sensitivities.insert(sensitivities.end(), result.begin(), result.end());
+    return sensitivities;
+  };
+  const auto found = weights(0.3);
+  const auto far = weights(1e6);
+  EXPECT_EQ(far[2], 1);  // D = 1
+  settings.step_size = StepSize{1 / (5 * 0.25)};
+  settings.clip = ClippingNorm{1};
+  settings.difference_clip = ClippingNorm{1};
+  settings.floor = DifferenceFloor{0x1p-20};
+  settings.public_count = Count{4};
+  settings.anchor = SvrgAnchor::average;
+  EXPECT_EQ(found, weights(0.3));
+}
+
 TEST(Svrg, Learns) {
   std::mt19937_64 random{3};
   std::normal_distribution<double> normal;

@@ -208,6 +208,13 @@ TEST(Geometry, MirrorsByItsFormula) {
   EXPECT_EQ(l1_ball.geometry.mirror(std::vector<double>{0, 0, 0}), (std::vector<double>{0, 0, 0}));
 }
 
+// Of ||x||^2 / 2 in a ball, and of the entropy of a simplex of d corners, and of the 2d corners of an l1 ball, all of size s.
+TEST(Geometry, RangesAreThoseOfItsMirrors) {
+  EXPECT_DOUBLE_EQ((EuclideanGeometry{L2Ball{Radius{1.7}}}).range(5), 1.7 * 1.7 / 2);
+  EXPECT_DOUBLE_EQ((SimplexGeometry{Simplex{Quantity<ScaleRule>{1.7}}}).range(5), 1.7 * 1.7 * std::log(5.0));
+  EXPECT_DOUBLE_EQ((L1Geometry{Radius{1.7}}).range(5), 1.7 * 1.7 * std::log(10.0));
+}
+
 TEST(Geometry, BoundsTheDualNormOfNoise) {
   std::mt19937_64 random{5};
   for (const std::size_t size : {std::size_t{1}, std::size_t{2}, std::size_t{10}, std::size_t{300}}) {
