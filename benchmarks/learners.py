@@ -38,6 +38,7 @@ ROWS = {
     "accelerated, 100 steps, lambda 0": ["--algorithm", "accelerated-gradient-descent", "--steps", "100", "--regularization", "0"],
     "accelerated, 10 steps, average": ["--algorithm", "accelerated-gradient-descent", "--steps", "10", "--iterate", "average"],
     "shaped-descent": ["--algorithm", "shaped-descent"],
+    "shaped-descent, 10 steps": ["--algorithm", "shaped-descent", "--steps", "10"],
     "dp-sgd, 1 epoch": ["--algorithm", "dp-sgd", "--records", "{n}", "--batch-size", "{batch}", "--epochs", "1"],
     "dp-sgd, 5 epochs": ["--algorithm", "dp-sgd", "--records", "{n}", "--batch-size", "{batch}", "--epochs", "5"],
     "dp-sgd, 20 epochs": ["--algorithm", "dp-sgd", "--records", "{n}", "--batch-size", "{batch}", "--epochs", "20"],
@@ -46,6 +47,7 @@ ROWS = {
     "objective-perturbation": ["--algorithm", "objective-perturbation"],
     "objective-perturbation, lambda .001": ["--algorithm", "objective-perturbation", "--regularization", "0.001"],
     "output-perturbation": ["--algorithm", "output-perturbation"],
+    "share of the class alone": ["--algorithm", "constant"],
 }
 MOST_SPLITS = 10
 # Of sets with many records, whose splits differ little: of these rows all splits, of the others three.
