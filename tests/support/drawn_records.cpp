@@ -121,9 +121,14 @@ DrawnNeighbours drawn_neighbours_under_any(std::size_t size, std::size_t feature
   return drawn;
 }
 
+std::size_t drawn_length(std::size_t most, std::mt19937_64& random) {
+  if (random() % 128 != 0) return 1 + random() % most;
+  return (std::size_t{2} << random() % 7) + random() % 3 - 1;
+}
+
 DrawnStream drawn_stream(std::size_t most, std::mt19937_64& random) {
   const std::size_t features = 1 + random() % 4;
-  const std::size_t size = 1 + random() % most;
+  const std::size_t size = drawn_length(most, random);
   const Adjacency adjacency = drawn_adjacency(random);
   auto neighbours = drawn_neighbours(size, features, adjacency, random);
   return {.features = features,

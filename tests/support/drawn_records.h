@@ -67,6 +67,8 @@ struct DrawnStream {
   DrawnNeighbours neighbours;
   std::vector<std::vector<double>> released;
 };
+/// From 1 to `most`; once in 128 times 2^k - 1, 2^k or 2^k + 1 for a k up to 7: what is kept of earlier steps is cleared or merged there.
+std::size_t drawn_length(std::size_t most, std::mt19937_64& random);
 DrawnStream drawn_stream(std::size_t most, std::mt19937_64& random);
 
 }  // namespace surety::optimizers

@@ -92,7 +92,7 @@ TEST(LinearBandit, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
     const std::size_t features = 1 + random() % 4;
     const std::size_t arms = 1 + random() % 3;
     const std::size_t warm_up = 1 + random() % 2;
-    const std::size_t size = arms * warm_up + random() % 6;
+    const std::size_t size = arms * warm_up + drawn_length(6, random) - 1;
     const auto adjacency = drawn_adjacency(random);
     auto settings = options(size, arms, warm_up, adjacency);
     if (random() % 2 == 0) settings.preselection = PreselectionMargin{0.01};

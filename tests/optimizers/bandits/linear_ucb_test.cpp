@@ -81,7 +81,7 @@ TEST(LinearUcb, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
   expect_all_within_sensitivity(20240504, [&](std::mt19937_64& random) {
     const std::size_t features = 1 + random() % 4;
     const std::size_t arms = 1 + random() % 3;
-    const std::size_t size = 1 + random() % 6;
+    const std::size_t size = drawn_length(6, random);
     const auto adjacency = drawn_adjacency(random);
     const auto settings = options(size, arms, adjacency);
     auto users = bandit_records(size, features, arms, random);

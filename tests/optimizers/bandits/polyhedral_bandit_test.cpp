@@ -64,7 +64,7 @@ TEST(PolyhedralBandit, LeaksNothingAndMovesTheScoresOfAllArmsByAtMostOneSensitiv
   expect_all_within_sensitivity(20240506, [&](std::mt19937_64& random) {
     const std::size_t features = 1 + random() % 3;
     const std::size_t arms = 1 + random() % 3;
-    const std::size_t size = arms + random() % 5;
+    const std::size_t size = arms + drawn_length(5, random) - 1;
     const auto adjacency = drawn_adjacency(random);
     const auto settings = options(size, arms, 1, adjacency);
     const auto users = bandit_records(size, features, arms, random);

@@ -222,7 +222,7 @@ void expect_all_within(std::uint64_t seed, double nearly) {
   const auto one_case = [](std::mt19937_64& random) {
     const std::size_t n = 2 + random() % 3;
     const std::size_t batch = 1 + random() % 3;
-    const std::size_t size = batch + random() % (3 * batch + 1);
+    const std::size_t size = batch * drawn_length(4, random) + random() % batch;
     auto o = options(size, batch, drawn_adjacency(random));
     if (random() % 2 == 0) o.queries = QueryRegion::inside;
     const auto loss = [&] {

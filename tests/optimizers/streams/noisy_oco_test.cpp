@@ -108,7 +108,7 @@ void expect_all_within(std::uint64_t seed) {
   expect_all_within_sensitivity(seed, [c = 0](std::mt19937_64& random) mutable {
     const std::size_t features = 1 + random() % 4;
     const std::size_t batch = 1 + random() % 3;
-    const std::size_t size = batch + random() % (2 * batch + 1);
+    const std::size_t size = batch * drawn_length(3, random) + random() % batch;
     const auto adjacency = drawn_adjacency(random);
     auto records = drawn_records(size, features, random);
     const std::size_t place = random() % size;
