@@ -1,8 +1,10 @@
 #include <surety/mechanisms/queries/second_moment_sum.h>
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -169,6 +171,57 @@ TEST(SecondMomentSum, RefusesWhatItCannotHold) {
                 sum.add({{1, 2, 3}});
                 return 0;
               }).says(ErrorCode::invalid_argument, "3 coordinates"));
+}
+
+/// The same by definition, in 128 bits: of records that need no clipping and are on the grid.
+Steps by_definition(const std::vector<std::vector<double>>& records, std::size_t dimension, double step) {
+  Steps sum(dimension * dimension, 0);
+  for (const auto& record : records) {
+    for (std::size_t j = 0; j < dimension; ++j) {
+      for (std::size_t k = 0; k < dimension; ++k) {
+        sum[j * dimension + k] += static_cast<std::int64_t>(record[j] / step) * static_cast<std::int64_t>(record[k] / step);
+      }
+    }
+  }
+  return sum;
+}
+
+RC_GTEST_PROP(SecondMomentSum, IsTheSumOfProductsInAnyOrderAndInAnyParts, ()) {
+  const auto dimension = *rc::gen::inRange<std::size_t>(1, 7);
+  const SecondMomentSum::Options options{.clip = ClippingNorm{4}, .grid = {-9}, .dimension = dimension};
+  const auto coordinate = rc::gen::map(rc::gen::inRange(-700, 701), [](int k) { return k * 0x1p-9; });  // |x| <= 1.4 sqrt 6 < 4
+  auto records = *rc::gen::container<std::vector<std::vector<double>>>(rc::gen::container<std::vector<double>>(dimension, coordinate));
+  SecondMomentSum whole{options};
+  for (const auto& record : records) whole.add(record);
+  SecondMomentSum parts{options};
+  SecondMomentSum other{options};
+  std::reverse(records.begin(), records.end());
+  for (std::size_t i = 0; i < records.size(); ++i) (i % 3 == 0 ? other : parts).add(records[i]);
+  parts.merge(other);
+  RC_ASSERT(whole.sum().steps == by_definition(records, dimension, 0x1p-9));
+  RC_ASSERT(whole.sum().grid.log2_step.value() == -18);
+  RC_ASSERT(parts.sum() == whole.sum());
+}
+
+TEST(SecondMomentSum, ItsSensitivityIsRoundedUp) {
+  EXPECT_EQ(sensitivity_of_second_moment(ClippingNorm{3}, Adjacency::add_or_remove_one).value(), 9);
+  const double replaced = sensitivity_of_second_moment(ClippingNorm{1}, Adjacency::replace_one).value();
+  EXPECT_GE(static_cast<long double>(replaced) * static_cast<long double>(replaced), 2.0L);
+  EXPECT_EQ(std::nextafter(replaced, 0), 1.4142135623730949);  // the double below the square root of 2
+  const double tenth = sensitivity_of_second_moment(ClippingNorm{0.1}, Adjacency::zero_out).value();
+  EXPECT_GE(static_cast<long double>(tenth), 0.1 * static_cast<long double>(0.1));
+  EXPECT_TRUE(refuses([] { static_cast<void>(sensitivity_of_second_moment(ClippingNorm{1e200}, Adjacency::zero_out)); },
+                      ErrorCode::invalid_argument, {}));
+}
+
+TEST(SecondMomentSum, Saturates) {
+  SecondMomentSum sum{{.clip = ClippingNorm{1}, .grid = {-22}, .dimension = 2}};
+  const double diagonal = std::sqrt(0.5);
+  SecondMomentSum one{sum.options()};
+  for (int i = 0; i < 1024; ++i) one.add(std::array{diagonal, -diagonal});
+  SecondMomentSum many{sum.options()};
+  for (int i = 0; i < 1024; ++i) many.merge(one);  // 2^20 records, each of about 2^43 in every entry
+  EXPECT_EQ(many.sum().steps, (Steps{largest_sum, -largest_sum, -largest_sum, largest_sum}));
 }
 
 }  // namespace

@@ -2,13 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <span>
+#include <string>
 #include <vector>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
 #include <surety/optimizers/problem/loss.h>
@@ -158,6 +164,130 @@ TEST(ShapedDescent, FindsTheOptimumWithoutNoise) {
                                        .regularization = Regularization{0.1}},
                                       exact);
   for (std::size_t j = 0; j < found.size(); ++j) EXPECT_NEAR(penalised[j], other.weights[j], 2e-4);
+}
+
+// One feature, five steps, two of them accelerated: all of the formula, by hand.
+TEST(ShapedDescent, TakesTheStepsOfTheFormula) {
+  const Dataset data = Dataset::dense(1, {0.5, 1}, {1, -1});
+  ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{3},
+                               .adjacency = Adjacency::replace_one,
+                               .steps = Count{5},
+                               .regularization = Regularization{0.2},
+                               .clip_share = 0.5,
+                               .derivative_bound = 0.8,
+                               .ridge = NoiseFactor{0.1},
+                               .damping = NoiseFactor{0.3},
+                               .public_count = Count{100}};
+  const std::vector<double> released{7, 0.5, -3, 1, 2};
+  ScriptedReleaser releaser{{{40}, {7}, {0.5}, {-3}, {1}, {2}}};
+  const double found = shaped_descent(data, LogisticLoss{}, options, releaser).weights[0];
+
+  const double of_matrix = 3 * std::sqrt(0.9 / (0.1 * 5)) * std::sqrt(2.0);
+  const double op = of_matrix * std::sqrt(2.0);
+  const double e = 40 + op;
+  const double m = std::sqrt(e / 100);
+  const double mu = std::sqrt(5.0) / (3 * std::sqrt(0.9));
+  const double clip = 0.8 * std::sqrt(0.5 * std::min(1 / m, (e - op / 2) / (100 * m)));
+  const double noise = clip * 2 / (100 * mu);
+  const double pull = 0.1 * noise + 0.2 / m;
+  const double step = 1 / (0.25 * e / (100 * m) + 0.2 / m + 0.3 * noise);
+  EXPECT_DOUBLE_EQ(releaser.log()[1].sensitivity.value(), 2 * clip);
+  double u = 0;
+  double ahead = 0;
+  double sum = 0;
+  double k = 1;
+  for (std::size_t t = 0; t < 5; ++t) {
+    double& from = t < 2 ? ahead : u;
+    from -= step * (released[t] / 100 + pull * from);
+    if (t < 2) {
+      const double next = (1 + std::sqrt(1 + 4 * k * k)) / 2;
+      const double previous = u;
+      u = ahead;
+      ahead += (k - 1) / next * (u - previous);
+      k = next;
+    } else {
+      sum += u / 3;
+    }
+  }
+  // The script answers in z, whose sign is that of an eigenvector: either may come.
+  EXPECT_NEAR(std::abs(found), std::abs(sum) / std::sqrt(m), 1e-12);
+}
+
+TEST(ShapedDescent, DefaultsFollowFromPublicNumbers) {
+  const Dataset data = Dataset::dense(2, {0.6, 0.8, 0, 1}, {-1, 1});
+  ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{0.2}, .adjacency = Adjacency::zero_out};
+  const auto run = [&](std::size_t steps) {
+    std::mt19937_64 random{3};
+    ScriptedReleaser releaser{script_of(2, steps, random)};
+    auto weights = shaped_descent(data, LogisticLoss{}, options, releaser).weights;
+    EXPECT_EQ(releaser.log().size(), steps + 1);
+    return weights;
+  };
+  const auto found = run(30);
+  const double mu = std::sqrt(30.0) / (0.2 * std::sqrt(0.9));
+  options.steps = Count{30};
+  options.clip_share = std::clamp(0.6 * std::pow(2 / (2 * mu) / 0.01, -0.4), 0.3, 1.0);
+  options.derivative_bound = 1;
+  options.ridge = NoiseFactor{0.03};
+  options.damping = NoiseFactor{0.5};
+  options.public_count = Count{2};
+  EXPECT_EQ(found, run(30));
+  options.steps = std::nullopt;
+  options.ridge = std::nullopt;
+  options.damping = std::nullopt;
+  options.regularization = Regularization{0.01};
+  const auto regularized = run(15);
+  options.steps = Count{15};
+  options.ridge = NoiseFactor{0};
+  options.damping = NoiseFactor{0};
+  EXPECT_EQ(regularized, run(15));
+}
+
+/// Coordinates of very different size, as real features have: the label depends on the small ones, too.
+Dataset uneven_problem(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  std::normal_distribution<double> normal;
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < size; ++i) {
+    std::array<double, 6> x{};
+    for (std::size_t j = 0; j < x.size(); ++j) x[j] = normal(random) * std::pow(0.4, static_cast<double>(j));
+    x[0] = 2;  // an intercept
+    const double score = 6 * (x[1] - 2 * x[2] + 4 * x[3] - 8 * x[4]);
+    const double norm = mechanisms::l2_norm(x);
+    for (const double value : x) values.push_back(value / norm);
+    labels.push_back(std::uniform_real_distribution<double>{0, 1}(random) < 1 / (1 + std::exp(-score)) ? 1 : -1);
+  }
+  return Dataset::dense(6, std::move(values), std::move(labels));
+}
+
+// The job it is for, at epsilon = 1 and delta = 1e-5.
+TEST(ShapedDescent, LearnsWhatDescentInPlainCoordinatesDoesNot) {
+  const Dataset data = uneven_problem(6000, 1);
+  const LogisticLoss loss;
+  const double best = regularized_loss(
+      loss, data, minimum_of(loss, data, 0, 0.25, optimized ? 4000 : 1000, [](double, std::span<double>) {}), Regularization{0});
+  const double mu = accounting::largest_mu(Epsilon{1}, Delta{1e-5}).lower;
+  double shaped = 0;
+  double plain = 0;
+  constexpr int seeds = optimized ? 5 : 2;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    mechanisms::ReplayBits bits{seed};
+    ReplayedReleaser releaser{bits};
+    const auto excess = [&](const std::vector<double>& weights) {
+      return (regularized_loss(loss, data, weights, Regularization{0}) - best) / seeds;
+    };
+    shaped += excess(shaped_descent(data, loss, {.noise_multiplier = NoiseMultiplier{std::sqrt(30 / 0.9) / mu}}, releaser).weights);
+    plain += excess(
+        accelerated_gradient_descent(
+            data, loss, NoRegularizer{},
+            {.noise_multiplier = NoiseMultiplier{std::sqrt(30.0) / mu}, .steps = Count{30}, .regularization = Regularization{0}}, releaser)
+            .weights);
+  }
+  RecordProperty("shaped", std::to_string(shaped));
+  RecordProperty("plain", std::to_string(plain));
+  EXPECT_GT(shaped, 0);
+  EXPECT_LT(shaped, plain / 2);
 }
 
 TEST(ShapedDescent, RefusesBeforeTheFirstRelease) {
