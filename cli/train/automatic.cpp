@@ -74,7 +74,7 @@ std::uint64_t records_in(const TrainOptions& options, const Source& source) {
 Choice choose(const PublicNumbers& numbers) {
   const auto adjacency = numbers.target.adjacency;
   const auto noise = calibrate([&](NoiseMultiplier z) { return gaussian(z, adjacency); }, numbers.target);
-  const double mu = 1 / (noise.value.value() * static_cast<double>(numbers.most));
+  const double mu = 1 / noise.value.value();
   const double unit = adjacency == Adjacency::replace_one ? 2 : 1;
   const auto d = static_cast<double>(numbers.features);
   const double nu = d * unit / (static_cast<double>(numbers.records.value()) * mu);
@@ -142,7 +142,6 @@ ChosenRun chosen_run(const TrainOptions& options, std::optional<std::uint64_t> r
                      .target = options.run.target(),
                      .loss = options.loss,
                      .label_bound = options.label_bound,
-                     .most = options.run.unit.most().value(),
                      .has_unit = options.run.has_unit()});
     if (std::find(algorithms.begin(), algorithms.end(), choice.algorithm) == algorithms.end()) {
       invalid(fmt::format("--algorithm is missing: auto chose {}, which does not know all of the options; {} do", choice.algorithm,

@@ -35,8 +35,7 @@ struct PublicNumbers {
   Target target;
   std::string loss;
   std::optional<double> label_bound = {};
-  std::uint64_t most = 1;  ///< rows of a unit
-  bool has_unit = false;
+  bool has_unit = false;  ///< which is clipped as one, like a record
 };
 
 struct Choice {
