@@ -415,7 +415,7 @@ int run(std::uint64_t seeds, std::uint64_t slow_seeds, const std::vector<std::st
       "One set of options serves all data, chosen with some of them in view, which a private run on these would have to pay for: DP-SVRG's "
       "step\n"
       "and share of noise on covtype.20k, then looked at on a9a (`docs/proofs/svrg.md`), DP-SGD's steps and iterate on a9a\n"
-      "(`docs/decisions`), numbers of steps and batches on both. The ten measured features of Covertype are mapped to [-1, 1] from ranges\n"
+      "(`docs/decisions`), numbers of steps and batches on both, the constants of shaped descent on all five sets. The ten measured features of Covertype are mapped to [-1, 1] from ranges\n"
       "that we wrote down, round numbers that hold all records or nearly all: for angles and hillshade they are the units' own, for "
       "elevation,\n"
       "slope and distances there is no source but such data, so that the promise for covtype holds only if one grants that they are "

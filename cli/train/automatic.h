@@ -7,8 +7,9 @@
 //     hinge losses                      gradient-descent, as ever: no rule was fitted
 //     units of several rows             accelerated-gradient-descent, which has a theorem for them
 //     more features than a second moment is taken of   accelerated-gradient-descent
-//     logistic, nu > nothing_learned    constant: the share of the class
-//     logistic                          shaped-descent, T = 30, or T = 10 where nu > .05 and d <= 15; ridge clip(.03 (nu / .02)^.5, .03, .5)
+//     logistic, nu > 10                 constant: the share of the class
+//     logistic                          shaped-descent with a ridge of clip(.05 nu, .03, .5), and T = 10 for d <= 15 or nu > 2,
+//                                       T = 30 for nu <= .04 or mu >= .2, else T = 20
 //     squared                           shaped-descent, T = 10, derivatives clipped to three tenths of the label bound
 //
 // How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/learners.md.

@@ -26,7 +26,11 @@ double constant_learner(const Dataset& data, const ConstantLearnerOptions& optio
     const std::array<double, 1> label{options.label_bound ? data.label(i) : data.label(i) / 2};
     sum.add(label);
   }
-  const double mean = releaser.release(sum.sum(), sensitivity, plan(options)).front() / count;
+  // Uniform in [-clip, clip]: shares less a half, or means.
+  const double variance = clip.value() * clip.value() / 3;
+  const double noise = options.noise_multiplier.value() * sensitivity.value() / count;
+  const double kept = variance / (variance + noise * noise);
+  const double mean = kept * (releaser.release(sum.sum(), sensitivity, plan(options)).front() / count);
   if (options.label_bound) return std::clamp(mean, -options.label_bound->value(), options.label_bound->value());
   const double least = std::min(1 / count, 0.5);
   const double share = std::clamp(0.5 + mean, least, 1 - least);

@@ -1,7 +1,10 @@
 // The same answer for every record, from one release: what is left to learn where noise drowns the features.
 //
-//     S = sum_i y_i / 2 + N(0, (z s)^2)   for classes y_i in {-1, 1}:  share = 1/2 + S / n, score log(share / (1 - share)),
-//     S = sum_i clip_B(y_i) + N(0, (z s)^2)   for numbers:             score S / n .
+//     S = sum_i y_i / 2 + N(0, (z s)^2)   for classes y_i in {-1, 1}:  share = 1/2 + k S / n, score log(share / (1 - share)),
+//     S = sum_i clip_B(y_i) + N(0, (z s)^2)   for numbers:             score k S / n,
+//
+// where k = v / (v + (z s / n)^2) is what makes the mean square error least for a share that is uniform in [0, 1] (v = 1 / 12) or a mean that is
+// uniform in [-B, B] (v = B^2 / 3): public, near 1 where the noise is small, and near 0 where it says nothing.
 //
 // One record moves S by at most s = 1/2 or B where it appears, vanishes or is zeroed, and by twice that where it gives way to another.
 #pragma once
@@ -28,7 +31,7 @@ struct ConstantLearnerOptions {
 /// What a run releases: gaussian(z). \source docs/proofs/shaped-descent.md#constant
 [[nodiscard]] Event plan(const ConstantLearnerOptions& options);
 
-/// The score of every record: the log-odds of class 1, of a share kept within 1 / n of 0 and 1, or the mean label, kept within B.
+/// The score of every record as above, of a share kept within 1 / n of 0 and 1, or of a mean kept within B.
 /// A record whose row is zero counts for nothing. O(records).
 /// \throws Error{invalid_argument}, before the release, when the data have no labels, when there is no record and n is not given, or when n is not
 ///         given under add-or-remove-one; and what the releaser throws.

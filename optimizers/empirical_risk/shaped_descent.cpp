@@ -173,7 +173,7 @@ ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, 
   std::vector<double> u(d, 0.0);
   std::vector<double> ahead = u;
   std::vector<double> sum(d, 0.0);
-  const std::uint64_t accelerated = steps * 8 / 15;
+  const std::uint64_t accelerated = is_regularized ? steps / 2 : steps * 8 / 15;
   double k = 1;
   for (std::uint64_t t = 1; t <= steps; ++t) {
     if (t <= accelerated) {

@@ -6,7 +6,7 @@
 //     g_t = sum_i clip_C(loss'(<u, z_i>, y_i) z_i) + N(0, (z s)^2 I),
 //     u <- u - (g_t / n + r u + lambda u / m) / (beta e / (n m) + lambda / m + max(r, d_0)),
 //
-// for T steps from 0: the first 8 T / 15 with Nesterov's momentum, the others plain, and their mean is the answer. Where directions differ much in
+// for T steps from 0: the first 8 T / 15 (with regularization T / 2) with Nesterov's momentum, the others plain, and their mean is the answer. Where directions differ much in
 // scale, as those of real features do, noise that is isotropic in w drowns the small ones and a step for the large ones leaves them unlearned;
 // in u all are of about one scale. That e_j has op added keeps A below it, so that no step is too long.
 //

@@ -357,7 +357,7 @@ TEST(ConstantLearner, OneRecordMovesItsSumByItsSensitivityAndNothingElse) {
 TEST(ConstantLearner, IsTheLogOddsOfTheShareOrTheMean) {
   ExactReleaser exact;
   const Dataset classes = Dataset::dense(1, {1, 1, 1, 1, 0}, {1, 1, 1, -1, 1});  // a damaged record is a row of zeros
-  const ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{1}, .public_count = Count{4}};
+  const ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{1e-6}, .public_count = Count{4}};
   EXPECT_NEAR(constant_learner(classes, options, exact), std::log(3.0), 1e-7);
   ScriptedReleaser far{{{1e9}, {-1e9}}};
   EXPECT_NEAR(constant_learner(classes, options, far), std::log(3.0), 1e-7);  // within a fourth of 0 and 1
@@ -365,7 +365,12 @@ TEST(ConstantLearner, IsTheLogOddsOfTheShareOrTheMean) {
   auto mean = options;
   mean.label_bound = LabelBound{2};
   EXPECT_NEAR(constant_learner(Dataset::dense(1, {1, 1, 1, 1}, {5, 1, 1, 0}), mean, exact), 1, 1e-7);
-  EXPECT_EQ(plan(options), gaussian(NoiseMultiplier{1}, Adjacency::replace_one));
+  EXPECT_EQ(plan(options), gaussian(NoiseMultiplier{1e-6}, Adjacency::replace_one));
+  // Noise of the size of the answer halves what is kept of it: sigma / n = 1 / sqrt(12).
+  auto noisy = options;
+  noisy.noise_multiplier = NoiseMultiplier{4 / std::sqrt(12.0)};
+  ScriptedReleaser one{{{1}}};
+  EXPECT_NEAR(constant_learner(classes, noisy, one), std::log(0.625 / 0.375), 1e-9);
 }
 
 }  // namespace
