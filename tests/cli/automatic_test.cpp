@@ -38,26 +38,27 @@ class Automatic : public CommandTest {
   }
 };
 
+// nu = 2 d / (n mu) with n four fifths of the file; mu is .268 at epsilon = 1, .142 at .5 and .033 at .1.
 TEST_F(Automatic, ChoosesByTheNumbersOfTheRule) {
-  // nu = 2 d / (n mu), mu = .268 at epsilon = 1 and delta = 1e-5, n four fifths of the file.
-  const auto many = data_of(3000, 3);  // d = 4 with the constant: nu = .0124
-  const auto plan_of_many = plan(many);
-  EXPECT_EQ(plan_of_many["options"]["algorithm"], "shaped-descent");
-  EXPECT_EQ(plan_of_many["options"]["steps"], 30);
-  EXPECT_NEAR(plan_of_many["options"]["ridge"].get<double>(), 0.03, 1e-12);
-  const auto few = plan(data_of(500, 3));  // nu = .0746 > .05, d <= 15
-  EXPECT_EQ(few["options"]["steps"], 10);
-  EXPECT_NEAR(few["options"]["ridge"].get<double>(), 0.03 * std::sqrt(0.0746 / 0.02), 1e-3);
-  const auto wide = plan(data_of(500, 16));  // d = 17: no switch
-  EXPECT_EQ(wide["options"]["steps"], 30);
-  EXPECT_EQ(chosen(data_of(30, 16)), "constant");  // nu = 5.3
-  EXPECT_EQ(chosen(many, {"--loss", "smoothed-hinge"}), "gradient-descent");
-  EXPECT_EQ(chosen(many, {"--loss", "squared", "--label-bound", "1", "--label", "label"}), "shaped-descent");
+  const auto many = data_of(3000, 3);  // d = 4 with the constant
+  const auto of_few_features = plan(many);
+  EXPECT_EQ(of_few_features["options"]["algorithm"], "shaped-descent");
+  EXPECT_EQ(of_few_features["options"]["steps"], 10);
+  EXPECT_EQ(of_few_features["options"]["ridge"], 0.03);
+  EXPECT_NEAR(plan(data_of(20, 3))["options"]["ridge"].get<double>(), 0.05 * 8 / (16 * 0.268), 1e-3);  // of nu
+  const auto wide = data_of(500, 16);
+  EXPECT_EQ(plan(wide)["options"]["steps"], 30);  // a large budget
+  EXPECT_EQ(plan(wide, {}, "0.5")["options"]["steps"], 20);
+  EXPECT_EQ(plan(wide, {}, "0.1")["options"]["steps"], 10);  // much noise
+  EXPECT_EQ(chosen(data_of(30, 16), {}, "0.1"), "constant");
   // Under zero-out a record moves half as much.
-  EXPECT_EQ(plan(data_of(800, 3), {"--adjacency", "zero-out"})["options"]["steps"], 30);
-  EXPECT_EQ(plan(data_of(800, 3))["options"]["steps"], 30);
-  EXPECT_EQ(plan(data_of(700, 3))["options"]["steps"], 10);
-  EXPECT_EQ(plan(data_of(700, 3), {"--adjacency", "zero-out"})["options"]["steps"], 30);
+  const auto wide_and_long = data_of(4000, 16);
+  EXPECT_EQ(plan(wide_and_long, {}, "0.5")["options"]["steps"], 20);
+  EXPECT_EQ(plan(wide_and_long, {"--adjacency", "zero-out"}, "0.5")["options"]["steps"], 30);
+  EXPECT_EQ(chosen(many, {"--loss", "smoothed-hinge"}), "gradient-descent");
+  auto squared = words(many, {"--loss", "squared", "--label-bound", "2", "--print-plan"});
+  squared[3] = "label";
+  EXPECT_EQ(surety(squared).json()["options"]["clip"], 0.6);
 }
 
 TEST_F(Automatic, SeesNothingOfRecordsButTheirPublicNumber) {
@@ -110,6 +111,7 @@ TEST_F(Automatic, RefusesWhereANumberIsNotPublic) {
   expect_refused_untouched(words(data, {"--adjacency", "add-or-remove-one"}), 2, {"--records is missing", "auto"});
   expect_refused_untouched(words(data, {"--unit", "x0", "--most", "3"}), 2, {"--records is missing", "units"});
   expect_refused_untouched(words("-"), 2, {"data file is -", "auto"});
+  expect_refused_untouched(words(data, {"--records", "599"}), 3, {"has 600 records, must have the 599 of --records"});
   expect_refused_untouched(words(data, {"--held-out", "1"}), 2, {"--held-out is 1"});
   expect_refused_untouched(words(data, {"--loss", "squared"}), 2, {"--label-bound is missing"});
 }
