@@ -118,6 +118,7 @@ namespace {
 ChosenRun chosen_run(const TrainOptions& options, std::optional<std::uint64_t> records, double held_out, const Arguments& words,
                      const Arguments& algorithms) {
   if (const auto launch = launched_by_mpirun(); launch && launch->size > 1) {
+    let_the_first_speak();
     invalid("--algorithm is auto, must be named on several ranks");
   }
   if (options.data == data::TextReader::standard_input) {
@@ -131,7 +132,8 @@ ChosenRun chosen_run(const TrainOptions& options, std::optional<std::uint64_t> r
   }
   if (!(held_out >= 0 && held_out < 1)) invalid(fmt::format("--held-out is {}, must be at least 0 and less than 1", held_out));
   const Source source = source_of(options);
-  const std::uint64_t all = records ? *records : records_in(options, source);
+  const std::uint64_t all = is_public ? records_in(options, source) : *records;
+  if (records && is_public) require_said_records(options, all, *records);
   const auto trained = static_cast<std::uint64_t>(std::llround((1 - held_out) * static_cast<double>(all)));
   Choice choice;
   if (algorithms.size() == 1) {
