@@ -2,6 +2,10 @@
 // training data; what it says of new records is about those records.
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -12,6 +16,7 @@
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>
 #include <surety/optimizers/models/model.h>
+#include <surety/optimizers/problem/loss.h>
 
 #include "command.h"
 #include "data_options.h"
@@ -25,7 +30,68 @@ struct PredictOptions {
   std::string model;
   std::string data;
   DataOptions reading;
+  bool classes = false;
   bool json = false;
+};
+
+/// What is said of the records, in their order: a line each, or one JSON object.
+class Said {
+ public:
+  Said(const PredictOptions& options, const optimizers::Model& model) : options_{options}, model_{model} {}
+
+  /// Says something of every record that `next` reads and `score` scores, and of a damaged one that nothing can be said.
+  template <class Next, class Score>
+  void all(Next next, Score score) {
+    for (;; ++records_) {
+      try {
+        if (!next()) break;
+      } catch (const data::DamagedRecord& damaged) {
+        if (damaged_++ == 0) first_damaged_ = damaged.what();
+        say_nothing();
+        continue;
+      }
+      say(score());
+    }
+  }
+
+  /// \throws Error{bad_data} where there was no record, and, when all is printed, where one was damaged.
+  int finish() {
+    if (records_ == 0) throw Error{ErrorCode::bad_data, fmt::format("{}: has no records", one_line(options_.data))};
+    if (options_.json) {
+      print({{"model", options_.model},
+             {"data", options_.data},
+             {"loss", model_.loss},
+             {"not_private", model_.guarantee.not_private},
+             {"records", records_},
+             {"damaged", damaged_},
+             {"predictions", std::move(predictions_)}});
+    }
+    if (damaged_ == 0) return exit_code::fine;
+    finish_output();
+    throw Error{ErrorCode::bad_data,
+                fmt::format("{} of {} records {} damaged, {}; the first: {}", damaged_, records_, damaged_ == 1 ? "is" : "are",
+                            options_.json ? "their predictions are null" : "their lines are empty", first_damaged_)};
+  }
+
+ private:
+  void say(double score) {
+    if (options_.json) {
+      options_.classes ? predictions_.push_back(optimizers::predicted_class(model_, score))
+                       : predictions_.push_back(optimizers::predict(model_, score));
+    } else if (options_.classes) {
+      fmt::print("{}\n", one_line(optimizers::predicted_class(model_, score)));
+    } else {
+      fmt::print("{}\n", optimizers::predict(model_, score));
+    }
+  }
+  void say_nothing() { options_.json ? predictions_.push_back(nullptr) : fmt::print("\n"); }
+
+  const PredictOptions& options_;
+  const optimizers::Model& model_;
+  nlohmann::json predictions_ = nlohmann::json::array();
+  std::uint64_t records_ = 0;
+  std::uint64_t damaged_ = 0;
+  std::string first_damaged_;
 };
 
 int predict(const PredictOptions& given) {
@@ -36,23 +102,30 @@ int predict(const PredictOptions& given) {
   auto format = options.reading.csv();
   format.missing.clear();  // the model says it
   const auto model = optimizers::read_model(options.model, limits.model_bytes);
+  if (options.classes && model.loss == optimizers::SquaredLoss::name) {
+    invalid("--class is for models that tell classes, this one was trained with the squared loss");
+  }
   const bool is_csv = std::holds_alternative<data::NamedColumns>(model.features.inputs);
   if (!is_csv && options.reading.is_about_csv()) {
     invalid("--delimiter, --columns and --schema are for CSV files, the model was trained on LIBSVM text");
   }
-  const auto data = is_csv ? data::read_csv(options.data, model.features, std::nullopt, limits, format)
-                           : data::read_libsvm(options.data, model.features, limits);
-  const auto predictions = optimizers::predict(model, data);
-  if (options.json) {
-    print({{"model", options.model},
-           {"data", options.data},
-           {"loss", model.loss},
-           {"not_private", model.guarantee.not_private},
-           {"predictions", predictions}});
-    return exit_code::fine;
+  const data::DataPolicy policy{.form = data::RecordForm::is_public, .limits = limits, .csv = format};
+  Said said{options, model};
+  if (is_csv) {
+    data::CsvRecords records{data::CsvReader{options.data, policy}, model.features, std::nullopt};
+    std::vector<double> row;
+    double label = 0;
+    said.all([&] { return records.next(row, label); }, [&] { return data::RowView{{}, row, 0}.dot(model.weights); });
+  } else {
+    data::LibsvmRecords records{options.data, model.features, policy};
+    data::LibsvmRecords::Record record;
+    said.all([&] { return records.next(record); },
+             // Indices without values are those of an empty row, whose view would pass for a dense one: its score is 0 either way.
+             [&] {
+               return data::RowView{record.indices, record.values, 0}.dot(model.weights);
+             });
   }
-  for (const double prediction : predictions) fmt::print("{}\n", prediction);
-  return exit_code::fine;
+  return said.finish();
 }
 
 }  // namespace
@@ -64,10 +137,13 @@ Command predict_command() {
     options.reading.add_csv_to(table);
     options.reading.add_schema_to(table);
     options.reading.add_limits_to(table);
+    table.add("--class", options.classes, "Print the class of each record: 'class==yes' or 'class!=yes' for a model with that label");
     table.add("--json", options.json, "Print one JSON object");
     command.footer =
         R"(What is said of a record is said of that record alone, so nothing of the file is kept private: errors show the row and
 the cell, but for empty cells of a column that the model was trained with --missing for, which count as they did there.
+A damaged record has an empty line (null in JSON) and the rest is read on; in the end one line of error says how many there were and
+shows the first, and the exit code is 3.
 One number per line: the probability of the label +1 for logistic loss, the value for squared loss, and for
 hinge losses a score whose sign is the class.
 Example:

@@ -155,8 +155,8 @@ std::optional<double> CsvReader::number(const std::vector<std::string>& cells, s
 }
 
 void CsvReader::refuse_record(const std::string& reason) const {
-  const std::string place = row_ == 0 ? "header" : fmt::format("row {}", row_);
-  records_.refuse_file(fmt::format("{} (line {}){}", place, records_.line(), reason));
+  if (row_ == 0) records_.refuse_file(fmt::format("header (line {}){}", records_.line(), reason));
+  throw DamagedRecord{records_.about_file(fmt::format("row {} (line {}){}", row_, records_.line(), reason))};
 }
 
 namespace {

@@ -72,7 +72,7 @@ class CsvReader {
   [[nodiscard]] std::optional<double> number(const std::vector<std::string>& cells, std::size_t position,
                                              std::string_view advice = {}) const;
 
-  /// \throws Error{bad_data} "<file>: row <row> (line <line>)<reason>", or the header in place of the row, always.
+  /// \throws DamagedRecord "<file>: row <row> (line <line>)<reason>", always; of the header Error{bad_data}.
   [[noreturn]] void refuse_record(const std::string& reason) const;
   /// \throws Error{bad_data} "<file>: <reason>", always.
   [[noreturn]] void refuse_file(std::string_view reason) const { records_.refuse_file(reason); }

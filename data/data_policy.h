@@ -36,12 +36,21 @@
 #include <string>
 #include <vector>
 
+#include <surety/accounting/numbers/error.h>
+
 namespace surety::data {
 
 /// Whether it may be known that a record is damaged.
 enum class RecordForm {
   is_private,  ///< nothing that a record holds stops a reader, and damage counts as said above
   is_public,   ///< the user says so: damage is Error{bad_data} with its row, line, column and cell
+};
+
+/// A damaged record where the form is public: Error{bad_data} with its row. The reader that threw it stands behind the record and can be
+/// asked for the next one.
+class __attribute__((visibility("default"))) DamagedRecord : public Error {
+ public:
+  explicit DamagedRecord(const std::string& message) : Error{ErrorCode::bad_data, message} {}
 };
 
 /// What is refused before memory is exhausted. Of public things (the header, options, models) as Error{bad_data}; a record that is too

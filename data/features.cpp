@@ -173,6 +173,13 @@ LabelRule parse_label_rule(std::string_view text) {
   return rule;
 }
 
+LabelRule opposite(LabelRule rule) {
+  using enum Relation;
+  constexpr std::array opposites{at_most, less, at_least, greater, not_equal, equal};  // in the order of Relation
+  rule.test->comparison = opposites.at(static_cast<std::size_t>(rule.test->comparison));
+  return rule;
+}
+
 std::string describe(const LabelRule& rule) {
   if (!rule.test) return column_text(rule.column);
   CellComparison compared{.column = rule.column, .relation = rule.test->comparison, .value = rule.test->threshold};

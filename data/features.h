@@ -103,6 +103,8 @@ struct LabelRule {
 
 /// The rule written as above, a comparison as in condition.h. \throws Error{invalid_argument} when it is no column and no comparison.
 [[nodiscard]] LabelRule parse_label_rule(std::string_view text);
+/// The rule that holds where `rule` does not: class!=yes for class==yes. \pre rule.test
+[[nodiscard]] LabelRule opposite(LabelRule rule);
 /// The inverse of `parse_label_rule`.
 [[nodiscard]] std::string describe(const LabelRule& rule);
 

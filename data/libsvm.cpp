@@ -122,7 +122,7 @@ bool LibsvmRecords::next(Record& record) {
 }
 
 void LibsvmRecords::refuse_record(const std::string& reason) const {
-  records_.refuse_file(fmt::format("line {}{}", records_.line(), reason));
+  throw DamagedRecord{records_.about_file(fmt::format("line {}{}", records_.line(), reason))};
 }
 
 Dataset read_libsvm(const std::filesystem::path& path, const FeatureMap& features, const DataLimits& limits) {

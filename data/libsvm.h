@@ -35,7 +35,7 @@ class LibsvmRecords {
   [[nodiscard]] bool is_damaged() const noexcept { return is_damaged_; }
   [[nodiscard]] RecordForm form() const noexcept { return policy_.form; }
 
-  /// \throws Error{bad_data} "<file>: line <line><reason>", always.
+  /// \throws DamagedRecord "<file>: line <line><reason>", always.
   [[noreturn]] void refuse_record(const std::string& reason) const;
 
  private:

@@ -37,6 +37,8 @@ class RecordSplitter {
 
   /// \throws Error{bad_data} "<file>: <reason>", always.
   [[noreturn]] void refuse_file(std::string_view reason) const { text_.refuse_file(reason); }
+  /// "<file>: <reason>".
+  [[nodiscard]] std::string about_file(std::string_view reason) const { return text_.about_file(reason); }
 
  private:
   TextReader text_;

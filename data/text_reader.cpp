@@ -65,9 +65,9 @@ TextReader::~TextReader() = default;
 TextReader::TextReader(TextReader&&) noexcept = default;
 TextReader& TextReader::operator=(TextReader&&) noexcept = default;
 
-void TextReader::refuse_file(std::string_view reason) const {
-  throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(path_.string()), reason)};
-}
+void TextReader::refuse_file(std::string_view reason) const { throw Error{ErrorCode::bad_data, about_file(reason)}; }
+
+std::string TextReader::about_file(std::string_view reason) const { return fmt::format("{}: {}", one_line(path_.string()), reason); }
 
 void TextReader::skip(std::size_t count) {
   const auto begin = buffer_.begin() + static_cast<std::ptrdiff_t>(position_);

@@ -60,6 +60,8 @@ class TextReader {
 
   /// \throws Error{bad_data} "<file>: <reason>", always.
   [[noreturn]] void refuse_file(std::string_view reason) const;
+  /// "<file>: <reason>".
+  [[nodiscard]] std::string about_file(std::string_view reason) const;
 
  private:
   struct Stream;

@@ -163,11 +163,18 @@ std::vector<double> scores(const Model& model, const Dataset& data) {
   return result;
 }
 
+double predict(const Model& model, double score) { return model.loss == LogisticLoss::name ? 1 / (1 + std::exp(-score)) : score; }
+
+std::string predicted_class(const Model& model, double score) {
+  if (model.loss == SquaredLoss::name) invalid_model("the squared loss has no classes");
+  const bool is_positive = score >= 0;
+  if (!model.label || !model.label->test) return is_positive ? "1" : "-1";
+  return describe(is_positive ? *model.label : opposite(*model.label));
+}
+
 std::vector<double> predict(const Model& model, const Dataset& data) {
   std::vector<double> result = scores(model, data);
-  if (model.loss == LogisticLoss::name) {
-    for (double& value : result) value = 1 / (1 + std::exp(-value));
-  }
+  for (double& value : result) value = predict(model, value);
   return result;
 }
 

@@ -54,8 +54,14 @@ struct Model {
 /// The score <w, x> of every record. \throws Error{invalid_argument} when the data have another number of features.
 [[nodiscard]] std::vector<double> scores(const Model& model, const Dataset& data);
 
-/// What the model says about every record: the probability of +1 for the logistic loss, the value for the squared loss, and for the hinge
-/// losses the score, whose sign is the class.
+/// What the model says about a record with this score: the probability of +1 for the logistic loss, the value for the squared loss, and for
+/// the hinge losses the score, whose sign is the class.
+[[nodiscard]] double predict(const Model& model, double score);
+/// Which class: what the label says, "class==yes", where the score is at least 0, as where accuracies are computed, and the opposite,
+/// "class!=yes", where it is less; "1" and "-1" where the label compares nothing.
+/// \throws Error{invalid_argument} for the squared loss, which has no classes.
+[[nodiscard]] std::string predicted_class(const Model& model, double score);
+/// `predict` of the scores of every record.
 [[nodiscard]] std::vector<double> predict(const Model& model, const Dataset& data);
 
 /// A model file in the making. Its space on the disk is taken before the training, so that a full disk, a missing folder or a

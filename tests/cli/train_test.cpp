@@ -291,6 +291,66 @@ TEST_F(Predict, RefusesDamagedModelsAndUnfittingData) {
   expect_refused({"predict", path("model.json")}, 2, {"data is required"});
 }
 
+TEST_F(Predict, ReadsOnAfterADamagedRecordAndKeepsLinesAligned) {
+  ASSERT_EQ(surety(train(small_data())).code, 0);
+  write(path("good.csv"), "x,y\n1,2\n-3,1\n");
+  write(path("damaged.csv"), "x,y\nred,2\n1,2\n\n1\n-3,1\n,1\n\"1,2\n-3,1\n");
+  const auto good = surety({"predict", path("model.json"), path("good.csv")});
+  ASSERT_EQ(good.code, 0) << good.err;
+  const auto line = good.out.find('\n') + 1;
+  // The one command that prints what it has and an error: `surety` would refuse both at once.
+  const auto said_of = [&](const Words& words) { return Process{Words{"predict", path("model.json")} + words, {}}.finish(); };
+  const auto damaged = said_of({path("damaged.csv")});
+  EXPECT_EQ(damaged.code, 3);
+  // What a quote that is never closed swallows is one record.
+  EXPECT_EQ(damaged.out, "\n" + good.out.substr(0, line) + "\n\n" + good.out.substr(line) + "\n\n");
+  EXPECT_NE(damaged.err.find("5 of 7 records are damaged"), std::string::npos) << damaged.err;
+  EXPECT_NE(damaged.err.find("row 1 (line 2), column 'x': 'red'"), std::string::npos) << damaged.err;
+  EXPECT_EQ(std::count(damaged.err.begin(), damaged.err.end(), '\n'), 1);
+  const auto json = said_of({path("damaged.csv"), "--json"});
+  EXPECT_EQ(json.code, 3);
+  EXPECT_EQ(json.json()["damaged"], 5);
+  EXPECT_EQ(json.json()["records"], 7);
+  ASSERT_EQ(json.json()["predictions"].size(), 7U);
+  for (const std::size_t place : {0, 2, 3, 5, 6}) EXPECT_TRUE(json.json()["predictions"][place].is_null()) << place;
+  EXPECT_EQ(json.json()["predictions"][4].get<double>(), numbers(good.out)[1]);
+  write(path("none.csv"), "x,y\n");
+  expect_refused({"predict", path("model.json"), path("none.csv")}, 3, {"no records"});
+}
+
+TEST_F(Predict, ReadsOnInLibsvmText) {
+  write(path("data"), "1 1:1 2:1\n-1 1:-1\n1 1:2\n-1 1:-2 2:1\n1 1:1\n-1 1:-1\n");
+  const auto trained = surety({"train", path("data"), "--format", "libsvm", "--features", "2", "--algorithm", "gradient-descent",
+                               "--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db"), "--model", path("model.json")});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  write(path("new"), "1 1:1\n1 3:1\n\n-1\n");
+  const auto predicted = Process{{"predict", path("model.json"), path("new"), "--class"}, {}}.finish();
+  EXPECT_EQ(predicted.code, 3);
+  EXPECT_NE(predicted.err.find("2 of 4 records are damaged"), std::string::npos) << predicted.err;
+  const auto lines = predicted.out.substr(predicted.out.find('\n'));
+  EXPECT_TRUE(lines == "\n\n\n1\n" || lines == "\n\n\n-1\n") << predicted.out;
+}
+
+TEST_F(Predict, NamesClasses) {
+  std::string text = "x,class\n";
+  for (int i = 0; i < 400; ++i) text += i % 2 == 0 ? "1,yes\n" : "-1,no\n";
+  write(path("data.csv"), text);
+  write(path("new.csv"), "x\n1\n-1\n");
+  const auto classes = [&](const std::string& label, const std::string& loss) {
+    const auto name = path(label.substr(5) + loss);
+    const auto trained = surety({"train", path("data.csv"), "--label", label, "--loss", loss, "--algorithm", "gradient-descent",
+                                 "--epsilon", "100", "--delta", "1e-5", "--ledger", name + ".db", "--model", name});
+    EXPECT_EQ(trained.code, 0) << trained.err;
+    return surety({"predict", name, path("new.csv"), "--class"});
+  };
+  EXPECT_EQ(classes("class==yes", "logistic").out, "class==yes\nclass!=yes\n");
+  EXPECT_EQ(classes("class!=yes", "logistic").out, "class==yes\nclass!=yes\n");
+  EXPECT_EQ(classes("class==no", "smoothed-hinge").out, "class!=no\nclass==no\n");
+  const auto values = surety(train(small_data()) + Words{"--loss", "squared", "--label-bound", "1", "--clip", "1"});
+  ASSERT_EQ(values.code, 0) << values.err;
+  expect_refused({"predict", path("model.json"), path("small.csv"), "--class"}, 2, {"--class", "squared"});
+}
+
 TEST_F(Predict, NoticesAFullDiskAlsoInLongOutput) {
   ASSERT_EQ(surety(train(small_data(5000))).code, 0);
   EXPECT_EQ(surety({"predict", path("model.json"), path("small.csv")}, {.standard_output = "/dev/full"}).code, 5);

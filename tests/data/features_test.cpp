@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -103,6 +104,11 @@ TEST(LabelRule, ComparesTexts) {
     EXPECT_EQ(parse_label_rule(describe(parse_label_rule(text))), parse_label_rule(text)) << text;
   }
   EXPECT_EQ(describe(parse_label_rule("class == \"yes\"")), "class==yes");
+  const std::vector<std::pair<std::string, std::string>> opposites{{"y>2", "y<=2"}, {"y>=2", "y<2"}, {"class==yes", "class!=yes"}};
+  for (const auto& [rule, other] : opposites) {
+    EXPECT_EQ(describe(opposite(parse_label_rule(rule))), other);
+    EXPECT_EQ(describe(opposite(parse_label_rule(other))), rule);
+  }
   EXPECT_EQ(parse_label_rule("'a>b'").column, "a>b");
   EXPECT_EQ(parse_label_rule("not married==1").column, "not married") << "as models before texts say it";
 }

@@ -428,6 +428,10 @@ TEST(Svrg, MakesBarzilaiBorweinStepsFromWhatIsReleased) {
   EXPECT_EQ(run(settings, NoRegularizer{})(small_data(), releaser), (std::vector<double>{-0.5 - 2 * 0.75, 0}));
 }
 
+TEST(Svrg, MeasuresHowFarItIsFromItsAnchor) {
+  EXPECT_DOUBLE_EQ(detail::euclidean_distance(std::vector<double>{1, -2, 7}, std::vector<double>{4, 2, 7}), 5);
+}
+
 TEST(Svrg, DefaultsFollowFromPublicConstants) {
   const Dataset data = Dataset::dense(1, {0.5, -0.2, 0.9, 0.4}, {1, 1, -1, 1});
   SvrgOptions settings{.anchor_multiplier = NoiseMultiplier{5},

@@ -226,6 +226,13 @@ TEST(Gossip, DoesWhatItsFormulaSays) {
     EXPECT_NEAR(found.last[i], w[i], 1e-8);
     EXPECT_NEAR(found.mean[i], mean[i], 1e-8);
   }
+  // In a smaller ball the parameters of every learner stay at its border.
+  const auto inside = gossip(parts, loss, L2Ball{Radius{1e-3}}, settings, mixing, engine, exact);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_GT(std::abs(w[i]), 1e-3);
+    EXPECT_LE(std::abs(inside.last[i]), 1e-3);
+    EXPECT_LE(std::abs(inside.mean[i]), 1e-3 * (1 + 1e-15));
+  }
   EXPECT_NEAR(mean_vector(found.mean, 1)[0], (mean[0] + mean[1]) / 2, 1e-8);
 }
 

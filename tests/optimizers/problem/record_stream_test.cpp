@@ -60,6 +60,11 @@ TEST_F(RecordStreamTest, ReadsWhatTheFileHolds) {
   EXPECT_EQ(lines.damaged(), 0U);
 }
 
+TEST_F(RecordStreamTest, GivesLabelsAsTheLossWantsThem) {
+  auto lines = libsvm("0 1:2\n1 2:5\n");
+  EXPECT_EQ(all(lines), (Records{{-1, 2}, {1, 5}}));
+}
+
 // Whatever one record holds, it is one: those behind it keep their places.
 TEST_F(RecordStreamTest, ADamagedRecordIsOneOfZerosAndMovesNoOther) {
   const Records expected{{1, 1, 2}, {0}, {-1, 3, 4}};

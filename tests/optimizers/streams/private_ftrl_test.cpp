@@ -51,6 +51,17 @@ TEST(PrivateFtrl, WithoutNoiseIsTheMeanOfDualAveraging) {
   }
 }
 
+TEST(PrivateFtrl, StaysInItsDomain) {
+  const Dataset data = assemble({{{0.6, -0.1}, 1}, {{-0.3, 0.4}, -1}, {{0.2, 0.7}, 1}});
+  PrivateFtrl algorithm{LogisticLoss{}, ball, options(3), {0.0, 0.0}};
+  ScriptedStream<> stream{grid, {{1e9, 0}, {1e9, 1e9}, {-1e9, 0}}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    algorithm.observe(data.row(i), data.label(i), stream);
+    EXPECT_LE(mechanisms::l2_norm(algorithm.weights()), ball.radius.value() * (1 + 1e-12));
+  }
+  EXPECT_NE(algorithm.weights()[0], 0);
+}
+
 // 10,000 streams, each with one record replaced: ordinary, beyond the clip, opposite, at the first step.
 TEST(PrivateFtrl, LeaksNothingAndMovesOnePushByAtMostItsSensitivity) {
   expect_all_within_sensitivity(20240602, [](std::mt19937_64& random) {
