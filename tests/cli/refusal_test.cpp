@@ -115,7 +115,7 @@ TEST_F(Refusal, OfBadCsv) {
 
 TEST_F(Refusal, OfAPublicFormForAStream) {
   expect_refused_untouched(train(path("small.csv"), "label", "online-frank-wolfe") + Words{"--radius", "1", "--form-is-public"}, 2,
-                           {"--form-is-public is for auto, shaped-descent, gradient-descent, ", "not for online-frank-wolfe"});
+                           {"--form-is-public is for shaped-descent, gradient-descent, ", "not for online-frank-wolfe"});
 }
 
 TEST_F(Refusal, OfHeadersAndModelsWithoutEnd) {
