@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,6 +67,7 @@ class Said {
              {"damaged", damaged_},
              {"predictions", std::move(predictions_)}});
     }
+    fmt::print("{}", lines_);
     if (damaged_ == 0) return exit_code::fine;
     finish_output();
     throw Error{ErrorCode::bad_data,
@@ -79,15 +81,22 @@ class Said {
       options_.classes ? predictions_.push_back(optimizers::predicted_class(model_, score))
                        : predictions_.push_back(optimizers::predict(model_, score));
     } else if (options_.classes) {
-      fmt::print("{}\n", one_line(optimizers::predicted_class(model_, score)));
+      lines_ += one_line(optimizers::predicted_class(model_, score)) + '\n';
     } else {
-      fmt::print("{}\n", optimizers::predict(model_, score));
+      fmt::format_to(std::back_inserter(lines_), "{}\n", optimizers::predict(model_, score));
     }
   }
-  void say_nothing() { options_.json ? predictions_.push_back(nullptr) : fmt::print("\n"); }
+  void say_nothing() {
+    if (options_.json) {
+      predictions_.push_back(nullptr);
+    } else {
+      lines_ += '\n';
+    }
+  }
 
   const PredictOptions& options_;
   const optimizers::Model& model_;
+  std::string lines_;  // printed in the end: of a file that cannot be read to its end nothing is said
   nlohmann::json predictions_ = nlohmann::json::array();
   std::uint64_t records_ = 0;
   std::uint64_t damaged_ = 0;
