@@ -124,6 +124,7 @@ ChosenRun chosen_run(const TrainOptions& options, std::optional<std::uint64_t> r
   if (options.data == data::TextReader::standard_input) {
     invalid("the data file is -, must be a file for --algorithm auto, which reads its header first");
   }
+  const Source source = source_of(options);
   const Adjacency adjacency = options.run.target().adjacency;
   const bool is_public = adjacency != Adjacency::add_or_remove_one && !options.run.has_unit();
   if (!records && !is_public) {
@@ -131,7 +132,6 @@ ChosenRun chosen_run(const TrainOptions& options, std::optional<std::uint64_t> r
                         options.run.has_unit() ? "units" : "records"));
   }
   if (!(held_out >= 0 && held_out < 1)) invalid(fmt::format("--held-out is {}, must be at least 0 and less than 1", held_out));
-  const Source source = source_of(options);
   const std::uint64_t all = is_public ? records_in(options, source) : *records;
   if (records && is_public) require_said_records(options, all, *records);
   const auto trained = static_cast<std::uint64_t>(std::llround((1 - held_out) * static_cast<double>(all)));
