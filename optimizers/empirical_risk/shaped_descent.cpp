@@ -72,10 +72,10 @@ class Shape {
     if (!std::all_of(z.begin(), z.end(), [](double value) { return std::isfinite(value); })) std::fill(z.begin(), z.end(), 0.0);
   }
 
-  [[nodiscard]] std::vector<double> weights(std::span<const double> u) const {
+  [[nodiscard]] std::vector<double> weights(std::span<const double> shaped) const {
     std::vector<double> result(size_, 0.0);
     for (std::size_t k = 0; k < size_; ++k) {
-      for (std::size_t j = 0; j < size_; ++j) result[k] += rows_[k * size_ + j] * u[j];
+      for (std::size_t j = 0; j < size_; ++j) result[k] += rows_[k * size_ + j] * shaped[j];
     }
     return result;
   }
@@ -170,8 +170,8 @@ ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, 
     for (std::size_t j = 0; j < d; ++j) from[j] -= step[j] * (gradient[j] + pull[j] * from[j]);
   };
 
-  std::vector<double> u(d, 0.0);
-  std::vector<double> ahead = u;
+  std::vector<double> position(d, 0.0);
+  std::vector<double> ahead = position;
   std::vector<double> sum(d, 0.0);
   const std::uint64_t accelerated = is_regularized ? steps / 2 : steps * 8 / 15;
   double k = 1;
@@ -180,13 +180,13 @@ ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, 
       descend(ahead);
       const double next = (1 + std::sqrt(1 + 4 * k * k)) / 2;
       for (std::size_t j = 0; j < d; ++j) {
-        const double previous = std::exchange(u[j], ahead[j]);
-        ahead[j] += (k - 1) / next * (u[j] - previous);
+        const double previous = std::exchange(position[j], ahead[j]);
+        ahead[j] += (k - 1) / next * (position[j] - previous);
       }
       k = next;
     } else {
-      descend(u);
-      for (std::size_t j = 0; j < d; ++j) sum[j] += u[j];
+      descend(position);
+      for (std::size_t j = 0; j < d; ++j) sum[j] += position[j];
     }
     if (options.progress) options.progress(t);
   }
