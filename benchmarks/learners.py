@@ -38,14 +38,17 @@ ROWS = {
     "accelerated, 100 steps, lambda 0": ["--algorithm", "accelerated-gradient-descent", "--steps", "100", "--regularization", "0"],
     "accelerated, 10 steps, average": ["--algorithm", "accelerated-gradient-descent", "--steps", "10", "--iterate", "average"],
     "shaped-descent": ["--algorithm", "shaped-descent"],
+    "shaped-descent, 10 steps": ["--algorithm", "shaped-descent", "--steps", "10"],
+    "shaped-descent, 20 steps": ["--algorithm", "shaped-descent", "--steps", "20"],
     "dp-sgd, 1 epoch": ["--algorithm", "dp-sgd", "--records", "{n}", "--batch-size", "{batch}", "--epochs", "1"],
     "dp-sgd, 5 epochs": ["--algorithm", "dp-sgd", "--records", "{n}", "--batch-size", "{batch}", "--epochs", "5"],
     "dp-sgd, 20 epochs": ["--algorithm", "dp-sgd", "--records", "{n}", "--batch-size", "{batch}", "--epochs", "20"],
     "svrg": ["--algorithm", "svrg", "--records", "{n}"],
     "mirror-descent, radius 5": ["--algorithm", "mirror-descent", "--radius", "5"],
-    "objective-perturbation": ["--algorithm", "objective-perturbation"],
-    "objective-perturbation, lambda .001": ["--algorithm", "objective-perturbation", "--regularization", "0.001"],
+    "objective-perturbation": ["--algorithm", "objective-perturbation", "--records", "{n}"],
+    "objective-perturbation, lambda .001": ["--algorithm", "objective-perturbation", "--records", "{n}", "--regularization", "0.001"],
     "output-perturbation": ["--algorithm", "output-perturbation"],
+    "share of the class alone": ["--algorithm", "constant"],
 }
 MOST_SPLITS = 10
 # Of sets with many records, whose splits differ little: of these rows all splits, of the others three.
@@ -206,7 +209,7 @@ class Split:
     def optimum(self):
         from sklearn.linear_model import LogisticRegression
 
-        model = LogisticRegression(C=1e8, fit_intercept=False, max_iter=5000, tol=1e-7).fit(self.unit_rows(self.x), self.y)
+        model = LogisticRegression(C=100.0, fit_intercept=False, max_iter=5000, tol=1e-7).fit(self.unit_rows(self.x), self.y)
         return self.loss(self.unit_rows(self.held_x) @ model.coef_[0])
 
     def loss(self, scores):

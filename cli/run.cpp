@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -90,30 +91,40 @@ Arguments with_help_as_option(Arguments words) {
 }
 
 int run(const Arguments& words) {
+  std::optional<PlannedArguments> given;
+  try {
+    given = with_plan_as_options(with_help_as_option(words));
+  } catch (const Error&) {
+    let_the_first_speak();
+    throw;
+  }
+  const int code = run_given(*given);
+  finish_output();
+  return code;
+}
+
+}  // namespace
+
+int run_given(const PlannedArguments& given) {
   Command surety;
   Request request;
   try {
-    const auto given = with_plan_as_options(with_help_as_option(words));
     surety = surety_command(given);
     request = parse(surety, given.words);
   } catch (const Error&) {
     let_the_first_speak();
     throw;
   }
-  int code = exit_code::fine;
   switch (request.kind) {
     // What cannot be written is noticed at the end.
     case Request::Kind::help: std::fputs(help_of(*request.command, request.path).c_str(), stdout); break;
     case Request::Kind::version: std::fputs("surety " SURETY_VERSION "\n", stdout); break;
     case Request::Kind::run:
       if (request.command->name != "train") require_one_process();
-      code = request.command->run(*request.command);
+      return request.command->run(*request.command);
   }
-  finish_output();
-  return code;
+  return exit_code::fine;
 }
-
-}  // namespace
 
 int run_command(const Arguments& words) {
   try {

@@ -13,14 +13,18 @@
 #include "command.h"
 #include "plan.h"
 #include "private_run.h"
+#include "run.h"
 #include "team.h"
 #include "train/algorithms.h"
+#include "train/automatic.h"
 #include "train/report.h"
 
 namespace surety::cli {
 namespace {
 
 using optimizers::ModelFile;
+
+constexpr std::string_view automatic_name = "auto";
 
 /// What must be equal on all ranks: the words of the command, and what the run itself knows.
 std::string identity_of(const TrainingRun& training, double noise, const OptionTable& given) {
@@ -103,6 +107,34 @@ int train(const TrainOptions& options, const Algorithm& algorithm, const OptionT
   return report_and_settle(reservation, options.run.ledger, [&] { print_report(report); });
 }
 
+/// The algorithms that know all options of some that were given, beside what all know.
+Arguments knowing(const std::vector<AlgorithmOptions>& all, const OptionTable& hidden) {
+  Arguments names;
+  for (const auto& one : all) {
+    bool knows_all = one.algorithm != automatic_name;
+    for (const auto& group : hidden.groups()) {
+      for (const auto& option : group.options) {
+        knows_all = knows_all && (!option.is_given() || one.options.find(option.name()) != nullptr);
+      }
+    }
+    if (knows_all) names.push_back(one.algorithm);
+  }
+  if (names.empty()) invalid("--algorithm is missing: none knows all of the options");
+  return names;
+}
+
+/// Runs what `auto` chooses, as if its words had been said.
+int run_chosen(AlgorithmCommand<Algorithm, TrainOptions>& state, const Arguments& words, const Arguments& algorithms) {
+  if (state.options.run.expected) invalid("--algorithm is auto, must be named in a plan");
+  TrainOptions options = state.options;
+  apply_schema(options);
+  options.run.take_unit();
+  const auto chosen = choose_for(algorithm_named(state.algorithms, automatic_name), options, words, algorithms);
+  std::string text = chosen.choice.algorithm;
+  for (const auto& word : chosen.choice.words) text += " " + word;
+  return run_given({.words = chosen.words, .chosen = text + ": " + chosen.choice.why});
+}
+
 /// The timeout holds for the start of MPI already, before ranks can talk about what is wrong with it.
 std::chrono::milliseconds timeout_or_let_the_first_speak(const Algorithm& algorithm) {
   try {
@@ -125,6 +157,7 @@ Command train_command(const PlannedArguments& given) {
   add_algorithm_options(command, tables, chosen_name.value_or(state->options.algorithm), chosen_name.has_value(), state->lists_algorithms,
                         given.words);
   state->options.run.expected = given.expected;
+  state->options.chosen = given.chosen;
 
   command.footer =
       "Every line end ends a record, in CSV those outside quotes. One with a missing or damaged cell in a column that is used, or with a "
@@ -139,7 +172,8 @@ Command train_command(const PlannedArguments& given) {
       "  surety train examples/data/randhie.csv --label 'mdvis>0' --algorithm dp-sgd --records 20190 --batch-size 200 --epochs 5 \\\n"
       "               --clip 0.5 --epsilon 1 --delta 1e-5 --ledger run.db --model model.json";
 
-  const auto run = [state](const Command& said, const std::vector<AlgorithmOptions>& all) {
+  const auto run = [state, words = given.words](const Command& said, const std::vector<AlgorithmOptions>& all) {
+    if (state->options.algorithm == automatic_name) return run_chosen(*state, words, knowing(all, said.hidden));
     const Algorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
     const auto start = [&](Team& team) {
       if (state->options.algorithm != "gossip") take_rank(state->options, team);

@@ -13,6 +13,10 @@ namespace surety::cli {
 
 [[nodiscard]] std::unique_ptr<Algorithm> gradient_descent_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> accelerated_gradient_descent_algorithm();
+/// Stands for what it chooses of the others (automatic.h).
+[[nodiscard]] std::unique_ptr<Algorithm> automatic_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> shaped_descent_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> constant_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> mirror_descent_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> dp_sgd_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> svrg_algorithm();

@@ -80,6 +80,22 @@ std::uint64_t fingerprint(const Dataset& data) {
   return hash;
 }
 
+/// Every row its last feature, which is the constant, alone.
+Dataset intercepts_of(const Dataset& data) {
+  std::vector<std::size_t> ends;
+  std::vector<std::uint32_t> indices;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (data.row(i).norm > 0) {
+      indices.push_back(static_cast<std::uint32_t>(data.features() - 1));
+      values.push_back(1);
+    }
+    ends.push_back(values.size());
+  }
+  return Dataset::sparse(data.features(), std::move(ends), std::move(indices), std::move(values),
+                         {data.labels().begin(), data.labels().end()});
+}
+
 Dataset range_of(const Dataset& data, std::size_t first, std::size_t end) {
   std::vector<std::size_t> places(end - first);
   std::iota(places.begin(), places.end(), first);
@@ -101,19 +117,11 @@ class FileRun final : public TrainingRun {
   CalibratedNoise calibrate() override { return training_.calibrate(); }
 
   const FeatureMap& read(double /*noise*/, RunBits& bits) override {
-    if (is_shared()) return read_share();
-    const auto units =
-        read_units(options_.data, options_.run, options_.reading.policy(), bits, {.lists_units = true, .public_seed = how_.seed});
-    if (units) return read_kept(*units);
-    found_.emplace(training_.read(nullptr));
-    damaged_ = found_->damaged;
-    // Under add-or-remove-one the number of records is private, and what was said of it is a guess.
-    if (training_.records && is_count_public()) require_said_records(options_, found_->data.size(), *training_.records);
-    parts_.emplace(split(found_->data, how_));
-    if (parts_->training.empty() && is_count_public()) {
-      throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", one_line(options_.data))};
+    read_parts(bits);
+    if (training_.sees_the_intercept_alone) {
+      found_->features.unit_norm = false;
+      for (Dataset* part : {&parts_->training, &parts_->held_out}) *part = intercepts_of(*part);
     }
-    if (training_.check) training_.check(parts_->training);
     return found_->features;
   }
 
@@ -161,9 +169,31 @@ class FileRun final : public TrainingRun {
     return is_shared() ? std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}) : parts_->training.size();
   }
 
+  void read_parts(RunBits& bits) {
+    if (is_shared()) {
+      read_share();
+      return;
+    }
+    const auto units =
+        read_units(options_.data, options_.run, options_.reading.policy(), bits, {.lists_units = true, .public_seed = how_.seed});
+    if (units) {
+      read_kept(*units);
+      return;
+    }
+    found_.emplace(training_.read(nullptr));
+    damaged_ = found_->damaged;
+    // Under add-or-remove-one the number of records is private, and what was said of it is a guess.
+    if (training_.records && is_count_public()) require_said_records(options_, found_->data.size(), *training_.records);
+    parts_.emplace(split(found_->data, how_));
+    if (parts_->training.empty() && is_count_public()) {
+      throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", one_line(options_.data))};
+    }
+    if (training_.check) training_.check(parts_->training);
+  }
+
   /// A file of this rank's own whole, or of one file this rank's share of the records that are trained on. Held out records are the first
   /// rank's.
-  const FeatureMap& read_share() {
+  void read_share() {
     found_.emplace(training_.read(nullptr));
     damaged_ = found_->damaged;
     std::uint64_t records = found_->data.size();
@@ -185,10 +215,9 @@ class FileRun final : public TrainingRun {
     if (training_.records && is_count_public()) require_said_records(options_, static_cast<std::size_t>(records), *training_.records);
     if (training_records() == 0 && is_count_public()) require_records(options_, 0);
     if (training_.check) training_.check(parts_->training);
-    return found_->features;
   }
 
-  const FeatureMap& read_kept(const UnitsRead& units) {
+  void read_kept(const UnitsRead& units) {
     found_.emplace(training_.read(&units));
     damaged_ = found_->damaged;
     units_ = units.rows->units;
@@ -199,7 +228,6 @@ class FileRun final : public TrainingRun {
     auto [parts, ends] = split_units(found_->data, *units.rows, how_.held_out_fraction);
     parts_.emplace(std::move(parts));
     unit_ends_ = std::move(ends);
-    return found_->features;
   }
 
   [[nodiscard]] bool is_count_public() const { return how_.adjacency != Adjacency::add_or_remove_one; }

@@ -41,6 +41,9 @@ struct FileTraining {
       learn = {};
   /// Refuses what only the numbers of records and features show, of what is public in the data.
   std::function<void(const data::Dataset& data)> check = {};
+  /// Rows are their constant 1 alone, which is not scaled: for models whose answer does not depend on the record. A damaged record is a row of
+  /// zeros as ever.
+  bool sees_the_intercept_alone = false;
 };
 
 /// Algorithms that know --held-out and --split-seed.

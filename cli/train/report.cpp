@@ -25,6 +25,7 @@ void print_json(const Report& report) {
     object["planned"] = report.released.planned;
     object["noise_multiplier"] = report.noise.value;
   }
+  if (!options.chosen.empty()) object["chosen"] = options.chosen;
   if (!options.reading.missing_text().empty()) object["missing"] = options.reading.missing_json();
   object.update(report.fields);
   object.update(options.run.charge_json(report.run));
@@ -41,6 +42,7 @@ void print_report(const Report& report) {
   }
   const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
   line("trained", fmt::format("{} loss by {}, {}", options.loss, options.algorithm, report.extent));
+  if (!options.chosen.empty()) line("chosen", options.chosen);
   for (const auto& [field, value] : report.lines) line(field, value);
   if (const auto missing = options.reading.missing_text(); !missing.empty()) line("missing", missing);
   line("adjacency", options.run.adjacency);

@@ -32,7 +32,8 @@ struct TrainOptions {
   std::optional<std::uint64_t> features;
   DataOptions reading;
 
-  std::string algorithm = "gradient-descent";
+  std::string algorithm = "auto";
+  std::string chosen = {};  ///< by `auto`: its words, and why
   std::string loss = "logistic";
   std::optional<double> label_bound;
   std::optional<double> smoothing;

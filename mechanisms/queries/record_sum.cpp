@@ -50,6 +50,15 @@ SURETY_VECTORIZED void add_to(double* target, const double* terms, std::size_t s
   for (std::size_t i = 0; i < size; ++i) target[i] += terms[i];
 }
 
+ClippedSteps checked_steps(const RecordSum::Options& options) {
+  const double ratio = options.clip.value() * options.grid.steps_per_unit();
+  if (!(ratio >= 1 && ratio <= RecordSum::largest_ratio)) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("clipping norm over grid step is {}, must be from 1 to 2^40", ratio)};
+  }
+  if (options.dimension < 1) throw Error{ErrorCode::invalid_argument, "dimension is 0, must be at least 1"};
+  return {options.clip, options.grid};
+}
+
 }  // namespace
 
 double l2_norm(std::span<const double> values) {
@@ -73,15 +82,8 @@ double l2_norm(std::span<const double> values) {
   return std::scalbn(std::sqrt(scaled_sum), exponent);
 }
 
-RecordSum::RecordSum(Options options)
-    : options_{options}, steps_per_unit_{options.grid.steps_per_unit()}, ratio_{options.clip.value() * steps_per_unit_} {
-  if (!(ratio_ >= 1 && ratio_ <= largest_ratio)) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("clipping norm over grid step is {}, must be from 1 to 2^40", ratio_)};
-  }
-  if (options.dimension < 1) throw Error{ErrorCode::invalid_argument, "dimension is 0, must be at least 1"};
-  sum_.resize(options.dimension);
-  recent_.resize(options.dimension);
-  most_recent_records_ = checked_cast<std::uint64_t>(0x1p53 / ratio_);
+ClippedSteps::ClippedSteps(ClippingNorm clip, const Grid& grid)
+    : clip_{clip.value()}, steps_per_unit_{grid.steps_per_unit()}, ratio_{clip_ * steps_per_unit_} {
   // ratio = mantissa 2^(exponent - 53) with 1 <= exponent <= 41, so its square fits, and shifting it takes the integer part.
   int exponent = 0;
   const auto mantissa = static_cast<Unsigned>(std::ldexp(std::frexp(ratio_, &exponent), 53));
@@ -89,14 +91,7 @@ RecordSum::RecordSum(Options options)
   nearest_squared_norm_ = static_cast<double>(largest_squared_norm_);
 }
 
-void RecordSum::add_scaled(double factor, std::span<const double> row, double norm) {
-  require_same_size("a record", row.size(), sum_.size());
-  place_clipped(factor, row, norm);
-  count_record();
-  add_to(recent_.data(), steps_.data(), recent_.size());
-}
-
-bool RecordSum::place(double scale, std::span<const double> values) {
+bool ClippedSteps::try_place(double scale, std::span<const double> values) {
   Unsigned squared_norm = 0;
   for (std::size_t k = 0; k < values.size(); ++k) {
     double steps = scale * values[k] * steps_per_unit_;
@@ -109,7 +104,7 @@ bool RecordSum::place(double scale, std::span<const double> values) {
   return squared_norm <= largest_squared_norm_;
 }
 
-void RecordSum::place_clipped(double factor, std::span<const double> values, double norm) {
+std::span<const double> ClippedSteps::place(double factor, std::span<const double> values, double norm) {
   const accounting::StandardFloatingPoint environment;
   if (steps_.size() < values.size() + lanes) steps_.resize(values.size() + lanes);
   const double clip = clip_factor(factor, norm);
@@ -118,9 +113,24 @@ void RecordSum::place_clipped(double factor, std::span<const double> values, dou
   const double squared_norm = whole_steps(scale, steps_per_unit_, values.data(), values.size(), steps_.data());
   // A sum of n squares errs by less than a relative (n + 1) 2^-53; the rest covers the operations here. What passes needed no clamp.
   const double slack = (static_cast<double>(values.size()) + 8) * 0x1p-52;
-  if (squared_norm * (1 + slack) < nearest_squared_norm_) [[likely]]
-    return;
-  for (double shrink = 0x1p-50; !place(scale, values); shrink *= 2) scale *= 1 - shrink;
+  if (!(squared_norm * (1 + slack) < nearest_squared_norm_)) [[unlikely]] {
+    // A rounding error or a wrong norm left it too long: ever faster shrinking ones, the last of which is zero.
+    for (double shrink = 0x1p-50; !try_place(scale, values); shrink *= 2) scale *= 1 - shrink;
+  }
+  return {steps_.data(), values.size()};
+}
+
+RecordSum::RecordSum(Options options) : options_{options}, record_{checked_steps(options)} {
+  sum_.resize(options.dimension);
+  recent_.resize(options.dimension);
+  most_recent_records_ = checked_cast<std::uint64_t>(0x1p53 / record_.ratio());
+}
+
+void RecordSum::add_scaled(double factor, std::span<const double> row, double norm) {
+  require_same_size("a record", row.size(), sum_.size());
+  const std::span<const double> steps = record_.place(factor, row, norm);
+  count_record();
+  add_to(recent_.data(), steps.data(), recent_.size());
 }
 
 void RecordSum::flush() {

@@ -24,6 +24,39 @@ namespace surety::mechanisms {
 /// underflow. NaN or infinite when a value is. O(size).
 [[nodiscard]] double l2_norm(std::span<const double> values);
 
+/// One record as integers: scaled down to l2 norm C, rounded toward zero, and checked.
+class ClippedSteps {
+ public:
+  /// \pre 1 <= clip / grid.step() <= 2^40
+  ClippedSteps(ClippingNorm clip, const Grid& grid);
+
+  /// factor * values, clipped and rounded as RecordSum::add says, in grid steps, which are integers of exact l2 norm at most C / step; valid
+  /// until the next call. \param norm of values: a wrong one costs accuracy, never the bound. O(size).
+  [[nodiscard]] std::span<const double> place(double factor, std::span<const double> values, double norm);
+
+  /// C / step, exact.
+  [[nodiscard]] double ratio() const noexcept { return ratio_; }
+
+ private:
+  __extension__ using Unsigned = unsigned __int128;
+
+  /// min(1, C / (|factor| norm)), or 0 for a record without a finite norm.
+  [[nodiscard]] double clip_factor(double factor, double norm) const {
+    const double length = std::abs(factor) * norm;
+    if (!std::isfinite(length)) return 0;
+    return length > clip_ ? clip_ / length : 1;
+  }
+  /// Sets steps_ to scale * values in grid steps, clamped to +-C, rounded toward zero. \return whether its exact l2 norm is at most C.
+  bool try_place(double scale, std::span<const double> values);
+
+  double clip_;
+  double steps_per_unit_;
+  double ratio_;
+  Unsigned largest_squared_norm_;  ///< the integer part of (C / step)^2
+  double nearest_squared_norm_;    ///< the same, as a double
+  std::vector<double> steps_;      ///< integers; longer than a record
+};
+
 class RecordSum {
  public:
   /// The largest clipping norm over grid step: finer grids than this would add nothing but carries.
@@ -76,20 +109,6 @@ class RecordSum {
  private:
   // 2^64 records of 2^40 steps fit into 128 bits, so that no sum overflows.
   __extension__ using Integer = __int128;
-  __extension__ using Unsigned = unsigned __int128;
-
-  /// min(1, C / (|factor| norm)), or 0 for a record without a finite norm.
-  [[nodiscard]] double clip_factor(double factor, double norm) const {
-    const double length = std::abs(factor) * norm;
-    if (!std::isfinite(length)) return 0;
-    return length > options_.clip.value() ? options_.clip.value() / length : 1;
-  }
-
-  /// Sets steps_ to scale * values in grid steps, clamped to +-C, rounded toward zero. \return whether its exact l2 norm is at most C.
-  bool place(double scale, std::span<const double> values);
-  /// Sets steps_ to what the record contributes: its first placing, or, when rounding errors or a wrong norm left that too long,
-  /// the first of a series of ever faster shrinking ones, the last of which is zero.
-  void place_clipped(double factor, std::span<const double> values, double norm);
 
   /// Makes room for one more record in recent_.
   void count_record() {
@@ -102,28 +121,23 @@ class RecordSum {
   void require_same_size(const char* what, std::size_t size, std::size_t wanted) const;
 
   Options options_;
-  double steps_per_unit_;
-  double ratio_;                       ///< C / step, exact
-  Unsigned largest_squared_norm_;      ///< the integer part of (C / step)^2
-  double nearest_squared_norm_;        ///< the same, as a double
+  ClippedSteps record_;                ///< the one being placed
   std::uint64_t most_recent_records_;  ///< this many contributions sum to at most 2^53 steps
   std::uint64_t recent_records_ = 0;   ///< in recent_
   std::vector<double> recent_;         ///< in steps: an exact integer
   std::vector<Integer> sum_;           ///< in steps, of all records that are not in recent_
-  std::vector<double> steps_;          ///< the record being placed, integers
 };
 
 template <std::integral Index>
 void RecordSum::add_scaled(double factor, std::span<const Index> indices, std::span<const double> values, double norm) {
   require_same_size("the index list of a row", indices.size(), values.size());
-  place_clipped(factor, values, norm);
+  const std::span<const double> steps = record_.place(factor, values, norm);
   count_record();
   // The checked norm is that of a vector only if no coordinate is named twice: hence the increasing order. Negative indices
   // become too large ones.
   std::size_t next = 0;
   const std::size_t dimension = recent_.size();
   double* const recent = recent_.data();
-  const double* const steps = steps_.data();
   for (std::size_t k = 0; k < values.size(); ++k) {
     const auto index = static_cast<std::size_t>(indices[k]);
     if (index < next || index >= dimension) [[unlikely]]

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
-#include <system_error>
-#include <thread>
 #include <vector>
 
+#include <surety/optimizers/problem/in_parts.h>
 #include <surety/optimizers/problem/problem.h>
 
 namespace surety::optimizers {
@@ -75,37 +73,6 @@ void compute_scores(std::span<const RowView> rows, std::span<const double> weigh
       ++i;
     }
   }
-}
-
-void in_parts(std::size_t count, std::size_t threads, mechanisms::RecordSum& sum,
-              const std::function<void(std::size_t begin, std::size_t end, mechanisms::RecordSum& part)>& add) {
-  constexpr std::size_t worth_a_thread = 2048;
-  const std::size_t parts = std::clamp<std::size_t>(count / worth_a_thread, 1, std::max<std::size_t>(threads, 1));
-  const auto begin_of = [&](std::size_t part) { return count / parts * part + std::min(part, count % parts); };
-  std::vector<mechanisms::RecordSum> others(parts - 1, mechanisms::RecordSum{sum.options()});
-  std::vector<std::exception_ptr> failures(parts - 1);
-  const auto run = [&](std::size_t part) noexcept {
-    try {
-      add(begin_of(part), begin_of(part + 1), others[part - 1]);
-    } catch (...) {
-      failures[part - 1] = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> running;
-    running.reserve(parts - 1);
-    std::size_t part = 1;
-    try {
-      for (; part < parts; ++part) running.emplace_back(run, part);
-    } catch (const std::system_error&) {
-      for (; part < parts; ++part) run(part);  // no more threads to be had
-    }
-    add(0, begin_of(1), sum);
-  }
-  for (const auto& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-  for (const auto& other : others) sum.merge(other);
 }
 
 }  // namespace detail

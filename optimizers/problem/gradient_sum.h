@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 
 #include <surety/mechanisms/queries/record_sum.h>
@@ -33,11 +32,6 @@ namespace detail {
 /// scores[i] = <weights, row i of the block>, each exactly as RowView::dot computes it, several at a time: an addition of one score need
 /// not wait for that of another. \pre scores.size() rows.
 void compute_scores(std::span<const RowView> rows, std::span<const double> weights, std::span<double> scores);
-
-/// Calls add(begin, end, part) for consecutive parts of 0 .. count, each on a thread of its own and with a sum of its own, which are merged
-/// into `sum`. Small parts are not worth a thread. Rethrows what `add` throws; then `sum` holds some of the records.
-void in_parts(std::size_t count, std::size_t threads, mechanisms::RecordSum& sum,
-              const std::function<void(std::size_t begin, std::size_t end, mechanisms::RecordSum& part)>& add);
 
 }  // namespace detail
 

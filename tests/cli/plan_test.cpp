@@ -26,16 +26,17 @@ TEST_F(Plan, OfATrainingIsTheSameRunWhenItIsReadBack) {
   const auto data = small_data(300);
   const Words base{"train",    data,           "--label", "label>0",          "--drop",        "y", "--epsilon", "1", "--delta", "1e-5",
                    "--ledger", path("run.db"), "--model", path("model.json"), "--replay-seed", "4"};
-  for (const Words& more : std::vector<Words>{{},
-                                              {"--algorithm", "svrg", "--records", "300", "--step-size", "0.1", "--inner-steps", "3"},
-                                              {"--algorithm", "online-frank-wolfe", "--steps", "300", "--radius", "2", "--norm", "1.5"},
-                                              {"--algorithm", "noisy-sgd", "--records", "300", "--radius", "2", "--form-is-public"},
-                                              {"--algorithm", "gossip", "--records", "300", "--radius", "2", "--learners", "4"},
-                                              {"--bounds", "x=-3,3", "--adjacency", "zero-out", "--iterate", "average", "--clip", "0.3"}}) {
+  for (const Words& more : std::vector<Words>{
+           {},
+           {"--algorithm", "svrg", "--records", "300", "--step-size", "0.1", "--inner-steps", "3"},
+           {"--algorithm", "online-frank-wolfe", "--steps", "300", "--radius", "2", "--norm", "1.5"},
+           {"--algorithm", "noisy-sgd", "--records", "300", "--radius", "2", "--form-is-public"},
+           {"--algorithm", "gossip", "--records", "300", "--radius", "2", "--learners", "4"},
+           {"--algorithm", "gradient-descent", "--bounds", "x=-3,3", "--adjacency", "zero-out", "--iterate", "average", "--clip", "0.3"}}) {
     std::filesystem::remove(path("run.db"));  // a ledger is of one adjacency
     const auto plan = planned(base + more);
     EXPECT_EQ(plan["version"], 1);
-    EXPECT_EQ(plan["options"]["algorithm"], more.empty() || more[0] != "--algorithm" ? "gradient-descent" : more[1]);
+    EXPECT_EQ(plan["options"]["algorithm"], more.empty() ? "shaped-descent" : more[1]);
     const auto first = surety(base + more + Words{"--json"});
     ASSERT_EQ(first.code, 0) << first.err;
     const auto model = contents(path("model.json"));

@@ -65,7 +65,7 @@ TEST_F(Refusal, OfOptionsOutOfRange) {
   expect_refused_untouched(train_with("--held-out", "1"), 2, {"--held-out is 1", "less than 1"});
   expect_refused_untouched(train_with("--adjacency", "replace"), 2, {"adjacency is 'replace'", "replace-one"});
   expect_refused_untouched(train_with("--loss", "poisson"), 2, {"--loss is 'poisson'", "smoothed-hinge", "hinge"});
-  expect_refused_untouched(train_with("--algorithm", "adam"), 2, {"--algorithm is 'adam'", "gradient-descent"});
+  expect_refused_untouched(train(path("small.csv"), "label", "adam"), 2, {"--algorithm is 'adam'", "gradient-descent"});
   expect_refused_untouched(train_with("--format", "xml"), 2, {"--format is 'xml'", "csv or libsvm"});
   expect_refused_untouched(train_with("--features", "3"), 2, {"--features", "LIBSVM"});
   for (const char* bad : {"x", "x=1", "x=1,2,3", "x=2,1", "x=a,1", "x=nan,1", "=1,2"}) {
@@ -114,8 +114,8 @@ TEST_F(Refusal, OfBadCsv) {
 }
 
 TEST_F(Refusal, OfAPublicFormForAStream) {
-  expect_refused_untouched(train(path("small.csv")) + Words{"--algorithm", "online-frank-wolfe", "--radius", "1", "--form-is-public"}, 2,
-                           {"--form-is-public is for gradient-descent, ", "not for online-frank-wolfe"});
+  expect_refused_untouched(train(path("small.csv"), "label", "online-frank-wolfe") + Words{"--radius", "1", "--form-is-public"}, 2,
+                           {"--form-is-public is for shaped-descent, gradient-descent, ", "not for online-frank-wolfe"});
 }
 
 TEST_F(Refusal, OfHeadersAndModelsWithoutEnd) {

@@ -172,7 +172,8 @@ TEST_F(TrainOnStream, RefusesWhatItCannotPromiseOrDoesNotKnow) {
   expect_refused(without("--steps"), 2, {"--steps is missing"});
   expect_refused(without("--radius"), 2, {"--radius is missing"});
   expect_refused(fits + Words{"--adjacency", "add-or-remove-one"}, 2, {"adjacency is add-or-remove-one", "public places"});
-  expect_refused(fits + Words{"--held-out", "0.2"}, 2, {"--held-out is for gradient-descent, ", "not for online-frank-wolfe"});
+  expect_refused(fits + Words{"--held-out", "0.2"}, 2,
+                 {"--held-out is for auto, shaped-descent, gradient-descent, ", "not for online-frank-wolfe"});
   expect_refused(fits + Words{"--learner", "optimistic"}, 2, {"--learner is for online-to-batch"});
   expect_refused(fits + Words{"--noise", "gumbel"}, 2, {"--noise is 'gumbel'"});
   expect_refused(fits + Words{"--step-scale", "3"}, 2, {"step scale is 3", "at most 2"});

@@ -20,7 +20,7 @@ function(surety_mutated target)
 endfunction()
 
 add_library(surety_all_mutants OBJECT ${mutated_sources})
-target_link_libraries(surety_all_mutants PUBLIC surety::optimizers PRIVATE surety_flags fmt::fmt nlohmann_json::nlohmann_json)
+target_link_libraries(surety_all_mutants PUBLIC surety::optimizers PRIVATE surety_flags fmt::fmt nlohmann_json::nlohmann_json Eigen3::Eigen)
 surety_mutated(surety_all_mutants)
 
 get_target_property(cli_sources surety_cli SOURCES)

@@ -175,9 +175,9 @@ std::string CommandTest::small_data(int rows) const {
   return path("small.csv");
 }
 
-Words CommandTest::train(const std::string& data, const std::string& label) const {
-  return {"train", data,      "--label", label,      "--steps",      "5",       "--epsilon",
-          "1",     "--delta", "1e-5",    "--ledger", path("run.db"), "--model", path("model.json")};
+Words CommandTest::train(const std::string& data, const std::string& label, const std::string& algorithm) const {
+  return {"train",     data, "--label", label,  "--algorithm", algorithm,      "--steps", "5",
+          "--epsilon", "1",  "--delta", "1e-5", "--ledger",    path("run.db"), "--model", path("model.json")};
 }
 
 std::size_t CommandTest::runs_in(const std::string& ledger) {

@@ -139,7 +139,8 @@ class CommandTest : public ::testing::Test {
   [[nodiscard]] std::string small_data(int rows = 60) const;
 
   /// train on `data` in 5 steps at epsilon 1, into run.db and model.json.
-  [[nodiscard]] Words train(const std::string& data, const std::string& label = "label") const;
+  [[nodiscard]] Words train(const std::string& data, const std::string& label = "label",
+                            const std::string& algorithm = "gradient-descent") const;
 
   /// How many runs a ledger lists.
   [[nodiscard]] static std::size_t runs_in(const std::string& ledger);

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include <surety/optimizers/problem/in_parts.h>
 #include <surety/optimizers/problem/loss.h>
 
 #include <support/plain_record_sum.h>

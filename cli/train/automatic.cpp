@@ -1,0 +1,202 @@
+#include "automatic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/data/text_reader.h>
+#include <surety/optimizers/empirical_risk/shaped_descent.h>
+#include <surety/optimizers/problem/loss.h>
+
+#include "../ranks.h"
+#include "algorithms.h"
+
+namespace surety::cli {
+namespace {
+
+using namespace optimizers;
+
+// Fitted on the sets of docs/results/learners.md: there noise drowns the features from the first on, many steps pay up to the second where
+// features are many and the third where the budget is, and few where features are few.
+constexpr double nothing_learned = 10;
+constexpr double little_noise = 0.04;
+constexpr double much_noise = 2;
+constexpr double large_budget = 0.2;
+constexpr std::size_t few_features = 15;
+
+int steps_for(double nu, double mu, std::size_t features) {
+  if (features <= few_features || nu > much_noise) return 10;
+  return nu <= little_noise || mu >= large_budget ? 30 : 20;
+}
+
+std::string option_text(double value) { return fmt::format("{:.4g}", value); }
+
+/// Takes what was read, and counts: labels are as good as any.
+struct AnyLabel {
+  static constexpr std::string_view name = "squared";
+  static constexpr std::string_view label_constraint = "may be anything";
+  [[nodiscard]] double value(double, double) const noexcept { return 0; }
+  [[nodiscard]] double derivative(double, double) const noexcept { return 0; }
+  [[nodiscard]] double gradient_bound(double) const noexcept { return 1; }
+  [[nodiscard]] double gradient_difference_bound(double) const noexcept { return 1; }
+  [[nodiscard]] double smoothness(double) const noexcept { return 1; }
+  [[nodiscard]] std::optional<double> encode_label(double label) const noexcept { return label; }
+};
+
+/// The words without this option and its value.
+Arguments without(const Arguments& words, std::string_view name) {
+  Arguments kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == name) {
+      ++i;
+    } else if (!(words[i].starts_with(name) && words[i].size() > name.size() && words[i][name.size()] == '=')) {
+      kept.push_back(words[i]);
+    }
+  }
+  return kept;
+}
+
+std::uint64_t records_in(const TrainOptions& options, const Source& source) {
+  OpenStream stream = open_stream(options, source);
+  const AnyLabel any;
+  std::uint64_t count = 0;
+  while (stream.records.next(any)) ++count;
+  return count;
+}
+
+}  // namespace
+
+Choice choose(const PublicNumbers& numbers) {
+  const auto adjacency = numbers.target.adjacency;
+  const auto noise = calibrate([&](NoiseMultiplier z) { return gaussian(z, adjacency); }, numbers.target);
+  const double mu = 1 / noise.value.value();
+  const double unit = adjacency == Adjacency::replace_one ? 2 : 1;
+  const auto d = static_cast<double>(numbers.features);
+  const double nu = d * unit / (static_cast<double>(numbers.records.value()) * mu);
+  const std::string facts =
+      fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.has_unit ? "units" : "records", numbers.features, nu);
+
+  if (numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name) {
+    return {.algorithm = "gradient-descent", .words = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)};
+  }
+  if (numbers.has_unit || numbers.features > most_shaped_features) {
+    Choice choice{.algorithm = "accelerated-gradient-descent",
+                  .words = {},
+                  .why = (numbers.has_unit ? "has a theorem for units; " : "takes no matrix of all pairs of features; ") + facts};
+    if (nu > 0.5) {
+      choice.words = {"--steps", "10", "--iterate", "average"};
+    } else {
+      choice.words = {"--steps", nu > 0.05 ? "30" : "60"};
+    }
+    if (numbers.label_bound) choice.words.insert(choice.words.end(), {"--clip", option_text(*numbers.label_bound)});
+    return choice;
+  }
+  if (numbers.loss == SquaredLoss::name) {
+    // Large derivatives are those of a beginning, and clipping them is what keeps noise small; three tenths never lost to a constant.
+    return {.algorithm = "shaped-descent",
+            .words = {"--steps", "10", "--clip-share", "1", "--clip", option_text(0.3 * numbers.label_bound.value_or(1))},
+            .why = facts};
+  }
+  if (nu > nothing_learned) {
+    return {.algorithm = "constant",
+            .words = {},
+            .why = facts + ": noise would drown the features, so the share of the class alone is released"};
+  }
+  return {
+      .algorithm = "shaped-descent",
+      .words = {"--steps", std::to_string(steps_for(nu, mu, numbers.features)), "--ridge", option_text(std::clamp(0.05 * nu, 0.03, 0.5))},
+      .why = facts};
+}
+
+namespace {
+
+ChosenRun chosen_run(const TrainOptions& options, std::optional<std::uint64_t> records, double held_out, const Arguments& words,
+                     const Arguments& algorithms) {
+  if (const auto launch = launched_by_mpirun(); launch && launch->size > 1) {
+    let_the_first_speak();
+    invalid("--algorithm is auto, must be named on several ranks");
+  }
+  if (options.data == data::TextReader::standard_input) {
+    invalid("the data file is -, must be a file for --algorithm auto, which reads its header first");
+  }
+  const Source source = source_of(options);
+  const Adjacency adjacency = options.run.target().adjacency;
+  const bool is_public = adjacency != Adjacency::add_or_remove_one && !options.run.has_unit();
+  if (!records && !is_public) {
+    invalid(fmt::format("--records is missing: --algorithm auto needs the public number of {} in the file, or a guess of it",
+                        options.run.has_unit() ? "units" : "records"));
+  }
+  if (!(held_out >= 0 && held_out < 1)) invalid(fmt::format("--held-out is {}, must be at least 0 and less than 1", held_out));
+  const std::uint64_t all = is_public ? records_in(options, source) : *records;
+  if (records && is_public) require_said_records(options, all, *records);
+  const auto trained = static_cast<std::uint64_t>(std::llround((1 - held_out) * static_cast<double>(all)));
+  Choice choice;
+  if (algorithms.size() == 1) {
+    choice = {.algorithm = algorithms.front(), .words = {}, .why = "knows what was asked for"};
+  } else {
+    choice = choose({.records = Count{std::max<std::uint64_t>(trained, 1)},
+                     .features = open_stream(options, source).features.features(),
+                     .target = options.run.target(),
+                     .loss = options.loss,
+                     .label_bound = options.label_bound,
+                     .has_unit = options.run.has_unit()});
+    if (std::find(algorithms.begin(), algorithms.end(), choice.algorithm) == algorithms.end()) {
+      invalid(fmt::format("--algorithm is missing: auto chose {}, which does not know all of the options; {} do", choice.algorithm,
+                          fmt::join(algorithms, ", ")));
+    }
+    if (adjacency == Adjacency::add_or_remove_one && choice.algorithm != "gossip") {
+      choice.words.insert(choice.words.end(), {"--public-count", std::to_string(std::max<std::uint64_t>(trained, 1))});
+    }
+  }
+  Arguments chosen = without(words, "--algorithm");
+  if (algorithms.size() != 1) chosen = without(chosen, "--records");
+  Arguments added;  // what the user has not said
+  for (std::size_t i = 0; i + 1 < choice.words.size(); i += 2) {
+    if (!value_in(chosen, choice.words[i])) added.insert(added.end(), {choice.words[i], choice.words[i + 1]});
+  }
+  choice.words = std::move(added);
+  chosen.insert(chosen.end(), choice.words.begin(), choice.words.end());
+  chosen.insert(chosen.end(), {"--algorithm", choice.algorithm});
+  return {.choice = std::move(choice), .words = std::move(chosen)};
+}
+
+/// Stands for the others in the help; it is never prepared.
+class Automatic final : public Algorithm {
+ public:
+  Automatic() : Algorithm{"auto", "Chooses one of the others, and its options, from public numbers alone, and says so."} {}
+
+  void add_options(OptionTable& table, TrainOptions& shared) override {
+    table.group("Data");
+    table.add("--held-out", held_out_, "The share of records kept for scores, by a public pseudo-random split", number());
+    table.group("Problem and algorithm");
+    add_records(table, records_);
+    static_cast<void>(shared);
+  }
+  [[nodiscard]] std::string why_no_units() const override { return {}; }
+  std::unique_ptr<TrainingRun> prepare(const TrainOptions&, const Source&, Team&) const override {
+    throw Error{ErrorCode::internal, "auto was not replaced by what it chose"};
+  }
+
+  [[nodiscard]] ChosenRun chosen(const TrainOptions& options, const Arguments& words, const Arguments& algorithms) const {
+    return chosen_run(options, records_, held_out_, words, algorithms);
+  }
+
+ private:
+  double held_out_ = 0.2;
+  std::optional<std::uint64_t> records_;
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> automatic_algorithm() { return std::make_unique<Automatic>(); }
+
+ChosenRun choose_for(const Algorithm& automatic, const TrainOptions& options, const Arguments& words, const Arguments& algorithms) {
+  return dynamic_cast<const Automatic&>(automatic).chosen(options, words, algorithms);
+}
+
+}  // namespace surety::cli

@@ -1,0 +1,64 @@
+// `--algorithm auto`, the default: a rule that chooses an algorithm and its options from public numbers alone. What it chooses is run as if its
+// words had been said: plan, ledger, model and report name the algorithm and its options.
+//
+// With n records (or units), d features, nu = d s / (n mu) for mu of the target and s = 2 under replace-one, else 1 (about the size of noise
+// in the mean gradient over that of a gradient):
+//
+//     hinge losses                      gradient-descent, as ever: no rule was fitted
+//     units of several rows             accelerated-gradient-descent, which has a theorem for them
+//     more features than a second moment is taken of   accelerated-gradient-descent
+//     logistic, nu > 10                 constant: the share of the class
+//     logistic                          shaped-descent with a ridge of clip(.05 nu, .03, .5), and T = 10 for d <= 15 or nu > 2,
+//                                       T = 30 for nu <= .04 or mu >= .2, else T = 20
+//     squared                           shaped-descent, T = 10, derivatives clipped to three tenths of the label bound
+//
+// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/learners.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <surety/accounting/events/units.h>
+
+#include "../options.h"
+#include "algorithm.h"
+#include "train_options.h"
+
+namespace surety::cli {
+
+/// All that the rule sees.
+struct PublicNumbers {
+  Count records;  ///< that are trained on, or units; a guess under add-or-remove-one
+  std::size_t features;
+  Target target;
+  std::string loss;
+  std::optional<double> label_bound = {};
+  bool has_unit = false;  ///< which is clipped as one, like a record
+};
+
+struct Choice {
+  std::string algorithm;
+  Arguments words;  ///< its options
+  std::string why;
+};
+
+/// \throws Error{invalid_argument} for a target that no Gaussian noise meets; Error{unreachable} likewise.
+[[nodiscard]] Choice choose(const PublicNumbers& numbers);
+
+/// What was chosen, and the words to run in the place of those that were given.
+struct ChosenRun {
+  Choice choice;
+  Arguments words;
+};
+
+/// Reads the header, and where --records is not said and their number is public, counts the records.
+/// \param automatic what `automatic_algorithm` made. \param words of the command
+/// \param algorithms that know all options that were given but those that all know: where there is one alone it is chosen
+/// \throws Error{invalid_argument} without --records where the number of records is private, for standard input and on several ranks, and where the
+///         choice does not know an option that was given.
+[[nodiscard]] ChosenRun choose_for(const Algorithm& automatic, const TrainOptions& options, const Arguments& words,
+                                   const Arguments& algorithms);
+
+}  // namespace surety::cli

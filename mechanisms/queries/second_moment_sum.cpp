@@ -1,0 +1,98 @@
+#include <surety/mechanisms/queries/second_moment_sum.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/vectorized.h>
+
+namespace surety::mechanisms {
+namespace {
+
+SURETY_VECTORIZED void add_row(double* target, double factor, const double* steps, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) target[k] += factor * steps[k];
+}
+
+ClippedSteps checked_steps(const SecondMomentSum::Options& options) {
+  const double ratio = options.clip.value() * options.grid.steps_per_unit();
+  if (!(ratio >= 1 && ratio <= SecondMomentSum::largest_ratio)) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("clipping norm over grid step is {}, must be from 1 to 2^22", ratio)};
+  }
+  if (!(options.dimension >= 1 && options.dimension <= SecondMomentSum::largest_dimension)) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("dimension is {}, must be from 1 to {}", options.dimension, SecondMomentSum::largest_dimension)};
+  }
+  return {options.clip, options.grid};
+}
+
+}  // namespace
+
+L2Sensitivity sensitivity_of_second_moment(ClippingNorm clip, Adjacency adjacency) {
+  constexpr mpfr_prec_t precision = 128;
+  const accounting::Interval squared = accounting::Interval{clip.value(), precision} * accounting::Interval{clip.value(), precision};
+  if (adjacency != Adjacency::replace_one) return L2Sensitivity{squared.enclosure().upper};
+  return L2Sensitivity{(squared * sqrt(accounting::Interval{2.0, precision})).enclosure().upper};
+}
+
+Grid second_moment_grid(ClippingNorm clip, Count records) {
+  // n squares of 2^k steps are below 2^62 where 2 k + log2 n is at most 62.
+  const int log2_records = std::ilogb(static_cast<double>(records.value())) + 1;
+  const int bits = std::clamp((61 - log2_records) / 2, 10, 22);
+  return {.log2_step = std::ilogb(clip.value()) + 1 - bits};
+}
+
+SecondMomentSum::SecondMomentSum(Options options) : options_{options}, record_{checked_steps(options)} {
+  recent_.resize(options.dimension * options.dimension);
+  sum_.resize(options.dimension * options.dimension);
+  // Sums of products below 2^53 are exact, in any order.
+  most_recent_records_ = checked_cast<std::uint64_t>(0x1p53 / (record_.ratio() * record_.ratio()));
+}
+
+void SecondMomentSum::count_record() {
+  if (recent_records_ == most_recent_records_) flush();
+  ++recent_records_;
+}
+
+void SecondMomentSum::add_scaled(double factor, std::span<const double> row, double norm) {
+  if (row.size() != options_.dimension) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("a record has {} coordinates, must have {}", row.size(), options_.dimension)};
+  }
+  const std::span<const double> steps = record_.place(factor, row, norm);
+  count_record();
+  for (std::size_t j = 0; j < steps.size(); ++j) {
+    if (steps[j] != 0) add_row(recent_.data() + j * options_.dimension + j, steps[j], steps.data() + j, steps.size() - j);
+  }
+}
+
+void SecondMomentSum::flush() {
+  for (std::size_t i = 0; i < sum_.size(); ++i) sum_[i] += static_cast<std::int64_t>(recent_[i]);
+  std::fill(recent_.begin(), recent_.end(), 0.0);
+  recent_records_ = 0;
+}
+
+void SecondMomentSum::merge(const SecondMomentSum& other) {
+  if (!(other.options_ == options_)) throw Error{ErrorCode::invalid_argument, "only sums of records of the same options can be merged"};
+  for (std::size_t i = 0; i < sum_.size(); ++i) sum_[i] += other.sum_[i] + static_cast<std::int64_t>(other.recent_[i]);
+}
+
+GridVector SecondMomentSum::sum() const {
+  const std::size_t d = options_.dimension;
+  GridVector result{.grid = {.log2_step = 2 * options_.grid.log2_step.value()}, .steps = std::vector<std::int64_t>(d * d)};
+  for (std::size_t j = 0; j < d; ++j) {
+    for (std::size_t k = j; k < d; ++k) {
+      const Integer steps = sum_[j * d + k] + static_cast<std::int64_t>(recent_[j * d + k]);
+      const auto clamped = static_cast<std::int64_t>(std::clamp<Integer>(steps, -Integer{largest_sum}, Integer{largest_sum}));
+      result.steps[j * d + k] = clamped;
+      result.steps[k * d + j] = clamped;
+    }
+  }
+  return result;
+}
+
+L2Sensitivity SecondMomentSum::sensitivity(Adjacency adjacency) const { return sensitivity_of_second_moment(options_.clip, adjacency); }
+
+}  // namespace surety::mechanisms

@@ -1,0 +1,40 @@
+#include <surety/optimizers/empirical_risk/constant_learner.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/queries/record_sum.h>
+
+namespace surety::optimizers {
+
+Event plan(const ConstantLearnerOptions& options) { return gaussian(options.noise_multiplier, options.adjacency); }
+
+double constant_learner(const Dataset& data, const ConstantLearnerOptions& options, ReleaserRef releaser) {
+  if (!data.has_labels()) invalid("a share of classes needs labels, the data set has none");
+  if (!options.public_count && options.adjacency == Adjacency::add_or_remove_one) {
+    invalid("under add-or-remove-one the number of records is private: give a public count to divide by");
+  }
+  const auto count = static_cast<double>((options.public_count ? *options.public_count : Count{data.size()}).value());
+  const ClippingNorm clip{options.label_bound ? options.label_bound->value() : 0.5};
+  const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
+  mechanisms::RecordSum sum{{.clip = clip, .grid = mechanisms::grid_for(sensitivity, options.noise_multiplier), .dimension = 1}};
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (!(data.row(i).norm > 0)) continue;
+    const std::array<double, 1> label{options.label_bound ? data.label(i) : data.label(i) / 2};
+    sum.add(label);
+  }
+  // Uniform in [-clip, clip]: shares less a half, or means.
+  const double variance = clip.value() * clip.value() / 3;
+  const double noise = options.noise_multiplier.value() * sensitivity.value() / count;
+  const double kept = variance / (variance + noise * noise);
+  const double mean = kept * (releaser.release(sum.sum(), sensitivity, plan(options)).front() / count);
+  if (options.label_bound) return std::clamp(mean, -options.label_bound->value(), options.label_bound->value());
+  const double least = std::min(1 / count, 0.5);
+  const double share = std::clamp(0.5 + mean, least, 1 - least);
+  return std::log(share / (1 - share));
+}
+
+}  // namespace surety::optimizers

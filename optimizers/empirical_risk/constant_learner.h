@@ -1,0 +1,40 @@
+// The same answer for every record, from one release: what is left to learn where noise drowns the features.
+//
+//     S = sum_i y_i / 2 + N(0, (z s)^2)   for classes y_i in {-1, 1}:  share = 1/2 + k S / n, score log(share / (1 - share)),
+//     S = sum_i clip_B(y_i) + N(0, (z s)^2)   for numbers:             score k S / n,
+//
+// where k = v / (v + (z s / n)^2) is what makes the mean square error least for a share that is uniform in [0, 1] (v = 1 / 12) or a mean that is
+// uniform in [-B, B] (v = B^2 / 3): public, near 1 where the noise is small, and near 0 where it says nothing.
+//
+// One record moves S by at most s = 1/2 or B where it appears, vanishes or is zeroed, and by twice that where it gives way to another.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/units.h>
+#include <surety/optimizers/doors/run.h>
+#include <surety/optimizers/problem/dataset.h>
+#include <surety/optimizers/problem/loss.h>
+
+namespace surety::optimizers {
+
+/// All public.
+struct ConstantLearnerOptions {
+  NoiseMultiplier noise_multiplier;  ///< z
+  Adjacency adjacency = Adjacency::replace_one;
+  std::optional<LabelBound> label_bound = {};  ///< B; without it labels are classes, -1 or 1
+  std::optional<Count> public_count = {};      ///< n; default the number of records, which add-or-remove-one keeps private
+};
+
+/// What a run releases: gaussian(z). \source docs/proofs/shaped-descent.md#constant
+[[nodiscard]] Event plan(const ConstantLearnerOptions& options);
+
+/// The score of every record as above, of a share kept within 1 / n of 0 and 1, or of a mean kept within B.
+/// A record whose row is zero counts for nothing. O(records).
+/// \throws Error{invalid_argument}, before the release, when the data have no labels, when there is no record and n is not given, or when n is not
+///         given under add-or-remove-one; and what the releaser throws.
+[[nodiscard]] double constant_learner(const Dataset& data, const ConstantLearnerOptions& options, ReleaserRef releaser);
+
+}  // namespace surety::optimizers

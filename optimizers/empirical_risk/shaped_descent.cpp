@@ -1,0 +1,197 @@
+#include <surety/optimizers/empirical_risk/shaped_descent.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <Eigen/Eigenvalues>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/mechanisms/queries/second_moment_sum.h>
+#include <surety/optimizers/empirical_risk/full_gradient.h>
+#include <surety/optimizers/problem/second_moment.h>
+
+namespace surety::optimizers {
+namespace {
+
+NoiseMultiplier matrix_multiplier(const ShapedDescentOptions& options) {
+  const double share = options.matrix_share.value();
+  return NoiseMultiplier{options.noise_multiplier.value() * std::sqrt((1 - share) / (share * static_cast<double>(steps_of(options))))};
+}
+
+/// Everything below is a function of what was released and of public numbers.
+class Shape {
+ public:
+  /// \param matrix released, symmetric. \param operator_norm of its noise
+  Shape(const std::vector<double>& matrix, std::size_t features, double operator_norm, double count, double exponent)
+      : size_{features}, operator_norm_{operator_norm}, count_{count} {
+    const Eigen::Map<const Eigen::MatrixXd> map{matrix.data(), static_cast<Eigen::Index>(features), static_cast<Eigen::Index>(features)};
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver{map};
+    const Eigen::VectorXd& values = solver.eigenvalues();
+    for (std::size_t j = 0; j < features; ++j) {
+      eigenvalues_.push_back(std::max(values[static_cast<Eigen::Index>(j)], 0.0) + operator_norm);
+      scales_.push_back(std::pow(eigenvalues_.back() / count, exponent));
+    }
+    // Column j of a row's product with this is coordinate j of z.
+    rows_.resize(features * features);
+    for (std::size_t k = 0; k < features; ++k) {
+      for (std::size_t j = 0; j < features; ++j) {
+        rows_[k * features + j] = solver.eigenvectors()(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(j)) / std::sqrt(scales_[j]);
+      }
+    }
+  }
+
+  /// m_j
+  [[nodiscard]] double scale(std::size_t j) const { return scales_[j]; }
+  /// The curvature along u_j of a loss whose derivative has the Lipschitz constant 1.
+  [[nodiscard]] double curvature(std::size_t j) const { return eigenvalues_[j] / (count_ * scales_[j]); }
+  /// About the mean of |z|^2, or its largest value for a row of norm 1, whichever is less.
+  [[nodiscard]] double squared_norm() const {
+    double mean = 0;
+    double most = 0;
+    for (std::size_t j = 0; j < size_; ++j) {
+      mean += (eigenvalues_[j] - operator_norm_ / 2) / (count_ * scales_[j]);
+      most = std::max(most, 1 / scales_[j]);
+    }
+    return std::min(mean, most);
+  }
+
+  /// z of one row; zeros where it is not finite. Depends on that row and on what was released alone.
+  void transform(const RowView& row, std::span<double> z) const {
+    std::fill(z.begin(), z.end(), 0.0);
+    for (std::size_t k = 0; k < row.values.size(); ++k) {
+      const std::size_t feature = row.is_sparse() ? row.indices[k] : k;
+      const double value = row.values[k];
+      const double* const column = rows_.data() + feature * size_;
+      if (value == 0) continue;
+      for (std::size_t j = 0; j < size_; ++j) z[j] += value * column[j];
+    }
+    if (!std::all_of(z.begin(), z.end(), [](double value) { return std::isfinite(value); })) std::fill(z.begin(), z.end(), 0.0);
+  }
+
+  [[nodiscard]] std::vector<double> weights(std::span<const double> shaped) const {
+    std::vector<double> result(size_, 0.0);
+    for (std::size_t k = 0; k < size_; ++k) {
+      for (std::size_t j = 0; j < size_; ++j) result[k] += rows_[k * size_ + j] * shaped[j];
+    }
+    return result;
+  }
+
+ private:
+  std::size_t size_;
+  double operator_norm_;
+  double count_;
+  std::vector<double> eigenvalues_;
+  std::vector<double> scales_;
+  std::vector<double> rows_;
+};
+
+Dataset transformed(const Dataset& data, const Shape& shape) {
+  const std::size_t d = data.features();
+  std::vector<double> values(data.size() * d);
+  for (std::size_t i = 0; i < data.size(); ++i) shape.transform(data.row(i), std::span{values}.subspan(i * d, d));
+  return Dataset::dense(d, std::move(values), {data.labels().begin(), data.labels().end()});
+}
+
+}  // namespace
+
+void require_shapeable(std::size_t features) {
+  if (features > most_shaped_features) {
+    invalid(fmt::format("the number of features is {}, must be at most {} for their second moment", features, most_shaped_features));
+  }
+}
+
+std::uint64_t steps_of(const ShapedDescentOptions& options) {
+  return options.steps ? options.steps->value() : options.regularization.value() > 0 ? 15 : 30;
+}
+
+Event plan(const ShapedDescentOptions& options) {
+  return compose({gaussian(matrix_multiplier(options), options.adjacency),
+                  repeat(Count{steps_of(options)}, gaussian(options.noise_multiplier, options.adjacency))});
+}
+
+ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, const ShapedDescentOptions& options, ReleaserRef releaser) {
+  const std::size_t d = data.features();
+  if (!data.has_labels()) invalid("a gradient needs labels, the data set has none");
+  require_shapeable(d);
+  if (options.clip_share && !(*options.clip_share > 0 && *options.clip_share <= 1)) {
+    invalid(fmt::format("the clip share is {}, must be greater than 0 and at most 1", *options.clip_share));
+  }
+  if (!options.public_count && options.adjacency == Adjacency::add_or_remove_one) {
+    invalid("under add-or-remove-one the number of records is private: give a public count to divide by");
+  }
+  const Count records = options.public_count ? *options.public_count : Count{data.size()};
+  const auto count = static_cast<double>(records.value());
+  const double smoothness = require_smoothness(objective, 1, "shaped descent");
+  const bool is_regularized = options.regularization.value() > 0;
+  const std::uint64_t steps = steps_of(options);
+
+  mechanisms::SecondMomentSum moments{
+      {.clip = options.row_norm, .grid = mechanisms::second_moment_grid(options.row_norm, records), .dimension = d}};
+  add_second_moments(data, moments, options.threads);
+  const NoiseMultiplier matrix_noise = matrix_multiplier(options);
+  const L2Sensitivity moved = moments.sensitivity(options.adjacency);
+  auto matrix = releaser.release(moments.sum(), moved, gaussian(matrix_noise, options.adjacency));
+  symmetrize(d, matrix);
+  const Shape shape{matrix, d, noise_operator_norm(matrix_noise.value() * moved.value(), d), count, options.shape.value()};
+
+  const double mu =
+      std::sqrt(static_cast<double>(steps)) / (options.noise_multiplier.value() * std::sqrt(1 - options.matrix_share.value()));
+  const double unit = mechanisms::sensitivity_of_clipped_sum(ClippingNorm{1}, options.adjacency).value();
+  const double nu = static_cast<double>(d) * unit / (count * mu);
+  const double share = options.clip_share.value_or(std::clamp(0.6 * std::pow(nu / 0.01, -0.4), 0.3, 1.0));
+  const double bound = options.derivative_bound.value_or(objective.gradient_bound(1));
+  const ClippingNorm clip{bound * std::sqrt(share * shape.squared_norm())};
+  const double noise = std::sqrt(static_cast<double>(d)) * clip.value() * unit / (count * mu);
+  const double ridge = (options.ridge ? options.ridge->value() : is_regularized ? 0 : 0.03) * noise;
+  const double damping = std::max(ridge, (options.damping ? options.damping->value() : is_regularized ? 0 : 0.5) * noise);
+
+  const Dataset shaped = transformed(data, shape);
+  NoisyFullGradient gradient_at{shaped,
+                                objective,
+                                {.noise_multiplier = options.noise_multiplier,
+                                 .adjacency = options.adjacency,
+                                 .clip = clip,
+                                 .public_count = records,
+                                 .threads = options.threads},
+                                releaser};
+  std::vector<double> pull(d);  // on u_j, by penalties
+  std::vector<double> step(d);
+  for (std::size_t j = 0; j < d; ++j) {
+    const double penalty = options.regularization.value() / shape.scale(j);
+    pull[j] = ridge + penalty;
+    step[j] = 1 / (smoothness * shape.curvature(j) + penalty + damping);
+  }
+  const auto descend = [&](std::vector<double>& from) {
+    const auto gradient = gradient_at(from);
+    for (std::size_t j = 0; j < d; ++j) from[j] -= step[j] * (gradient[j] + pull[j] * from[j]);
+  };
+
+  std::vector<double> position(d, 0.0);
+  std::vector<double> ahead = position;
+  std::vector<double> sum(d, 0.0);
+  const std::uint64_t accelerated = is_regularized ? steps / 2 : steps * 8 / 15;
+  double k = 1;
+  for (std::uint64_t t = 1; t <= steps; ++t) {
+    if (t <= accelerated) {
+      descend(ahead);
+      const double next = (1 + std::sqrt(1 + 4 * k * k)) / 2;
+      for (std::size_t j = 0; j < d; ++j) {
+        const double previous = std::exchange(position[j], ahead[j]);
+        ahead[j] += (k - 1) / next * (position[j] - previous);
+      }
+      k = next;
+    } else {
+      descend(position);
+      for (std::size_t j = 0; j < d; ++j) sum[j] += position[j];
+    }
+    if (options.progress) options.progress(t);
+  }
+  for (double& value : sum) value /= static_cast<double>(steps - accelerated);
+  return {.weights = shape.weights(sum)};
+}
+
+}  // namespace surety::optimizers

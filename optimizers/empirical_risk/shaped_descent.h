@@ -1,0 +1,106 @@
+// Private descent in coordinates that fit the data: the second moment of the features is released once, and noisy gradients are taken, clipped
+// and preconditioned in the norm that it gives.
+//
+//     A~ = sum_i x_i x_i^T + noise, symmetrised;   A~ = V diag(e) V^T;   e_j <- max(e_j, 0) + op,   op = sigma_A sqrt(2 d),
+//     m_j = (e_j / n)^p,   z_i = diag(m)^(-1/2) V^T x_i,   w = V diag(m)^(-1/2) u,
+//     g_t = sum_i clip_C(loss'(<u, z_i>, y_i) z_i) + N(0, (z s)^2 I),
+//     u <- u - (g_t / n + r u + lambda u / m) / (beta e / (n m) + lambda / m + max(r, d_0)),
+//
+// for T steps from 0: the first 8 T / 15 (with regularization T / 2) with Nesterov's momentum, the others plain, and their mean is the answer. Where directions differ much in
+// scale, as those of real features do, noise that is isotropic in w drowns the small ones and a step for the large ones leaves them unlearned;
+// in u all are of about one scale. That e_j has op added keeps A below it, so that no step is too long.
+//
+// C^2 = G^2 k min(max_j 1 / m_j, sum_j (e_j - op / 2) / (n m_j)), G what bounds |loss'|: a share k of about the mean of |z|^2. With the noise's size in the
+// mean gradient, nu = d s_1 / (n mu) for s_1 the sensitivity of a sum of unit vectors, k = min(1, max(.3, .6 (nu / .01)^-.4)). The ridge
+// r = c_2 sqrt(d) C s_1 / (n mu) and the damping d_0 = c_0 sqrt(d) C s_1 / (n mu) are of the size of that noise, too.
+//
+// One record moves the second moment by at most R^2 (sqrt(2) R^2 under replace-one), R what rows are clipped to, and each sum of gradients by
+// at most s = C s_1. So a run is compose(gaussian(z_A), repeat(T, gaussian(z))); the share of the matrix in mu^2 is public.
+//
+// Constants were fitted on public data (docs/decisions/optimization.md). No guarantee depends on any of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/units.h>
+#include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/optimizers/doors/run.h>
+#include <surety/optimizers/problem/dataset.h>
+#include <surety/optimizers/problem/problem.h>
+#include <surety/optimizers/problem/units.h>
+
+namespace surety::optimizers {
+
+struct MatrixShareRule {
+  static constexpr std::string_view name = "matrix share";
+  static constexpr std::string_view constraint = "greater than 0 and less than 1";
+  static bool holds(double x) { return x > 0 && x < 1; }
+};
+/// Of mu^2, for the release of the second moment.
+using MatrixShare = Quantity<MatrixShareRule>;
+
+struct NoiseFactorRule : NonNegative {
+  static constexpr std::string_view name = "factor of the noise";
+};
+using NoiseFactor = Quantity<NoiseFactorRule>;
+
+struct ShapeExponentRule {
+  static constexpr std::string_view name = "shape";
+  static constexpr std::string_view constraint = "at least 0 and at most 1";
+  static bool holds(double x) { return x >= 0 && x <= 1; }
+};
+using ShapeExponent = Quantity<ShapeExponentRule>;
+
+/// All public. The defaults were fixed once, for rows of unit norm, and do not look at the data at hand.
+struct ShapedDescentOptions {
+  NoiseMultiplier noise_multiplier;  ///< z, of gradients
+  Adjacency adjacency = Adjacency::replace_one;
+  std::optional<Count> steps = {};                   ///< T; default 30, with regularization 15
+  Regularization regularization{0};                  ///< lambda
+  MatrixShare matrix_share{0.1};                     ///< of mu^2
+  ShapeExponent shape{0.5};                          ///< p; 0 for coordinates as they are, which are then rotated alone
+  std::optional<double> clip_share = {};             ///< k, from 0 to 1; default as above
+  std::optional<double> derivative_bound = {};       ///< G; default the loss's gradient bound at row norm 1
+  std::optional<NoiseFactor> ridge = {};             ///< c_2; default .03, with regularization 0
+  std::optional<NoiseFactor> damping = {};           ///< c_0; default .5, with regularization 0
+  ClippingNorm row_norm{1};                          ///< R: rows are clipped to it in the second moment
+  std::optional<Count> public_count = {};            ///< n; default the number of records, which add-or-remove-one keeps private
+  std::size_t threads = 1;                           ///< results do not depend on it
+  std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
+};
+
+struct ShapedDescentResult {
+  std::vector<double> weights;  ///< one per feature
+};
+
+/// The largest number of features: the second moment has its square.
+inline constexpr std::size_t most_shaped_features = 1024;
+/// \throws Error{invalid_argument} for more.
+void require_shapeable(std::size_t features);
+
+/// T.
+[[nodiscard]] std::uint64_t steps_of(const ShapedDescentOptions& options);
+
+/// What a run releases: compose(gaussian(z_A), repeat(T, gaussian(z))) with z_A = z sqrt((1 - share) / (share T)).
+/// \source [DRS19] Corollary 3.3 (adaptive composition), docs/proofs/shaped-descent.md#charge.
+[[nodiscard]] Event plan(const ShapedDescentOptions& options);
+
+/// Minimises F(w) with lambda of the options. `plan(options)` is what `releaser` will be asked for: the second moment first, then T gradients.
+///
+/// The guarantee needs nothing of the data: rows longer than R, labels out of range and overflowing scores are clipped or count as zero.
+///
+/// \pre   labels are as the objective wants them (`encode_labels`).
+/// \throws Error{invalid_argument}, before the first release, when the data have no labels or more than most_shaped_features features, when there
+///         is no record and n is not given, or when n is not given under add-or-remove-one; Error{unsupported} when the loss is not smooth; and
+///         what the releaser throws.
+/// \complexity O(T n d + n d^2 + d^3) time, O(n d + d^2) memory for n records of d features.
+/// \source docs/proofs/shaped-descent.md.
+[[nodiscard]] ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, const ShapedDescentOptions& options,
+                                                 ReleaserRef releaser);
+
+}  // namespace surety::optimizers

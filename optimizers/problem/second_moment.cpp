@@ -1,0 +1,34 @@
+#include <surety/optimizers/problem/second_moment.h>
+
+#include <cmath>
+
+#include <surety/optimizers/problem/in_parts.h>
+
+namespace surety::optimizers {
+
+void add_second_moments(const Dataset& data, mechanisms::SecondMomentSum& sum, std::size_t threads) {
+  detail::in_parts(data.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::SecondMomentSum& part) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const RowView row = data.row(i);
+      if (row.is_sparse()) {
+        part.add_scaled(1.0, row.indices, row.values, row.norm);
+      } else if (!row.values.empty()) {
+        part.add_scaled(1.0, row.values, row.norm);
+      }
+    }
+  });
+}
+
+void symmetrize(std::size_t dimension, std::vector<double>& released) {
+  for (std::size_t j = 0; j < dimension; ++j) {
+    for (std::size_t k = j + 1; k < dimension; ++k) {
+      const double mean = (released[j * dimension + k] + released[k * dimension + j]) / 2;
+      released[j * dimension + k] = mean;
+      released[k * dimension + j] = mean;
+    }
+  }
+}
+
+double noise_operator_norm(double sigma, std::size_t dimension) { return sigma * std::sqrt(2 * static_cast<double>(dimension)); }
+
+}  // namespace surety::optimizers

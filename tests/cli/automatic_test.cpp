@@ -1,0 +1,125 @@
+// `--algorithm auto`, the default: what it chooses, that it looks at public numbers alone, and what it refuses.
+#include <support/surety_process.h>
+
+namespace surety_test::automatic_test {
+namespace {
+
+class Automatic : public CommandTest {
+ protected:
+  /// `rows` records of `features` columns and a label, where x0 is drawn from `seed`.
+  [[nodiscard]] std::string data_of(int rows, int features, unsigned seed = 1) const {
+    std::string text;
+    for (int j = 0; j < features; ++j) text += "x" + std::to_string(j) + ",";
+    text += "label\n";
+    for (int i = 0; i < rows; ++i) {
+      seed = seed * 1664525U + 1013904223U;
+      for (int j = 0; j < features; ++j) text += std::to_string(j == 0 ? seed % 1000 : static_cast<unsigned>(i * j % 7)) + ",";
+      text += std::to_string((seed >> 20U) % 2) + "\n";
+    }
+    const auto file = path("data" + std::to_string(rows) + "x" + std::to_string(features) + "_" + std::to_string(seed) + ".csv");
+    write(file, text);
+    return file;
+  }
+  [[nodiscard]] Words words(const std::string& data, const Words& more = {}, const std::string& epsilon = "1") const {
+    return Words{"train",   data,   "--label",  "label>0",      "--epsilon", epsilon,
+                 "--delta", "1e-5", "--ledger", path("run.db"), "--model",   path("model.json")} +
+           more;
+  }
+  /// The plan that follows, without the name of the data.
+  [[nodiscard]] nlohmann::json plan(const std::string& data, const Words& more = {}, const std::string& epsilon = "1") const {
+    const auto outcome = surety(words(data, more, epsilon) + Words{"--print-plan"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    auto json = outcome.json();
+    json["options"].erase("data");
+    return json;
+  }
+  [[nodiscard]] std::string chosen(const std::string& data, const Words& more = {}, const std::string& epsilon = "1") const {
+    return plan(data, more, epsilon)["options"]["algorithm"].get<std::string>();
+  }
+};
+
+// nu = 2 d / (n mu) with n four fifths of the file; mu is .268 at epsilon = 1, .142 at .5 and .033 at .1.
+TEST_F(Automatic, ChoosesByTheNumbersOfTheRule) {
+  const auto many = data_of(3000, 3);  // d = 4 with the constant
+  const auto of_few_features = plan(many);
+  EXPECT_EQ(of_few_features["options"]["algorithm"], "shaped-descent");
+  EXPECT_EQ(of_few_features["options"]["steps"], 10);
+  EXPECT_EQ(of_few_features["options"]["ridge"], 0.03);
+  EXPECT_NEAR(plan(data_of(20, 3))["options"]["ridge"].get<double>(), 0.05 * 8 / (16 * 0.268), 1e-3);  // of nu
+  const auto wide = data_of(500, 16);
+  EXPECT_EQ(plan(wide)["options"]["steps"], 30);  // a large budget
+  EXPECT_EQ(plan(wide, {}, "0.5")["options"]["steps"], 20);
+  EXPECT_EQ(plan(wide, {}, "0.1")["options"]["steps"], 10);  // much noise
+  EXPECT_EQ(chosen(data_of(30, 16), {}, "0.1"), "constant");
+  // Under zero-out a record moves half as much.
+  const auto wide_and_long = data_of(4000, 16);
+  EXPECT_EQ(plan(wide_and_long, {}, "0.5")["options"]["steps"], 20);
+  EXPECT_EQ(plan(wide_and_long, {"--adjacency", "zero-out"}, "0.5")["options"]["steps"], 30);
+  EXPECT_EQ(chosen(many, {"--loss", "smoothed-hinge"}), "gradient-descent");
+  auto squared = words(many, {"--loss", "squared", "--label-bound", "2", "--print-plan"});
+  squared[3] = "label";
+  EXPECT_EQ(surety(squared).json()["options"]["clip"], 0.6);
+}
+
+TEST_F(Automatic, SeesNothingOfRecordsButTheirPublicNumber) {
+  const auto one = plan(data_of(400, 3, 1));
+  EXPECT_EQ(plan(data_of(400, 3, 99)), one);
+  // Rows of other kinds: longer, damaged, empty.
+  const auto file = data_of(400, 3, 5);
+  auto text = contents(file);
+  text.replace(text.find('\n') + 1, 3, "1e9");
+  text.insert(text.size() - 1, "junk");
+  write(file, text);
+  EXPECT_EQ(plan(file), one);
+  // Where the number of records is private, it does not see that either.
+  const Words adding{"--adjacency", "add-or-remove-one", "--records", "400"};
+  EXPECT_EQ(plan(data_of(401, 3, 7), adding), plan(data_of(399, 3, 1), adding));
+  EXPECT_EQ(plan(data_of(400, 3), adding)["options"]["public-count"], 320);
+}
+
+TEST_F(Automatic, SaysItsChoiceAndIsTheRunThatItNames) {
+  const auto data = data_of(600, 3);
+  const Words replay{"--replay-seed", "4"};
+  const auto people = surety(words(data, replay));
+  EXPECT_NE(people.out.find("chosen       shaped-descent --steps 10 --ridge "), std::string::npos) << people.out;
+  EXPECT_NE(people.out.find("480 records, 4 features, nu = 0.0"), std::string::npos) << people.out;
+  const auto model = contents(path("model.json"));
+  const auto said = plan(data);
+  const auto json = surety(words(data, replay + Words{"--json", "--algorithm", "auto"})).json();
+  EXPECT_EQ(json["algorithm"], "shaped-descent");
+  EXPECT_EQ(json["chosen"].get<std::string>().substr(0, 26), "shaped-descent --steps 10 ");
+  EXPECT_EQ(contents(path("model.json")), model);
+  EXPECT_EQ(
+      surety(words(data, replay + Words{"--algorithm", "shaped-descent", "--steps", "10", "--ridge", said["options"]["ridge"].dump()}))
+          .code,
+      0);
+  EXPECT_EQ(contents(path("model.json")), model);
+}
+
+TEST_F(Automatic, AnOptionThatOneAlgorithmAloneKnowsChoosesIt) {
+  const auto data = data_of(600, 3);
+  EXPECT_EQ(chosen(data, {"--microbatch", "2", "--records", "600", "--batch-size", "20"}), "dp-sgd");
+  EXPECT_EQ(chosen(data, {"--geometry", "l1", "--radius", "2"}), "mirror-descent");
+  EXPECT_EQ(plan(data, {"--steps", "7"})["options"]["steps"], 7);  // what was chosen knows it, too
+  expect_refused_untouched(words(data, {"--iterate", "average"}), 2,
+                           {"--algorithm is missing", "gradient-descent", "accelerated-gradient-descent"});
+  expect_refused_untouched(words(data, {"--microbatch", "2", "--geometry", "l1"}), 2, {"--algorithm is missing: none knows all"});
+}
+
+TEST_F(Automatic, RefusesWhereANumberIsNotPublic) {
+  const auto data = data_of(600, 3);
+  expect_refused_untouched(words(data, {"--adjacency", "add-or-remove-one"}), 2, {"--records is missing", "auto"});
+  expect_refused_untouched(words(data, {"--unit", "x0", "--most", "3"}), 2, {"--records is missing", "units"});
+  expect_refused_untouched(words("-"), 2, {"data file is -", "auto"});
+  expect_refused_untouched(words(data, {"--records", "599"}), 3, {"has 600 records, must have the 599 of --records"});
+  expect_refused_untouched(words(data, {"--held-out", "1"}), 2, {"--held-out is 1"});
+  expect_refused_untouched(words(data, {"--loss", "squared"}), 2, {"--label-bound is missing"});
+}
+
+TEST_F(Automatic, OwnersOfSeveralRowsHaveATheorem) {
+  const auto data = data_of(600, 3);
+  EXPECT_EQ(chosen(data, {"--unit", "x0", "--most", "3", "--records", "450"}), "accelerated-gradient-descent");
+}
+
+}  // namespace
+}  // namespace surety_test::automatic_test

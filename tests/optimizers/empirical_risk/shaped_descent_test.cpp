@@ -1,0 +1,377 @@
+#include <surety/optimizers/empirical_risk/shaped_descent.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
+#include <surety/optimizers/empirical_risk/constant_learner.h>
+#include <surety/optimizers/empirical_risk/gradient_descent.h>
+#include <surety/optimizers/problem/loss.h>
+#include <surety/optimizers/problem/second_moment.h>
+
+#include <support/full_gradient_checks.h>
+
+namespace surety::optimizers::shaped_descent_test {
+
+using namespace data;
+
+namespace {
+
+constexpr std::size_t few = 4;
+
+ShapedDescentOptions few_steps(Adjacency adjacency) {
+  return {.noise_multiplier = NoiseMultiplier{3}, .adjacency = adjacency, .steps = Count{few}, .public_count = Count{11}};
+}
+
+/// A release of the second moment, as likely as not far from one, and of gradients.
+std::vector<std::vector<double>> script_of(std::size_t features, std::size_t steps, std::mt19937_64& random) {
+  std::vector<std::vector<double>> script(steps + 1, std::vector<double>(features));
+  script[0].resize(features * features);
+  for (auto& released : script) {
+    for (double& value : released) value = std::uniform_real_distribution<double>{-20, 20}(random);
+  }
+  return script;
+}
+
+/// What one record does; optimizer(data, releaser) returns all numbers.
+template <class Optimizer>
+Checked check(const Optimizer& make, int cases, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  Checked worst;
+  for (int k = 0; k < cases && worst.untainted; ++k) {
+    const Adjacency adjacency = every_adjacency[static_cast<std::size_t>(k) % 3];
+    const std::size_t features = 1 + random() % 4;
+    const auto [data, neighbour] = neighbours_under(adjacency, 1 + random() % 6, features, random);
+    const auto run = make(adjacency);
+    const auto difference =
+        full_gradient_difference([&](const Dataset& records, const auto&, auto& releaser) { return run(records, releaser); }, data,
+                                 neighbour, script_of(features, few, random));
+    worst.untainted = difference.untainted;
+    worst.largest_ratio = std::max(worst.largest_ratio, difference.ratio);
+  }
+  return worst;
+}
+
+TEST(ShapedDescent, OneRecordMovesNothingButItsQueries) {
+  const auto make = [](Adjacency adjacency) {
+    return
+        [=](const Dataset& data, auto& releaser) { return shaped_descent(data, LogisticLoss{}, few_steps(adjacency), releaser).weights; };
+  };
+  expect_nothing_but_queries_moved(check(make, optimized ? 12'000 : 1000, 1), "largest_ratio");
+}
+
+// Planted: what a program without privacy would do.
+enum class Leak { none, exact_moment, half_matrix_sensitivity, count_of_rows, clip_from_rows };
+
+auto leaky(Leak leak) {
+  return [leak](const Dataset& data, auto& releaser) {
+    auto options = few_steps(Adjacency::replace_one);
+    if (leak == Leak::count_of_rows) {
+      double count = 1;
+      for (std::size_t i = 0; i < data.size(); ++i) count += data.row(i).norm > 1 ? 1 : 0;
+      options.public_count = Count{static_cast<std::uint64_t>(count)};
+    }
+    if (leak == Leak::clip_from_rows) {
+      double longest = 0;
+      for (std::size_t i = 0; i < data.size(); ++i) longest = std::max(longest, data.row(i).norm);
+      options.derivative_bound = longest;
+    }
+    struct Wrapped {
+      std::remove_reference_t<decltype(releaser)>& own;
+      Leak leak;
+      bool is_first = true;
+      std::vector<double> release(const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+        const bool is_matrix = std::exchange(is_first, false);
+        const bool is_half = is_matrix && leak == Leak::half_matrix_sensitivity;
+        auto released = own.release(query, is_half ? L2Sensitivity{sensitivity.value() / 1.5} : sensitivity, event);
+        return is_matrix && leak == Leak::exact_moment ? mechanisms::to_reals(query) : released;
+      }
+    } wrapped{releaser, leak};
+    return shaped_descent(data, LogisticLoss{}, options, wrapped).weights;
+  };
+}
+
+TEST(ShapedDescent, PlantedViolationsAreCaught) {
+  std::mt19937_64 random{2};
+  const auto script = script_of(2, few, random);
+  const DrawnRecord first{{0.6, 0.1}, -1};
+  const auto difference = [&](Leak leak) {
+    return full_gradient_difference([&](const Dataset& data, const auto&, auto& releaser) { return leaky(leak)(data, releaser); },
+                                    assemble({first, {{1, 0}, 1}}), assemble({first, {{0, 2}, 1}}), script);
+  };
+  EXPECT_TRUE(difference(Leak::none).untainted);
+  EXPECT_LE(difference(Leak::none).ratio, 1);
+  EXPECT_GT(difference(Leak::half_matrix_sensitivity).ratio, 1);
+  for (const Leak leak : {Leak::exact_moment, Leak::count_of_rows, Leak::clip_from_rows}) {
+    EXPECT_FALSE(difference(leak).untainted) << static_cast<int>(leak);
+  }
+}
+
+TEST(ShapedDescent, PlansAndSpendsWhatItAsksFor) {
+  const TemporaryFolder folder;
+  auto ledger = accounting::Ledger::create(folder / "run.db", Adjacency::zero_out);
+  const auto options = few_steps(Adjacency::zero_out);
+  auto reservation = ledger.reserve({.event = plan(options), .not_private = true});
+  mechanisms::ReplayBits bits{5};
+  NoisyReleaser releaser{reservation, bits};
+  static_cast<void>(shaped_descent(logistic_problem(11, 3, 1), LogisticLoss{}, options, releaser));
+  EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(options)));
+  // A tenth of mu^2 = T / z^2 / .9 is the matrix's.
+  const Event one = gaussian(NoiseMultiplier{std::sqrt(0.9 * 9 / 4)}, Adjacency::zero_out);
+  const auto epsilon = [](const Event& event) { return accounting::best_epsilon(event, Delta{1e-5}).value.upper; };
+  EXPECT_NEAR(epsilon(plan(options)), epsilon(one), 1e-8);
+}
+
+// Without noise it finds the optimum, whatever the scales of the features are, on any number of threads.
+TEST(ShapedDescent, FindsTheOptimumWithoutNoise) {
+  const Dataset data = logistic_problem(3000, 4, 7);
+  auto options = few_steps(Adjacency::zero_out);
+  options.noise_multiplier = NoiseMultiplier{1e-3};
+  options.public_count = std::nullopt;
+  options.steps = Count{300};
+  options.clip_share = 1;
+  options.derivative_bound = 100;  // no clip, which would move the optimum
+  options.ridge = NoiseFactor{0};
+  ExactReleaser exact;
+  const auto found = shaped_descent(data, LogisticLoss{}, options, exact).weights;
+  const auto reference = gradient_descent(data, LogisticLoss{}, NoRegularizer{},
+                                          {.noise_multiplier = NoiseMultiplier{1e-3},
+                                           .adjacency = Adjacency::zero_out,
+                                           .steps = Count{20'000},
+                                           .regularization = Regularization{0}},
+                                          exact);
+  for (std::size_t j = 0; j < found.size(); ++j) EXPECT_NEAR(found[j], reference.weights[j], 2e-4);
+  options.threads = 4;
+  EXPECT_EQ(shaped_descent(data, LogisticLoss{}, options, exact).weights, found);
+  // A penalty is on w, not on u.
+  options.regularization = Regularization{0.1};
+  const auto penalised = shaped_descent(data, LogisticLoss{}, options, exact).weights;
+  const auto other = gradient_descent(data, LogisticLoss{}, NoRegularizer{},
+                                      {.noise_multiplier = NoiseMultiplier{1e-3},
+                                       .adjacency = Adjacency::zero_out,
+                                       .steps = Count{3000},
+                                       .regularization = Regularization{0.1}},
+                                      exact);
+  for (std::size_t j = 0; j < found.size(); ++j) EXPECT_NEAR(penalised[j], other.weights[j], 2e-4);
+}
+
+// One feature, five steps, two of them accelerated: all of the formula, by hand.
+TEST(ShapedDescent, TakesTheStepsOfTheFormula) {
+  const Dataset data = Dataset::dense(1, {0.5, 1}, {1, -1});
+  ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{3},
+                               .adjacency = Adjacency::replace_one,
+                               .steps = Count{5},
+                               .regularization = Regularization{0.2},
+                               .clip_share = 0.5,
+                               .derivative_bound = 0.8,
+                               .ridge = NoiseFactor{0.1},
+                               .damping = NoiseFactor{0.3},
+                               .public_count = Count{100}};
+  const std::vector<double> released{7, 0.5, -3, 1, 2};
+  ScriptedReleaser releaser{{{40}, {7}, {0.5}, {-3}, {1}, {2}}};
+  const double found = shaped_descent(data, LogisticLoss{}, options, releaser).weights[0];
+
+  const double of_matrix = 3 * std::sqrt(0.9 / (0.1 * 5)) * std::sqrt(2.0);
+  const double op = of_matrix * std::sqrt(2.0);
+  const double e = 40 + op;
+  const double m = std::sqrt(e / 100);
+  const double mu = std::sqrt(5.0) / (3 * std::sqrt(0.9));
+  const double clip = 0.8 * std::sqrt(0.5 * std::min(1 / m, (e - op / 2) / (100 * m)));
+  const double noise = clip * 2 / (100 * mu);
+  const double pull = 0.1 * noise + 0.2 / m;
+  const double step = 1 / (0.25 * e / (100 * m) + 0.2 / m + 0.3 * noise);
+  EXPECT_DOUBLE_EQ(releaser.log()[1].sensitivity.value(), 2 * clip);
+  double u = 0;
+  double ahead = 0;
+  double sum = 0;
+  double k = 1;
+  for (std::size_t t = 0; t < 5; ++t) {
+    double& from = t < 2 ? ahead : u;
+    from -= step * (released[t] / 100 + pull * from);
+    if (t < 2) {
+      const double next = (1 + std::sqrt(1 + 4 * k * k)) / 2;
+      const double previous = u;
+      u = ahead;
+      ahead += (k - 1) / next * (u - previous);
+      k = next;
+    } else {
+      sum += u / 3;
+    }
+  }
+  // The script answers in z, whose sign is that of an eigenvector: either may come.
+  EXPECT_NEAR(std::abs(found), std::abs(sum) / std::sqrt(m), 1e-12);
+}
+
+TEST(ShapedDescent, DefaultsFollowFromPublicNumbers) {
+  const Dataset data = Dataset::dense(2, {0.6, 0.8, 0, 1}, {-1, 1});
+  ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{0.2}, .adjacency = Adjacency::zero_out};
+  const auto run = [&](std::size_t steps) {
+    std::mt19937_64 random{3};
+    ScriptedReleaser releaser{script_of(2, steps, random)};
+    auto weights = shaped_descent(data, LogisticLoss{}, options, releaser).weights;
+    EXPECT_EQ(releaser.log().size(), steps + 1);
+    return weights;
+  };
+  const auto found = run(30);
+  const double mu = std::sqrt(30.0) / (0.2 * std::sqrt(0.9));
+  options.steps = Count{30};
+  options.clip_share = std::clamp(0.6 * std::pow(2 / (2 * mu) / 0.01, -0.4), 0.3, 1.0);
+  options.derivative_bound = 1;
+  options.ridge = NoiseFactor{0.03};
+  options.damping = NoiseFactor{0.5};
+  options.public_count = Count{2};
+  EXPECT_EQ(found, run(30));
+  options.steps = std::nullopt;
+  options.ridge = std::nullopt;
+  options.damping = std::nullopt;
+  options.regularization = Regularization{0.01};
+  const auto regularized = run(15);
+  options.steps = Count{15};
+  options.ridge = NoiseFactor{0};
+  options.damping = NoiseFactor{0};
+  EXPECT_EQ(regularized, run(15));
+}
+
+/// Coordinates of very different size, as real features have: the label depends on the small ones, too.
+Dataset uneven_problem(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 random{seed};
+  std::normal_distribution<double> normal;
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < size; ++i) {
+    std::array<double, 6> x{};
+    for (std::size_t j = 0; j < x.size(); ++j) x[j] = normal(random) * std::pow(0.4, static_cast<double>(j));
+    x[0] = 2;  // an intercept
+    const double score = 6 * (x[1] - 2 * x[2] + 4 * x[3] - 8 * x[4]);
+    const double norm = mechanisms::l2_norm(x);
+    for (const double value : x) values.push_back(value / norm);
+    labels.push_back(std::uniform_real_distribution<double>{0, 1}(random) < 1 / (1 + std::exp(-score)) ? 1 : -1);
+  }
+  return Dataset::dense(6, std::move(values), std::move(labels));
+}
+
+// The job it is for, at epsilon = 1 and delta = 1e-5.
+TEST(ShapedDescent, LearnsWhatDescentInPlainCoordinatesDoesNot) {
+  const Dataset data = uneven_problem(6000, 1);
+  const LogisticLoss loss;
+  const double best = regularized_loss(
+      loss, data, minimum_of(loss, data, 0, 0.25, optimized ? 4000 : 1000, [](double, std::span<double>) {}), Regularization{0});
+  const double mu = accounting::largest_mu(Epsilon{1}, Delta{1e-5}).lower;
+  double shaped = 0;
+  double plain = 0;
+  constexpr int seeds = optimized ? 5 : 2;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    mechanisms::ReplayBits bits{seed};
+    ReplayedReleaser releaser{bits};
+    const auto excess = [&](const std::vector<double>& weights) {
+      return (regularized_loss(loss, data, weights, Regularization{0}) - best) / seeds;
+    };
+    shaped += excess(shaped_descent(data, loss, {.noise_multiplier = NoiseMultiplier{std::sqrt(30 / 0.9) / mu}}, releaser).weights);
+    plain += excess(
+        accelerated_gradient_descent(
+            data, loss, NoRegularizer{},
+            {.noise_multiplier = NoiseMultiplier{std::sqrt(30.0) / mu}, .steps = Count{30}, .regularization = Regularization{0}}, releaser)
+            .weights);
+  }
+  RecordProperty("shaped", std::to_string(shaped));
+  RecordProperty("plain", std::to_string(plain));
+  EXPECT_GT(shaped, 0);
+  EXPECT_LT(shaped, plain / 2);
+}
+
+TEST(ShapedDescent, RefusesBeforeTheFirstRelease) {
+  const auto refused = refusal_of_run([](const Dataset& data, const ShapedDescentOptions& options) {
+    ScriptedReleaser none{{}};
+    return shaped_descent(data, LogisticLoss{}, options, none).weights;
+  });
+  expect_bad_data_refused(refused, few_steps(Adjacency::replace_one));
+  auto options = few_steps(Adjacency::replace_one);
+  EXPECT_TRUE(refused(Dataset::dense(1025, std::vector<double>(1025), {1}), options, "1025"));
+  options.clip_share = 1.5;
+  EXPECT_TRUE(refused(worst_record(1), options, "clip share is 1.5"));
+}
+
+TEST(SymmetrizedNoise, IsIsotropicAndItsEdgeIsWhereItIsSaid) {
+  // Of a matrix of noise alone, sigma = 1: the largest eigenvalue is about sqrt(2 d), and entries off the diagonal have half the variance.
+  constexpr std::size_t d = 120;
+  std::mt19937_64 random{9};
+  std::vector<double> matrix(d * d);
+  for (double& value : matrix) value = std::normal_distribution<double>{}(random);
+  symmetrize(d, matrix);
+  double diagonal = 0;
+  double off = 0;
+  for (std::size_t j = 0; j < d; ++j) {
+    for (std::size_t k = 0; k < d; ++k) {
+      EXPECT_EQ(matrix[j * d + k], matrix[k * d + j]);
+      (j == k ? diagonal : off) += matrix[j * d + k] * matrix[j * d + k];
+    }
+  }
+  EXPECT_NEAR(diagonal / d, 1, 0.5);
+  EXPECT_NEAR(off / (d * (d - 1)), 0.5, 0.05);
+  // Power iteration on the matrix squared.
+  std::vector<double> v(d, 1.0);
+  double norm = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::vector<double> next(d, 0.0);
+    for (std::size_t j = 0; j < d; ++j) {
+      for (std::size_t k = 0; k < d; ++k) next[j] += matrix[j * d + k] * v[k];
+    }
+    norm = mechanisms::l2_norm(next);
+    for (std::size_t j = 0; j < d; ++j) v[j] = next[j] / norm;
+  }
+  EXPECT_NEAR(norm / noise_operator_norm(1, d), 1, 0.08);
+}
+
+TEST(ConstantLearner, OneRecordMovesItsSumByItsSensitivityAndNothingElse) {
+  std::mt19937_64 random{3};
+  for (const bool is_number : {false, true}) {
+    double largest = 0;
+    for (int k = 0; k < 3000; ++k) {
+      const Adjacency adjacency = every_adjacency[static_cast<std::size_t>(k) % 3];
+      const auto [data, neighbour] = neighbours_under(adjacency, 1 + random() % 5, 2, random);
+      ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{2}, .adjacency = adjacency, .public_count = Count{7}};
+      if (is_number) options.label_bound = LabelBound{0.5};
+      const auto learner = [&](const Dataset& records, const auto&, auto& releaser) {
+        return std::vector<double>{constant_learner(records, options, releaser)};
+      };
+      const auto found = full_gradient_difference(learner, data, neighbour, {{std::normal_distribution<double>{0, 5}(random)}});
+      ASSERT_TRUE(found.untainted);
+      largest = std::max(largest, found.ratio);
+    }
+    EXPECT_LE(largest, 1);
+    EXPECT_GT(largest, 0.99);
+  }
+}
+
+TEST(ConstantLearner, IsTheLogOddsOfTheShareOrTheMean) {
+  ExactReleaser exact;
+  const Dataset classes = Dataset::dense(1, {1, 1, 1, 1, 0}, {1, 1, 1, -1, 1});  // a damaged record is a row of zeros
+  const ConstantLearnerOptions options{.noise_multiplier = NoiseMultiplier{1e-6}, .public_count = Count{4}};
+  EXPECT_NEAR(constant_learner(classes, options, exact), std::log(3.0), 1e-7);
+  ScriptedReleaser far{{{1e9}, {-1e9}}};
+  EXPECT_NEAR(constant_learner(classes, options, far), std::log(3.0), 1e-7);  // within a fourth of 0 and 1
+  EXPECT_NEAR(constant_learner(classes, options, far), -std::log(3.0), 1e-7);
+  auto mean = options;
+  mean.label_bound = LabelBound{2};
+  EXPECT_NEAR(constant_learner(Dataset::dense(1, {1, 1, 1, 1}, {5, 1, 1, 0}), mean, exact), 1, 1e-7);
+  EXPECT_EQ(plan(options), gaussian(NoiseMultiplier{1e-6}, Adjacency::replace_one));
+  // Noise of the size of the answer halves what is kept of it: sigma / n = 1 / sqrt(12).
+  auto noisy = options;
+  noisy.noise_multiplier = NoiseMultiplier{4 / std::sqrt(12.0)};
+  ScriptedReleaser one{{{1}}};
+  EXPECT_NEAR(constant_learner(classes, noisy, one), std::log(0.625 / 0.375), 1e-9);
+}
+
+}  // namespace
+}  // namespace surety::optimizers::shaped_descent_test
