@@ -64,14 +64,18 @@ std::vector<double> to_vector(const Eigen::VectorXd& values) { return {values.be
 
 }  // namespace
 
+void require_joint_moments(std::size_t features) {
+  if (features > most_features) {
+    invalid(fmt::format("the number of features is {}, must be at most {} for their second moment", features, most_features));
+  }
+}
+
 Event plan(const SufficientStatisticsOptions& options) { return gaussian(options.noise_multiplier, options.adjacency); }
 
 ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsOptions& options, ReleaserRef releaser) {
   const std::size_t d = data.features();
   if (!data.has_labels()) invalid("least squares need labels, the data set has none");
-  if (d > most_features) {
-    invalid(fmt::format("the number of features is {}, must be at most {} for their second moment", d, most_features));
-  }
+  require_joint_moments(d);
   const bool is_count_public = options.adjacency != Adjacency::add_or_remove_one && data.size() > 0;
   const Count records = options.public_count ? *options.public_count : Count{is_count_public ? data.size() : most_records};
   const double weight = options.label_weight.value();

@@ -63,6 +63,9 @@ struct ReleasedMoments {
   double ridge;                ///< r
 };
 
+/// \throws Error{invalid_argument} for more than 1023 features: their second moment, with the label, has the square of that.
+void require_joint_moments(std::size_t features);
+
 /// What a run releases: gaussian(z). \source docs/proofs/sufficient-statistics.md#charge
 [[nodiscard]] Event plan(const SufficientStatisticsOptions& options);
 
