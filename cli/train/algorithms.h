@@ -17,6 +17,7 @@ namespace surety::cli {
 [[nodiscard]] std::unique_ptr<Algorithm> automatic_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> shaped_descent_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> constant_algorithm();
+[[nodiscard]] std::unique_ptr<Algorithm> sufficient_statistics_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> mirror_descent_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> dp_sgd_algorithm();
 [[nodiscard]] std::unique_ptr<Algorithm> svrg_algorithm();

@@ -103,7 +103,7 @@ Dataset range_of(const Dataset& data, std::size_t first, std::size_t end) {
 }
 
 void require_count(const SplitOptions& how, const FileTraining& training) {
-  if (how.adjacency == Adjacency::add_or_remove_one && !training.public_count) {
+  if (how.adjacency == Adjacency::add_or_remove_one && !training.public_count && !training.needs_no_count) {
     invalid("--public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
   }
 }

@@ -31,6 +31,7 @@ struct FileTraining {
   std::string extent;                              ///< for people: "100 steps"
   std::optional<std::uint64_t> records = {};       ///< or units, that the file must have
   std::optional<std::uint64_t> public_count = {};  ///< that takes the place of a private number of records
+  bool needs_no_count = false;                     ///< nothing is divided by it
   Reader read;
   std::function<CalibratedNoise()> calibrate;
   std::function<std::vector<double>(const data::Dataset& data, const TrainingUnits& units, double noise,

@@ -65,7 +65,7 @@ class Algorithms : public CommandTest {
 };
 
 TEST_F(Algorithms, OfTrainListExactlyTheOptionsThatTheyAccept) {
-  EXPECT_EQ(algorithms_of("train").size(), 19U);
+  EXPECT_EQ(algorithms_of("train").size(), 20U);
   expect_help_to_list_what_is_accepted("train");
 }
 
@@ -81,7 +81,7 @@ TEST_F(Algorithms, RefuseAnOptionOfOthersByTheirNames) {
   expect_refused_untouched(
       words("train", "gossip") + Words{"--threads", "2"}, 2,
       {"--threads is for shaped-descent, gradient-descent, accelerated-gradient-descent, mirror-descent, svrg, svrg++, "
-       "output-perturbation, objective-perturbation, not for gossip"});
+       "output-perturbation, objective-perturbation, sufficient-statistics, not for gossip"});
 }
 
 TEST_F(Algorithms, OfOneNameHaveDefaultsOfTheirOwn) {
