@@ -120,7 +120,7 @@ TEST_F(DataOptions, WhatMissingCellsCountAs) {
   EXPECT_EQ(outcome.json()["damaged_records_not_private"], 1);
   EXPECT_EQ(outcome.json()["missing"], (nlohmann::json{{"age", "40"}, {"town", "b"}}));
   const auto model = nlohmann::json::parse(contents(path("m")));
-  EXPECT_EQ(model["surety_model"], 2);
+  EXPECT_EQ(model["surety_model"], 3);
   EXPECT_EQ(model["features"]["columns"][0]["missing"], "40");
   // The filled file says the same.
   const auto weights = model["weights"];
