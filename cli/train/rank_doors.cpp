@@ -45,8 +45,8 @@ Words RankSums::expect(Kind kind, Words words) const {
 GridVector RankSums::add_others(GridVector own, L2Sensitivity sensitivity) {
   const double most = sensitivity.value() * own.grid.steps_per_unit() * static_cast<double>(records_);
   if (!(most < static_cast<double>(largest_sum))) {
-    throw Error{ErrorCode::unsupported,
-                fmt::format("a sum over {} records may be {} steps of its grid, must be less than 2^62 on several ranks", records_, most)};
+    // Neither how many records there are nor how many steps that makes: both may be private.
+    throw Error{ErrorCode::unsupported, "sums over all records may be 2^62 steps of their grid or more, must be less on several ranks"};
   }
   std::vector<bool> has_sent(team_.size());
   has_sent[team_.rank()] = true;
