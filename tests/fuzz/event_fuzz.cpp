@@ -1,5 +1,5 @@
-// event_fuzz [SECONDS [SEED]]: random events, and random and damaged texts and JSON of events, for SECONDS seconds (default 60), half of them
-// for each.
+// event_fuzz [SECONDS [SEED [INPUTS]]]: random events, and random and damaged texts and JSON of events, for SECONDS seconds (default 60),
+// half of them for each, and no more than INPUTS of each: what a fast machine is asked is then no more than what a slow one has been asked.
 //
 // Every text is parsed; what is an event must round-trip through both spellings and be priced without a NaN or a negative number. Every
 // event is put to all accountants: enclosures of one answer must overlap, epsilon must not rise with delta, and what they say about epsilon
@@ -56,14 +56,12 @@ class Present {
  public:
   void begin(std::string input) {
     const std::lock_guard lock{mutex_};
+    next("parse");
     input_ = std::move(input);
-    stage_ = "parse";
-    since_ = std::clock();
   }
   void stage(std::string_view stage) {
     const std::lock_guard lock{mutex_};
-    stage_ = stage;
-    since_ = std::clock();
+    next(stage);
   }
   [[noreturn]] void fail(std::string_view what) {
     const std::lock_guard lock{mutex_};
@@ -76,12 +74,26 @@ class Present {
     const std::lock_guard lock{mutex_};
     return static_cast<double>(std::clock() - since_) / CLOCKS_PER_SEC;
   }
+  /// The longest time that a question took, and which it was.
+  [[nodiscard]] const std::string& slowest() const noexcept { return slowest_; }
 
  private:
+  void next(std::string_view stage) {
+    const double took = static_cast<double>(std::clock() - since_) / CLOCKS_PER_SEC;
+    if (took > most_) {
+      most_ = took;
+      slowest_ = fmt::format("{:.2f} s: {} of {}", took, stage_, input_);
+    }
+    stage_ = stage;
+    since_ = std::clock();
+  }
+
   std::mutex mutex_;
   std::string input_;
   std::string stage_;
   std::clock_t since_ = std::clock();
+  double most_ = 0;
+  std::string slowest_;
 };
 
 Present& present() {
@@ -353,6 +365,7 @@ void once_log(Source& source, Counts& counts) {
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 60;
   const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+  const std::uint64_t inputs = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : std::numeric_limits<std::uint64_t>::max();
   std::atomic<bool> done{false};
   std::thread watchdog{[&] {
     while (!done) {
@@ -370,7 +383,8 @@ int main(int argc, char** argv) {
   double on_texts = 0;
   const auto begin = Clock::now();
   for (double now = 0; now < seconds; now = seconds_since(begin)) {
-    if (2 * on_texts > now) {
+    if (of_texts.inputs >= inputs && of_events.inputs >= inputs) break;
+    if ((2 * on_texts > now || of_texts.inputs >= inputs) && of_events.inputs < inputs) {
       once_wild(events, of_events);
     } else {
       once(texts, of_texts);
@@ -384,5 +398,6 @@ int main(int argc, char** argv) {
       "event_fuzz: {} texts, {} of them events, {} answers; {} random events, {} allowed, {} answers; {} s, seed {}; {} logs, {} read\n",
       of_texts.inputs, of_texts.events, of_texts.answers, of_events.inputs, of_events.events, of_events.answers, seconds, seed,
       of_logs.inputs, of_logs.events);
+  fmt::print("slowest: {}\n", present().slowest());
   return of_texts.answers > 0 && of_events.answers > 0 && of_logs.answers > 0 ? 0 : 1;
 }

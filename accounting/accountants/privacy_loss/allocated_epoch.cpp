@@ -32,6 +32,8 @@ constexpr std::array log_masses_beyond_table{-33.0, -29.0, -25.0};
 /// Tails are bounded down to e^this.
 constexpr double least_log_mass = -100;
 constexpr double most_nodes = 0x1p17;
+/// Beyond this mu neither the density nor the ratios of the rounds have digits, and the sums for the tails take mu^2 cells.
+constexpr double largest_mu = 50;
 
 struct GaussNode {
   double at;
@@ -188,6 +190,7 @@ Power power(const Complex& d, long double d_error, long double t) {
 class AllocatedEpoch::Numbers {
  public:
   Numbers(double rounds, double multiplier) : t_{rounds}, multiplier_{multiplier}, mu_{1 / multiplier} {
+    if (mu_ > largest_mu) refuse();
     // Cells of a standard normal with the masses that they have under it and shifted by mu, rounded up.
     constexpr double reach = 16;
     const double h = std::min(0.05, 0.1 / mu_);

@@ -14,7 +14,7 @@ namespace surety::accounting {
 /// The cells of one allocated epoch, and the bounds they are made with.
 class AllocatedEpoch {
  public:
-  /// \pre rounds is a whole number, at least 2, and multiplier > 0.
+  /// \pre rounds is a whole number, at least 2, and multiplier > 0. \throws Error{unsupported} for a multiplier below 1 / 50.
   AllocatedEpoch(double rounds, double multiplier);
   ~AllocatedEpoch();
   AllocatedEpoch(const AllocatedEpoch&) = delete;

@@ -65,7 +65,9 @@ struct Mix {
     // rate e^u = e^l - rest, in the form with the smaller cancellation.
     const double scaled = l < -0.7 ? std::exp(l) - rest : std::expm1(l) + rate;
     if (!(scaled > 0)) return -infinity;
-    return l < 700 ? std::log(scaled / rate) : l - std::log(rate);
+    const double ratio = scaled / rate;
+    if (ratio < 1e300) return std::log(ratio);
+    return (l < 700 ? std::log(scaled) : l) - std::log(rate);
   }
   [[nodiscard]] double loss(double u) const {
     if (rest == 0) return u;

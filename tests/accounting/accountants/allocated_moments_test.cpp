@@ -106,6 +106,17 @@ TEST(AllocatedMoments, OfManyRoundsAreTheClosedForms) {
   }
 }
 
+// The time of the negative moments grows with mu^2: where they say next to nothing more than one round, they are left out.
+TEST(AllocatedMoments, OfLittleNoiseAreOneRound) {
+  for (const double mu : {33.0, 221.7, 1e6, 1e150}) {
+    const AllocatedMoments moments{194, mu};
+    EXPECT_EQ(moments.log_negative_moments().size(), 1U) << mu;
+    for (const double order : {1.0001, 1.5, 2.0, 30.0}) EXPECT_NEAR(moments.divergence(order) / (order * mu * mu / 2), 1, 1e-12) << mu;
+  }
+  EXPECT_GT(AllocatedMoments(194, 32).log_negative_moments().size(), 2U);
+  EXPECT_GT(AllocatedMoments(194, 32).divergence(2), 0.994 * 32 * 32);
+}
+
 // Two accountants with nothing in common: the conversion of the divergences is above the lower end by the density of the losses.
 TEST(AllocatedMoments, AgreeWithTheLossesOfTheEpoch) {
   for (const char* text :

@@ -1,6 +1,7 @@
 // Epochs of random allocation, against quadrature over the log-normal variables themselves, which shares no code with the transforms.
 #include <surety/accounting/accountants/privacy_loss/allocated_epoch.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -269,6 +270,14 @@ TEST(AllocatedEpoch, RefusesWhatItHasNoDigitsOrNoTheoremFor) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);
     EXPECT_NE(std::string{error.what()}.find("too little noise, or too few rounds"), std::string::npos) << error.what();
+  }
+  // So little noise that the cells of one normal would fill the memory.
+  for (const double z : {0.0199, 1e-3, 1e-9, 1e-300}) {
+    EXPECT_THROW(static_cast<void>(AllocatedEpoch(3, z)), Error) << z;
+    EXPECT_THROW(static_cast<void>(epsilon(PrivacyLoss{}, parse_event(fmt::format("allocated(3, record_sum({}))", z), Adjacency::replace_one),
+                                           Delta{1e-10})),
+                 Error)
+        << z;
   }
 }
 

@@ -147,6 +147,31 @@ TEST(PrivacyLossDelta, ContainsOneSubsampledGaussian) {
   }
 }
 
+// Losses around the largest exponent of double, over rates that lift them further.
+TEST(PrivacyLossDelta, ContainsOneRareBatchOfLittleNoise) {
+  int answers = 0;
+  for (const double records : {0x1p11, 0x1p17, 0x1p40, 0x1p52}) {
+    for (const double multiplier : {0.04, 0.0522, 0.055}) {
+      for (const double at : {500.0, 600.0, 660.0, 680.0, 690.0, 699.4, 701.0, 709.7, 710.0, 720.0, 800.0}) {
+        const auto event = parse_event(fmt::format("without_replacement({:.0f}, 1, record_sum({}))", records, multiplier), replace);
+        Enclosure found{0, 1};
+        try {
+          found = delta(PrivacyLoss{}, event, Epsilon{at});
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+          continue;
+        }
+        ++answers;
+        const Real inner = log1p(expm1(Real{at}) * records);
+        const Real truth = reference::gaussian_delta(Real{2} / Real{multiplier}, inner) / Real{records};
+        EXPECT_TRUE(contains(found, truth)) << records << ' ' << multiplier << ' ' << at << ": " << found.lower << ' ' << found.upper << ' '
+                                            << truth;
+      }
+    }
+  }
+  EXPECT_GT(answers, 60);
+}
+
 // Losses so small that a step is no more than a few of their rounding errors: what is merged lies above the last grid point of the law,
 // which has no room for it.
 TEST(PrivacyLossDelta, KeepsToItsArraysWhenLossesAreRoundingErrors) {
