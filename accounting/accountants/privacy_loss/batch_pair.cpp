@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <surety/accounting/accountants/privacy_loss/pieces.h>
 #include <surety/accounting/accountants/privacy_loss/polygon_law.h>
 #include <surety/accounting/accountants/privacy_loss/tilted_law.h>
 #include <surety/accounting/accountants/zcdp.h>
@@ -92,7 +93,8 @@ long double q_mass(const std::vector<Outcomes::Outcome>& outcomes) {
 
 class LawOfAtoms {
  public:
-  explicit LawOfAtoms(int direction) : direction_{direction} {}
+  /// `is_whole`: no term is left out.
+  LawOfAtoms(int direction, bool is_whole) : direction_{direction}, is_whole_{is_whole} {}
 
   /// \pre losses rise.
   void add(long double loss, long double mass) {
@@ -104,6 +106,12 @@ class LawOfAtoms {
     atoms_.push_back({direction_ > 0 ? round_up(loss) : round_down(loss), static_cast<double>(rounded)});
   }
   [[nodiscard]] LossLaw law(long double infinite) && {
+    if (direction_ > 0 && is_whole_) {
+      // What were lost would cost nothing.
+      long double whole = infinite + lost_;
+      for (const auto& atom : atoms_) whole += static_cast<long double>(atom.mass);
+      if (!(whole > 1 - 1e-9L && whole < infinity)) refuse_range();
+    }
     if (atoms_.empty()) atoms_.push_back({0, 0});
     LossLaw law{AtomsBase{std::move(atoms_), 0, 8 * unit_roundoff}};
     if (direction_ > 0) return with_infinite(std::move(law), infinite * (1 + little) + (lost_ > 0 ? lost_ + vanished : 0));
@@ -116,6 +124,7 @@ class LawOfAtoms {
 
  private:
   int direction_;
+  bool is_whole_;
   std::vector<AtomsBase::Atom> atoms_;
   long double lost_ = 0;
 };
@@ -196,7 +205,7 @@ LossLaw batch_law(const BatchPair& pair, Mixing mixing, double rate, int directi
   // Losses are known to a few units of themselves and of their base losses, by which they move at most.
   const auto outward = [&](long double mixed, long double loss) { return mixed + direction * little * (std::abs(mixed) + std::abs(loss)); };
   const auto mixed_mass = [&](const Outcomes::Outcome& one) { return one.mass * (rest * std::exp(-one.loss) + q); };
-  LawOfAtoms law{direction};
+  LawOfAtoms law{direction, terms.infinite && terms.rounding};
   const long double lowest = std::log1p(-q);
   switch (mixing) {
     case Mixing::remove: {

@@ -339,6 +339,15 @@ void add_atom(std::vector<LossCell>& out, const MixedAtom& atom, double anchor, 
       {index, atom.log_scale, atom.mass, atom.mass_error + 4 * unit_roundoff, -std::expm1(-above), 20 * rounding + 4 * unit_roundoff});
 }
 
+/// A law whose masses are computed has all of its mass in the cells and beyond the cuts: what were lost would cost nothing.
+void require_whole(const LossCells& law) {
+  long double whole = law.cut_above + law.cut_below;
+  for (const auto& cell : law.cells) {
+    whole += static_cast<long double>(cell.mass) * (1 + cell.mass_error) * std::exp(static_cast<long double>(cell.log_scale));
+  }
+  if (!(whole > 1 - 1e-9L && whole < infinity)) refuse_range();
+}
+
 /// The part of the coordinate that is kept.
 struct Coordinates {
   double low;
@@ -718,6 +727,8 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   } else {
     found = cells_of_others(law, step, cut, largest, mixing_error);
   }
+  // Atoms are given, and may be a part.
+  if (!std::holds_alternative<AtomsBase>(law.base)) require_whole(found);
   if (law.infinite_mass > 0) {
     const double finite = 1 - law.infinite_mass;
     for (auto& cell : found.cells) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include <surety/accounting/accountants/privacy_loss/pieces.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/rounding.h>
 
@@ -15,10 +16,11 @@ namespace {
 void normalise(TiltedLaw& law, double log_scale, int direction) {
   double sum = 0;
   for (const double w : law.weights) sum += w;
-  if (!(sum > 0)) {
+  if (sum == 0) {
     law.log_scale = log_scale;
     return;
   }
+  if (!(sum < infinity)) privacy_loss::refuse_range();
   const double shift = std::log(sum);
   law.log_scale = log_scale + shift;
   const double factor = (1 + direction * unit_roundoff * (8 + 2 * std::abs(log_scale) + 2 * std::abs(shift))) / sum;
@@ -205,6 +207,8 @@ TiltedLaw spread(const LossCells& law, const TiltedGrid& grid, double shift) {
   for (const auto& cell : law.cells) {
     const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
     const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 + weight_error(cell, tilt, shift) + raise);
+    // Were losses of a cell above its upper end, the grid would not dominate them.
+    if (!(cell.excess - cell.excess_error - 2 * law.loss_error <= spread_width + 1e-9)) privacy_loss::refuse_range();
     const double share = (cell.excess + cell.excess_error + 2 * law.loss_error) / spread_width * (1 + 8 * unit_roundoff);
     const double beta = std::clamp(share, 0.0, 1.0);
     const auto at = static_cast<std::size_t>(cell.index - out.first);

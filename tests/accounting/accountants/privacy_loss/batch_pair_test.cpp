@@ -192,6 +192,22 @@ TEST(BatchPair, NeedsEveryTerm) {
   EXPECT_TRUE(falls_below({.rounding = false}));
 }
 
+// Losses so large that one cell of the grid is wider than the exponents of double: the mass of such a release must not be lost.
+TEST(BatchPair, LosesNoMassOfHugeLosses) {
+  for (const char* inner : {"compose(discrete_laplace(4, 48135189597), gaussian(1))", "compose(laplace(1e-9), zcdp(1))",
+                            "compose(discrete_laplace(0.093, 6), discrete_laplace(4, 48135189597), zcdp(4))",
+                            "compose(exponential(1e9), gaussian(1))", "compose(discrete_gaussian(4, 48135189597), laplace(1))"}) {
+    const Event event = poisson(SamplingRate{0.25}, parse_event(inner, Adjacency::add_or_remove_one));
+    for (const double at : {1e-10, 1e-3, 0.01}) {
+      try {
+        EXPECT_GT(epsilon(PrivacyLoss{}, event, Delta{at}).upper, 100) << inner << ' ' << at;
+      } catch (const Error& error) {
+        EXPECT_TRUE(error.code() == ErrorCode::unsupported || error.code() == ErrorCode::memory) << error.what();
+      }
+    }
+  }
+}
+
 TEST(BatchPair, FromBelowIsAPair) {
   // Laws whose atoms fit no common grid are moved down while they are merged, which makes Q-mass.
   Parts parts;
