@@ -1,12 +1,16 @@
 #include <surety/accounting/accountants/privacy_loss/truncated_batch.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/last_few.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {
@@ -34,7 +38,7 @@ struct Shares {
 };
 
 /// C(others, N) q^N (1 - q)^(others - N), N = 0, 1, ..., until the rest does not matter.
-Shares shares_of(SamplingRate rate, Batches batches) {
+Shares made_shares(SamplingRate rate, Batches batches) {
   const auto others = static_cast<double>(batches.records().value() - 1);
   const auto largest = static_cast<double>(batches.size().value());
   const double terms = std::min(others, largest + others * rate.value() + 1e4);
@@ -89,6 +93,13 @@ Interval between(const Interval& low, const Interval& high) {
   const bool above = low.compare(0) >= 0;
   const Interval found = above ? normal_cdf(-low) - normal_cdf(-high) : normal_cdf(high) - normal_cdf(low);
   return clamp(found, 0, 1);
+}
+
+/// Kept for the accountants and the bounds that ask for the same, which is up to 10^7 terms of 128 bits.
+Shares shares_of(SamplingRate rate, Batches batches) {
+  static auto& kept = *new LastFew<std::tuple<double, std::uint64_t, std::uint64_t>, std::shared_ptr<const Shares>>;
+  return *kept.of({rate.value(), batches.records().value(), batches.size().value()},
+                  [&] { return std::make_shared<const Shares>(made_shares(rate, batches)); });
 }
 
 }  // namespace
