@@ -102,9 +102,6 @@ Dataset classification_data(const std::string& name, const std::string& folder) 
 
 // ---- The optimum ----
 
-namespace {
-
-/// Solves A x = b for a symmetric positive definite A, in place.
 void solve(std::vector<double>& a, std::vector<double>& b) {
   const std::size_t d = b.size();
   for (std::size_t j = 0; j < d; ++j) {
@@ -124,32 +121,35 @@ void solve(std::vector<double>& a, std::vector<double>& b) {
   }
 }
 
-}  // namespace
+SecondOrder second_order(const Dataset& data, std::span<const double> weights, Regularization lambda) {
+  const std::size_t d = data.features();
+  const auto n = static_cast<double>(data.size());
+  SecondOrder found{std::vector<double>(d, 0.0), std::vector<double>(d * d, 0.0)};
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const RowView row = data.row(i);
+    const double derivative = logistic.derivative(row.dot(weights), data.label(i));
+    row.add_scaled_to(derivative / n, found.gradient);
+    const double curvature = std::abs(derivative) * (1 - std::abs(derivative)) / n;
+    const auto index = [&](std::size_t k) { return row.is_sparse() ? row.indices[k] : k; };
+    for (std::size_t a = 0; a < row.values.size(); ++a) {
+      if (row.values[a] == 0) continue;
+      for (std::size_t b = 0; b <= a; ++b) found.hessian[index(a) * d + index(b)] += curvature * row.values[a] * row.values[b];
+    }
+  }
+  for (std::size_t j = 0; j < d; ++j) {
+    found.gradient[j] += lambda.value() * weights[j];
+    found.hessian[j * d + j] += lambda.value();
+  }
+  return found;
+}
 
 double logistic_optimum(const Dataset& data, Regularization lambda) {
   const std::size_t d = data.features();
-  const auto n = static_cast<double>(data.size());
   std::vector<double> weights(d, 0.0);
   double value = regularized_loss(logistic, data, weights, lambda);
   for (int iteration = 0; iteration < 60; ++iteration) {
-    std::vector<double> hessian(d * d, 0.0);
-    std::vector<double> gradient(d, 0.0);
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      const RowView row = data.row(i);
-      const double score = row.dot(weights);
-      const double derivative = logistic.derivative(score, data.label(i));
-      row.add_scaled_to(derivative / n, gradient);
-      const double curvature = std::abs(derivative) * (1 - std::abs(derivative)) / n;
-      const auto index = [&](std::size_t k) { return row.is_sparse() ? row.indices[k] : k; };
-      for (std::size_t a = 0; a < row.values.size(); ++a) {
-        if (row.values[a] == 0) continue;
-        for (std::size_t b = 0; b <= a; ++b) hessian[index(a) * d + index(b)] += curvature * row.values[a] * row.values[b];
-      }
-    }
-    for (std::size_t j = 0; j < d; ++j) {
-      gradient[j] += lambda.value() * weights[j];
-      hessian[j * d + j] += lambda.value() + 1e-13;  // features that are always 0 keep weight 0
-    }
+    auto [gradient, hessian] = second_order(data, weights, lambda);
+    for (std::size_t j = 0; j < d; ++j) hessian[j * d + j] += 1e-13;  // features that are always 0 keep weight 0
     std::vector<double> direction = gradient;
     solve(hessian, direction);
     double decrement = 0;

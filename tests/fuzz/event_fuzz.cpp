@@ -1,5 +1,6 @@
 // event_fuzz [SECONDS [SEED [INPUTS]]]: random events, and random and damaged texts and JSON of events, for SECONDS seconds (default 60),
-// half of them for each, and no more than INPUTS of each: what a fast machine is asked is then no more than what a slow one has been asked.
+// half of them for each, and no more than INPUTS texts and a twentieth of that of events: what a fast machine is asked is then no more than
+// what a slow one has been asked.
 //
 // Every text is parsed; what is an event must round-trip through both spellings and be priced without a NaN or a negative number. Every
 // event is put to all accountants: enclosures of one answer must overlap, epsilon must not rise with delta, and what they say about epsilon
@@ -383,8 +384,10 @@ int main(int argc, char** argv) {
   double on_texts = 0;
   const auto begin = Clock::now();
   for (double now = 0; now < seconds; now = seconds_since(begin)) {
-    if (of_texts.inputs >= inputs && of_events.inputs >= inputs) break;
-    if ((2 * on_texts > now || of_texts.inputs >= inputs) && of_events.inputs < inputs) {
+    const bool has_texts = of_texts.inputs < inputs;
+    const bool has_events = of_events.inputs < inputs / 20;
+    if (!has_texts && !has_events) break;
+    if (has_events && (2 * on_texts > now || !has_texts)) {
       once_wild(events, of_events);
     } else {
       once(texts, of_texts);

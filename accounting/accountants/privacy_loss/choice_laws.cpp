@@ -142,7 +142,8 @@ ChoicesAmongOthers::ChoicesAmongOthers(const BothDirections& directions, const G
   for (;;) {
     const double shortest = std::max(states * kinds / values * reach, 4 * states / most / most_kept * reach);
     const double step = std::max(std::min(best_step, largest / 32), shortest);
-    if (step > largest / least_cells) return;
+    // Where the losses of the others leave no digits for a guess, there is none.
+    if (!(step > 0 && step <= largest / least_cells && reach > 0 && reach <= sum)) return;
     const auto grid = choice_kinds(counts, size_of(std::ceil(largest / step)));
     const double cell = largest / static_cast<double>(grid.back().cells);
     const ChoiceGame game{grid, {size_of(reach / cell) + 2, size_of(sum / cell) + 16}};

@@ -159,5 +159,19 @@ TEST(ChoicesAmongOthers, AreAsNarrowAsChoicesAlone) {
   EXPECT_NEAR(epsilon(PrivacyLoss{}, bounded, Delta{1e-30}).upper, 2, 1e-6);
 }
 
+// The losses of what is released beside the choices may leave no digits for a guess at their tilt.
+TEST(ChoiceLaws, BesideHugeLossesAreRefusedOrAnswered) {
+  for (const char* text : {"repeat(8, compose(discrete_gaussian(0.0001911948510225908, 8), exponential(1.5605482318568769)))",
+                           "repeat(9, compose(exponential(0.2021050127243801), approx(3.062847439610486e+60, 0.26806580772465594)))"}) {
+    for (const double at : {0.0, 106.3, 1e5}) {
+      try {
+        EXPECT_EQ(delta(PrivacyLoss{}, parse_event(text, Adjacency::zero_out), Epsilon{at}).upper, 1) << text;
+      } catch (const Error& error) {
+        EXPECT_TRUE(error.code() == ErrorCode::unsupported || error.code() == ErrorCode::memory) << error.what();
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace surety::accounting::privacy_loss::choice_laws_test
