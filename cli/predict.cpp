@@ -59,13 +59,15 @@ class Said {
   int finish() {
     if (records_ == 0) throw Error{ErrorCode::bad_data, fmt::format("{}: has no records", one_line(options_.data))};
     if (options_.json) {
-      print({{"model", options_.model},
-             {"data", options_.data},
-             {"loss", model_.loss},
-             {"not_private", model_.guarantee.not_private},
-             {"records", records_},
-             {"damaged", damaged_},
-             {"predictions", std::move(predictions_)}});
+      nlohmann::json object{{"model", options_.model},
+                            {"data", options_.data},
+                            {"loss", model_.loss},
+                            {"not_private", model_.guarantee.not_private},
+                            {"records", records_},
+                            {"damaged", damaged_},
+                            {"predictions", std::move(predictions_)}};
+      if (model_.classes() > 1) object["classes"] = model_.label->classes;
+      print(object);
     }
     fmt::print("{}", lines_);
     if (damaged_ == 0) return exit_code::fine;
@@ -76,6 +78,16 @@ class Said {
   }
 
  private:
+  void say(const std::vector<double>& scores) {
+    if (model_.classes() == 1) return say(scores.front());
+    if (options_.classes) {
+      const std::string& found = optimizers::predicted_class(model_, scores);
+      return options_.json ? predictions_.push_back(found) : void(lines_ += one_line(found) + '\n');
+    }
+    const auto probabilities = optimizers::class_probabilities(scores);
+    if (options_.json) return predictions_.push_back(probabilities);
+    fmt::format_to(std::back_inserter(lines_), "{}\n", fmt::join(probabilities, ","));
+  }
   void say(double score) {
     if (options_.json) {
       options_.classes ? predictions_.push_back(optimizers::predicted_class(model_, score))
@@ -124,14 +136,14 @@ int predict(const PredictOptions& given) {
     data::CsvRecords records{data::CsvReader{options.data, policy}, model.features, std::nullopt};
     std::vector<double> row;
     double label = 0;
-    said.all([&] { return records.next(row, label); }, [&] { return data::RowView{{}, row, 0}.dot(model.weights); });
+    said.all([&] { return records.next(row, label); }, [&] { return optimizers::scores(model, data::RowView{{}, row, 0}); });
   } else {
     data::LibsvmRecords records{options.data, model.features, policy};
     data::LibsvmRecords::Record record;
     said.all([&] { return records.next(record); },
              // Indices without values are those of an empty row, whose view would pass for a dense one: its score is 0 either way.
              [&] {
-               return data::RowView{record.indices, record.values, 0}.dot(model.weights);
+               return optimizers::scores(model, data::RowView{record.indices, record.values, 0});
              });
   }
   return said.finish();
@@ -146,7 +158,8 @@ Command predict_command() {
     options.reading.add_csv_to(table);
     options.reading.add_schema_to(table);
     options.reading.add_limits_to(table);
-    table.add("--class", options.classes, "Print the class of each record: 'class==yes' or 'class!=yes' for a model with that label");
+    table.add("--class", options.classes,
+              "Print the class of each record: 'class==yes' or 'class!=yes' for a model with that label, or the text of one of several");
     table.add("--json", options.json, "Print one JSON object");
     command.footer =
         R"(What is said of a record is said of that record alone, so nothing of the file is kept private: errors show the row and
@@ -154,7 +167,7 @@ the cell, but for empty cells of a column that the model was trained with --miss
 A damaged record has an empty line (null in JSON) and the rest is read on; in the end one line of error says how many there were and
 shows the first, and the exit code is 3.
 One number per line: the probability of the label +1 for logistic loss, the value for squared loss, and for
-hinge losses a score whose sign is the class.
+hinge losses a score whose sign is the class. Of several classes their probabilities in the order of --classes, with commas between.
 Example:
   surety predict model.json examples/data/randhie.csv | head)";
   };

@@ -264,8 +264,12 @@ bool CsvRecords::make(std::vector<double>& row, double& label) const {
       if (form() == RecordForm::is_private) return false;
       refuse_record(fmt::format(", column {}: the cell is empty, must be a text", in_quotes(label_->column)));
     }
-    label = (*label_)(text);
-    return true;
+    const auto known = (*label_)(text);
+    if (!known && form() == RecordForm::is_public) {
+      refuse_record(fmt::format(", column {}: {} is none of the classes", in_quotes(label_->column), in_quotes(text)));
+    }
+    label = known.value_or(0);
+    return known.has_value();
   }
   const auto cell = reader_.number(cells_, label_position_);
   if (cell) label = (*label_)(*cell);

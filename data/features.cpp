@@ -175,7 +175,12 @@ double LabelRule::operator()(double cell) const {
   return holds(cell, test->comparison, test->threshold) ? 1.0 : -1.0;
 }
 
-double LabelRule::operator()(std::string_view cell) const {
+std::optional<double> LabelRule::operator()(std::string_view cell) const {
+  if (!classes.empty()) {
+    const auto found = std::find(classes.begin(), classes.end(), cell);
+    if (found == classes.end()) return std::nullopt;
+    return static_cast<double>(found - classes.begin());
+  }
   return (cell == *test->text) == (test->comparison == Relation::equal) ? 1.0 : -1.0;
 }
 
@@ -191,6 +196,19 @@ LabelRule parse_label_rule(std::string_view text) {
   std::visit(Overload{[&](double threshold) { rule.test->threshold = threshold; },
                       [&](std::string& sought) { rule.test->text = std::move(sought); }},
              compared.value);
+  return rule;
+}
+
+LabelRule with_classes(LabelRule rule, std::vector<std::string> classes) {
+  if (rule.test)
+    invalid(fmt::format("label {} is a comparison, must be a column where there are several classes", in_quotes(describe(rule))));
+  if (classes.size() < 2) invalid(fmt::format("the number of classes is {}, must be at least 2", classes.size()));
+  std::set<std::string> known;
+  for (const auto& one : classes) {
+    if (one.empty()) invalid("a class is an empty text, must have at least one character");
+    if (!known.insert(one).second) invalid(fmt::format("class {} stands twice, must stand once", in_quotes(one)));
+  }
+  rule.classes = std::move(classes);
   return rule;
 }
 

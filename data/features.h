@@ -92,6 +92,7 @@ void scale_to_unit_norm(std::vector<double>& values);
 ///   mdvis      the number in column mdvis
 ///   mdvis>0    +1 where the number in column mdvis is greater than 0, else -1; also >=, <, <=, ==, !=
 ///   class==yes +1 where the text in column class is that one, else -1; also !=
+/// With a list of classes the label is the place of the text in it, from 0 on; a record of another text is damaged.
 struct LabelRule {
   using Comparison = Relation;
   struct Test {
@@ -103,22 +104,26 @@ struct LabelRule {
 
   std::string column;
   std::optional<Test> test;
+  std::vector<std::string> classes = {};  ///< several texts, of which none stands twice; then there is no test
 
   friend bool operator==(const LabelRule&, const LabelRule&) = default;
   /// The label looks at the text of its cell.
-  [[nodiscard]] bool is_of_text() const noexcept { return test && test->text; }
+  [[nodiscard]] bool is_of_text() const noexcept { return !classes.empty() || (test && test->text); }
   /// \pre !is_of_text()
   [[nodiscard]] double operator()(double cell) const;
-  /// \pre is_of_text()
-  [[nodiscard]] double operator()(std::string_view cell) const;
+  /// Nothing for a text that is none of the classes, where there are any. \pre is_of_text()
+  [[nodiscard]] std::optional<double> operator()(std::string_view cell) const;
 };
 
 /// The rule written as above, a comparison as in condition.h. \throws Error{invalid_argument} when it is no column and no comparison.
 [[nodiscard]] LabelRule parse_label_rule(std::string_view text);
 /// The rule that holds where `rule` does not: class!=yes for class==yes. \pre rule.test
 [[nodiscard]] LabelRule opposite(LabelRule rule);
-/// The inverse of `parse_label_rule`.
+/// The inverse of `parse_label_rule`, which knows no classes: they are listed apart.
 [[nodiscard]] std::string describe(const LabelRule& rule);
+/// The rule for several classes. \throws Error{invalid_argument} for a rule with a comparison, for fewer than 2 classes, an empty one, and one that
+///     stands twice.
+[[nodiscard]] LabelRule with_classes(LabelRule rule, std::vector<std::string> classes);
 
 [[nodiscard]] nlohmann::json to_json(const FeatureMap& map);
 /// The inverse of `to_json`. \throws Error{invalid_argument} for an unknown or missing field, or a map that is not valid.

@@ -30,6 +30,12 @@ nlohmann::json held_out_scores(const Model& model, const Dataset& all_held_out) 
   const Dataset held_out = without_records_of_zeros(all_held_out);
   if (held_out.empty()) return nlohmann::json::object();
   const auto values = scores(model, held_out);
+  if (const std::size_t classes = model.classes(); classes > 1) {
+    const auto found = class_scores(values, held_out.labels(), classes);
+    const auto constant = constant_class_scores(held_out.labels(), classes);
+    return {{"log_loss", {{"model", found.log_loss}, {"constant", constant.log_loss}}},
+            {"accuracy", {{"model", found.accuracy}, {"constant", constant.accuracy}}}};
+  }
   if (model.loss == SquaredLoss::name) {
     return {{"mean_squared_error",
              {{"model", mean_squared_error(values, held_out.labels())}, {"constant", constant_mean_squared_error(held_out.labels())}}}};
@@ -149,6 +155,12 @@ class FileRun final : public TrainingRun {
     report.damaged = damaged_;
     report.fields = {{"sigma", report.noise.sigma ? nlohmann::json(*report.noise.sigma) : nlohmann::json{}},
                      {"held_out_scores_not_private", scores}};
+    if (report.model.classes() > 1) {
+      std::string names;
+      for (const auto& one : report.model.label->classes) names += (names.empty() ? "" : ", ") + one_line(one);
+      report.lines.emplace_back("classes", names);
+      report.fields["classes"] = report.model.label->classes;
+    }
     const bool are_units = options_.run.has_unit();
     if (are_units) report.fields[is_count_public() ? "units" : "units_not_private"] = units_;
     const std::string label = is_count_public() && !are_units ? "" : "_not_private";

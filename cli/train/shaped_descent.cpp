@@ -1,4 +1,7 @@
 // Descent in coordinates that fit the data, and the same answer for every record.
+#include <algorithm>
+#include <set>
+
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>
 #include <surety/optimizers/empirical_risk/shaped_descent.h>
@@ -25,6 +28,12 @@ CalibratedNoise calibrated(const Options& settings, const Target& target) {
   return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
 }
 
+/// Labels are the places of classes, as the reader makes them; each model is one of logistic loss.
+struct LossOfClasses : LogisticLoss {
+  static constexpr std::string_view label_constraint = "must be one of --classes";
+  [[nodiscard]] std::optional<double> encode_label(double label) const noexcept { return label; }
+};
+
 class ShapedDescent final : public FileAlgorithm {
  public:
   ShapedDescent()
@@ -43,6 +52,11 @@ class ShapedDescent final : public FileAlgorithm {
         .standard("the loss's bound for rows of norm 1");
     table.add("--clip-share", clip_share_, "Of what a record's gradient is expected to be at most, in the new coordinates", number())
         .standard("from the size of the noise");
+    table.add("--classes", shared.classes,
+              "Several texts of the label's column, as text,text,..., one with a comma in quotes: one model for each against the rest, "
+              "under one charge; a record of another text "
+              "counts as damaged");
+    table.add("--class-weight", class_weights_, "text=number: what a record of this class weighs; may be repeated").standard("1");
     table.add("--shape", shape_, "The power of the second moment that coordinates are divided by; 0 for none", number());
     table.add("--matrix-share", matrix_share_, "Of the budget, for the second moment", number());
     table.add("--ridge", ridge_, "Ridge over the size of the noise", number()).standard("0.03, with regularization 0");
@@ -55,7 +69,7 @@ class ShapedDescent final : public FileAlgorithm {
   }
 
   std::unique_ptr<TrainingRun> prepare(const TrainOptions& shared, const Source& source, Team& team) const override {
-    const AnyObjective objective = any_objective_of(shared);
+    const AnyObjective objective = shared.classes.empty() ? any_objective_of(shared) : objective_of_classes(shared);
     static_cast<void>(require_smoothness(objective, 1, name()));
     ShapedDescentOptions settings{.noise_multiplier = NoiseMultiplier{1},
                                   .adjacency = shared.run.target().adjacency,
@@ -63,6 +77,7 @@ class ShapedDescent final : public FileAlgorithm {
                                   .matrix_share = MatrixShare{matrix_share_},
                                   .shape = ShapeExponent{shape_}};
     if (steps_) settings.steps = Count{*steps_};
+    settings.class_weights = class_weights_of(source);
     if (clip_share_ && !(*clip_share_ > 0 && *clip_share_ <= 1)) {
       invalid(fmt::format("--clip-share is {}, must be greater than 0 and at most 1", *clip_share_));
     }
@@ -92,6 +107,30 @@ class ShapedDescent final : public FileAlgorithm {
   }
 
  private:
+  static AnyObjective objective_of_classes(const TrainOptions& shared) {
+    if (shared.loss != LogisticLoss::name) invalid(fmt::format("--loss is {}, must be logistic for several classes", shared.loss));
+    require_options_of_loss(shared);
+    return AnyObjective{std::make_shared<const LossOfClasses>()};
+  }
+
+  /// In the order of the classes; none where there are none.
+  [[nodiscard]] std::vector<double> class_weights_of(const Source& source) const {
+    const auto known = source.label ? source.label->classes : std::vector<std::string>{};
+    std::vector<double> weights(known.size(), 1.0);
+    std::set<std::string> said;
+    for (const auto& text : class_weights_) {
+      const auto [one, number] = split_at_column(text, "--class-weight", "class=number", true);
+      const auto at = std::find(known.begin(), known.end(), one);
+      if (at == known.end()) invalid(fmt::format("--class-weight names {}, must name one of --classes", in_quotes(one)));
+      if (!said.insert(one).second) invalid(fmt::format("--class-weight names {} twice", in_quotes(one)));
+      double& weight = weights[static_cast<std::size_t>(at - known.begin())];
+      weight = parse_double(number, "--class-weight");
+      if (!(weight > 0)) invalid(fmt::format("--class-weight of {} is {}, must be greater than 0", in_quotes(one), weight));
+    }
+    return weights;
+  }
+
+  std::vector<std::string> class_weights_;
   std::optional<std::uint64_t> steps_;
   double regularization_ = 0;
   std::optional<double> clip_share_;

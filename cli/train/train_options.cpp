@@ -126,6 +126,7 @@ Source source_of(const TrainOptions& options) {
     if (options.features) invalid("--features is for LIBSVM files, a CSV file has its columns");
     static_cast<void>(options.reading.csv());  // refused before anything is charged
     auto label = parse_label_rule(options.label);
+    if (!options.classes.empty()) label = with_classes(std::move(label), parse_values(options.classes, "--classes"));
     auto inputs = csv_options(options, label.column);
     return {std::move(label), std::move(inputs)};
   }
@@ -134,6 +135,7 @@ Source source_of(const TrainOptions& options) {
   }
   if (options.reading.is_about_csv())
     invalid("--delimiter, --columns, --missing and --schema are for CSV files, a LIBSVM file has no such cells");
+  if (!options.classes.empty()) invalid("--classes is for CSV files, whose label is a text");
   if (!options.features) invalid("--features is missing: the largest index that occurs is private, so say how many features there are");
   if (const auto most = options.reading.limits().features; *options.features > most) {
     invalid(fmt::format("--features is {}, must be at most {} unless --no-limits is given", *options.features, most));

@@ -35,6 +35,7 @@ struct TrainOptions {
   std::string algorithm = "auto";
   std::string chosen = {};  ///< by `auto`: its words, and why
   std::string loss = "logistic";
+  std::string classes;  ///< several, with commas between, of algorithms that know them
   std::optional<double> label_bound;
   std::optional<double> smoothing;
   std::optional<double> clip;    ///< each algorithm says what holds without it

@@ -1,5 +1,7 @@
 #include <surety/optimizers/empirical_risk/full_gradient.h>
 
+#include <algorithm>
+
 #include <surety/accounting/numbers/error.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/optimizers/problem/gradient_sum.h>
@@ -20,7 +22,9 @@ double divisor(const Dataset& data, const FullGradientOptions& options) {
 mechanisms::RecordSum::Options sum_options(const Dataset& data, ObjectiveRef objective, const FullGradientOptions& options) {
   const ClippingNorm clip = options.clip ? *options.clip : ClippingNorm{objective.gradient_bound(1)};
   const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
-  return {.clip = clip, .grid = mechanisms::grid_for(sensitivity, options.noise_multiplier), .dimension = data.features()};
+  return {.clip = clip,
+          .grid = mechanisms::grid_for(sensitivity, options.noise_multiplier),
+          .dimension = data.features() * std::max<std::size_t>(1, options.class_weights.size())};
 }
 
 }  // namespace
@@ -32,6 +36,7 @@ NoisyFullGradient::NoisyFullGradient(const Dataset& data, ObjectiveRef objective
       count_{divisor(data, options)},
       threads_{options.threads},
       unit_ends_{options.unit_ends},
+      class_weights_{options.class_weights},
       multiplier_{options.noise_multiplier},
       event_{gaussian(options.noise_multiplier, options.adjacency)},
       sum_{sum_options(data, objective, options)},
@@ -39,7 +44,9 @@ NoisyFullGradient::NoisyFullGradient(const Dataset& data, ObjectiveRef objective
 
 std::vector<double> NoisyFullGradient::operator()(std::span<const double> weights) {
   sum_.clear();
-  if (unit_ends_.empty()) {
+  if (!class_weights_.empty()) {
+    add_class_gradients(data_, objective_, weights, class_weights_, sum_, threads_);
+  } else if (unit_ends_.empty()) {
     add_gradients(data_, objective_, weights, sum_, threads_);
   } else {
     add_unit_gradients(data_, objective_, weights, unit_ends_, sum_, threads_);

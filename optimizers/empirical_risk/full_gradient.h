@@ -30,6 +30,7 @@ struct FullGradientOptions {
   std::optional<Count> public_count = {};  ///< n; default the number of records or units, which add-or-remove-one keeps private
   std::size_t threads = 1;                 ///< results do not depend on it
   UnitEnds unit_ends = {};                 ///< where neighbours differ in units of several rows
+  std::vector<double> class_weights = {};  ///< of several classes, one against the rest (`add_class_gradients`); none for one model
 };
 
 /// What the options of a method say of its full gradients.
@@ -52,7 +53,8 @@ class NoisyFullGradient {
   ///         under add-or-remove-one.
   NoisyFullGradient(const Dataset& data, ObjectiveRef objective, const FullGradientOptions& options, ReleaserRef releaser);
 
-  /// g(weights): released, may be shown. O(stored values + features). \pre weights.size() == data.features().
+  /// g(weights): released, may be shown. O(stored values + features) for each class. \pre weights.size() == data.features(), that times the
+  ///     number of classes where there are several.
   /// \throws what the releaser throws.
   [[nodiscard]] std::vector<double> operator()(std::span<const double> weights);
 
@@ -66,6 +68,7 @@ class NoisyFullGradient {
   double count_;
   std::size_t threads_;
   UnitEnds unit_ends_;
+  std::vector<double> class_weights_;
   NoiseMultiplier multiplier_;
   Event event_;
   mechanisms::RecordSum sum_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -16,6 +18,8 @@
 
 namespace surety::optimizers {
 namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 NoiseMultiplier matrix_multiplier(const ShapedDescentOptions& options) {
   const double share = options.matrix_share.value();
@@ -123,6 +127,10 @@ ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, 
   if (!options.public_count && options.adjacency == Adjacency::add_or_remove_one) {
     invalid("under add-or-remove-one the number of records is private: give a public count to divide by");
   }
+  for (const double weight : options.class_weights) {
+    if (!(weight > 0 && weight < infinity)) invalid(fmt::format("a class weight is {}, must be greater than 0 and finite", weight));
+  }
+  const std::size_t classes = std::max<std::size_t>(1, options.class_weights.size());
   const Count records = options.public_count ? *options.public_count : Count{data.size()};
   const auto count = static_cast<double>(records.value());
   const double smoothness = require_smoothness(objective, 1, "shaped descent");
@@ -143,7 +151,8 @@ ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, 
   const double unit = mechanisms::sensitivity_of_clipped_sum(ClippingNorm{1}, options.adjacency).value();
   const double nu = static_cast<double>(d) * unit / (count * mu);
   const double share = options.clip_share.value_or(std::clamp(0.6 * std::pow(nu / 0.01, -0.4), 0.3, 1.0));
-  const double bound = options.derivative_bound.value_or(objective.gradient_bound(1));
+  const double heaviest = classes == 1 ? 1 : *std::max_element(options.class_weights.begin(), options.class_weights.end());
+  const double bound = options.derivative_bound.value_or(objective.gradient_bound(1) * (classes == 1 ? 1 : std::numbers::sqrt2 * heaviest));
   const ClippingNorm clip{bound * std::sqrt(share * shape.squared_norm())};
   const double noise = std::sqrt(static_cast<double>(d)) * clip.value() * unit / (count * mu);
   const double ridge = (options.ridge ? options.ridge->value() : is_regularized ? 0 : 0.03) * noise;
@@ -156,42 +165,48 @@ ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, 
                                  .adjacency = options.adjacency,
                                  .clip = clip,
                                  .public_count = records,
-                                 .threads = options.threads},
+                                 .threads = options.threads,
+                                 .class_weights = options.class_weights},
                                 releaser};
   std::vector<double> pull(d);  // on u_j, by penalties
   std::vector<double> step(d);
   for (std::size_t j = 0; j < d; ++j) {
     const double penalty = options.regularization.value() / shape.scale(j);
     pull[j] = ridge + penalty;
-    step[j] = 1 / (smoothness * shape.curvature(j) + penalty + damping);
+    step[j] = 1 / (smoothness * heaviest * shape.curvature(j) + penalty + damping);
   }
   const auto descend = [&](std::vector<double>& from) {
     const auto gradient = gradient_at(from);
-    for (std::size_t j = 0; j < d; ++j) from[j] -= step[j] * (gradient[j] + pull[j] * from[j]);
+    for (std::size_t j = 0; j < from.size(); ++j) from[j] -= step[j % d] * (gradient[j] + pull[j % d] * from[j]);
   };
 
-  std::vector<double> position(d, 0.0);
+  std::vector<double> position(classes * d, 0.0);
   std::vector<double> ahead = position;
-  std::vector<double> sum(d, 0.0);
+  std::vector<double> sum(position.size(), 0.0);
   const std::uint64_t accelerated = is_regularized ? steps / 2 : steps * 8 / 15;
   double k = 1;
   for (std::uint64_t t = 1; t <= steps; ++t) {
     if (t <= accelerated) {
       descend(ahead);
       const double next = (1 + std::sqrt(1 + 4 * k * k)) / 2;
-      for (std::size_t j = 0; j < d; ++j) {
+      for (std::size_t j = 0; j < position.size(); ++j) {
         const double previous = std::exchange(position[j], ahead[j]);
         ahead[j] += (k - 1) / next * (position[j] - previous);
       }
       k = next;
     } else {
       descend(position);
-      for (std::size_t j = 0; j < d; ++j) sum[j] += position[j];
+      for (std::size_t j = 0; j < position.size(); ++j) sum[j] += position[j];
     }
     if (options.progress) options.progress(t);
   }
   for (double& value : sum) value /= static_cast<double>(steps - accelerated);
-  return {.weights = shape.weights(sum)};
+  ShapedDescentResult result;
+  for (std::size_t c = 0; c < classes; ++c) {
+    const auto weights = shape.weights(std::span{sum}.subspan(c * d, d));
+    result.weights.insert(result.weights.end(), weights.begin(), weights.end());
+  }
+  return result;
 }
 
 }  // namespace surety::optimizers

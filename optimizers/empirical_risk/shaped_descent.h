@@ -17,6 +17,10 @@
 // One record moves the second moment by at most R^2 (sqrt(2) R^2 under replace-one), R what rows are clipped to, and each sum of gradients by
 // at most s = C s_1. So a run is compose(gaussian(z_A), repeat(T, gaussian(z))); the share of the matrix in mu^2 is public.
 //
+// Several classes are K models, one against the rest, in the same coordinates: the gradients of one record are one vector of K d numbers, which is
+// clipped as one, so the charge is that of one model. G is then sqrt 2 times the bound of one derivative: a record is pushed away from one wrong
+// class and towards its own.
+//
 // Constants were fitted on public data (docs/decisions/optimization.md). No guarantee depends on any of them.
 #pragma once
 
@@ -69,13 +73,14 @@ struct ShapedDescentOptions {
   std::optional<NoiseFactor> ridge = {};             ///< c_2; default .03, with regularization 0
   std::optional<NoiseFactor> damping = {};           ///< c_0; default .5, with regularization 0
   ClippingNorm row_norm{1};                          ///< R: rows are clipped to it in the second moment
+  std::vector<double> class_weights = {};            ///< c: K of them for labels 0, ..., K - 1; none for one model
   std::optional<Count> public_count = {};            ///< n; default the number of records, which add-or-remove-one keeps private
   std::size_t threads = 1;                           ///< results do not depend on it
   std::function<void(std::uint64_t)> progress = {};  ///< called with the number of steps done, which is public, after each
 };
 
 struct ShapedDescentResult {
-  std::vector<double> weights;  ///< one per feature
+  std::vector<double> weights;  ///< one per feature; of several classes one model behind the other
 };
 
 /// The largest number of features: the second moment has its square.
@@ -95,10 +100,10 @@ void require_shapeable(std::size_t features);
 /// The guarantee needs nothing of the data: rows longer than R, labels out of range and overflowing scores are clipped or count as zero.
 ///
 /// \pre   labels are as the objective wants them (`encode_labels`).
-/// \throws Error{invalid_argument}, before the first release, when the data have no labels or more than most_shaped_features features, when there
+/// \throws Error{invalid_argument}, before the first release, for class weights that are not greater than 0 and finite, when the data have no labels or more than most_shaped_features features, when there
 ///         is no record and n is not given, or when n is not given under add-or-remove-one; Error{unsupported} when the loss is not smooth; and
 ///         what the releaser throws.
-/// \complexity O(T n d + n d^2 + d^3) time, O(n d + d^2) memory for n records of d features.
+/// \complexity O(T n d + n d^2 + d^3) time, T n K d for K classes, O(n d + d^2) memory for n records of d features.
 /// \source docs/proofs/shaped-descent.md.
 [[nodiscard]] ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, const ShapedDescentOptions& options,
                                                  ReleaserRef releaser);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/optimizers/models/model.h>
 #include <surety/optimizers/problem/loss.h>
 
 namespace surety::optimizers {
@@ -76,6 +77,30 @@ BinaryScores constant_scores(std::span<const double> labels) {
   const auto entropy = [&](double size) { return size > 0 ? -size / count * std::log(size / count) : 0.0; };
   return {
       .log_loss = entropy(positives) + entropy(negatives), .area_under_the_curve = 0.5, .accuracy = std::max(positives, negatives) / count};
+}
+
+ClassScores class_scores(std::span<const double> scores, std::span<const double> labels, std::size_t classes) {
+  require_predictions(scores.size() / classes, labels.size());
+  double log_loss = 0;
+  double right = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto own = static_cast<std::size_t>(labels[i]);
+    const auto of_record = scores.subspan(i * classes, classes);
+    log_loss -= std::log(std::max(class_probabilities(of_record)[own], std::numeric_limits<double>::min()));
+    if (static_cast<std::size_t>(std::max_element(of_record.begin(), of_record.end()) - of_record.begin()) == own) ++right;
+  }
+  const auto count = static_cast<double>(labels.size());
+  return {.log_loss = log_loss / count, .accuracy = right / count};
+}
+
+ClassScores constant_class_scores(std::span<const double> labels, std::size_t classes) {
+  require_predictions(labels.size(), labels.size());
+  const auto count = static_cast<double>(labels.size());
+  std::vector<double> sizes(classes, 0.0);
+  for (const double label : labels) ++sizes[static_cast<std::size_t>(label)];
+  double entropy = 0;
+  for (const double size : sizes) entropy += size > 0 ? -size / count * std::log(size / count) : 0;
+  return {.log_loss = entropy, .accuracy = *std::max_element(sizes.begin(), sizes.end()) / count};
 }
 
 double mean_squared_error(std::span<const double> predictions, std::span<const double> labels) {

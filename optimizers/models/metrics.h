@@ -2,6 +2,7 @@
 // whether the data were held out or not. Show it to those who may see the data.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 namespace surety::optimizers {
@@ -20,6 +21,18 @@ struct BinaryScores {
 /// The scores of the best constant prediction for these labels, the share of +1: its log loss is the entropy of the labels, its
 /// area one half. Throws as above.
 [[nodiscard]] BinaryScores constant_scores(std::span<const double> labels);
+
+/// Scores of several classes: the share of labels whose class has the largest score, the first of equal ones, and the mean of -log p of the
+/// label's class, p the probabilities of `class_probabilities`.
+struct ClassScores {
+  double log_loss;
+  double accuracy;
+};
+
+/// \param scores K of them for each label, in its order. \pre labels are 0, ..., K - 1. \throws Error{invalid_argument} when there are none.
+[[nodiscard]] ClassScores class_scores(std::span<const double> scores, std::span<const double> labels, std::size_t classes);
+/// Of the shares of the classes: their entropy, and the largest. \pre as above
+[[nodiscard]] ClassScores constant_class_scores(std::span<const double> labels, std::size_t classes);
 
 /// Mean of (prediction - label)^2, and that of the best constant prediction, the mean label. Throws as above.
 [[nodiscard]] double mean_squared_error(std::span<const double> predictions, std::span<const double> labels);

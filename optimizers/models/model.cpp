@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,8 +19,8 @@ namespace surety::optimizers {
 namespace {
 
 // Version 2 has labels that are texts, columns whose missing cells count as something, and units of several rows; version 3 has bounds that are
-// scaled to [-1, 1].
-constexpr int newest_version = 3;
+// scaled to [-1, 1]; version 4 has several classes.
+constexpr int newest_version = 4;
 constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
 [[noreturn]] void invalid_model(const std::string& reason) { invalid(fmt::format("model: {}", reason)); }
@@ -50,6 +51,7 @@ Guarantee guarantee_from_json(const nlohmann::json& json) {
 /// The oldest one that can say it, so that models which need nothing new are read by every version of Surety.
 int version_of(const Model& model) {
   const auto* const columns = std::get_if<data::NamedColumns>(&model.features.inputs);
+  if (model.classes() > 1) return 4;
   const auto has_column = [&](const auto& holds) { return columns != nullptr && std::any_of(columns->begin(), columns->end(), holds); };
   if (has_column([](const data::Column& column) { return std::holds_alternative<data::Bounds>(column.map); })) return 3;
   const bool has_missing = has_column([](const data::Column& column) { return column.missing.has_value(); });
@@ -59,10 +61,12 @@ int version_of(const Model& model) {
 Model model_from_json(const nlohmann::json& json) {
   if (!json.is_object() || !json.contains("surety_model")) invalid_model("not a model of surety");
   const auto& version = json["surety_model"];
-  if (version != 1 && version != 2 && version != newest_version) {
+  if (version != 1 && version != 2 && version != 3 && version != newest_version) {
     invalid_model(fmt::format("version is {}, must be from 1 to {}", data::in_quotes(version.dump()), newest_version));
   }
-  accounting::require_fields(json, {"surety_model", "loss", "label", "features", "weights", "guarantee"}, "model");
+  const bool has_classes = json.contains("classes");
+  has_classes ? accounting::require_fields(json, {"surety_model", "loss", "label", "classes", "features", "weights", "guarantee"}, "model")
+              : accounting::require_fields(json, {"surety_model", "loss", "label", "features", "weights", "guarantee"}, "model");
   if (!json["weights"].is_array()) invalid_model("weights are not a list");
   std::vector<double> weights;
   for (const auto& weight : json["weights"]) {
@@ -74,6 +78,16 @@ Model model_from_json(const nlohmann::json& json) {
               .features = data::feature_map_from_json(json["features"]),
               .weights = std::move(weights),
               .guarantee = guarantee_from_json(json["guarantee"])};
+  if (has_classes) {
+    if (!model.label) invalid_model("it has classes and no label");
+    if (!json["classes"].is_array()) invalid_model("classes are not a list");
+    std::vector<std::string> classes;
+    for (const auto& one : json["classes"]) {
+      if (!one.is_string()) invalid_model("a class is not a text");
+      classes.push_back(one.get<std::string>());
+    }
+    model.label = data::with_classes(*std::move(model.label), std::move(classes));
+  }
   model.validate();
   if (version_of(model) != json["surety_model"]) {
     invalid_model(fmt::format("version is {}, must be {} for what it says", json["surety_model"].dump(), version_of(model)));
@@ -100,8 +114,13 @@ std::size_t largest_text(const data::FeatureMap& features, const std::optional<d
   constexpr std::size_t per_weight = 25;
   constexpr std::size_t escaped = 6;
   constexpr std::size_t rest = std::size_t{1} << 16;
-  const std::size_t of_label = label ? escaped * describe(*label).size() : 0;
-  return data::to_json(features).dump(-1, ' ', true).size() + of_label + per_weight * features.features() + rest;
+  std::size_t of_label = label ? escaped * describe(*label).size() : 0;
+  std::size_t models = 1;
+  if (label && !label->classes.empty()) {
+    models = label->classes.size();
+    for (const auto& one : label->classes) of_label += escaped * one.size() + 3;
+  }
+  return data::to_json(features).dump(-1, ' ', true).size() + of_label + per_weight * features.features() * models + rest;
 }
 
 }  // namespace
@@ -111,7 +130,14 @@ void Model::validate() const {
     invalid_model(fmt::format("loss is {}, must be {}", data::in_quotes(loss), fmt::join(known_losses, ", ")));
   }
   features.validate();
-  if (weights.size() != features.features()) invalid_model(fmt::format("{} weights for {} features", weights.size(), features.features()));
+  if (classes() > 1 && loss != LogisticLoss::name) {
+    invalid_model(fmt::format("loss is {}, must be {} for several classes", loss, LogisticLoss::name));
+  }
+  if (weights.size() != features.features() * classes()) {
+    invalid_model(classes() == 1
+                      ? fmt::format("{} weights for {} features", weights.size(), features.features())
+                      : fmt::format("{} weights for {} features and {} classes", weights.size(), features.features(), classes()));
+  }
   if (!std::all_of(weights.begin(), weights.end(), [](double weight) { return std::isfinite(weight); })) {
     invalid_model("a weight is not finite");
   }
@@ -128,6 +154,7 @@ std::string write_model(const Model& model) {
   json["loss"] = model.loss;
   json["label"] = nullptr;
   if (model.label) json["label"] = describe(*model.label);
+  if (model.classes() > 1) json["classes"] = model.label->classes;
   json["features"] = data::to_json(model.features);
   json["weights"] = model.weights;
   json["guarantee"] = {{"private", !guarantee.not_private},
@@ -157,13 +184,39 @@ Model read_model(const std::filesystem::path& path, std::size_t most_bytes) {
 }
 
 std::vector<double> scores(const Model& model, const Dataset& data) {
-  if (data.features() != model.weights.size()) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("the data have {} features, the model {}", data.features(), model.weights.size())};
+  if (data.features() != model.features.features()) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("the data have {} features, the model {}", data.features(), model.features.features())};
   }
   std::vector<double> result;
-  result.reserve(data.size());
-  for (std::size_t i = 0; i < data.size(); ++i) result.push_back(data.row(i).dot(model.weights));
+  result.reserve(data.size() * model.classes());
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const auto of_row = scores(model, data.row(i));
+    result.insert(result.end(), of_row.begin(), of_row.end());
+  }
   return result;
+}
+
+std::vector<double> scores(const Model& model, const data::RowView& row) {
+  const std::size_t d = model.features.features();
+  std::vector<double> result;
+  for (std::size_t k = 0; k < model.classes(); ++k) result.push_back(row.dot(std::span{model.weights}.subspan(k * d, d)));
+  return result;
+}
+
+std::vector<double> class_probabilities(std::span<const double> scores) {
+  // The logarithm of each against the rest, less the largest, so that not all are 0.
+  std::vector<double> result;
+  for (const double score : scores) result.push_back(score < 0 ? score - std::log1p(std::exp(score)) : -std::log1p(std::exp(-score)));
+  const double largest = *std::max_element(result.begin(), result.end());
+  double sum = 0;
+  for (double& value : result) sum += value = std::exp(value - largest);
+  for (double& value : result) value /= sum;
+  return result;
+}
+
+const std::string& predicted_class(const Model& model, std::span<const double> scores) {
+  return model.label->classes[static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin())];
 }
 
 double predict(const Model& model, double score) { return model.loss == LogisticLoss::name ? 1 / (1 + std::exp(-score)) : score; }
@@ -187,7 +240,10 @@ void require_writable_names(const data::FeatureMap& features, const std::optiona
     throw Error{ErrorCode::invalid_argument, fmt::format("{} {} is not UTF-8, must be{}", what, data::in_quotes(text), advice)};
   };
   if (label) require(label->column, "label", "");
-  if (label && label->is_of_text()) require(*label->test->text, "label", "");
+  if (label && label->test && label->test->text) require(*label->test->text, "label", "");
+  if (label) {
+    for (const auto& one : label->classes) require(one, "class", "");
+  }
   const auto* const columns = std::get_if<data::NamedColumns>(&features.inputs);
   if (columns == nullptr) return;
   for (const auto& column : *columns) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,12 +37,15 @@ struct Model {
   std::string loss;                      ///< O::name of the objective
   std::optional<data::LabelRule> label;  ///< nothing where the file format has its own labels (LIBSVM)
   data::FeatureMap features;
-  std::vector<double> weights;  ///< features.features() of them
+  std::vector<double> weights;  ///< features.features() of them, for each class of the label where it has several
   Guarantee guarantee;
 
   /// \throws Error{invalid_argument} unless the loss is known, the weights are finite and as many as the features, the feature
   ///         map is valid, and target and event have one adjacency.
   void validate() const;
+
+  /// How many classes its label has; 1 where one model says +1 or -1, or a number.
+  [[nodiscard]] std::size_t classes() const noexcept { return label && !label->classes.empty() ? label->classes.size() : 1; }
 };
 
 /// The JSON text, with a line feed at its end. \throws Error{invalid_argument} when the model is not valid.
@@ -51,8 +55,15 @@ struct Model {
 /// \throws Error{bad_data} as `parse_model`, when the file cannot be read, or when its text is longer than `most_bytes`.
 [[nodiscard]] Model read_model(const std::filesystem::path& path, std::size_t most_bytes = data::DataLimits{}.model_bytes);
 
-/// The score <w, x> of every record. \throws Error{invalid_argument} when the data have another number of features.
+/// The score <w, x> of every record, of several classes K of them for each. \throws Error{invalid_argument} when the data have another number of
+/// features.
 [[nodiscard]] std::vector<double> scores(const Model& model, const Dataset& data);
+/// The K scores of one row. \pre as many features
+[[nodiscard]] std::vector<double> scores(const Model& model, const data::RowView& row);
+/// The probabilities of K classes by their scores: those of each class against the rest, divided by their sum.
+[[nodiscard]] std::vector<double> class_probabilities(std::span<const double> scores);
+/// The class of the largest score, the first of equal ones. \pre scores.size() == model.classes() > 1
+[[nodiscard]] const std::string& predicted_class(const Model& model, std::span<const double> scores);
 
 /// What the model says about a record with this score: the probability of +1 for the logistic loss, the value for the squared loss, and for
 /// the hinge losses the score, whose sign is the class.
@@ -61,7 +72,7 @@ struct Model {
 /// "class!=yes", where it is less; "1" and "-1" where the label compares nothing.
 /// \throws Error{invalid_argument} for the squared loss, which has no classes.
 [[nodiscard]] std::string predicted_class(const Model& model, double score);
-/// `predict` of the scores of every record.
+/// `predict` of the scores of every record. \pre model.classes() == 1
 [[nodiscard]] std::vector<double> predict(const Model& model, const Dataset& data);
 
 /// A model file in the making. Its space on the disk is taken before the training, so that a full disk, a missing folder or a

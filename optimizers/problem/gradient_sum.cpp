@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include <surety/optimizers/problem/in_parts.h>
@@ -101,6 +102,44 @@ void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const 
   detail::in_parts(batch.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
     add_gradients_at(
         data, objective, weights, begin, end, [&](std::size_t i) { return batch[i]; }, part);
+  });
+}
+
+namespace {
+
+/// The derivatives of one record by its K scores; all 0 for a label that is no class.
+void class_derivatives(const RowView& row, double label, ObjectiveRef objective, std::span<const double> weights,
+                       std::span<const double> class_weights, std::span<double> derivatives, std::span<double> signs) {
+  const std::size_t classes = class_weights.size();
+  const bool is_known = label >= 0 && label < static_cast<double>(classes) && std::floor(label) == label;
+  std::fill(derivatives.begin(), derivatives.end(), 0.0);
+  if (!is_known) return;
+  const auto own = static_cast<std::size_t>(label);
+  const std::size_t d = weights.size() / classes;
+  for (std::size_t k = 0; k < classes; ++k) {
+    derivatives[k] = row.dot(weights.subspan(k * d, d));
+    signs[k] = k == own ? 1 : -1;
+  }
+  objective.derivatives(derivatives, signs);
+  for (double& derivative : derivatives) derivative *= class_weights[own];
+}
+
+}  // namespace
+
+void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights,
+                         std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads) {
+  const std::size_t d = data.features();
+  detail::in_parts(data.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
+    std::vector<double> derivatives(class_weights.size());
+    std::vector<double> signs(class_weights.size());
+    std::vector<double> stacked(weights.size());
+    for (std::size_t i = begin; i < end; ++i) {
+      const RowView row = data.row(i);
+      class_derivatives(row, data.label(i), objective, weights, class_weights, derivatives, signs);
+      std::fill(stacked.begin(), stacked.end(), 0.0);
+      for (std::size_t k = 0; k < derivatives.size(); ++k) row.add_scaled_to(derivatives[k], std::span{stacked}.subspan(k * d, d));
+      part.add(stacked);
+    }
   });
 }
 

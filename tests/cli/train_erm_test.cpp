@@ -236,5 +236,49 @@ TEST_F(TrainOnFile, RefusesWhatItCannotPromiseOrDoesNotKnow) {
           {"--loss is hinge, must be logistic or squared for private-ftrl"});
 }
 
+TEST_F(TrainOnFile, TellsSeveralClasses) {
+  std::string text = "x,y,kind\n";
+  const std::vector<std::string> corners{"3,0,red", "-2,3,\"a, b\"", "-2,-3,blue"};
+  for (int i = 0; i < 600; ++i) text += corners[static_cast<std::size_t>(i % 3)] + "\n";
+  const auto data = path("kinds.csv");
+  write(data, text + "3,0,violet\n3,0,\n");
+  const Words classes{"shaped-descent", "--classes", "red,\"a, b\",blue"};
+  auto given = words(data, classes + Words{"--class-weight", "\"a, b\"=2", "--json"}, "zero-out", "kind");
+  const auto trained = surety(given);
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const auto report = trained.json();
+  EXPECT_EQ(report["classes"], (Words{"red", "a, b", "blue"}));
+  EXPECT_EQ(report["damaged_records_not_private"], 2);
+  EXPECT_GT(report["held_out_scores_not_private"]["accuracy"]["model"], 0.9);
+  EXPECT_GT(report["held_out_scores_not_private"]["log_loss"]["constant"], 1.0);
+  const auto said = surety({"predict", path("model.json"), data, "--class"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.out.substr(0, 14), "red\na, b\nblue\n") << said.out.substr(0, 30);
+  const auto lines = surety({"predict", path("model.json"), data}).out;
+  EXPECT_EQ(std::count(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(lines.find('\n')), ','), 2);
+  const auto probabilities = surety({"predict", path("model.json"), data, "--json"}).json();
+  EXPECT_EQ(probabilities["classes"], (Words{"red", "a, b", "blue"}));
+  const auto first = probabilities["predictions"][0].get<std::vector<double>>();
+  EXPECT_NEAR(first[0] + first[1] + first[2], 1, 1e-12);
+  EXPECT_GT(first[0], 0.5);
+
+  // The default path: what knows several classes is chosen.
+  given = words(data, {"auto", "--classes", "red,\"a, b\",blue"}, "zero-out", "kind");
+  const auto chosen = surety(given);
+  EXPECT_EQ(chosen.code, 0) << chosen.err;
+  EXPECT_NE(chosen.out.find("by shaped-descent"), std::string::npos) << chosen.out;
+  const auto refused = [&](const Words& extra, const std::string& one_said, const std::string& label = "kind") {
+    expect_refused_untouched(words(data, extra, "zero-out", label), 2, {one_said});
+  };
+  refused(classes + Words{"--loss", "smoothed-hinge"}, "--loss is smoothed-hinge, must be logistic for several classes");
+  refused({"gradient-descent", "--classes", "red,blue"}, "--classes is for shaped-descent, not for gradient-descent");
+  refused(classes + Words{"--class-weight", "green=2"}, "--class-weight names 'green', must name one of --classes");
+  refused(classes + Words{"--class-weight", "red=0"}, "--class-weight of 'red' is 0, must be greater than 0");
+  refused(classes + Words{"--class-weight", "red=1", "--class-weight", "red=2"}, "--class-weight names 'red' twice");
+  refused({"shaped-descent", "--class-weight", "red=2"}, "--class-weight names 'red', must name one of --classes", "kind==red");
+  refused({"shaped-descent", "--classes", "red"}, "the number of classes is 1, must be at least 2");
+  refused(classes, "must be a column where there are several classes", "kind==red");
+}
+
 }  // namespace
 }  // namespace surety_test::train_erm_test

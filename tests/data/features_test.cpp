@@ -170,5 +170,21 @@ RC_GTEST_PROP(LabelRule, SurvivesText, (double threshold)) {
   RC_ASSERT(parse_label_rule(describe(rule)) == rule);
 }
 
+TEST(LabelRule, KnowsSeveralClasses) {
+  const LabelRule rule = with_classes(parse_label_rule("kind"), {"red", "7"});
+  EXPECT_TRUE(rule.is_of_text());
+  EXPECT_EQ(rule("red"), 0);
+  EXPECT_EQ(rule("7"), 1);
+  EXPECT_EQ(rule("07"), std::nullopt) << "texts, not numbers";
+  EXPECT_EQ(describe(rule), "kind");
+  const auto refused = [](const char* label, std::vector<std::string> classes, const std::string& said) {
+    EXPECT_TRUE(refuses([&] { static_cast<void>(with_classes(parse_label_rule(label), classes)); }, ErrorCode::invalid_argument, {said}));
+  };
+  refused("kind==red", {"red", "blue"}, "must be a column where there are several classes");
+  refused("kind", {"red"}, "the number of classes is 1, must be at least 2");
+  refused("kind", {"red", ""}, "a class is an empty text");
+  refused("kind", {"red", "blue", "red"}, "class 'red' stands twice");
+}
+
 }  // namespace
 }  // namespace surety::data::features_test

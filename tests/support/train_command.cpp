@@ -32,6 +32,7 @@ std::vector<std::string> TrainCommand::words(const Question& question, std::size
   say("--ledger", path("run.db"));
   say("--model", path("model.json"));
   say("--replay-seed", "3");
+  if (!question.classes.empty()) say("--classes", question.classes);
   if (question.has_units) words.insert(words.end(), {"--unit", "owner", "--most", "2"});
   for (const auto& option : required_) say(option, said(count).at(option));
   return words;

@@ -21,6 +21,7 @@ class TrainCommand {
     std::string loss;
     std::string adjacency;
     bool has_units = false;
+    std::string classes = {};  ///< of --classes, of those that know them
   };
 
   /// A run of the command on a file, and what it let be seen.

@@ -46,7 +46,7 @@ std::vector<std::vector<double>> script_of(std::size_t features, std::size_t ste
 
 /// What one record does; optimizer(data, releaser) returns all numbers.
 template <class Optimizer>
-Checked check(const Optimizer& make, int cases, std::uint64_t seed) {
+Checked check(const Optimizer& make, int cases, std::uint64_t seed, std::size_t classes = 1) {
   std::mt19937_64 random{seed};
   Checked worst;
   for (int k = 0; k < cases && worst.untainted; ++k) {
@@ -54,9 +54,13 @@ Checked check(const Optimizer& make, int cases, std::uint64_t seed) {
     const std::size_t features = 1 + random() % 4;
     const auto [data, neighbour] = neighbours_under(adjacency, 1 + random() % 6, features, random);
     const auto run = make(adjacency);
-    const auto difference =
-        full_gradient_difference([&](const Dataset& records, const auto&, auto& releaser) { return run(records, releaser); }, data,
-                                 neighbour, script_of(features, few, random));
+    auto script = script_of(features, few, random);
+    for (std::size_t step = 1; step < script.size(); ++step) {
+      const auto of_one = script[step];
+      for (std::size_t c = 1; c < classes; ++c) script[step].insert(script[step].end(), of_one.rbegin(), of_one.rend());
+    }
+    const auto difference = full_gradient_difference(
+        [&](const Dataset& records, const auto&, auto& releaser) { return run(records, releaser); }, data, neighbour, script);
     worst.untainted = difference.untainted;
     worst.largest_ratio = std::max(worst.largest_ratio, difference.ratio);
   }
@@ -69,6 +73,63 @@ TEST(ShapedDescent, OneRecordMovesNothingButItsQueries) {
         [=](const Dataset& data, auto& releaser) { return shaped_descent(data, LogisticLoss{}, few_steps(adjacency), releaser).weights; };
   };
   expect_nothing_but_queries_moved(check(make, optimized ? 12'000 : 1000, 1), "largest_ratio");
+}
+
+/// The same records, their labels one of three classes or none, by each record alone.
+Dataset with_classes(const Dataset& data) {
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const RowView row = data.row(i);
+    values.insert(values.end(), row.values.begin(), row.values.end());
+    const double first = row.values.front();
+    labels.push_back(data.label(i) > 0 ? (first > 0.3 ? 2 : 1) : first > 0 ? 0 : -1);
+  }
+  return Dataset::dense(data.features(), std::move(values), std::move(labels));
+}
+
+TEST(ShapedDescent, OneRecordOfSeveralClassesMovesNothingButItsQueries) {
+  const auto make = [](Adjacency adjacency) {
+    return [=](const Dataset& data, auto& releaser) {
+      auto options = few_steps(adjacency);
+      options.class_weights = {1, 2, 0.5};
+      return shaped_descent(with_classes(data), LogisticLoss{}, options, releaser).weights;
+    };
+  };
+  expect_nothing_but_queries_moved(check(make, optimized ? 6000 : 600, 3, 3), "largest_ratio");
+}
+
+// Three models of two classes each are what one model against the rest is: by the class whose corner of the plane it is.
+TEST(ShapedDescent, LearnsSeveralClasses) {
+  std::mt19937_64 random{5};
+  std::normal_distribution<double> normal;
+  constexpr std::array<std::array<double, 2>, 3> corners{{{1, 0}, {-0.5, 0.87}, {-0.5, -0.87}}};
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (int i = 0; i < 3000; ++i) {
+    const std::size_t own = random() % 3;
+    std::vector<double> row{corners[own][0] + 0.3 * normal(random), corners[own][1] + 0.3 * normal(random), 1};
+    const double norm = mechanisms::l2_norm(row) * (1 + 1e-12);
+    for (const double value : row) values.push_back(value / norm);
+    labels.push_back(static_cast<double>(own));
+  }
+  const Dataset data = Dataset::dense(3, std::move(values), std::move(labels));
+  ExactReleaser exact;
+  ShapedDescentOptions options{.noise_multiplier = NoiseMultiplier{1}, .adjacency = Adjacency::zero_out};
+  options.class_weights = {1, 1, 1};
+  const auto found = shaped_descent(data, LogisticLoss{}, options, exact).weights;
+  ASSERT_EQ(found.size(), 9U);
+  int right = 0;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    std::array<double, 3> scores{};
+    for (std::size_t k = 0; k < 3; ++k) scores[k] = data.row(i).dot(std::span{found}.subspan(3 * k, 3));
+    right += std::max_element(scores.begin(), scores.end()) - scores.begin() == static_cast<std::ptrdiff_t>(data.label(i)) ? 1 : 0;
+  }
+  EXPECT_GT(right, 2800);
+  for (const double weight : {0.0, -1.0, std::nan("")}) {
+    options.class_weights = {1, weight, 1};
+    EXPECT_THROW(static_cast<void>(shaped_descent(data, LogisticLoss{}, options, exact)), Error);
+  }
 }
 
 // Planted: what a program without privacy would do.

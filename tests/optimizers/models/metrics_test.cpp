@@ -76,5 +76,19 @@ TEST(MeanSquaredError, IsTheFormula) {
   EXPECT_TRUE(refuses([] { static_cast<void>(mean_squared_error({}, {})); }, ErrorCode::invalid_argument, {"no labels"}));
 }
 
+TEST(ClassScores, AreTheFormulas) {
+  const std::vector<double> scores{3, 0, 0, 0, 0, 1, -1, 0, 2};
+  const std::vector<double> labels{0, 1, 2};
+  const auto found = class_scores(scores, labels, 3);
+  const auto p = [](double score) { return 1 / (1 + std::exp(-score)); };
+  const double expected = std::log(p(3) / (p(3) + 1)) + std::log(0.5 / (1 + p(1))) + std::log(p(2) / (p(-1) + 0.5 + p(2)));
+  EXPECT_NEAR(found.log_loss, -expected / 3, 1e-14);
+  EXPECT_DOUBLE_EQ(found.accuracy, 2.0 / 3);
+  const auto constant = constant_class_scores(std::vector<double>{0, 0, 1, 2}, 3);
+  EXPECT_DOUBLE_EQ(constant.log_loss, 0.5 * std::log(2) + 0.5 * std::log(4));
+  EXPECT_DOUBLE_EQ(constant.accuracy, 0.5);
+  EXPECT_TRUE(refuses([] { static_cast<void>(class_scores({}, {}, 3)); }, ErrorCode::invalid_argument, {"no labels"}));
+}
+
 }  // namespace
 }  // namespace surety::optimizers::metrics_test

@@ -289,5 +289,52 @@ TEST(ModelFile, RefusesNamesThatJsonCannotHoldBeforeTheTraining) {
   EXPECT_EQ(files_in(folder), 0U);
 }
 
+Model of_three_classes() {
+  Model model = example();
+  model.label = with_classes(parse_label_rule("kind"), {"red", "a, b", "x"});
+  model.weights.resize(12, 0.5);
+  return model;
+}
+
+TEST(Model, OfSeveralClassesSurvivesItsFile) {
+  const Model model = of_three_classes();
+  const auto text = write_model(model);
+  EXPECT_EQ(nlohmann::json::parse(text)["surety_model"], 4);
+  const Model again = parse_model(text, "model.json");
+  EXPECT_EQ(again.label, model.label);
+  EXPECT_EQ(again.weights, model.weights);
+  EXPECT_EQ(again.classes(), 3U);
+  EXPECT_EQ(write_model(again), text);
+  EXPECT_EQ(example().classes(), 1U);
+  const auto refused = [&](const auto& change, const std::string& said) {
+    auto json = nlohmann::json::parse(text);
+    change(json);
+    EXPECT_TRUE(refuses([&] { static_cast<void>(parse_model(json.dump(), "m")); }, ErrorCode::bad_data, {said})) << said;
+  };
+  refused([](auto& json) { json["weights"].erase(0); }, "11 weights for 4 features and 3 classes");
+  refused([](auto& json) { json["classes"].push_back("red"); }, "class 'red' stands twice");
+  refused([](auto& json) { json["classes"] = {"red"}; }, "the number of classes is 1, must be at least 2");
+  refused([](auto& json) { json["classes"][1] = 7; }, "a class is not a text");
+  refused([](auto& json) { json["classes"] = "red"; }, "classes are not a list");
+  refused([](auto& json) { json["label"] = "kind==red"; }, "must be a column");
+  refused([](auto& json) { json["label"] = nullptr; }, "classes and no label");
+  refused([](auto& json) { json["loss"] = "hinge"; }, "loss is hinge, must be logistic for several classes");
+  refused([](auto& json) { json["surety_model"] = 3; }, "version is 3, must be 4");
+}
+
+TEST(Predict, SaysProbabilitiesOfSeveralClasses) {
+  const Model model = of_three_classes();
+  const std::vector<double> scores{1, -2, 1};
+  const auto found = class_probabilities(scores);
+  const auto against_the_rest = [](double score) { return 1 / (1 + std::exp(-score)); };
+  const double sum = 2 * against_the_rest(1) + against_the_rest(-2);
+  EXPECT_NEAR(found[0], against_the_rest(1) / sum, 1e-15);
+  EXPECT_NEAR(found[1], against_the_rest(-2) / sum, 1e-15);
+  EXPECT_EQ(predicted_class(model, scores), "red") << "the first of equal ones";
+  for (const double value : class_probabilities(std::vector<double>{-2000, -1999, -3000})) EXPECT_TRUE(value >= 0 && value <= 1);
+  EXPECT_NEAR(class_probabilities(std::vector<double>{-2000, -1999, -3000})[1], 1 / (1 + std::exp(-1)), 1e-12);
+  EXPECT_NEAR(class_probabilities(std::vector<double>{2000, 1999, -3000})[1], 0.5, 1e-12);
+}
+
 }  // namespace
 }  // namespace surety::optimizers::model_test

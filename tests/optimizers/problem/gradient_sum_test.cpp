@@ -208,5 +208,62 @@ TEST(GradientSum, OfUnitsClipsTheMeanGradientOfEach) {
   }
 }
 
+// Another program: the K gradients of each record by hand, clipped as one vector; and what happens where each is clipped alone.
+TEST(GradientSum, OfClassesClipsTheGradientsOfARecordAsOneVector) {
+  std::mt19937_64 random{8};
+  const LogisticLoss loss;
+  constexpr double clip = 0.25;
+  double longest_apart = 0;
+  for (int c = 0; c < 200; ++c) {
+    const std::size_t d = 1 + random() % 4;
+    const std::size_t classes = 2 + random() % 3;
+    const std::size_t size = 1 + random() % 5;
+    const auto between = [&](double low, double high) { return std::uniform_real_distribution<double>{low, high}(random); };
+    std::vector<double> values(d * size);
+    for (auto& value : values) value = between(-2, 2);
+    std::vector<double> labels(size);
+    for (auto& label : labels) label = static_cast<double>(random() % (classes + 2)) - 1;  // also -1 and K, which are no class
+    if (c % 5 == 0) labels[0] = 0.5;
+    std::vector<double> weights(classes * d);
+    for (auto& weight : weights) weight = between(-2, 2);
+    std::vector<double> of_classes(classes);
+    for (auto& weight : of_classes) weight = between(0.5, 2);
+    const Dataset records = Dataset::dense(d, values, labels);
+    const mechanisms::RecordSum::Options settings{.clip = ClippingNorm{clip}, .grid = {.log2_step = -30}, .dimension = classes * d};
+    mechanisms::RecordSum found{settings};
+    add_class_gradients(records, loss, weights, of_classes, found);
+    std::vector<double> expected(classes * d);
+    for (std::size_t i = 0; i < size; ++i) {
+      std::vector<double> stacked(classes * d);
+      double apart = 0;
+      for (std::size_t k = 0; k < classes; ++k) {
+        const bool is_class = labels[i] >= 0 && labels[i] < static_cast<double>(classes) && labels[i] == std::floor(labels[i]);
+        if (!is_class) break;
+        double score = 0;
+        for (std::size_t j = 0; j < d; ++j) score += weights[k * d + j] * values[i * d + j];
+        const double derivative =
+            of_classes[static_cast<std::size_t>(labels[i])] * loss.derivative(score, labels[i] == static_cast<double>(k) ? 1 : -1);
+        double norm = 0;
+        for (std::size_t j = 0; j < d; ++j) norm = std::hypot(norm, stacked[k * d + j] = derivative * values[i * d + j]);
+        apart = std::hypot(apart, std::min(norm, clip));
+      }
+      longest_apart = std::max(longest_apart, apart);
+      const double norm = mechanisms::l2_norm(stacked);
+      for (std::size_t j = 0; j < stacked.size(); ++j) expected[j] += stacked[j] * (norm > clip ? clip / norm : 1);
+    }
+    for (std::size_t j = 0; j < expected.size(); ++j) EXPECT_NEAR(found.reals()[j], expected[j], 1e-8);
+    for (std::size_t i = 0; i < size; ++i) {
+      mechanisms::RecordSum alone{settings};
+      const std::span<const double> row = std::span{values}.subspan(i * d, d);
+      add_class_gradients(Dataset::dense(d, {row.begin(), row.end()}, {labels[i]}), loss, weights, of_classes, alone);
+      EXPECT_LE(mechanisms::l2_norm(alone.reals()), clip);
+    }
+    mechanisms::RecordSum again{settings};
+    add_class_gradients(records, loss, weights, of_classes, again, 3);
+    EXPECT_EQ(again.sum().steps, found.sum().steps);
+  }
+  EXPECT_GT(longest_apart, 1.5 * clip) << "clipping each class alone would not keep the sensitivity, and would be seen";
+}
+
 }  // namespace
 }  // namespace surety::optimizers::gradient_sum_test
