@@ -21,6 +21,7 @@ class TrainCommand {
     std::string loss;
     std::string adjacency;
     bool has_units = false;
+    std::vector<std::string> more = {};  ///< words, behind all others
   };
 
   /// A run of the command on a file, and what it let be seen.
