@@ -22,7 +22,7 @@ import zlib
 
 EPSILONS = ("0.5", "1", "4")
 SPLITS = 3
-SEARCHED = 5  # times for each split: how many runs a search has is drawn
+SEARCHED = 3  # times for each split: how many runs a search has is drawn
 DELTA = "1e-5"
 
 # What is said in every row of a family, and what its candidates differ in.
@@ -168,10 +168,10 @@ def page(results):
 
 INTRODUCTION = """# When a private search is worth its price
 
-Log loss on records that no row has seen. Replace-one, delta = 1e-5, means over three splits (standard error), of searches five times each, for the number
+Log loss on records that no row has seen. Replace-one, delta = 1e-5, means over three splits (standard error), of searches three times each, for the number
 of their runs is drawn. Every row is given the same records: a search holds a fifth of them out for its scores, and what does not search trains
 on all. The best and the worst candidate are chosen in hindsight, by these very scores, and trained without a search: nobody can have the best
-one for nothing. "At worst" is the worst of the fifteen.
+one for nothing. "At worst" is the worst of the nine.
 
 Made by `benchmarks/tuning.py`."""
 

@@ -179,7 +179,7 @@ std::unique_ptr<TrainingRun> search_of(const TrainOptions& options, const Algori
   }
   std::vector<TunedCandidate> candidates;
   for (const auto& [text, values] : combinations(over, own->options, given)) {
-    Arguments of_candidate = without(without(words, "--tune"), "--tune-over");
+    Arguments of_candidate = without(without(without(words, "--tune"), "--tune-over"), "--tune-by");
     of_candidate.insert(of_candidate.end(), values.begin(), values.end());
     auto [state, tables, command] = described(of_candidate);
     Command surety{.name = "surety", .summary = {}};
@@ -232,7 +232,10 @@ Command train_command(const PlannedArguments& given) {
       apply_schema(state->options);
       state->options.run.take_unit();
       require_own_options(said.hidden, all, algorithm.name());
-      if (!state->options.tune && !state->options.tune_over.empty()) invalid("--tune is missing: --tune-over says what a search would try");
+      if (const auto* by = said.options.find("--tune-by");
+          !state->options.tune && (!state->options.tune_over.empty() || (by != nullptr && by->is_given()))) {
+        invalid("--tune is missing: --tune-over and --tune-by say how a search would be done");
+      }
       const Prepare prepare = [&](const Source& source, Team& ranks) {
         if (!state->options.tune) return algorithm.prepare(state->options, source, ranks);
         return search_of(state->options, algorithm, words, all, said.options, source, ranks);

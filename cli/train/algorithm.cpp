@@ -125,6 +125,11 @@ void add_tune(OptionTable& table, TrainOptions& shared, std::string standard) {
       .standard("no search");
   table.add("--tune-over", shared.tune_over, "option=value,value,...: what candidates differ in; may be repeated, for all combinations")
       .standard(std::move(standard));
+  table.add(
+      "--tune-by", shared.tune_by,
+      "random: a secret number of runs, of which the best alone is seen; split: the budget, among as many candidates; cheapest: what needs "
+      "less noise",
+      one_of({"cheapest", "random", "split"}));
   table.group("Problem and algorithm");
 }
 

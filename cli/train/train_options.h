@@ -43,7 +43,8 @@ struct TrainOptions {
   std::optional<double> radius;        ///< likewise
   std::optional<std::uint64_t> tune;   ///< how many candidates a search is expected to run, where the algorithm knows one
   std::vector<std::string> tune_over;  ///< what its candidates differ in: "steps=10,30"
-  bool is_candidate = false;           ///< of a search: who counts bars of progress would count its runs, a secret number
+  std::string tune_by = "cheapest";
+  bool is_candidate = false;  ///< of a search: who counts bars of progress would count its runs, a secret number
 
   PrivateRunOptions run;
   std::string model;

@@ -65,15 +65,8 @@ class TunedRun final : public TrainingRun {
   CalibratedNoise calibrate() override {
     const Target target = shared_.run.target();
     for (const auto* run : runs_) static_cast<void>(noise_of(run->tunable(), NoiseMultiplier{1}));
-    const auto at = [&](SearchOrder order) {
-      return surety::calibrate([&, order](NoiseMultiplier z) { return plan(options(z.value(), order)); }, target);
-    };
-    const auto each = at(SearchOrder::each);
-    // Less noise is enough for the other where this noise is, and only there.
-    const Event at_random = plan(options(each.value.value(), SearchOrder::at_random));
-    const bool is_cheaper = accounting::delta(accounting::Best{}, at_random, target.epsilon).upper <= target.delta.value();
-    order_ = is_cheaper ? SearchOrder::at_random : SearchOrder::each;
-    const auto found = is_cheaper ? at(SearchOrder::at_random) : each;
+    order_ = order_for(target);
+    const auto found = calibrated(order_, target);
     const auto alone = surety::calibrate([&](NoiseMultiplier z) { return gaussian(z, target.adjacency); }, target);
     noise_factor_ = found.value.value() / alone.value.value();
     cost_of_one_ = accounting::epsilon(accounting::Best{}, gaussian(found.value, target.adjacency), target.delta).upper;
@@ -94,11 +87,8 @@ class TunedRun final : public TrainingRun {
       const CandidateRun& one = *runs_[candidate];
       const TunableTraining& tunable = one.tunable();
       auto weights = one.learn(parts().training, noise_of(tunable, NoiseMultiplier{noise}), TrainingDoors{team_, training, bits.source()});
-      const double score = released_score(parts().held_out, tunable.objective, weights,
-                                          {.loss_bound = loss_bound(tunable.objective),
-                                           .noise_multiplier = NoiseMultiplier{noise},
-                                           .adjacency = shared_.run.target().adjacency},
-                                          scoring);
+      const double score = released_score(parts().held_out, bounded_loss(tunable.objective, shared_.label_bound.value_or(1)), weights,
+                                          NoiseMultiplier{noise}, shared_.run.target().adjacency, scoring);
       return ScoredModel{.weights = std::move(weights), .score = score};
     };
     auto best = search(options(noise, order_), *reservation, bits.source(), run);
@@ -111,11 +101,15 @@ class TunedRun final : public TrainingRun {
     runs_.front()->add_to(report);
     const bool is_random = order_ == SearchOrder::at_random;
     const std::uint64_t count = options(1, order_).runs.value();
+    const auto others = static_cast<double>(candidates_.size() - 1);
+    const double missed = is_random ? others / (others + static_cast<double>(count)) : 1 - static_cast<double>(count) / (others + 1);
     report.extent = runs_[chosen_]->extent();
     report.lines.emplace_back(
-        "tuned", fmt::format("{}: the best of {} {}, by a noisy score on the held-out part", candidates_[chosen_].text,
-                             is_random ? fmt::format("about {} runs, a secret number, of", count) : fmt::format("{} of", count),
-                             fmt::format("{} candidates", candidates_.size())));
+        "tuned",
+        fmt::format(
+            "{}: the best by a noisy score on the held-out part of {} of {} candidates, each of which is missed with probability {:.2f}",
+            candidates_[chosen_].text, is_random ? fmt::format("a secret number of runs, {} expected,", count) : std::to_string(count),
+            candidates_.size(), missed));
     report.lines.emplace_back("price",
                               fmt::format("noise is {:.3f} times that of a run without a search; one run with this noise would cost "
                                           "epsilon = {:.4g}, the search costs {:.4g}",
@@ -127,6 +121,7 @@ class TunedRun final : public TrainingRun {
                                {"score", score_},
                                {"runs", is_random ? "geometric_runs" : "each"},
                                {is_random ? "expected_runs" : "count", count},
+                               {"missed", missed},
                                {"noise_factor", noise_factor_},
                                {"epsilon_of_one_run", cost_of_one_}};
     if (!report.scores.empty())
@@ -142,9 +137,19 @@ class TunedRun final : public TrainingRun {
             .runs = Count{order == SearchOrder::each ? std::min(all, *shared_.tune) : *shared_.tune},
             .candidates = Count{all}};
   }
+  [[nodiscard]] Calibration calibrated(SearchOrder order, const Target& target) const {
+    return surety::calibrate([&](NoiseMultiplier z) { return plan(options(z.value(), order)); }, target);
+  }
+  /// What was asked for, or what needs less noise.
+  [[nodiscard]] SearchOrder order_for(const Target& target) const {
+    if (shared_.tune_by == "random") return SearchOrder::at_random;
+    if (shared_.tune_by == "split") return SearchOrder::each;
+    // Less noise than that of the other is enough where that noise is, and only there.
+    const double noise = calibrated(SearchOrder::each, target).value.value();
+    const auto cost = accounting::delta(accounting::Best{}, plan(options(noise, SearchOrder::at_random)), target.epsilon);
+    return cost.upper <= target.delta.value() ? SearchOrder::at_random : SearchOrder::each;
+  }
   [[nodiscard]] const data::Split& parts() const { return runs_.front()->parts(); }
-  /// Twice what a model that answers 0 loses at most.
-  [[nodiscard]] double loss_bound(ObjectiveRef objective) const { return 2 * objective.value(0, shared_.label_bound.value_or(1)); }
 
   const TrainOptions& shared_;
   std::vector<TunedCandidate> candidates_;

@@ -13,6 +13,7 @@
 #include <surety/mechanisms/choices/secret_runs.h>
 #include <surety/mechanisms/queries/bounded_sum.h>
 #include <surety/optimizers/doors/run_releaser.h>
+#include <surety/optimizers/problem/loss.h>
 
 namespace surety::optimizers {
 namespace {
@@ -63,24 +64,37 @@ SearchResult search(const SearchOptions& options, accounting::Reservation& reser
   return *std::move(best);
 }
 
-double released_score(const Dataset& held_out, ObjectiveRef objective, std::span<const double> weights, const ScoreOptions& options,
-                      ReleaserRef releaser) {
-  const double bound = options.loss_bound;
+BoundedLoss bounded_loss(ObjectiveRef objective, double largest_label) {
+  if (objective.name() == LogisticLoss::name) {
+    return {.value =
+                [](double score, double label) {
+                  const double error = 1 / (1 + std::exp(label > 0 ? score : -score));
+                  return error * error;
+                },
+            .bound = 1};
+  }
+  return {.value = [objective](double score, double label) { return objective.value(score, label); },
+          .bound = 2 * objective.value(0, largest_label)};
+}
+
+double released_score(const Dataset& held_out, const BoundedLoss& loss, std::span<const double> weights, NoiseMultiplier noise,
+                      Adjacency adjacency, ReleaserRef releaser) {
+  const double bound = loss.bound;
   if (!(bound > 0 && std::isfinite(bound))) invalid(fmt::format("the bound on the loss is {}, must be positive and finite", bound));
   if (!held_out.has_labels()) invalid("a score needs labels, the data set has none");
   if (weights.size() != held_out.features()) {
     invalid(fmt::format("{} weights for {} features", weights.size(), held_out.features()));
   }
   const mechanisms::Bounds bounds{-bound / 2, bound / 2};
-  const L2Sensitivity most{options.adjacency == Adjacency::replace_one ? bound : bound / 2};
-  mechanisms::BoundedSum sum{bounds, mechanisms::grid_for(most, options.noise_multiplier)};
+  const L2Sensitivity most{adjacency == Adjacency::replace_one ? bound : bound / 2};
+  mechanisms::BoundedSum sum{bounds, mechanisms::grid_for(most, noise)};
   for (std::size_t i = 0; i < held_out.size(); ++i) {
     const auto row = held_out.row(i);
     if (!(row.norm > 0)) continue;
-    const double loss = objective.value(row.dot(weights), held_out.label(i));
-    sum.add(std::isnan(loss) ? -bound / 2 : bound / 2 - loss);
+    const double found = loss.value(row.dot(weights), held_out.label(i));
+    sum.add(std::isnan(found) ? -bound / 2 : bound / 2 - found);
   }
-  return releaser.release(sum.sum(), sum.l2_sensitivity(options.adjacency), gaussian(options.noise_multiplier, options.adjacency)).front();
+  return releaser.release(sum.sum(), sum.l2_sensitivity(adjacency), gaussian(noise, adjacency)).front();
 }
 
 }  // namespace surety::optimizers

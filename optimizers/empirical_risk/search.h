@@ -64,19 +64,25 @@ using SearchRun = std::function<ScoredModel(std::size_t candidate, ReleaserRef t
 [[nodiscard]] SearchResult search(const SearchOptions& options, accounting::Reservation& reservation, mechanisms::BitsRef bits,
                                   const SearchRun& run);
 
-struct ScoreOptions {
-  double loss_bound;  ///< B: a loss counts as at most that
-  NoiseMultiplier noise_multiplier;
-  Adjacency adjacency = Adjacency::replace_one;
+/// How badly a model's score of a record does on its label: from 0 to `bound`, which is public.
+struct BoundedLoss {
+  std::function<double(double score, double label)> value;
+  double bound;
 };
 
-/// Releases the sum over records of B / 2 less their loss, as gaussian(z). A record moves it by at most B / 2, and under replace-one by at most
-/// B. Records of zeros add nothing; a loss that is no number counts as B.
+/// By what candidates that minimise `objective` are compared. Logistic loss: the squared error of the probability, at most 1. Others: the loss
+/// itself, cut off at twice that of a model that answers 0 at the largest label. A log loss that is cut off would prefer a model that is sure of
+/// everything, for its errors would be cut off and its other losses nothing.
+/// \param largest_label in magnitude, public. `objective` must outlive the result.
+[[nodiscard]] BoundedLoss bounded_loss(ObjectiveRef objective, double largest_label = 1);
+
+/// Releases the sum over records of B / 2 less their loss, B its bound, as gaussian(z). A record moves it by at most B / 2, and under replace-one by
+/// at most B, whatever the loss is: it is clamped. Records of zeros add nothing; a loss that is no number counts as B.
 /// \throws Error{invalid_argument} unless B is positive and finite, without labels, and when there are not as many weights as features; and
 ///         what the releaser throws.
 /// \complexity O(stored values).
 /// \source docs/proofs/tuning.md#score.
-[[nodiscard]] double released_score(const Dataset& held_out, ObjectiveRef objective, std::span<const double> weights,
-                                    const ScoreOptions& options, ReleaserRef releaser);
+[[nodiscard]] double released_score(const Dataset& held_out, const BoundedLoss& loss, std::span<const double> weights,
+                                    NoiseMultiplier noise, Adjacency adjacency, ReleaserRef releaser);
 
 }  // namespace surety::optimizers

@@ -27,6 +27,7 @@ TEST_F(Tuning, ChargesOneSearchAndSaysItsPrice) {
   EXPECT_EQ(json["event"].get<std::string>().substr(0, 35), "best_of(geometric_runs, 4, gaussian");
   EXPECT_EQ(tuning["runs"], "geometric_runs");
   EXPECT_EQ(tuning["expected_runs"], 4);
+  EXPECT_NEAR(tuning["missed"].get<double>(), 5.0 / 9, 1e-12);
   // One run at epsilon 1 and delta 1e-5 has the noise multiplier 3.7304.
   EXPECT_NEAR(json["noise_multiplier"].get<double>() / 3.7304, tuning["noise_factor"].get<double>(), 1e-4);
   EXPECT_NEAR(tuning["noise_factor"].get<double>(), 1.2988, 1e-4);
@@ -44,10 +45,21 @@ TEST_F(Tuning, ChargesOneSearchAndSaysItsPrice) {
 
 TEST_F(Tuning, SplitsTheBudgetWhereThatIsCheaper) {
   const auto people = surety(words({"--tune", "100", "--algorithm", "gradient-descent", "--tune-over", "step-size=1,4"})).out;
-  EXPECT_NE(people.find("the best of 2 of 2 candidates"), std::string::npos) << people;
+  EXPECT_NE(people.find("of 2 of 2 candidates, each of which is missed with probability 0.00"), std::string::npos) << people;
   EXPECT_NE(people.find("noise is 1.414 times that of a run without a search"), std::string::npos) << people;
   EXPECT_NE(people.find("released     repeat(2, gaussian("), std::string::npos) << people;
   EXPECT_EQ(only_run()["charged"]["event"]["repeat"]["count"], 2);
+}
+
+// No filter knows the best of several runs, so a ledger with a budget holds a search of which all is paid.
+TEST_F(Tuning, SplitsTheBudgetWhereThatIsAskedFor) {
+  ASSERT_EQ(surety({"ledger", "create", path("run.db"), "--adjacency", "replace-one", "--epsilon", "3", "--delta", "1e-4"}).code, 0);
+  const Words search{"--tune", "4", "--algorithm", "gradient-descent", "--tune-over", "step-size=1,4,16,64,256"};
+  expect_refused_untouched(words(search), 2, {"no filter of kind renyi is proved for best_of(geometric_runs, 4"});
+  const auto json = surety(words(search + Words{"--tune-by", "split", "--json"})).json();
+  EXPECT_EQ(json["tuning"]["count"], 4);
+  EXPECT_NEAR(json["tuning"]["missed"].get<double>(), 0.2, 1e-12);
+  EXPECT_NEAR(json["tuning"]["noise_factor"].get<double>(), 2, 1e-9);
 }
 
 // A run that is killed after its charge stays charged with the whole search.
@@ -100,6 +112,8 @@ TEST_F(Tuning, RefusesWhatSaysNoCandidates) {
   refused({"--tune", "1"}, {"--tune is '1'", "from 2 to 1000"});
   refused({"--algorithm", "gradient-descent", "--tune", "4"}, {"--tune-over is missing"});
   refused({"--algorithm", "gradient-descent", "--tune-over", "steps=1,2"}, {"--tune is missing"});
+  refused({"--algorithm", "gradient-descent", "--tune-by", "split"}, {"--tune is missing"});
+  refused(shaped + Words{"--tune-by", "luck"}, {"--tune-by is 'luck', must be cheapest or random or split"});
   refused(shaped + Words{"--tune-over", "steps"}, {"--tune-over is 'steps', must be option=value,value,..."});
   refused(shaped + Words{"--tune-over", "steps=10"}, {"has one combination"});
   refused(shaped + Words{"--tune-over", "steps=10,,20"}, {"has an empty value of --steps"});

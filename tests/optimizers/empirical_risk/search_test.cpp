@@ -182,8 +182,8 @@ TEST(Search, KeepsTheBestRunWithItsCandidateAndItsWeights) {
 
 ScriptedReleaser::Request query_of(const Dataset& data, const std::vector<double>& weights, Adjacency under, double bound = 1.5) {
   ScriptedReleaser releaser{{{0}}};
-  static_cast<void>(released_score(data, LogisticLoss{}, weights,
-                                   {.loss_bound = bound, .noise_multiplier = NoiseMultiplier{2}, .adjacency = under}, releaser));
+  const BoundedLoss loss{.value = [](double score, double label) { return LogisticLoss{}.value(score, label); }, .bound = bound};
+  static_cast<void>(released_score(data, loss, weights, NoiseMultiplier{2}, under, releaser));
   return releaser.log().front();
 }
 
@@ -226,6 +226,34 @@ TEST(ReleasedScore, IsTheSumOfWhatLossesLeaveOfTheirBound) {
   EXPECT_NEAR(static_cast<double>(query_of(Dataset::dense(2, {1e200, 1e200}, {1}), {1e200, -1e200}, adjacency).query.steps[0]) *
                   query_of(Dataset::dense(2, {1e200, 1e200}, {1}), {1e200, -1e200}, adjacency).query.grid.step(),
               -0.75, 1e-6);
+}
+
+TEST(BoundedLoss, OfLogisticLossIsTheSquaredErrorOfTheProbability) {
+  const LogisticLoss logistic;
+  const auto loss = bounded_loss(logistic);
+  EXPECT_EQ(loss.bound, 1);
+  EXPECT_DOUBLE_EQ(loss.value(0, 1), 0.25);
+  EXPECT_NEAR(loss.value(2, 1), std::pow(1 / (1 + std::exp(2.0)), 2), 1e-15);
+  EXPECT_NEAR(loss.value(2, -1), std::pow(1 / (1 + std::exp(-2.0)), 2), 1e-15);
+  for (const double huge : {1e4, 1e308, std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(loss.value(huge, 1), 0);
+    EXPECT_EQ(loss.value(huge, -1), 1);
+    EXPECT_EQ(loss.value(-huge, -1), 0);
+  }
+  // Of a class that 84 in 100 have, the one who says so is better than the one who is sure, which a log loss that is cut off would deny.
+  const auto mean = [&](const auto& of, double score) { return 0.84 * of(score, 1) + 0.16 * of(score, -1); };
+  const double honest = std::log(0.84 / 0.16);
+  EXPECT_LT(mean(loss.value, honest), mean(loss.value, 30));
+  EXPECT_LT(mean(loss.value, honest), mean(loss.value, 0));
+  const auto cut = [&](double score, double label) { return std::min(logistic.value(score, label), 2 * std::numbers::ln2); };
+  EXPECT_GT(mean(cut, honest), mean(cut, 30));
+}
+
+TEST(BoundedLoss, OfOthersIsTwiceWhatAnswering0Loses) {
+  const SquaredLoss squared{.label_bound = LabelBound{3}, .weight_radius = Radius{1}};
+  EXPECT_EQ(bounded_loss(squared, 3).bound, 9);
+  EXPECT_EQ(bounded_loss(squared, 3).value(1, 3), 2);
+  EXPECT_EQ(bounded_loss(HingeLoss{}, 1).bound, 2);
 }
 
 TEST(ReleasedScore, RefusesWhatIsNoScore) {
