@@ -21,7 +21,9 @@ const AlgorithmOptions* find(const std::vector<AlgorithmOptions>& all, std::stri
 Option unread(const Option& option) {
   static bool flag = false;
   static std::string text;
+  static std::vector<std::string> texts;
   if (option.is_flag()) return {option.name(), &flag, "", {}};
+  if (option.is_repeatable()) return {option.name(), &texts, "", {}};
   return {option.name(), &text, "", {}};
 }
 

@@ -11,6 +11,7 @@
 
 #include "algorithm_options.h"
 #include "command.h"
+#include "parser.h"
 #include "plan.h"
 #include "private_run.h"
 #include "run.h"
@@ -18,6 +19,7 @@
 #include "train/algorithms.h"
 #include "train/automatic.h"
 #include "train/report.h"
+#include "train/tuning.h"
 
 namespace surety::cli {
 namespace {
@@ -54,7 +56,10 @@ int follow(TrainingRun& training, const TrainOptions& options, const OptionTable
   return exit_code::fine;
 }
 
-int train(const TrainOptions& options, const Algorithm& algorithm, const OptionTable& given, Team& team) {
+/// Makes the run that the options ask for. It outlives neither them nor `source` nor `team`.
+using Prepare = std::function<std::unique_ptr<TrainingRun>(const Source& source, Team& team)>;
+
+int train(const TrainOptions& options, const Algorithm& algorithm, const Prepare& prepare, const OptionTable& given, Team& team) {
   if (team.is_first()) {
     require_separate({.ledger = NamedFile{"--ledger", options.run.ledger},
                       .inputs = options.run.inputs(options.reading.with_schema(algorithm.inputs(options))),
@@ -65,7 +70,7 @@ int train(const TrainOptions& options, const Algorithm& algorithm, const OptionT
   }
   const Target target = options.run.target();
   const Source source = source_of(options);
-  const auto training = algorithm.prepare(options, source, team);
+  const auto training = prepare(source, team);
   if (!team.is_first()) return follow(*training, options, given, team);
 
   // Parameters, budget and entropy fail here, before private data are read.
@@ -79,7 +84,8 @@ int train(const TrainOptions& options, const Algorithm& algorithm, const OptionT
                                    .schema_sha256 = options.reading.schema_sha256()})) {
     return exit_code::fine;
   }
-  const auto planned = options.run.plan(noise.event, fmt::format("{}, {} loss", options.algorithm, options.loss));
+  const auto planned =
+      options.run.plan(noise.event, fmt::format("{}, {} loss{}", options.algorithm, options.loss, options.tune ? ", tuned" : ""));
   options.run.check(planned);
   RunBits bits{options.run.replay_seed};
   team.begin(noise.value);
@@ -135,6 +141,59 @@ int run_chosen(AlgorithmCommand<Algorithm, TrainOptions>& state, const Arguments
   return run_given({.words = chosen.words, .chosen = text + ": " + chosen.choice.why});
 }
 
+struct DescribedCommand {
+  std::shared_ptr<AlgorithmCommand<Algorithm, TrainOptions>> state;
+  std::vector<AlgorithmOptions> tables;
+  Command command;
+};
+
+/// The command with the options of the algorithm that these words name. It runs nothing yet.
+DescribedCommand described(const Arguments& words) {
+  const auto state = std::make_shared<AlgorithmCommand<Algorithm, TrainOptions>>();
+  state->algorithms = all_algorithms();
+  Command command{.name = "train", .summary = "Train a private model and write what it spent into a ledger."};
+  auto tables = options_of(state->algorithms, state->options);
+  add_shared_options(command.options, state->options, names_of(tables));
+  const auto chosen_name = value_in(words, "--algorithm");
+  add_algorithm_options(command, tables, chosen_name.value_or(state->options.algorithm), chosen_name.has_value(), state->lists_algorithms,
+                        words);
+  return {.state = state, .tables = std::move(tables), .command = std::move(command)};
+}
+
+/// The run of --tune: its candidates are the same words with other values.
+std::unique_ptr<TrainingRun> search_of(const TrainOptions& options, const Algorithm& algorithm, const Arguments& words,
+                                       const std::vector<AlgorithmOptions>& all, const OptionTable& given, const Source& source,
+                                       Team& team) {
+  const auto own = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.algorithm == algorithm.name(); });
+  auto over = options.tune_over;
+  if (over.empty()) {
+    // What is said is not tried.
+    for (const auto& text : algorithm.tuned_over()) {
+      const auto* said = given.find("--" + text.substr(0, text.find('=')));
+      if (said == nullptr || !said->is_given()) over.push_back(text);
+    }
+  }
+  if (over.empty()) {
+    invalid(
+        fmt::format("--tune-over is missing: --tune needs what candidates differ in, {} has nothing more of its own", algorithm.name()));
+  }
+  std::vector<TunedCandidate> candidates;
+  for (const auto& [text, values] : combinations(over, own->options, given)) {
+    Arguments of_candidate = without(without(without(words, "--tune"), "--tune-over"), "--tune-by");
+    of_candidate.insert(of_candidate.end(), values.begin(), values.end());
+    auto [state, tables, command] = described(of_candidate);
+    Command surety{.name = "surety", .summary = {}};
+    surety.commands.push_back(std::move(command));
+    static_cast<void>(parse(surety, of_candidate));
+    apply_schema(state->options);
+    state->options.run.take_unit();
+    state->options.is_candidate = true;
+    auto run = algorithm_named(state->algorithms, algorithm.name()).prepare(state->options, source, team);
+    candidates.push_back({.text = text, .kept = state, .run = std::move(run)});
+  }
+  return tuned(options, std::move(candidates), team);
+}
+
 /// The timeout holds for the start of MPI already, before ranks can talk about what is wrong with it.
 std::chrono::milliseconds timeout_or_let_the_first_speak(const Algorithm& algorithm) {
   try {
@@ -148,14 +207,7 @@ std::chrono::milliseconds timeout_or_let_the_first_speak(const Algorithm& algori
 }  // namespace
 
 Command train_command(const PlannedArguments& given) {
-  const auto state = std::make_shared<AlgorithmCommand<Algorithm, TrainOptions>>();
-  state->algorithms = all_algorithms();
-  Command command{.name = "train", .summary = "Train a private model and write what it spent into a ledger."};
-  auto tables = options_of(state->algorithms, state->options);
-  add_shared_options(command.options, state->options, names_of(tables));
-  const auto chosen_name = value_in(given.words, "--algorithm");
-  add_algorithm_options(command, tables, chosen_name.value_or(state->options.algorithm), chosen_name.has_value(), state->lists_algorithms,
-                        given.words);
+  auto [state, tables, command] = described(given.words);
   state->options.run.expected = given.expected;
   state->options.chosen = given.chosen;
 
@@ -172,7 +224,7 @@ Command train_command(const PlannedArguments& given) {
       "  surety train examples/data/randhie.csv --label 'mdvis>0' --algorithm dp-sgd --records 20190 --batch-size 200 --epochs 5 \\\n"
       "               --clip 0.5 --epsilon 1 --delta 1e-5 --ledger run.db --model model.json";
 
-  const auto run = [state, words = given.words](const Command& said, const std::vector<AlgorithmOptions>& all) {
+  const auto run = [state = state, words = given.words](const Command& said, const std::vector<AlgorithmOptions>& all) {
     if (state->options.algorithm == automatic_name) return run_chosen(*state, words, knowing(all, said.hidden));
     const Algorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
     const auto start = [&](Team& team) {
@@ -180,7 +232,15 @@ Command train_command(const PlannedArguments& given) {
       apply_schema(state->options);
       state->options.run.take_unit();
       require_own_options(said.hidden, all, algorithm.name());
-      return train(state->options, algorithm, said.options, team);
+      if (const auto* by = said.options.find("--tune-by");
+          !state->options.tune && (!state->options.tune_over.empty() || (by != nullptr && by->is_given()))) {
+        invalid("--tune is missing: --tune-over and --tune-by say how a search would be done");
+      }
+      const Prepare prepare = [&](const Source& source, Team& ranks) {
+        if (!state->options.tune) return algorithm.prepare(state->options, source, ranks);
+        return search_of(state->options, algorithm, words, all, said.options, source, ranks);
+      };
+      return train(state->options, algorithm, prepare, said.options, team);
     };
     if (algorithm.runs_on_ranks()) {
       return as_a_team(timeout_or_let_the_first_speak(algorithm), [&](Team& team) {

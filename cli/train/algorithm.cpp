@@ -115,6 +115,24 @@ void add_l1(OptionTable& table, std::optional<double>& l1) {
   table.add("--l1", l1, "The factor of ||w||_1, met by soft thresholding", number()).standard("0");
 }
 
+void add_tune(OptionTable& table, TrainOptions& shared, std::string standard) {
+  table.group("Private tuning");
+  table
+      .add("--tune", shared.tune,
+           "Run candidates, so many as are expected of a secret random number, and keep the one of the best noisy score on the held-out "
+           "part",
+           whole_number(2, most_tuned_candidates))
+      .standard("no search");
+  table.add("--tune-over", shared.tune_over, "option=value,value,...: what candidates differ in; may be repeated, for all combinations")
+      .standard(std::move(standard));
+  table.add(
+      "--tune-by", shared.tune_by,
+      "random: a secret number of runs, of which the best alone is seen; split: the budget, among as many candidates; cheapest: what needs "
+      "less noise",
+      one_of({"cheapest", "random", "split"}));
+  table.group("Problem and algorithm");
+}
+
 std::size_t threads_of(const std::optional<std::uint64_t>& threads) {
   return threads.value_or(std::max(1U, std::thread::hardware_concurrency()));
 }

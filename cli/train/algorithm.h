@@ -65,6 +65,8 @@ class Algorithm : public NamedAlgorithm<TrainOptions> {
   [[nodiscard]] virtual std::chrono::milliseconds timeout() const { return optimizers::default_timeout; }
   /// Why it has no theorem for units of several rows, in words that follow "is not for NAME: "; empty where it has one.
   [[nodiscard]] virtual std::string why_no_units() const = 0;
+  /// What its candidates differ in, where --tune is said and --tune-over is not: "steps=10,30". Public.
+  [[nodiscard]] virtual std::vector<std::string> tuned_over() const { return {}; }
   /// The files that it reads.
   [[nodiscard]] virtual std::vector<NamedFile> inputs(const TrainOptions& shared) const { return {{"the data file", shared.data}}; }
   /// The run that the options make. Reads no records. \throws Error{invalid_argument} for what is missing or does not fit together.
@@ -129,6 +131,8 @@ void add_threads(OptionTable& table, std::optional<std::uint64_t>& threads);
 void add_public_count(OptionTable& table, std::optional<std::uint64_t>& count);
 void add_regularization(OptionTable& table, double& regularization);
 void add_l1(OptionTable& table, std::optional<double>& l1);
+/// For those whose releases are Gaussian, all in proportion to one multiplier. \param standard what is tuned where nothing is said
+void add_tune(OptionTable& table, TrainOptions& shared, std::string standard);
 
 /// For gradients of all records. Results do not depend on them.
 [[nodiscard]] std::size_t threads_of(const std::optional<std::uint64_t>& threads);

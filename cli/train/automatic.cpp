@@ -15,6 +15,7 @@
 
 #include "../ranks.h"
 #include "algorithms.h"
+#include "tuning.h"
 
 namespace surety::cli {
 namespace {
@@ -47,19 +48,6 @@ struct AnyLabel {
   [[nodiscard]] double smoothness(double) const noexcept { return 1; }
   [[nodiscard]] std::optional<double> encode_label(double label) const noexcept { return label; }
 };
-
-/// The words without this option and its value.
-Arguments without(const Arguments& words, std::string_view name) {
-  Arguments kept;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == name) {
-      ++i;
-    } else if (!(words[i].starts_with(name) && words[i].size() > name.size() && words[i][name.size()] == '=')) {
-      kept.push_back(words[i]);
-    }
-  }
-  return kept;
-}
 
 std::uint64_t records_in(const TrainOptions& options, const Source& source) {
   OpenStream stream = open_stream(options, source);
@@ -155,9 +143,12 @@ ChosenRun chosen_run(const TrainOptions& options, std::optional<std::uint64_t> r
   }
   Arguments chosen = without(words, "--algorithm");
   if (algorithms.size() != 1) chosen = without(chosen, "--records");
-  Arguments added;  // what the user has not said
+  const auto all_algorithms_there_are = all_algorithms();
+  const auto tuned = tuned_options(chosen, algorithm_named(all_algorithms_there_are, choice.algorithm));
+  Arguments added;  // what the user has not said, and no search tries
   for (std::size_t i = 0; i + 1 < choice.words.size(); i += 2) {
-    if (!value_in(chosen, choice.words[i])) added.insert(added.end(), {choice.words[i], choice.words[i + 1]});
+    const bool is_tuned = std::find(tuned.begin(), tuned.end(), choice.words[i]) != tuned.end();
+    if (!is_tuned && !value_in(chosen, choice.words[i])) added.insert(added.end(), {choice.words[i], choice.words[i + 1]});
   }
   choice.words = std::move(added);
   chosen.insert(chosen.end(), choice.words.begin(), choice.words.end());

@@ -15,16 +15,16 @@ namespace {
 using namespace optimizers;
 using namespace data;
 
+template <class Options>
+Event plan_at(Options settings, NoiseMultiplier noise) {
+  settings.noise_multiplier = noise;
+  return plan(settings);
+}
+
 /// The least noise on summed gradients at which `plan` keeps the promise.
 template <class Options>
 CalibratedNoise calibrated(const Options& settings, const Target& target) {
-  const auto found = calibrate(
-      [&](NoiseMultiplier z) {
-        auto candidate = settings;
-        candidate.noise_multiplier = z;
-        return plan(candidate);
-      },
-      target);
+  const auto found = calibrate([&](NoiseMultiplier z) { return plan_at(settings, z); }, target);
   return {.event = found.event,
           .epsilon = found.epsilon,
           .value = found.value.value(),
@@ -49,6 +49,7 @@ class FullGradients : public FileAlgorithm {
     add_clip(table, shared, "the loss's bound for rows of norm 1");
     add_radius(table, shared, std::move(radius));
     add_threads(table, threads_);
+    add_tune(table, shared, "needed with --tune");
     add_timeout(table);
     table.group("Privacy");
     add_public_count(table, public_count_);
@@ -63,7 +64,7 @@ class FullGradients : public FileAlgorithm {
     settings.clip = clip_of(shared, objective);
     if (public_count_) settings.public_count = Count{*public_count_};
     settings.threads = threads_of(threads_);
-    settings.progress = progress_bar(steps_);
+    if (!shared.is_candidate) settings.progress = progress_bar(steps_);
     return settings;
   }
 
@@ -76,6 +77,7 @@ class FullGradients : public FileAlgorithm {
                     .public_count = public_count_,
                     .read = reader_for(shared, source, objective),
                     .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
+                    .tunable = TunableTraining{[settings](NoiseMultiplier z) { return plan_at(settings, z); }, objective},
                     .learn =
                         [settings, descend](const Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
                           auto noisy = settings;

@@ -114,7 +114,7 @@ void require_count(const SplitOptions& how, const FileTraining& training) {
   }
 }
 
-class FileRun final : public TrainingRun {
+class FileRun final : public CandidateRun {
  public:
   /// \param team whose ranks share the records, null for what is for one process
   FileRun(const TrainOptions& options, const SplitOptions& how, FileTraining training, Team* team)
@@ -147,6 +147,17 @@ class FileRun final : public TrainingRun {
     if (is_shared() && is_count_public()) units.count = Count{training_records()};
     if (!training_.learn) return training_.run(parts_->training, units, noise, *reservation, bits.source());
     return training_.learn(parts_->training, units, noise, TrainingDoors{*team_, reservation, bits.source(), counts_});
+  }
+
+  const TunableTraining& tunable() const override {
+    if (!training_.tunable) throw Error{ErrorCode::unsupported, fmt::format("--tune has no theorem for {}", options_.algorithm)};
+    if (how_.held_out_fraction == 0) invalid("--held-out is 0, must be greater than 0 with --tune, which scores candidates on that part");
+    return *training_.tunable;
+  }
+  const std::string& extent() const override { return training_.extent; }
+  const Split& parts() const override { return parts_.value(); }
+  std::vector<double> learn(const Dataset& training, double noise, const TrainingDoors& doors) const override {
+    return training_.learn(training, TrainingUnits{}, noise, doors);
   }
 
   void add_to(Report& report) const override {

@@ -26,6 +26,12 @@ struct TrainingUnits {
   std::optional<Count> count = {};
 };
 
+/// What a search needs to know of a training: see tuning.h.
+struct TunableTraining {
+  std::function<Event(NoiseMultiplier)> plan;  ///< all its releases: Gaussian, their multipliers in proportion to this one
+  AnyObjective objective;                      ///< by which its model is scored
+};
+
 /// What such an algorithm does.
 struct FileTraining {
   std::string extent;                              ///< for people: "100 steps"
@@ -34,6 +40,7 @@ struct FileTraining {
   bool needs_no_count = false;                     ///< nothing is divided by it
   Reader read;
   std::function<CalibratedNoise()> calibrate;
+  std::optional<TunableTraining> tunable = {};  ///< with `learn`, where a search may run it
   std::function<std::vector<double>(const data::Dataset& data, const TrainingUnits& units, double noise,
                                     accounting::Reservation& reservation, mechanisms::BitsRef bits)>
       run = {};
@@ -45,6 +52,17 @@ struct FileTraining {
   /// Rows are their constant 1 alone, which is not scaled: for models whose answer does not depend on the record. A damaged record is a row of
   /// zeros as ever.
   bool sees_the_intercept_alone = false;
+};
+
+/// The run of one candidate of a search, on the records that one of them has read for all.
+class CandidateRun : public TrainingRun {
+ public:
+  /// What a search needs to know of it. \throws Error{unsupported} where no search may run it.
+  [[nodiscard]] virtual const TunableTraining& tunable() const = 0;
+  [[nodiscard]] virtual const std::string& extent() const = 0;
+  /// The parts of the records. \pre `read` was called
+  [[nodiscard]] virtual const data::Split& parts() const = 0;
+  [[nodiscard]] virtual std::vector<double> learn(const data::Dataset& training, double noise, const TrainingDoors& doors) const = 0;
 };
 
 /// Algorithms that know --held-out and --split-seed.

@@ -171,6 +171,7 @@ std::vector<double> RanksSamplingReleaser::release(const GridVector& query, L2Se
 }
 
 std::vector<double> TrainingDoors::learn(const Learn& learn) const {
+  if (releaser_) return learn(*releaser_);
   std::optional<optimizers::NoisyReleaser> own;
   if (reservation_ != nullptr) own.emplace(*reservation_, bits_);
   if (team_.size() == 1) return learn(*own);

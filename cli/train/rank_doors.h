@@ -111,6 +111,10 @@ class TrainingDoors {
   TrainingDoors(Team& team, accounting::Reservation* reservation, mechanisms::BitsRef bits, std::vector<std::uint64_t> counts)
       : team_{team}, reservation_{reservation}, bits_{bits}, counts_{std::move(counts)} {}
 
+  /// In one process, at a door of somebody else's.
+  TrainingDoors(Team& team, optimizers::ReleaserRef releaser, mechanisms::BitsRef bits)
+      : team_{team}, reservation_{nullptr}, bits_{bits}, releaser_{releaser} {}
+
   /// For what is drawn beside noise: what depends on it is used at the first rank alone.
   [[nodiscard]] mechanisms::BitsRef bits() const noexcept { return bits_; }
 
@@ -123,6 +127,7 @@ class TrainingDoors {
   accounting::Reservation* reservation_;
   mechanisms::BitsRef bits_;
   std::vector<std::uint64_t> counts_;
+  std::optional<optimizers::ReleaserRef> releaser_ = {};
 };
 
 }  // namespace surety::cli

@@ -1,4 +1,7 @@
 // Descent in coordinates that fit the data, and the same answer for every record.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -17,14 +20,14 @@ using namespace optimizers;
 using namespace data;
 
 template <class Options>
+Event plan_at(Options settings, NoiseMultiplier noise) {
+  settings.noise_multiplier = noise;
+  return plan(settings);
+}
+
+template <class Options>
 CalibratedNoise calibrated(const Options& settings, const Target& target) {
-  const auto found = calibrate(
-      [&](NoiseMultiplier z) {
-        auto candidate = settings;
-        candidate.noise_multiplier = z;
-        return plan(candidate);
-      },
-      target);
+  const auto found = calibrate([&](NoiseMultiplier z) { return plan_at(settings, z); }, target);
   return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
 }
 
@@ -41,6 +44,7 @@ class ShapedDescent final : public FileAlgorithm {
 
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
   [[nodiscard]] std::string why_no_units() const override { return "its second moment is a sum over rows, of which a unit has several"; }
+  [[nodiscard]] std::vector<std::string> tuned_over() const override { return {"steps=10,20,30", "clip-share=0.3,1"}; }
 
   void add_options(OptionTable& table, TrainOptions& shared) override {
     add_split(table, shared);
@@ -62,6 +66,7 @@ class ShapedDescent final : public FileAlgorithm {
     table.add("--ridge", ridge_, "Ridge over the size of the noise", number()).standard("0.03, with regularization 0");
     table.add("--damping", damping_, "Damping of steps over the size of the noise", number()).standard("0.5, with regularization 0");
     add_threads(table, threads_);
+    add_tune(table, shared, fmt::format("{}", fmt::join(tuned_over(), " and ")));
     add_timeout(table);
     table.group("Privacy");
     add_public_count(table, public_count_);
@@ -88,13 +93,14 @@ class ShapedDescent final : public FileAlgorithm {
     if (public_count_) settings.public_count = Count{*public_count_};
     settings.threads = threads_of(threads_);
     const std::uint64_t steps = steps_of(settings);
-    settings.progress = progress_bar(steps);
+    if (!shared.is_candidate) settings.progress = progress_bar(steps);
     return on_file(
         shared,
         {.extent = fmt::format("the second moment and {} steps", steps),
          .public_count = public_count_,
          .read = reader_for(shared, source, objective),
          .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
+         .tunable = TunableTraining{[settings](NoiseMultiplier z) { return plan_at(settings, z); }, objective},
          .learn =
              [settings, objective](const Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
                auto noisy = settings;

@@ -20,6 +20,8 @@ namespace surety::cli {
 
 /// The largest Count.
 inline constexpr std::uint64_t max_count = std::uint64_t{1} << 53;
+/// Of --tune, and of the combinations of --tune-over.
+inline constexpr std::uint64_t most_tuned_candidates = 1000;
 
 struct TrainOptions {
   std::string data;
@@ -38,8 +40,12 @@ struct TrainOptions {
   std::string classes;  ///< several, with commas between, of algorithms that know them
   std::optional<double> label_bound;
   std::optional<double> smoothing;
-  std::optional<double> clip;    ///< each algorithm says what holds without it
-  std::optional<double> radius;  ///< likewise
+  std::optional<double> clip;          ///< each algorithm says what holds without it
+  std::optional<double> radius;        ///< likewise
+  std::optional<std::uint64_t> tune;   ///< how many candidates a search is expected to run, where the algorithm knows one
+  std::vector<std::string> tune_over;  ///< what its candidates differ in: "steps=10,30"
+  std::string tune_by = "cheapest";
+  bool is_candidate = false;  ///< of a search: who counts bars of progress would count its runs, a secret number
 
   PrivateRunOptions run;
   std::string model;

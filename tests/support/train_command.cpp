@@ -35,6 +35,7 @@ std::vector<std::string> TrainCommand::words(const Question& question, std::size
   if (!question.classes.empty()) say("--classes", question.classes);
   if (question.has_units) words.insert(words.end(), {"--unit", "owner", "--most", "2"});
   for (const auto& option : required_) say(option, said(count).at(option));
+  words.insert(words.end(), question.more.begin(), question.more.end());
   return words;
 }
 

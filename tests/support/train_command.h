@@ -21,7 +21,8 @@ class TrainCommand {
     std::string loss;
     std::string adjacency;
     bool has_units = false;
-    std::string classes = {};  ///< of --classes, of those that know them
+    std::string classes = {};            ///< of --classes, of those that know them
+    std::vector<std::string> more = {};  ///< words, behind all others
   };
 
   /// A run of the command on a file, and what it let be seen.

@@ -16,6 +16,7 @@
 #include <surety/optimizers/doors/learner_releaser.h>
 #include <surety/optimizers/doors/perturbing_releaser.h>
 #include <surety/optimizers/doors/run.h>
+#include <surety/optimizers/doors/run_releaser.h>
 #include <surety/optimizers/doors/sampled_releaser.h>
 #include <surety/optimizers/doors/selector.h>
 #include <surety/optimizers/doors/vector_releaser.h>
@@ -33,6 +34,7 @@ WatchedDoors* watching = nullptr;
 std::string shape_of(const GridVector& query) {
   return fmt::format("{} coordinates on 2^{}", query.steps.size(), query.grid.log2_step.value());
 }
+constexpr std::string_view in_search = "in a search: ";
 std::string text_of(const Event& event) { return fmt::format("{} ({})", describe(event), static_cast<int>(event.adjacency())); }
 
 }  // namespace
@@ -109,6 +111,10 @@ struct Watch {
   static void charge(const Event& event) {
     if (watching != nullptr) watching->log_.push_back({DoorEntry::Kind::charge, text_of(event), {}, 0});
   }
+  /// Of a run of a search: its share of what is charged for all runs.
+  static void charge_in_search(const Event& event) {
+    if (watching != nullptr) watching->log_.push_back({DoorEntry::Kind::charge, std::string{in_search} + text_of(event), {}, 0});
+  }
 
  private:
   template <class Call>
@@ -182,7 +188,9 @@ DoorDifference compare(const DoorLog& a, const DoorLog& b) {
 ::testing::AssertionResult every_charge_has_a_release(const DoorLog& log) {
   for (std::size_t k = 0; k < log.size(); ++k) {
     if (log[k].kind != DoorEntry::Kind::charge) continue;
-    if (k + 1 == log.size() || log[k + 1].kind == DoorEntry::Kind::charge) {
+    // A search is charged before its runs.
+    const bool is_of_search = k + 1 < log.size() && !log[k].asked.starts_with(in_search) && log[k + 1].asked.starts_with(in_search);
+    if (!is_of_search && (k + 1 == log.size() || log[k + 1].kind == DoorEntry::Kind::charge)) {
       return ::testing::AssertionFailure()
              << "'" << log[k].asked << "' is charged, and nothing is released for it through a door of tests/support/watched_doors.cpp";
     }
@@ -220,6 +228,12 @@ SURETY_WATCHED(void, spend, "_ZN6surety10accounting11Reservation5spendERKNS_5Eve
 SURETY_WATCHED(std::vector<double>, release, "_ZN6surety10optimizers13NoisyReleaser7releaseERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", NoisyReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
   return Watch::vector(fmt::format("release {} of {}, sensitivity {}", surety_test::text_of(event), surety_test::shape_of(query), sensitivity.value()), query,
                        sensitivity.value(), [&] { return real_release(self, query, sensitivity, event); });
+}
+
+SURETY_WATCHED(std::vector<double>, run_release, "_ZN6surety10optimizers11RunReleaser7releaseERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", RunReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
+  Watch::charge_in_search(event);
+  return Watch::vector(fmt::format("run {} of {}, sensitivity {}", surety_test::text_of(event), surety_test::shape_of(query), sensitivity.value()), query,
+                       sensitivity.value(), [&] { return real_run_release(self, query, sensitivity, event); });
 }
 
 SURETY_WATCHED(std::vector<double>, vector_release, "_ZN6surety10optimizers19NoisyVectorReleaser7releaseERKNS_10GridVectorENS_8QuantityINS_17L2SensitivityRuleEEERKNS_5EventE", NoisyVectorReleaser* self, const GridVector& query, L2Sensitivity sensitivity, const Event& event) {
