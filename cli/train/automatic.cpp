@@ -37,6 +37,25 @@ int steps_for(double nu, double mu, std::size_t features) {
 
 std::string option_text(double value) { return fmt::format("{:.4g}", value); }
 
+// Fitted on the sets of docs/results/regression.md. Noise of second moments multiplies the weights, so one release of them is for few features and
+// little noise; large derivatives are those of a beginning, and clipping them is what keeps noise small.
+constexpr double hardly_any_noise = 0.01;
+constexpr double low_noise = 0.02;
+constexpr double high_noise = 0.4;
+
+Choice choose_for_squares(double nu, std::size_t features, double label_bound, const std::string& facts) {
+  const bool are_few = features <= few_features;
+  if (are_few && nu <= hardly_any_noise) return {.algorithm = "sufficient-statistics", .words = {}, .why = facts};
+  const auto shaped = [&](const char* steps, double clip) -> Choice {
+    return {.algorithm = "shaped-descent",
+            .words = {"--steps", steps, "--clip-share", "1", "--clip", option_text(clip * label_bound)},
+            .why = facts};
+  };
+  if (nu > high_noise) return shaped("10", 0.1);
+  if (are_few) return shaped("10", nu <= low_noise ? 0.6 : 0.3);
+  return shaped("30", nu <= low_noise ? 0.3 : 0.1);
+}
+
 /// Takes what was read, and counts: labels are as good as any.
 struct AnyLabel {
   static constexpr std::string_view name = "squared";
@@ -85,10 +104,7 @@ Choice choose(const PublicNumbers& numbers) {
     return choice;
   }
   if (numbers.loss == SquaredLoss::name) {
-    // Large derivatives are those of a beginning, and clipping them is what keeps noise small; three tenths never lost to a constant.
-    return {.algorithm = "shaped-descent",
-            .words = {"--steps", "10", "--clip-share", "1", "--clip", option_text(0.3 * numbers.label_bound.value_or(1))},
-            .why = facts};
+    return choose_for_squares(nu, numbers.features, numbers.label_bound.value_or(1), facts);
   }
   if (nu > nothing_learned) {
     return {.algorithm = "constant",
@@ -137,7 +153,8 @@ ChosenRun chosen_run(const TrainOptions& options, std::optional<std::uint64_t> r
       invalid(fmt::format("--algorithm is missing: auto chose {}, which does not know all of the options; {} do", choice.algorithm,
                           fmt::join(algorithms, ", ")));
     }
-    if (adjacency == Adjacency::add_or_remove_one && choice.algorithm != "gossip") {
+    const bool needs_no_count = choice.algorithm == "gossip" || choice.algorithm == "sufficient-statistics";
+    if (adjacency == Adjacency::add_or_remove_one && !needs_no_count) {
       choice.words.insert(choice.words.end(), {"--public-count", std::to_string(std::max<std::uint64_t>(trained, 1))});
     }
   }

@@ -10,9 +10,12 @@
 //     logistic, nu > 10                 constant: the share of the class
 //     logistic                          shaped-descent with a ridge of clip(.05 nu, .03, .5), and T = 10 for d <= 15 or nu > 2,
 //                                       T = 30 for nu <= .04 or mu >= .2, else T = 20
-//     squared                           shaped-descent, T = 10, derivatives clipped to three tenths of the label bound
+//     squared, d <= 15, nu <= .01       sufficient-statistics
+//     squared, nu > .4                  shaped-descent, T = 10, derivatives clipped to a tenth of the label bound
+//     squared, d <= 15                  shaped-descent, T = 10, clipped to .6 of the bound for nu <= .02, else to .3
+//     squared                           shaped-descent, T = 30, clipped to .3 of the bound for nu <= .02, else to .1
 //
-// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/learners.md.
+// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/learners.md, docs/results/regression.md.
 #pragma once
 
 #include <cstddef>

@@ -184,6 +184,7 @@ class FileRun final : public CandidateRun {
     // Whether a private number of records left any for scores is as private as the scores.
     const bool is_nothing = how_.held_out_fraction == 0 || (is_count_public() && !are_units && parts_->held_out.empty());
     report.scores = is_nothing ? fmt::format("{:<12} {}\n", "held out", "nothing") : table_of(scores, parts_->held_out.size());
+    if (training_.tell) training_.tell(report);
   }
 
  private:

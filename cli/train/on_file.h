@@ -52,6 +52,8 @@ struct FileTraining {
   /// Rows are their constant 1 alone, which is not scaled: for models whose answer does not depend on the record. A damaged record is a row of
   /// zeros as ever.
   bool sees_the_intercept_alone = false;
+  /// Adds to the report what else follows from what was released, once it was.
+  std::function<void(Report& report)> tell = {};
 };
 
 /// The run of one candidate of a search, on the records that one of them has read for all.

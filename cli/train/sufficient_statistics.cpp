@@ -1,16 +1,45 @@
 // Least squares from one release.
+#include <fmt/format.h>
+
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/optimizers/empirical_risk/sufficient_statistics.h>
 
 #include "../validators.h"
 #include "algorithms.h"
 #include "on_file.h"
+#include "report.h"
 
 namespace surety::cli {
 namespace {
 
 using namespace optimizers;
 using namespace data;
+
+/// What the release says of the coefficients beside the weights of the model: their order is that of the weights.
+void tell_intervals(Report& report, const std::optional<CoefficientIntervals>& found, Confidence confidence) {
+  nlohmann::json json{{"confidence", confidence.value()}, {"from", nullptr}, {"to", nullptr}};
+  if (!found) {
+    report.lines.emplace_back("intervals", "none of the coefficients: the noise is too large for some direction of the features");
+    report.fields["coefficient_intervals"] = std::move(json);
+    return;
+  }
+  std::vector<double> lower;
+  std::vector<double> upper;
+  for (std::size_t i = 0; i < found->centre.size(); ++i) {
+    lower.push_back(found->centre[i] - found->half_width[i]);
+    upper.push_back(found->centre[i] + found->half_width[i]);
+  }
+  report.lines.emplace_back("intervals",
+                            fmt::format("of all coefficients at once, with confidence {} over the noise: about the same fit of "
+                                        "these records without noise",
+                                        confidence.value()));
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    report.lines.emplace_back(fmt::format("  w[{}]", i), fmt::format("in [{:.4g}, {:.4g}]", lower[i], upper[i]));
+  }
+  json["from"] = lower;
+  json["to"] = upper;
+  report.fields["coefficient_intervals"] = std::move(json);
+}
 
 class SufficientStatistics final : public FileAlgorithm {
  public:
@@ -24,6 +53,7 @@ class SufficientStatistics final : public FileAlgorithm {
     add_split(table, shared);
     table.add("--label-weight", label_weight_, "Of the label beside the features, which share one clip", number());
     table.add("--ridge", ridge_, "Ridge over the size of the noise", number());
+    table.add("--confidence", confidence_, "Of the intervals of all coefficients together, over the noise", number());
     add_threads(table, threads_);
     add_timeout(table);
     table.group("Problem and algorithm");
@@ -50,25 +80,34 @@ class SufficientStatistics final : public FileAlgorithm {
           target);
       return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
     };
-    return on_file(shared,
-                   {.extent = "one release",
-                    .needs_no_count = true,
-                    .read = reader_for(shared, source, objective),
-                    .calibrate = calibrated,
-                    .learn =
-                        [settings](const Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
-                          auto noisy = settings;
-                          noisy.public_count = units.count;
-                          noisy.noise_multiplier = NoiseMultiplier{noise};
-                          return doors.learn([&](ReleaserRef releaser) { return ridge_weights(release_moments(data, noisy, releaser)); });
-                        },
-                    .check = [](const Dataset& data) { require_joint_moments(data.features()); }},
-                   team);
+    const Confidence confidence{confidence_};
+    const auto intervals = std::make_shared<std::optional<CoefficientIntervals>>();
+    return on_file(
+        shared,
+        {.extent = "one release",
+         .needs_no_count = true,
+         .read = reader_for(shared, source, objective),
+         .calibrate = calibrated,
+         .learn =
+             [settings, intervals, confidence](const Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+               auto noisy = settings;
+               noisy.public_count = units.count;
+               noisy.noise_multiplier = NoiseMultiplier{noise};
+               return doors.learn([&](ReleaserRef releaser) {
+                 const auto moments = release_moments(data, noisy, releaser);
+                 *intervals = coefficient_intervals(moments, confidence);
+                 return ridge_weights(moments);
+               });
+             },
+         .check = [](const Dataset& data) { require_joint_moments(data.features()); },
+         .tell = [intervals, confidence](Report& report) { tell_intervals(report, *intervals, confidence); }},
+        team);
   }
 
  private:
   double label_weight_ = 0.5;
   double ridge_ = 0.3;
+  double confidence_ = 0.95;
   std::optional<std::uint64_t> threads_;
 };
 

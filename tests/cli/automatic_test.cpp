@@ -56,9 +56,35 @@ TEST_F(Automatic, ChoosesByTheNumbersOfTheRule) {
   EXPECT_EQ(plan(wide_and_long, {}, "0.5")["options"]["steps"], 20);
   EXPECT_EQ(plan(wide_and_long, {"--adjacency", "zero-out"}, "0.5")["options"]["steps"], 30);
   EXPECT_EQ(chosen(many, {"--loss", "smoothed-hinge"}), "gradient-descent");
-  auto squared = words(many, {"--loss", "squared", "--label-bound", "2", "--print-plan"});
-  squared[3] = "label";
-  EXPECT_EQ(surety(squared).json()["options"]["clip"], 0.6);
+}
+
+// d <= 15 and d > 15, on both sides of each threshold of nu.
+TEST_F(Automatic, ChoosesForSquaredLossByTheNumbersOfTheRule) {
+  const auto options_of = [&](const std::string& data, const std::string& epsilon, const Words& more = {}) {
+    auto squared = words(data, Words{"--loss", "squared", "--label-bound", "2", "--print-plan"} + more, epsilon);
+    squared[3] = "label";
+    const auto outcome = surety(squared);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.json()["options"];
+  };
+  const auto expect_shaped = [&](const std::string& data, const std::string& epsilon, int steps, double clip) {
+    const auto options = options_of(data, epsilon);
+    EXPECT_EQ(options["algorithm"], "shaped-descent") << epsilon;
+    EXPECT_EQ(options["steps"], steps) << epsilon;
+    EXPECT_EQ(options["clip"], clip) << epsilon;
+  };
+  const auto few = data_of(3000, 3);
+  EXPECT_EQ(options_of(few, "4")["algorithm"], "sufficient-statistics");
+  expect_shaped(few, "1", 10, 1.2);    // nu = .012
+  expect_shaped(few, "0.5", 10, 0.6);  // .023
+  expect_shaped(data_of(500, 3), "0.1", 10, 0.2);
+  const auto many = data_of(4000, 16);
+  expect_shaped(many, "4", 30, 0.6);
+  expect_shaped(many, "1", 30, 0.2);  // .040
+  expect_shaped(data_of(500, 16), "0.5", 10, 0.2);
+  // Nothing is divided by their number, so none is said.
+  const auto adding = options_of(few, "4", {"--adjacency", "add-or-remove-one", "--records", "3000"});
+  EXPECT_EQ(adding["algorithm"], "sufficient-statistics");
 }
 
 TEST_F(Automatic, SeesNothingOfRecordsButTheirPublicNumber) {

@@ -280,5 +280,39 @@ TEST_F(TrainOnFile, TellsSeveralClasses) {
   refused(classes, "must be a column where there are several classes", "kind==red");
 }
 
+TEST_F(TrainOnFile, TellsIntervalsOfCoefficientsWhereTheNoiseAllowsThem) {
+  const auto data = small_data(300);
+  const auto run = [&](const std::string& epsilon, const std::string& confidence) {
+    auto arguments = words(data, {"sufficient-statistics", "--loss", "squared", "--label-bound", "1", "--replay-seed", "1", "--held-out",
+                                  "0", "--confidence", confidence});
+    *(std::find(arguments.begin(), arguments.end(), "--epsilon") + 1) = epsilon;
+    return arguments;
+  };
+  const auto report_of = [&](const Words& arguments) {
+    const auto outcome = surety(arguments + Words{"--json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.json()["coefficient_intervals"];
+  };
+  const auto narrow = report_of(run("1000", "0.5"));
+  const auto wide = report_of(run("1000", "0.99"));
+  EXPECT_EQ(wide["confidence"], 0.99);
+  const auto weights = nlohmann::json::parse(contents(path("model.json")))["weights"];
+  ASSERT_EQ(wide["from"].size(), weights.size());
+  ASSERT_EQ(wide["to"].size(), weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    EXPECT_LT(wide["from"][i].get<double>(), narrow["from"][i].get<double>());
+    EXPECT_LT(narrow["to"][i].get<double>(), wide["to"][i].get<double>());
+    EXPECT_LT(wide["from"][i].get<double>(), weights[i].get<double>());
+    EXPECT_LT(weights[i].get<double>(), wide["to"][i].get<double>());
+  }
+  EXPECT_NE(surety(run("1000", "0.99")).out.find("\n  w[0]       in ["), std::string::npos);
+
+  const auto none = report_of(run("0.1", "0.95"));
+  EXPECT_TRUE(none["from"].is_null());
+  EXPECT_TRUE(none["to"].is_null());
+  EXPECT_NE(surety(run("0.1", "0.95")).out.find("none of the coefficients"), std::string::npos);
+  expect_refused(run("1", "1"), 2, {"confidence is 1, must be greater than 0 and less than 1"});
+}
+
 }  // namespace
 }  // namespace surety_test::train_erm_test
