@@ -137,6 +137,10 @@ Dataset Dataset::subset(std::span<const std::size_t> chosen) const {
   std::vector<std::uint32_t> indices;
   std::vector<double> values;
   std::vector<double> labels;
+  std::size_t numbers = 0;
+  for (const std::size_t index : chosen) numbers += row(index).values.size();
+  values.reserve(numbers);
+  if (is_sparse()) indices.reserve(numbers);
   for (const std::size_t index : chosen) {
     const RowView view = row(index);
     indices.insert(indices.end(), view.indices.begin(), view.indices.end());
@@ -145,6 +149,34 @@ Dataset Dataset::subset(std::span<const std::size_t> chosen) const {
     if (has_labels()) labels.push_back(label(index));
   }
   return Dataset{features_, std::move(row_ends), std::move(indices), std::move(values), std::move(labels), chosen.size()};
+}
+
+void Dataset::keep(std::span<const std::size_t> ascending) {
+  const bool keeps_labels = has_labels();
+  const bool keeps_ends = is_sparse();
+  const auto move_down = [](auto& numbers, std::size_t from, std::size_t count, std::size_t to) {
+    const auto at = [&](std::size_t place) { return numbers.begin() + static_cast<std::ptrdiff_t>(place); };
+    if (from != to) std::copy(at(from), at(from + count), at(to));
+  };
+  std::size_t records = 0;
+  std::size_t end = 0;
+  for (const std::size_t index : ascending) {
+    // What was moved lies below this row, and so do the ends that were written.
+    const std::size_t begin = !keeps_ends ? index * features_ : index == 0 ? 0 : row_ends_[index - 1];
+    const std::size_t count = !keeps_ends ? features_ : row_ends_[index] - begin;
+    move_down(values_, begin, count, end);
+    if (keeps_ends) move_down(indices_, begin, count, end);
+    end += count;
+    if (keeps_ends) row_ends_[records] = end;
+    if (keeps_labels) labels_[records] = labels_[index];
+    norms_[records] = norms_[index];
+    ++records;
+  }
+  values_.resize(end);
+  if (keeps_ends) indices_.resize(end);
+  if (keeps_ends) row_ends_.resize(records);
+  if (keeps_labels) labels_.resize(records);
+  norms_.resize(records);
 }
 
 Dataset Dataset::with_labels(std::vector<double> labels) const {
@@ -164,7 +196,7 @@ std::size_t training_records(std::size_t records, const SplitOptions& options) {
   return static_cast<std::size_t>(std::count(sides.begin(), sides.end(), false));
 }
 
-Split split(const Dataset& data, const SplitOptions& options) {
+Split split(Dataset data, const SplitOptions& options) {
   const double fraction = options.held_out_fraction;
   require_fraction(fraction);
   const auto held_out_sides = options.adjacency == Adjacency::add_or_remove_one ? sides_by_content(data, fraction, options.seed)
@@ -172,7 +204,9 @@ Split split(const Dataset& data, const SplitOptions& options) {
   std::vector<std::size_t> training;
   std::vector<std::size_t> held_out;
   for (std::size_t i = 0; i < data.size(); ++i) (held_out_sides[i] ? held_out : training).push_back(i);
-  return {data.subset(training), data.subset(held_out)};
+  Dataset other = data.subset(held_out);
+  data.keep(training);
+  return {std::move(data), std::move(other)};
 }
 
 }  // namespace surety::data

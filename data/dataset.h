@@ -43,7 +43,7 @@ struct RowView {
   }
 };
 
-/// Records of one length. An immutable value; all features and labels are finite.
+/// Records of one length. A value; all features and labels are finite.
 class Dataset {
  public:
   /// `values` holds the rows one after the other, `features` numbers each. `labels` holds one number per record, or nothing
@@ -70,6 +70,8 @@ class Dataset {
 
   /// The records at `indices`, in that order. \pre every index < size().
   [[nodiscard]] Dataset subset(std::span<const std::size_t> indices) const;
+  /// Keeps the records at `ascending`, where they are: takes no memory. \pre the places ascend strictly, and are < size().
+  void keep(std::span<const std::size_t> ascending);
   /// The same records with other labels. \throws Error{invalid_argument} unless there is one finite label per record.
   [[nodiscard]] Dataset with_labels(std::vector<double> labels) const;
 
@@ -106,10 +108,11 @@ struct SplitOptions {
 ///                           the share is that of coin tosses. Adding a record, which shifts the indices, moves no other record.
 ///                           Equal records stay together.
 ///
+/// Data that are moved here are not copied but for the held-out part.
 /// \throws Error{invalid_argument} unless 0 <= held_out_fraction < 1.
 /// \complexity O(stored values).
 /// \source docs/proofs/data.md#split.
-[[nodiscard]] Split split(const Dataset& data, const SplitOptions& options);
+[[nodiscard]] Split split(Dataset data, const SplitOptions& options);
 
 /// How many of `records` records such a split trains on, where that is as public as their number. O(records).
 /// \throws Error{invalid_argument} as `split`, and under add-or-remove-one.

@@ -208,7 +208,7 @@ class FileRun final : public CandidateRun {
     damaged_ = found_->damaged;
     // Under add-or-remove-one the number of records is private, and what was said of it is a guess.
     if (training_.records && is_count_public()) require_said_records(options_, found_->data.size(), *training_.records);
-    parts_.emplace(split(found_->data, how_));
+    parts_.emplace(split(std::move(found_->data), how_));
     if (parts_->training.empty() && is_count_public()) {
       throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", one_line(options_.data))};
     }
@@ -222,8 +222,8 @@ class FileRun final : public CandidateRun {
     damaged_ = found_->damaged;
     std::uint64_t records = found_->data.size();
     if (options_.data_of_ranks.empty()) {
-      parts_.emplace(split(found_->data, how_));
       fingerprint_ = fingerprint(found_->data);
+      parts_.emplace(split(std::move(found_->data), how_));
       const std::size_t size = parts_->training.size();
       const auto first_of = [&](std::size_t rank) { return size / team_->size() * rank + std::min(rank, size % team_->size()); };
       for (std::size_t rank = 0; rank < team_->size(); ++rank) counts_.push_back(first_of(rank + 1) - first_of(rank));
@@ -234,7 +234,8 @@ class FileRun final : public CandidateRun {
       const auto damaged = counts_of_ranks(*team_, found_->damaged);
       records = training_records();
       damaged_ = std::accumulate(damaged.begin(), damaged.end(), std::uint64_t{0});
-      parts_.emplace(Split{.training = found_->data, .held_out = found_->data.subset({})});
+      Dataset nothing = found_->data.subset({});
+      parts_.emplace(Split{.training = std::move(found_->data), .held_out = std::move(nothing)});
     }
     if (training_.records && is_count_public()) require_said_records(options_, static_cast<std::size_t>(records), *training_.records);
     if (training_records() == 0 && is_count_public()) require_records(options_, 0);

@@ -74,6 +74,35 @@ TEST(Dataset, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(refused([] { return numbered(0, 3).with_labels({1}); }, "1 labels"));
 }
 
+TEST(Dataset, KeepsInItsPlaceWhatASubsetCopies) {
+  const Dataset dense = Dataset::dense(2, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {1, 2, 3, 4, 5});
+  const Dataset sparse = Dataset::sparse(4, {2, 2, 5, 6, 6}, {0, 3, 0, 1, 2, 3}, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5});
+  const Dataset plain = Dataset::dense(1, {1, 2, 3, 4, 5}, {});
+  for (const Dataset& data : {dense, sparse, plain}) {
+    for (unsigned kept = 0; kept < 32; ++kept) {
+      std::vector<std::size_t> places;
+      for (std::size_t i = 0; i < 5; ++i) {
+        if ((kept >> i & 1U) != 0) places.push_back(i);
+      }
+      Dataset found = data;
+      found.keep(places);
+      const Dataset expected = data.subset(places);
+      ASSERT_EQ(found.size(), expected.size());
+      ASSERT_EQ(found.has_labels(), expected.has_labels());
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const RowView a = found.row(i);
+        const RowView b = expected.row(i);
+        EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end()));
+        EXPECT_TRUE(std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end()));
+        EXPECT_EQ(a.norm, b.norm);
+        if (found.has_labels()) {
+          EXPECT_EQ(found.label(i), expected.label(i));
+        }
+      }
+    }
+  }
+}
+
 TEST(Split, TakesTheAskedShareOfEveryStretch) {
   for (const auto adjacency : {Adjacency::replace_one, Adjacency::zero_out}) {
     for (const double fraction : {0.2, 0.3, 0.5, 0.9, 0.01}) {
