@@ -53,6 +53,7 @@ template <class Options, class Describe>
 [[nodiscard]] Command predict_command();
 [[nodiscard]] Command release_command(const PlannedArguments& given);
 [[nodiscard]] Command schema_command();
+[[nodiscard]] Command convert_command();
 [[nodiscard]] Command simulate_command(const Arguments& words);
 [[nodiscard]] Command audit_command();
 [[nodiscard]] Command ledger_command();

@@ -74,6 +74,7 @@ Command surety_command(const PlannedArguments& given) {
   surety.commands.push_back(curve_command());
   surety.commands.push_back(release_command(given));
   surety.commands.push_back(train_command(given));
+  surety.commands.push_back(convert_command());
   surety.commands.push_back(predict_command());
   surety.commands.push_back(schema_command());
   surety.commands.push_back(simulate_command(given.words));

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/data/row_reader.h>
 #include <surety/mechanisms/queries/record_sum.h>
 
 namespace surety::data {
@@ -52,9 +53,10 @@ std::uint64_t content_key(std::uint64_t seed, const RowView& row, std::span<cons
 std::vector<bool> sides_by_content(const Dataset& data, double fraction, std::uint64_t seed) {
   const auto threshold = static_cast<std::uint64_t>(std::ldexp(fraction, 64));
   std::vector<bool> sides(data.size());
+  RowReader reader{data};
   for (std::size_t i = 0; i < data.size(); ++i) {
     const auto label = data.has_labels() ? data.labels().subspan(i, 1) : std::span<const double>{};
-    sides[i] = content_key(seed, data.row(i), label) < threshold;
+    sides[i] = content_key(seed, reader.row(i), label) < threshold;
   }
   return sides;
 }
@@ -125,7 +127,40 @@ Dataset Dataset::sparse(std::size_t features, std::vector<std::size_t> row_ends,
   return Dataset{features, std::move(row_ends), std::move(indices), std::move(values), std::move(labels), size};
 }
 
-RowView Dataset::row(std::size_t index) const noexcept {
+Dataset Dataset::in_file(std::shared_ptr<const RecordFile> file,
+                         const std::function<std::optional<double>(std::size_t record, double label)>& label_of) {
+  Dataset data{file->features(), {}, {}, {}, {}, 0};
+  data.labels_.resize(file->size());
+  data.norms_.resize(file->size());
+  data.places_.resize(file->size());
+  const std::size_t d = file->features();
+  std::vector<double> block;
+  std::size_t record = 0;
+  for (std::size_t k = 0; k < file->blocks(); ++k) {
+    file->read_block(k, block);
+    for (std::size_t begin = 0; begin < block.size(); begin += d + 1, ++record) {
+      const auto values = std::span{block}.subspan(begin, d);
+      const bool is_whole = std::all_of(&block[begin], &block[begin] + d + 1, [](double number) { return std::isfinite(number); });
+      data.places_[record] = record;
+      const auto known = label_of(record, is_whole ? block[begin + d] : std::numeric_limits<double>::quiet_NaN());
+      if (!known || !is_whole) continue;
+      data.labels_[record] = *known;
+      data.norms_[record] = mechanisms::l2_norm(values);
+    }
+  }
+  data.file_ = std::move(file);
+  return data;
+}
+
+RowView mapped_row(const RowMap& map, const RowView& row, std::span<double> room) {
+  std::fill(room.begin(), room.end(), 0.0);
+  map(row, room);
+  if (!std::all_of(room.begin(), room.end(), [](double value) { return std::isfinite(value); })) std::fill(room.begin(), room.end(), 0.0);
+  return {.indices = {}, .values = room, .norm = mechanisms::l2_norm(room)};
+}
+
+RowView Dataset::row(std::size_t index) const {
+  if (file_) throw Error{ErrorCode::unsupported, "the rows of this data set stay in a file, must be read by a RowReader"};
   if (row_ends_.empty()) return {{}, std::span{values_}.subspan(index * features_, features_), norms_[index]};
   const std::size_t begin = index == 0 ? 0 : row_ends_[index - 1];
   const std::size_t count = row_ends_[index] - begin;
@@ -133,6 +168,16 @@ RowView Dataset::row(std::size_t index) const noexcept {
 }
 
 Dataset Dataset::subset(std::span<const std::size_t> chosen) const {
+  if (file_) {
+    Dataset other{features_, {}, {}, {}, {}, 0};
+    other.file_ = file_;
+    for (const std::size_t index : chosen) {
+      other.labels_.push_back(labels_[index]);
+      other.norms_.push_back(norms_[index]);
+      other.places_.push_back(places_[index]);
+    }
+    return other;
+  }
   std::vector<std::size_t> row_ends;
   std::vector<std::uint32_t> indices;
   std::vector<double> values;
@@ -154,6 +199,7 @@ Dataset Dataset::subset(std::span<const std::size_t> chosen) const {
 void Dataset::keep(std::span<const std::size_t> ascending) {
   const bool keeps_labels = has_labels();
   const bool keeps_ends = is_sparse();
+  const bool keeps_places = file_ != nullptr;
   const auto move_down = [](auto& numbers, std::size_t from, std::size_t count, std::size_t to) {
     const auto at = [&](std::size_t place) { return numbers.begin() + static_cast<std::ptrdiff_t>(place); };
     if (from != to) std::copy(at(from), at(from + count), at(to));
@@ -164,19 +210,30 @@ void Dataset::keep(std::span<const std::size_t> ascending) {
     // What was moved lies below this row, and so do the ends that were written.
     const std::size_t begin = !keeps_ends ? index * features_ : index == 0 ? 0 : row_ends_[index - 1];
     const std::size_t count = !keeps_ends ? features_ : row_ends_[index] - begin;
-    move_down(values_, begin, count, end);
+    if (!keeps_places) move_down(values_, begin, count, end);
     if (keeps_ends) move_down(indices_, begin, count, end);
     end += count;
     if (keeps_ends) row_ends_[records] = end;
     if (keeps_labels) labels_[records] = labels_[index];
+    if (keeps_places) places_[records] = places_[index];
     norms_[records] = norms_[index];
     ++records;
   }
-  values_.resize(end);
+  if (!keeps_places) values_.resize(end);
+  if (keeps_places) places_.resize(records);
   if (keeps_ends) indices_.resize(end);
   if (keeps_ends) row_ends_.resize(records);
   if (keeps_labels) labels_.resize(records);
   norms_.resize(records);
+}
+
+void Dataset::map_rows(const RowMap& map) {
+  if (file_ || is_sparse()) throw Error{ErrorCode::unsupported, "rows are mapped where they are only where they are dense and in memory"};
+  std::vector<double> room(features_);
+  for (std::size_t i = 0; i < size(); ++i) {
+    norms_[i] = mapped_row(map, row(i), room).norm;
+    std::copy(room.begin(), room.end(), values_.begin() + static_cast<std::ptrdiff_t>(i * features_));
+  }
 }
 
 Dataset Dataset::with_labels(std::vector<double> labels) const {

@@ -1,4 +1,5 @@
-// A data set: records of features, dense or sparse, each with its label and its l2 norm. The position of a record is its index.
+// A data set: records of features, dense or sparse, each with its label and its l2 norm. The position of a record is its index. Its rows are in
+// memory, or stay in a record file and are read through a `RowReader`.
 //
 // Everything computed here looks at one record at a time (its norm, its side of a split), so that nothing about one record
 // can reach another except through a release.
@@ -6,10 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <surety/accounting/events/units.h>
+#include <surety/data/record_file.h>
 
 namespace surety::data {
 
@@ -43,7 +48,13 @@ struct RowView {
   }
 };
 
-/// Records of one length. A value; all features and labels are finite.
+/// What becomes of a row: a function of that row and of public numbers alone, to as many numbers. It finds zeros in `mapped`.
+using RowMap = std::function<void(const RowView& row, std::span<double> mapped)>;
+
+/// The row that `map` makes of `row`, in `room`; zeros where a number of it is not finite. \pre room has as many numbers as there are features
+[[nodiscard]] RowView mapped_row(const RowMap& map, const RowView& row, std::span<double> room);
+
+/// Records of one length. A value; all features and labels are finite. Two data sets that stay in one file share it.
 class Dataset {
  public:
   /// `values` holds the rows one after the other, `features` numbers each. `labels` holds one number per record, or nothing
@@ -57,14 +68,27 @@ class Dataset {
   [[nodiscard]] static Dataset sparse(std::size_t features, std::vector<std::size_t> row_ends, std::vector<std::uint32_t> indices,
                                       std::vector<double> values, std::vector<double> labels);
 
+  /// All records of a file, whose rows stay there: 24 bytes of memory for each. What `label_of` makes of a label is the record's; it is asked for
+  /// NaN where the record was damaged when the file was written, and where a number is not finite. Where it answers nothing it is a record of zeros.
+  /// Reads the file once. \throws Error{bad_data} as `RecordFile::read_block`; what `label_of` throws.
+  [[nodiscard]] static Dataset in_file(std::shared_ptr<const RecordFile> file,
+                                       const std::function<std::optional<double>(std::size_t record, double label)>& label_of);
+
   [[nodiscard]] std::size_t size() const noexcept { return norms_.size(); }
   [[nodiscard]] bool empty() const noexcept { return norms_.empty(); }
   [[nodiscard]] std::size_t features() const noexcept { return features_; }
   [[nodiscard]] bool is_sparse() const noexcept { return !row_ends_.empty(); }
   [[nodiscard]] bool has_labels() const noexcept { return labels_.size() == size(); }
 
-  /// \pre index < size(); for `label`, has_labels().
-  [[nodiscard]] RowView row(std::size_t index) const noexcept;
+  /// The file in which rows stay; nothing where they are in memory.
+  [[nodiscard]] const RecordFile* file() const noexcept { return file_.get(); }
+  /// \pre file() != nullptr, index < size()
+  [[nodiscard]] std::size_t place_in_file(std::size_t index) const noexcept { return places_[index]; }
+
+  /// \throws Error{unsupported} where rows stay in a file: `RowReader` reads those. \pre index < size(); for `label`, has_labels().
+  [[nodiscard]] RowView row(std::size_t index) const;
+  /// The l2 norm of the row.
+  [[nodiscard]] double norm(std::size_t index) const noexcept { return norms_[index]; }
   [[nodiscard]] double label(std::size_t index) const noexcept { return labels_[index]; }
   [[nodiscard]] std::span<const double> labels() const noexcept { return labels_; }
 
@@ -72,6 +96,8 @@ class Dataset {
   [[nodiscard]] Dataset subset(std::span<const std::size_t> indices) const;
   /// Keeps the records at `ascending`, where they are: takes no memory. \pre the places ascend strictly, and are < size().
   void keep(std::span<const std::size_t> ascending);
+  /// Replaces every row by what `map` makes of it, where it is. \throws Error{unsupported} unless rows are dense and in memory; what `map` throws.
+  void map_rows(const RowMap& map);
   /// The same records with other labels. \throws Error{invalid_argument} unless there is one finite label per record.
   [[nodiscard]] Dataset with_labels(std::vector<double> labels) const;
 
@@ -85,6 +111,8 @@ class Dataset {
   std::vector<double> values_;
   std::vector<double> labels_;
   std::vector<double> norms_;
+  std::shared_ptr<const RecordFile> file_ = nullptr;
+  std::vector<std::size_t> places_ = {};  // in the file
 };
 
 struct Split {

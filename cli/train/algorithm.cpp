@@ -27,8 +27,8 @@ Owned<Ref> named_objective(const TrainOptions& options) {
 }
 
 template <class Ref>
-Reader reader(const TrainOptions& options, const Source& source, const Owned<Ref>& objective) {
-  return [&options, &source, objective](const UnitsRead* units) { return read(options, source, objective, units); };
+Reader reader(const TrainOptions& options, const Source& source, const Owned<Ref>& objective, KeepRows keep) {
+  return [&options, &source, objective, keep](const UnitsRead* units) { return read(options, source, objective, units, keep); };
 }
 
 }  // namespace
@@ -49,11 +49,11 @@ AnyConvexObjective smooth_objective_of(const TrainOptions& options) {
   invalid(fmt::format("--loss is {}, must be smooth for {}", options.loss, options.algorithm));
 }
 
-Reader reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective) {
-  return reader(options, source, objective);
+Reader reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective, KeepRows keep) {
+  return reader(options, source, objective, keep);
 }
-Reader reader_for(const TrainOptions& options, const Source& source, const AnyConvexObjective& objective) {
-  return reader(options, source, objective);
+Reader reader_for(const TrainOptions& options, const Source& source, const AnyConvexObjective& objective, KeepRows keep) {
+  return reader(options, source, objective, keep);
 }
 
 ClippingNorm clip_of(const TrainOptions& options, ObjectiveRef objective) {

@@ -110,10 +110,13 @@ auto with_objective(const TrainOptions& options, Prepare prepare) {
   return prepare(SquaredLoss{.label_bound = LabelBound{*options.label_bound}, .weight_radius = Radius{options.radius.value_or(1)}});
 }
 
-/// What reads all records with labels as `objective` wants them, or those of `units` that are kept.
+/// What reads all records with labels as `objective` wants them, or those of `units` that are kept. \param keep of an algorithm that reads rows
+/// through a `RowReader` alone
 using Reader = std::function<ReadRecords(const UnitsRead* units)>;
-[[nodiscard]] Reader reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective);
-[[nodiscard]] Reader reader_for(const TrainOptions& options, const Source& source, const AnyConvexObjective& objective);
+[[nodiscard]] Reader reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective,
+                                KeepRows keep = KeepRows::in_memory);
+[[nodiscard]] Reader reader_for(const TrainOptions& options, const Source& source, const AnyConvexObjective& objective,
+                                KeepRows keep = KeepRows::in_memory);
 
 /// How long a rank waits for others: the 30 s that hold where nothing is said. \throws Error{invalid_argument} for less than a millisecond or more
 /// than a day.

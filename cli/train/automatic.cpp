@@ -56,19 +56,8 @@ Choice choose_for_squares(double nu, std::size_t features, double label_bound, c
   return shaped("30", nu <= low_noise ? 0.3 : 0.1);
 }
 
-/// Takes what was read, and counts: labels are as good as any.
-struct AnyLabel {
-  static constexpr std::string_view name = "squared";
-  static constexpr std::string_view label_constraint = "may be anything";
-  [[nodiscard]] double value(double, double) const noexcept { return 0; }
-  [[nodiscard]] double derivative(double, double) const noexcept { return 0; }
-  [[nodiscard]] double gradient_bound(double) const noexcept { return 1; }
-  [[nodiscard]] double gradient_difference_bound(double) const noexcept { return 1; }
-  [[nodiscard]] double smoothness(double) const noexcept { return 1; }
-  [[nodiscard]] std::optional<double> encode_label(double label) const noexcept { return label; }
-};
-
 std::uint64_t records_in(const TrainOptions& options, const Source& source) {
+  if (const auto* file = std::get_if<std::shared_ptr<const data::RecordFile>>(&source.inputs)) return (*file)->size();
   OpenStream stream = open_stream(options, source);
   const AnyLabel any;
   std::uint64_t count = 0;

@@ -111,11 +111,11 @@ class DpSgd final : public FileAlgorithm {
                    {.extent = extent_of(settings, training, size, sampled == Sampled::unit ? "units" : "records"),
                     .records = sampled == Sampled::row_of_unit ? std::nullopt : records_,
                     .public_count = records_,
-                    .read = reader_for(shared, source, objective),
+                    .read = reader_for(shared, source, objective, KeepRows::in_their_file),
                     .calibrate = [settings, target, given = noise_multiplier_] { return calibrated(settings, target, given); },
                     .learn =
                         [settings, objective, sampled, penalty = Penalty{l1_, shared.radius, regularization_}](
-                            const Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+                            Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
                           auto noisy = settings;
                           if (sampled == Sampled::unit) noisy.unit_ends = units.ends;
                           noisy.noise_multiplier = NoiseMultiplier{noise};

@@ -75,11 +75,11 @@ class FullGradients : public FileAlgorithm {
     return on_file(shared,
                    {.extent = fmt::format("{} steps", steps_),
                     .public_count = public_count_,
-                    .read = reader_for(shared, source, objective),
+                    .read = reader_for(shared, source, objective, KeepRows::in_their_file),
                     .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
                     .tunable = TunableTraining{[settings](NoiseMultiplier z) { return plan_at(settings, z); }, objective},
                     .learn =
-                        [settings, descend](const Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+                        [settings, descend](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
                           auto noisy = settings;
                           noisy.unit_ends = units.ends;
                           if (!noisy.public_count) noisy.public_count = units.count;

@@ -20,7 +20,7 @@ nlohmann::json number_or_null(double value) { return std::isnan(value) ? nlohman
 Dataset without_records_of_zeros(const Dataset& data) {
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < data.size(); ++i) {
-    if (data.row(i).norm > 0) kept.push_back(i);
+    if (data.norm(i) > 0) kept.push_back(i);
   }
   return data.subset(kept);
 }
@@ -77,7 +77,8 @@ Count expected_part(Count all, const SplitOptions& how) {
 std::uint64_t fingerprint(const Dataset& data) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3; };
-  for (std::size_t i = 0; i < data.size(); ++i) {
+  if (data.file() != nullptr) add(data.file()->checksum());
+  for (std::size_t i = 0; data.file() == nullptr && i < data.size(); ++i) {
     const RowView row = data.row(i);
     for (const auto index : row.indices) add(index);
     for (const double value : row.values) add(std::bit_cast<std::uint64_t>(value));
@@ -92,7 +93,7 @@ Dataset intercepts_of(const Dataset& data) {
   std::vector<std::uint32_t> indices;
   std::vector<double> values;
   for (std::size_t i = 0; i < data.size(); ++i) {
-    if (data.row(i).norm > 0) {
+    if (data.norm(i) > 0) {
       indices.push_back(static_cast<std::uint32_t>(data.features() - 1));
       values.push_back(1);
     }
@@ -124,6 +125,7 @@ class FileRun final : public CandidateRun {
 
   const FeatureMap& read(double /*noise*/, RunBits& bits) override {
     read_parts(bits);
+    trained_on_ = parts_->training.size();
     if (training_.sees_the_intercept_alone) {
       found_->features.unit_norm = false;
       for (Dataset* part : {&parts_->training, &parts_->held_out}) *part = intercepts_of(*part);
@@ -146,7 +148,7 @@ class FileRun final : public CandidateRun {
     if (options_.run.has_unit() && is_count_public()) units.count = expected_part(Count{units_}, how_);
     if (is_shared() && is_count_public()) units.count = Count{training_records()};
     if (!training_.learn) return training_.run(parts_->training, units, noise, *reservation, bits.source());
-    return training_.learn(parts_->training, units, noise, TrainingDoors{*team_, reservation, bits.source(), counts_});
+    return training_.learn(std::move(parts_->training), units, noise, TrainingDoors{*team_, reservation, bits.source(), counts_});
   }
 
   const TunableTraining& tunable() const override {
@@ -157,7 +159,7 @@ class FileRun final : public CandidateRun {
   const std::string& extent() const override { return training_.extent; }
   const Split& parts() const override { return parts_.value(); }
   std::vector<double> learn(const Dataset& training, double noise, const TrainingDoors& doors) const override {
-    return training_.learn(training, TrainingUnits{}, noise, doors);
+    return training_.learn(Dataset{training}, TrainingUnits{}, noise, doors);  // others of the search need them
   }
 
   void add_to(Report& report) const override {
@@ -190,7 +192,7 @@ class FileRun final : public CandidateRun {
  private:
   [[nodiscard]] bool is_shared() const { return team_ != nullptr && team_->size() > 1; }
   [[nodiscard]] std::uint64_t training_records() const {
-    return is_shared() ? std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}) : parts_->training.size();
+    return is_shared() ? std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}) : trained_on_;
   }
 
   void read_parts(RunBits& bits) {
@@ -264,6 +266,7 @@ class FileRun final : public CandidateRun {
   std::vector<std::uint64_t> counts_;  ///< of records that each rank trains on
   std::uint64_t fingerprint_ = 0;
   std::uint64_t damaged_ = 0;
+  std::uint64_t trained_on_ = 0;  ///< of these
   std::optional<ReadRecords> found_;
   std::optional<Split> parts_;
   std::vector<std::size_t> unit_ends_;

@@ -44,9 +44,8 @@ struct FileTraining {
   std::function<std::vector<double>(const data::Dataset& data, const TrainingUnits& units, double noise,
                                     accounting::Reservation& reservation, mechanisms::BitsRef bits)>
       run = {};
-  /// In the place of `run`, for what several ranks can do together: `data` are this rank's.
-  std::function<std::vector<double>(const data::Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors)>
-      learn = {};
+  /// In the place of `run`, for what several ranks can do together: `data` are this rank's, and may be used up.
+  std::function<std::vector<double>(data::Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors)> learn = {};
   /// Refuses what only the numbers of records and features show, of what is public in the data.
   std::function<void(const data::Dataset& data)> check = {};
   /// Rows are their constant 1 alone, which is not scaled: for models whose answer does not depend on the record. A damaged record is a row of

@@ -94,22 +94,22 @@ class ShapedDescent final : public FileAlgorithm {
     settings.threads = threads_of(threads_);
     const std::uint64_t steps = steps_of(settings);
     if (!shared.is_candidate) settings.progress = progress_bar(steps);
-    return on_file(
-        shared,
-        {.extent = fmt::format("the second moment and {} steps", steps),
-         .public_count = public_count_,
-         .read = reader_for(shared, source, objective),
-         .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
-         .tunable = TunableTraining{[settings](NoiseMultiplier z) { return plan_at(settings, z); }, objective},
-         .learn =
-             [settings, objective](const Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
-               auto noisy = settings;
-               if (!noisy.public_count) noisy.public_count = units.count;
-               noisy.noise_multiplier = NoiseMultiplier{noise};
-               return doors.learn([&](ReleaserRef releaser) { return shaped_descent(data, objective, noisy, releaser).weights; });
-             },
-         .check = [](const Dataset& data) { require_shapeable(data.features()); }},
-        team);
+    return on_file(shared,
+                   {.extent = fmt::format("the second moment and {} steps", steps),
+                    .public_count = public_count_,
+                    .read = reader_for(shared, source, objective, KeepRows::in_their_file),
+                    .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
+                    .tunable = TunableTraining{[settings](NoiseMultiplier z) { return plan_at(settings, z); }, objective},
+                    .learn =
+                        [settings, objective](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+                          auto noisy = settings;
+                          if (!noisy.public_count) noisy.public_count = units.count;
+                          noisy.noise_multiplier = NoiseMultiplier{noise};
+                          return doors.learn(
+                              [&](ReleaserRef releaser) { return shaped_descent(std::move(data), objective, noisy, releaser).weights; });
+                        },
+                    .check = [](const Dataset& data) { require_shapeable(data.features()); }},
+                   team);
   }
 
  private:
@@ -178,10 +178,10 @@ class Constant final : public FileAlgorithm {
     return on_file(shared,
                    {.extent = "one release",
                     .public_count = public_count_,
-                    .read = reader_for(shared, source, objective),
+                    .read = reader_for(shared, source, objective, KeepRows::in_their_file),
                     .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
                     .learn =
-                        [settings](const Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+                        [settings](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
                           auto noisy = settings;
                           if (!noisy.public_count) noisy.public_count = units.count;
                           noisy.noise_multiplier = NoiseMultiplier{noise};

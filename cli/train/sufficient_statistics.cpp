@@ -86,10 +86,10 @@ class SufficientStatistics final : public FileAlgorithm {
         shared,
         {.extent = "one release",
          .needs_no_count = true,
-         .read = reader_for(shared, source, objective),
+         .read = reader_for(shared, source, objective, KeepRows::in_their_file),
          .calibrate = calibrated,
          .learn =
-             [settings, intervals, confidence](const Dataset& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+             [settings, intervals, confidence](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
                auto noisy = settings;
                noisy.public_count = units.count;
                noisy.noise_multiplier = NoiseMultiplier{noise};

@@ -67,7 +67,7 @@ CsvOptions csv_options(const TrainOptions& options, const std::string& label) {
 
 }  // namespace
 
-void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms) {
+void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std::string> formats) {
   table.group("Data");
   table
       .add("data", options.data,
@@ -77,7 +77,12 @@ void add_shared_options(OptionTable& table, TrainOptions& options, const std::ve
   table
       .add("--label", options.label, "CSV: the label's column, or a comparison with a number or a text, such as 'visits>0' or 'class==yes'")
       .essential();
-  table.add("--format", options.format, "csv or libsvm", one_of({"csv", "libsvm"})).essential();
+  const bool knows_record_files = formats.size() > 2;
+  table
+      .add("--format", options.format,
+           knows_record_files ? "csv, libsvm, or records for a file that 'surety convert' made" : "csv or libsvm",
+           one_of(std::move(formats)))
+      .essential();
   table.add("--features", options.features, "LIBSVM: the number of features", whole_number(1, max_features)).essential();
   table.add("--drop", options.drop, "CSV: a column that is no feature; may be repeated");
   table.add("--bounds", options.bounds,
@@ -89,7 +94,10 @@ void add_shared_options(OptionTable& table, TrainOptions& options, const std::ve
   options.reading.add_schema_to(table);
   options.reading.add_csv_to(table);
   options.reading.add_limits_to(table);
+}
 
+void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms) {
+  add_data_options(table, options, {"csv", "libsvm", "records"});
   table.group("Problem and algorithm");
   table
       .add("--loss", options.loss, "logistic, squared, smoothed-hinge or hinge", one_of({"logistic", "squared", "smoothed-hinge", "hinge"}))
@@ -120,7 +128,8 @@ void apply_schema(TrainOptions& options) {
 
 Source source_of(const TrainOptions& options) {
   if (options.run.has_unit() && options.format != "csv")
-    invalid("--unit is for CSV files: a LIBSVM file has no column that names an owner");
+    invalid(fmt::format("--unit is for CSV files: a {} file has no column that names an owner",
+                        options.format == "libsvm" ? "LIBSVM" : "record"));
   if (options.format == "csv") {
     if (options.label.empty()) invalid("--label is missing, a CSV file needs a column or a comparison such as 'visits>0'");
     if (options.features) invalid("--features is for LIBSVM files, a CSV file has its columns");
@@ -129,6 +138,18 @@ Source source_of(const TrainOptions& options) {
     if (!options.classes.empty()) label = with_classes(std::move(label), parse_values(options.classes, "--classes"));
     auto inputs = csv_options(options, label.column);
     return {std::move(label), std::move(inputs)};
+  }
+  if (options.format == "records") {
+    if (!options.label.empty() || !options.drop.empty() || !options.bounds.empty() || !options.categories.empty() || options.features ||
+        options.reading.is_about_csv()) {
+      invalid(
+          "--label, --features, --drop, --bounds, --categories, --delimiter, --columns, --missing and --schema were said when the record "
+          "file was converted");
+    }
+    if (!options.classes.empty()) invalid("--classes is for CSV files, whose label is a text");
+    if (options.data == TextReader::standard_input) invalid("the data file is -, must be a file for --format records");
+    const auto file = std::make_shared<const RecordFile>(options.data);
+    return {file->description().label, file};
   }
   if (!options.label.empty() || !options.drop.empty() || !options.bounds.empty() || !options.categories.empty()) {
     invalid("--label, --drop, --bounds and --categories are for CSV files, a LIBSVM file has its own labels and no columns");
@@ -150,6 +171,9 @@ OpenStream open_stream(const TrainOptions& options, const Source& source, const 
     FeatureMap features = csv_features(reader, *source.label, *csv);
     return {RecordStream{CsvRecords{std::move(reader), features, source.label}}, features};
   }
+  if (const auto* file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs)) {
+    return {RecordStream{StoredRecords{*file, options.reading.policy().form}}, (*file)->description().features};
+  }
   const FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
   return {RecordStream{LibsvmRecords{options.data, features, options.reading.policy()}}, features};
 }
@@ -169,7 +193,13 @@ void require_said_records(const TrainOptions& options, std::size_t records, std:
   throw Error{ErrorCode::bad_data, fmt::format("{}: has {} records, must have the {} of --records", one_line(options.data), records, said)};
 }
 
-ReadRecords read(const TrainOptions& options, const Source& source, ObjectiveRef objective, const UnitsRead* units) {
+ReadRecords read(const TrainOptions& options, const Source& source, ObjectiveRef objective, const UnitsRead* units, KeepRows keep) {
+  if (const auto* file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs);
+      file != nullptr && keep == KeepRows::in_their_file) {
+    auto found = read_in_place(*file, objective, options.reading.policy().form);
+    require_records(options, found.data.size());
+    return {.data = std::move(found.data), .features = (*file)->description().features, .damaged = found.damaged};
+  }
   auto [records, features] = open_stream(options, source, units);
   auto data = read_all(records, objective, features.features(), most_numbers(options));
   if (units != nullptr) units->file.require_unchanged();

@@ -10,6 +10,7 @@
 
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>
+#include <surety/data/record_file.h>
 #include <surety/optimizers/problem/record_stream.h>
 
 #include "../data_options.h"
@@ -53,6 +54,8 @@ struct TrainOptions {
 };
 
 /// The options above, but for those that an algorithm words by itself: --clip, --radius and --form-is-public.
+/// How a file of records is read, but for --form-is-public.
+void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std::string> formats);
 void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms);
 
 /// Reads --schema and fills in the label and the unit, where no option says them. \throws Error{bad_data} as `read_schema`.
@@ -61,8 +64,9 @@ void apply_schema(TrainOptions& options);
 /// How the data are to be read: public, and checked before they are.
 struct Source {
   std::optional<data::LabelRule> label;
-  std::variant<data::CsvOptions, data::SparseFeatures> inputs;
+  std::variant<data::CsvOptions, data::SparseFeatures, std::shared_ptr<const data::RecordFile>> inputs;
 };
+/// \throws Error{invalid_argument} for options that do not suit the format; Error{bad_data} for a record file that cannot be opened.
 [[nodiscard]] Source source_of(const TrainOptions& options);
 
 /// Records one at a time, and the map that makes their features. Reads the header alone. \throws Error{bad_data}.
@@ -73,11 +77,29 @@ struct OpenStream {
 /// \param units whose kept rows are read alone, if any
 [[nodiscard]] OpenStream open_stream(const TrainOptions& options, const Source& source, const UnitsRead* units = nullptr);
 
+/// Where rows of a record file are while an algorithm runs.
+enum class KeepRows {
+  in_memory,
+  in_their_file,  ///< for algorithms that read them through a `RowReader`
+};
+
 /// All records, with labels as an objective wants them.
 struct ReadRecords {
   data::Dataset data;
   data::FeatureMap features;
   std::uint64_t damaged = 0;  ///< of them are records of zeros: private
+};
+
+/// Takes records as they are read, where no loss looks at them: labels are as good as any.
+struct AnyLabel {
+  static constexpr std::string_view name = "any";
+  static constexpr std::string_view label_constraint = "may be anything";
+  [[nodiscard]] double value(double, double) const noexcept { return 0; }
+  [[nodiscard]] double derivative(double, double) const noexcept { return 0; }
+  [[nodiscard]] double gradient_bound(double) const noexcept { return 1; }
+  [[nodiscard]] double gradient_difference_bound(double) const noexcept { return 1; }
+  [[nodiscard]] double smoothness(double) const noexcept { return 1; }
+  [[nodiscard]] std::optional<double> encode_label(double label) const noexcept { return label; }
 };
 
 /// How many numbers a data set may hold: not limited where the number of records is private.
@@ -91,7 +113,7 @@ void require_said_records(const TrainOptions& options, std::size_t records, std:
 ///         public for a file without any.
 /// \param units whose kept rows are read alone, if any
 [[nodiscard]] ReadRecords read(const TrainOptions& options, const Source& source, optimizers::ObjectiveRef objective,
-                               const UnitsRead* units = nullptr);
+                               const UnitsRead* units = nullptr, KeepRows keep = KeepRows::in_memory);
 
 /// Shows public progress on a terminal, and nothing elsewhere.
 [[nodiscard]] std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps);

@@ -22,7 +22,7 @@ double constant_learner(const Dataset& data, const ConstantLearnerOptions& optio
   const L2Sensitivity sensitivity = mechanisms::sensitivity_of_clipped_sum(clip, options.adjacency);
   mechanisms::RecordSum sum{{.clip = clip, .grid = mechanisms::grid_for(sensitivity, options.noise_multiplier), .dimension = 1}};
   for (std::size_t i = 0; i < data.size(); ++i) {
-    if (!(data.row(i).norm > 0)) continue;
+    if (!(data.norm(i) > 0)) continue;
     const std::array<double, 1> label{options.label_bound ? data.label(i) : data.label(i) / 2};
     sum.add(label);
   }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/data/row_reader.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>
@@ -75,7 +76,8 @@ void add_mean_gradient(const Dataset& data, ObjectiveRef objective, std::span<co
   const std::size_t first = microbatch * size;
   const std::size_t end = std::min(first + size, data.size());
   mean.assign(data.features(), 0.0);
-  for (std::size_t i = first; i < end; ++i) add_gradient(objective, data.row(i), data.label(i), weights, mean);
+  data::RowReader reader{data};
+  for (std::size_t i = first; i < end; ++i) add_gradient(objective, reader.row(i), data.label(i), weights, mean);
   for (double& value : mean) value /= static_cast<double>(end - first);
   sum.add(mean);
 }

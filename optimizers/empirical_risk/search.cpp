@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/data/row_reader.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/choices/secret_runs.h>
 #include <surety/mechanisms/queries/bounded_sum.h>
@@ -88,8 +89,9 @@ double released_score(const Dataset& held_out, const BoundedLoss& loss, std::spa
   const mechanisms::Bounds bounds{-bound / 2, bound / 2};
   const L2Sensitivity most{adjacency == Adjacency::replace_one ? bound : bound / 2};
   mechanisms::BoundedSum sum{bounds, mechanisms::grid_for(most, noise)};
+  data::RowReader reader{held_out};
   for (std::size_t i = 0; i < held_out.size(); ++i) {
-    const auto row = held_out.row(i);
+    const auto row = reader.row(i);
     if (!(row.norm > 0)) continue;
     const double found = loss.value(row.dot(weights), held_out.label(i));
     sum.add(std::isnan(found) ? -bound / 2 : bound / 2 - found);

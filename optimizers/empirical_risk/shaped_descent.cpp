@@ -63,9 +63,8 @@ class Shape {
     return std::min(mean, most);
   }
 
-  /// z of one row; zeros where it is not finite. Depends on that row and on what was released alone.
+  /// Adds z of one row, which depends on that row and on what was released alone.
   void transform(const RowView& row, std::span<double> z) const {
-    std::fill(z.begin(), z.end(), 0.0);
     for (std::size_t k = 0; k < row.values.size(); ++k) {
       const std::size_t feature = row.is_sparse() ? row.indices[k] : k;
       const double value = row.values[k];
@@ -73,7 +72,6 @@ class Shape {
       if (value == 0) continue;
       for (std::size_t j = 0; j < size_; ++j) z[j] += value * column[j];
     }
-    if (!std::all_of(z.begin(), z.end(), [](double value) { return std::isfinite(value); })) std::fill(z.begin(), z.end(), 0.0);
   }
 
   [[nodiscard]] std::vector<double> weights(std::span<const double> shaped) const {
@@ -93,13 +91,6 @@ class Shape {
   std::vector<double> rows_;
 };
 
-Dataset transformed(const Dataset& data, const Shape& shape) {
-  const std::size_t d = data.features();
-  std::vector<double> values(data.size() * d);
-  for (std::size_t i = 0; i < data.size(); ++i) shape.transform(data.row(i), std::span{values}.subspan(i * d, d));
-  return Dataset::dense(d, std::move(values), {data.labels().begin(), data.labels().end()});
-}
-
 }  // namespace
 
 void require_shapeable(std::size_t features) {
@@ -117,7 +108,7 @@ Event plan(const ShapedDescentOptions& options) {
                   repeat(Count{steps_of(options)}, gaussian(options.noise_multiplier, options.adjacency))});
 }
 
-ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, const ShapedDescentOptions& options, ReleaserRef releaser) {
+ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const ShapedDescentOptions& options, ReleaserRef releaser) {
   const std::size_t d = data.features();
   if (!data.has_labels()) invalid("a gradient needs labels, the data set has none");
   require_shapeable(d);
@@ -158,15 +149,18 @@ ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, 
   const double ridge = (options.ridge ? options.ridge->value() : is_regularized ? 0 : 0.03) * noise;
   const double damping = std::max(ridge, (options.damping ? options.damping->value() : is_regularized ? 0 : 0.5) * noise);
 
-  const Dataset shaped = transformed(data, shape);
-  NoisyFullGradient gradient_at{shaped,
+  // The same numbers either way: dense rows in memory change once, others each time that they are read.
+  RowMap map = [&shape](const RowView& row, std::span<double> z) { shape.transform(row, z); };
+  if (data.file() == nullptr && !data.is_sparse()) data.map_rows(std::exchange(map, {}));
+  NoisyFullGradient gradient_at{data,
                                 objective,
                                 {.noise_multiplier = options.noise_multiplier,
                                  .adjacency = options.adjacency,
                                  .clip = clip,
                                  .public_count = records,
                                  .threads = options.threads,
-                                 .class_weights = options.class_weights},
+                                 .class_weights = options.class_weights,
+                                 .row_map = map},
                                 releaser};
   std::vector<double> pull(d);  // on u_j, by penalties
   std::vector<double> step(d);

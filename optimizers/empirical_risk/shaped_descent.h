@@ -103,9 +103,11 @@ void require_shapeable(std::size_t features);
 /// \throws Error{invalid_argument}, before the first release, for class weights that are not greater than 0 and finite, when the data have no labels or more than most_shaped_features features, when there
 ///         is no record and n is not given, or when n is not given under add-or-remove-one; Error{unsupported} when the loss is not smooth; and
 ///         what the releaser throws.
-/// \complexity O(T n d + n d^2 + d^3) time, T n K d for K classes, O(n d + d^2) memory for n records of d features.
+/// \complexity for n records of d features O(T n d + n d^2 + d^3) time, T n K d for K classes, and O(d^2) memory besides `data`, whose dense rows are
+///         changed where they are: move them here. Sparse rows, and those that stay in a file, are mapped again at each step: then time is
+///         O(T k d + d^3) for k numbers that are not zero.
 /// \source docs/proofs/shaped-descent.md.
-[[nodiscard]] ShapedDescentResult shaped_descent(const Dataset& data, ObjectiveRef objective, const ShapedDescentOptions& options,
+[[nodiscard]] ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const ShapedDescentOptions& options,
                                                  ReleaserRef releaser);
 
 }  // namespace surety::optimizers

@@ -9,6 +9,7 @@
 #include <boost/math/distributions/chi_squared.hpp>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/data/row_reader.h>
 #include <surety/mechanisms/queries/second_moment_sum.h>
 #include <surety/optimizers/problem/in_parts.h>
 #include <surety/optimizers/problem/second_moment.h>
@@ -84,8 +85,9 @@ ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsO
   mechanisms::SecondMomentSum sum{{.clip = clip, .grid = grid, .dimension = d + 1}};
   detail::in_parts(data.size(), options.threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::SecondMomentSum& part) {
     JointRecord record{d, options.label_bound.value(), weight};
+    data::RowReader reader{data};
     for (std::size_t i = begin; i < end; ++i) {
-      const RowView row = data.row(i);
+      const RowView row = reader.row(i);
       // A record of zeros is none at all, with whatever label.
       if (row.norm > 0) record.add_to(part, row, data.label(i));
     }

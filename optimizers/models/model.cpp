@@ -11,6 +11,7 @@
 
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/numbers/error.h>
+#include <surety/data/row_reader.h>
 #include <surety/data/text_reader.h>
 #include <surety/optimizers/problem/loss.h>
 
@@ -190,8 +191,9 @@ std::vector<double> scores(const Model& model, const Dataset& data) {
   }
   std::vector<double> result;
   result.reserve(data.size() * model.classes());
+  data::RowReader reader{data};
   for (std::size_t i = 0; i < data.size(); ++i) {
-    const auto of_row = scores(model, data.row(i));
+    const auto of_row = scores(model, reader.row(i));
     result.insert(result.end(), of_row.begin(), of_row.end());
   }
   return result;

@@ -6,6 +6,7 @@
 namespace surety::optimizers {
 
 using data::Dataset;
+using data::RowMap;
 using data::RowView;
 
 }  // namespace surety::optimizers

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include <surety/data/row_reader.h>
 #include <surety/optimizers/problem/in_parts.h>
 #include <surety/optimizers/problem/problem.h>
 
@@ -36,21 +37,29 @@ void prefetch(const RowView& row) {
 /// Adds the gradients of the records place(begin) .. place(end - 1).
 template <class Place>
 void add_gradients_at(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, std::size_t begin, std::size_t end,
-                      const Place& place, mechanisms::RecordSum& sum) {
+                      const Place& place, const RowMap& map, mechanisms::RecordSum& sum) {
+  data::RowReader reader{data};
+  std::vector<double> room(map ? block_of_records * data.features() : 0);
+  const bool lie_apart = data.file() == nullptr && !data.is_sparse();  // dense rows in memory
+  std::array<std::size_t, block_of_records> places;
   std::array<RowView, block_of_records> rows;
   std::array<double, block_of_records> scores;
   std::array<double, block_of_records> labels;
   for (std::size_t first = begin; first < end; first += block_of_records) {
     const std::size_t size = std::min(block_of_records, end - first);
     for (std::size_t i = 0; i < size; ++i) {
-      rows[i] = data.row(place(first + i));
-      labels[i] = data.label(place(first + i));
+      places[i] = place(first + i);
+      labels[i] = data.label(places[i]);
+    }
+    reader.read(std::span{places}.first(size), std::span{rows}.first(size));
+    for (std::size_t i = 0; map && i < size; ++i) {
+      rows[i] = data::mapped_row(map, rows[i], std::span{room}.subspan(i * data.features(), data.features()));
     }
     detail::compute_scores(std::span{rows}.first(size), weights, std::span{scores}.first(size));
     objective.derivatives(std::span{scores}.first(size), std::span{labels}.first(size));
     for (std::size_t i = 0; i < size; ++i) {
       const std::size_t ahead = first + block_of_records + i;
-      if (!data.is_sparse() && ahead < end) prefetch(data.row(place(ahead)));
+      if (lie_apart && ahead < end) prefetch(data.row(place(ahead)));
       add_clipped(scores[i], rows[i], sum);
     }
   }
@@ -88,20 +97,23 @@ void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const 
                    mechanisms::RecordSum& sum, std::size_t threads) {
   detail::in_parts(range.end - range.first, threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
     add_gradients_at(
-        data, objective, weights, begin, end, [&](std::size_t i) { return range.first + i; }, part);
+        data, objective, weights, begin, end, [&](std::size_t i) { return range.first + i; }, {}, part);
   });
 }
 
 void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, mechanisms::RecordSum& sum,
-                   std::size_t threads) {
-  add_gradients(data, objective, weights, RecordRange{.first = 0, .end = data.size()}, sum, threads);
+                   std::size_t threads, const RowMap& map) {
+  detail::in_parts(data.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
+    add_gradients_at(
+        data, objective, weights, begin, end, [](std::size_t i) { return i; }, map, part);
+  });
 }
 
 void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, std::span<const std::size_t> batch,
                    mechanisms::RecordSum& sum, std::size_t threads) {
   detail::in_parts(batch.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
     add_gradients_at(
-        data, objective, weights, begin, end, [&](std::size_t i) { return batch[i]; }, part);
+        data, objective, weights, begin, end, [&](std::size_t i) { return batch[i]; }, {}, part);
   });
 }
 
@@ -127,14 +139,16 @@ void class_derivatives(const RowView& row, double label, ObjectiveRef objective,
 }  // namespace
 
 void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights,
-                         std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads) {
+                         std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads, const RowMap& map) {
   const std::size_t d = data.features();
   detail::in_parts(data.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
+    data::RowReader reader{data};
+    std::vector<double> room(map ? d : 0);
     std::vector<double> derivatives(class_weights.size());
     std::vector<double> signs(class_weights.size());
     std::vector<double> stacked(weights.size());
     for (std::size_t i = begin; i < end; ++i) {
-      const RowView row = data.row(i);
+      const RowView row = map ? data::mapped_row(map, reader.row(i), room) : reader.row(i);
       class_derivatives(row, data.label(i), objective, weights, class_weights, derivatives, signs);
       std::fill(stacked.begin(), stacked.end(), 0.0);
       for (std::size_t k = 0; k < derivatives.size(); ++k) row.add_scaled_to(derivatives[k], std::span{stacked}.subspan(k * d, d));
@@ -146,10 +160,10 @@ void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<
 namespace {
 
 /// \param mean room for a gradient
-void add_unit_gradient(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, RecordRange rows,
-                       mechanisms::RecordSum& sum, std::vector<double>& mean) {
+void add_unit_gradient(const Dataset& data, data::RowReader& reader, ObjectiveRef objective, std::span<const double> weights,
+                       RecordRange rows, mechanisms::RecordSum& sum, std::vector<double>& mean) {
   mean.assign(data.features(), 0.0);
-  for (std::size_t i = rows.first; i < rows.end; ++i) add_gradient(objective, data.row(i), data.label(i), weights, mean);
+  for (std::size_t i = rows.first; i < rows.end; ++i) add_gradient(objective, reader.row(i), data.label(i), weights, mean);
   for (double& value : mean) value /= static_cast<double>(rows.end - rows.first);
   sum.add(mean);
 }
@@ -161,15 +175,17 @@ RecordRange rows_of(UnitEnds ends, std::size_t unit) { return {.first = unit == 
 void add_unit_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, UnitEnds ends,
                         mechanisms::RecordSum& sum, std::size_t threads) {
   detail::in_parts(ends.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::RecordSum& part) {
+    data::RowReader reader{data};
     std::vector<double> mean;
-    for (std::size_t unit = begin; unit < end; ++unit) add_unit_gradient(data, objective, weights, rows_of(ends, unit), part, mean);
+    for (std::size_t unit = begin; unit < end; ++unit) add_unit_gradient(data, reader, objective, weights, rows_of(ends, unit), part, mean);
   });
 }
 
 void add_unit_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, UnitEnds ends,
                         std::span<const std::size_t> batch, mechanisms::RecordSum& sum) {
+  data::RowReader reader{data};
   std::vector<double> mean;
-  for (const std::size_t unit : batch) add_unit_gradient(data, objective, weights, rows_of(ends, unit), sum, mean);
+  for (const std::size_t unit : batch) add_unit_gradient(data, reader, objective, weights, rows_of(ends, unit), sum, mean);
 }
 
 }  // namespace surety::optimizers

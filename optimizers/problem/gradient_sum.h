@@ -47,9 +47,9 @@ struct RecordRange {
 void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, RecordRange range,
                    mechanisms::RecordSum& sum, std::size_t threads = 1);
 
-/// The same for all records.
+/// The same for all records, of rows as `map` makes them where it is given: that takes room for 64 rows a thread.
 void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, mechanisms::RecordSum& sum,
-                   std::size_t threads = 1);
+                   std::size_t threads = 1, const RowMap& map = {});
 
 /// The same for the records at `batch`; a record that is named twice counts twice. \pre as above; every index < data.size().
 void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights, std::span<const std::size_t> batch,
@@ -61,7 +61,8 @@ void add_gradients(const Dataset& data, ObjectiveRef objective, std::span<const 
 /// O(K) times that of one model, on up to `threads` threads.
 /// \pre data.has_labels(); weights.size() == class_weights.size() * data.features() == the sum's dimension; class weights are finite.
 void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<const double> weights,
-                         std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads = 1);
+                         std::span<const double> class_weights, mechanisms::RecordSum& sum, std::size_t threads = 1,
+                         const RowMap& map = {});
 
 /// Rows of units: those of unit i stand from ends[i - 1] (0 for the first) up to ends[i]. No ends where each row is a unit.
 using UnitEnds = std::span<const std::size_t>;

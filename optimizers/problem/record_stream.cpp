@@ -1,15 +1,18 @@
 #include <surety/optimizers/problem/record_stream.h>
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/safe_text.h>
 
 namespace surety::optimizers {
 
 bool RecordStream::read() {
   return std::visit(
       [&]<class Records>(Records& records) {
-        if constexpr (std::is_same_v<Records, data::CsvRecords>) {
+        if constexpr (!std::is_same_v<Records, data::LibsvmRecords>) {
           if (!records.next(values_, label_)) return false;
         } else {
           if (!records.next(record_)) return false;
@@ -77,6 +80,25 @@ Dataset read_all(RecordStream& stream, ObjectiveRef objective, std::size_t featu
   RecordCollector collector{features, stream.is_sparse(), most_numbers};
   while (stream.next(objective)) collector.add(stream.row(), stream.label());
   return std::move(collector).finish();
+}
+
+RecordsInFile read_in_place(std::shared_ptr<const data::RecordFile> file, ObjectiveRef objective, data::RecordForm form) {
+  std::uint64_t damaged = 0;
+  const auto label_of = [&](std::size_t record, double label) -> std::optional<double> {
+    if (!std::isnan(label)) {
+      if (const auto known = objective.encode_label(label)) return known;
+    }
+    if (form == data::RecordForm::is_public) {
+      const std::string what = std::isnan(label)
+                                   ? "was damaged when the file was converted"
+                                   : fmt::format("label is {}, {} for {} loss", label, objective.label_constraint(), objective.name());
+      throw data::DamagedRecord{fmt::format("{}: record {}: {}", one_line(file->path().string()), record + 1, what)};
+    }
+    ++damaged;
+    return std::nullopt;
+  };
+  Dataset data = Dataset::in_file(file, label_of);
+  return {.data = std::move(data), .damaged = damaged};
 }
 
 }  // namespace surety::optimizers

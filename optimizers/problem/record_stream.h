@@ -16,6 +16,7 @@
 
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>
+#include <surety/data/record_file.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/dataset.h>
 #include <surety/optimizers/problem/problem.h>
@@ -27,6 +28,7 @@ class RecordStream {
   /// Records with labels, as their feature map makes them.
   explicit RecordStream(data::CsvRecords records) : records_{std::move(records)} {}
   explicit RecordStream(data::LibsvmRecords records) : records_{std::move(records)} {}
+  explicit RecordStream(data::StoredRecords records) : records_{std::move(records)} {}
 
   /// Reads the next record, with its label as `objective` wants it; false at the end.
   /// \throws Error{bad_data} when the file itself cannot be read on (a damaged gzip stream, a read error), and for a damaged record where
@@ -48,7 +50,7 @@ class RecordStream {
   /// \throws Error{bad_data} with the place of the record in hand, where the form is public.
   void require_private_form(ObjectiveRef objective) const;
 
-  std::variant<data::CsvRecords, data::LibsvmRecords> records_;
+  std::variant<data::CsvRecords, data::LibsvmRecords, data::StoredRecords> records_;
   data::LibsvmRecords::Record record_;
   std::vector<std::uint32_t> indices_;
   std::vector<double> values_;
@@ -81,5 +83,14 @@ class RecordCollector {
 /// All that is left of `stream`, with labels as `objective` wants them; a record of zeros has the label 0, and adds nothing to any
 /// gradient. The data set may be empty. \throws Error{bad_data} as `RecordStream::next` and RecordCollector.
 [[nodiscard]] Dataset read_all(RecordStream& stream, ObjectiveRef objective, std::size_t features, std::uint64_t most_numbers);
+
+/// All records of a file, whose rows stay there.
+struct RecordsInFile {
+  Dataset data;
+  std::uint64_t damaged;  ///< of them are records of zeros: private
+};
+/// With labels as `objective` wants them. Reads the file once. \throws Error{bad_data} as `RecordFile::read_block`, and for a damaged record where the
+/// form is public.
+[[nodiscard]] RecordsInFile read_in_place(std::shared_ptr<const data::RecordFile> file, ObjectiveRef objective, data::RecordForm form);
 
 }  // namespace surety::optimizers

@@ -2,14 +2,16 @@
 
 #include <cmath>
 
+#include <surety/data/row_reader.h>
 #include <surety/optimizers/problem/in_parts.h>
 
 namespace surety::optimizers {
 
 void add_second_moments(const Dataset& data, mechanisms::SecondMomentSum& sum, std::size_t threads) {
   detail::in_parts(data.size(), threads, sum, [&](std::size_t begin, std::size_t end, mechanisms::SecondMomentSum& part) {
+    data::RowReader reader{data};
     for (std::size_t i = begin; i < end; ++i) {
-      const RowView row = data.row(i);
+      const RowView row = reader.row(i);
       if (row.is_sparse()) {
         part.add_scaled(1.0, row.indices, row.values, row.norm);
       } else if (!row.values.empty()) {

@@ -4,8 +4,9 @@
 namespace surety_test::command_test {
 namespace {
 
-const std::vector<Words> commands{{"account"}, {"calibrate"},        {"train"},          {"predict"},       {"audit"}, {"simulate"},
-                                  {"schema"},  {"ledger", "create"}, {"ledger", "list"}, {"ledger", "show"}};
+const std::vector<Words> commands{{"account"},       {"calibrate"}, {"train"},   {"predict"},          {"audit"},
+                                  {"simulate"},      {"schema"},    {"convert"}, {"ledger", "create"}, {"ledger", "list"},
+                                  {"ledger", "show"}};
 
 TEST(Command, HasHelpWithAnExampleForEveryCommand) {
   for (const auto& command : commands) {

@@ -14,6 +14,7 @@
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/data/record_file.h>
 #include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
@@ -21,6 +22,7 @@
 #include <surety/optimizers/problem/second_moment.h>
 
 #include <support/full_gradient_checks.h>
+#include <support/temporary_folder.h>
 
 namespace surety::optimizers::shaped_descent_test {
 
@@ -349,6 +351,49 @@ TEST(ShapedDescent, LearnsWhatDescentInPlainCoordinatesDoesNot) {
   RecordProperty("plain", std::to_string(plain));
   EXPECT_GT(shaped, 0);
   EXPECT_LT(shaped, plain / 2);
+}
+
+TEST(ShapedDescent, RowsMayLieAnywhere) {
+  // Dense rows are changed once, where they are; sparse ones and those of a file each time. Queries and model are the same to the last bit.
+  std::mt19937_64 random{17};
+  constexpr std::size_t d = 5;
+  constexpr std::size_t n = 150;  // three blocks of 64, the last one cut short
+  std::vector<double> values;
+  std::vector<double> labels;
+  std::vector<double> nonzeros;
+  std::vector<std::uint32_t> indices;
+  std::vector<std::size_t> ends;
+  RecordFileText text{{.features = {.inputs = SparseFeatures{d}, .intercept = false, .unit_norm = false}, .label = {}}};
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::uint32_t j = 0; j < d; ++j) {
+      values.push_back(random() % 3 == 0 ? 0 : std::uniform_real_distribution<double>{-0.4, 0.4}(random));
+      if (values.back() == 0) continue;
+      nonzeros.push_back(values.back());
+      indices.push_back(j);
+    }
+    ends.push_back(nonzeros.size());
+    labels.push_back(random() % 2 == 0 ? 1 : -1);
+    text.add(std::span{values}.last(d), labels.back(), false);
+  }
+  text.finish();
+  const TemporaryFolder folder;
+  const auto file = std::make_shared<const RecordFile>(folder.write("records", text.text()));
+  const auto script = script_of(d, few, random);
+  const auto run = [&](const Dataset& data, std::size_t threads) {
+    ScriptedReleaser releaser{script};
+    auto options = few_steps(Adjacency::replace_one);
+    options.threads = threads;
+    auto numbers = shaped_descent(data, LogisticLoss{}, options, releaser).weights;
+    for (const auto& request : releaser.log()) {
+      const auto query = mechanisms::to_reals(request.query);
+      numbers.insert(numbers.end(), query.begin(), query.end());
+    }
+    return numbers;
+  };
+  const auto wanted = run(Dataset::dense(d, values, labels), 1);
+  EXPECT_EQ(run(Dataset::sparse(d, ends, indices, nonzeros, labels), 1), wanted);
+  EXPECT_EQ(run(Dataset::in_file(file, [](std::size_t, double label) { return std::optional{label}; }), 1), wanted);
+  EXPECT_EQ(run(Dataset::in_file(file, [](std::size_t, double label) { return std::optional{label}; }), 2), wanted);
 }
 
 TEST(ShapedDescent, RefusesBeforeTheFirstRelease) {

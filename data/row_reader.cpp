@@ -1,0 +1,31 @@
+#include <surety/data/row_reader.h>
+
+#include <algorithm>
+
+namespace surety::data {
+
+void RowReader::copy(std::span<const std::size_t> places, std::span<RowView> rows) {
+  const RecordFile& file = *data_.file();
+  const std::size_t d = file.features();
+  copies_.resize(places.size() * d);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto values = std::span{copies_}.subspan(i * d, d);
+    const double norm = data_.norm(places[i]);
+    if (norm > 0) {
+      const std::size_t record = data_.place_in_file(places[i]);
+      const std::size_t block = record / file.records_in_block();
+      if (block != in_hand_) {
+        in_hand_ = static_cast<std::size_t>(-1);  // until it is read whole
+        file.read_block(block, block_);
+        in_hand_ = block;
+      }
+      const auto stored = std::span{block_}.subspan(record % file.records_in_block() * (d + 1), d);
+      std::copy(stored.begin(), stored.end(), values.begin());
+    } else {
+      std::fill(values.begin(), values.end(), 0.0);  // also of a record whose label nobody knows
+    }
+    rows[i] = {.indices = {}, .values = values, .norm = norm};
+  }
+}
+
+}  // namespace surety::data
