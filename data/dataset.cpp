@@ -81,29 +81,65 @@ std::vector<bool> sides_by_index(std::size_t size, double fraction, std::uint64_
 
 }  // namespace
 
-Dataset::Dataset(std::size_t features, std::vector<std::size_t> row_ends, std::vector<std::uint32_t> indices, std::vector<double> values,
-                 std::vector<double> labels, std::size_t size)
-    : features_{features},
-      row_ends_{std::move(row_ends)},
-      indices_{std::move(indices)},
-      values_{std::move(values)},
-      labels_{std::move(labels)},
-      norms_(size) {
-  for (std::size_t i = 0; i < size; ++i) norms_[i] = mechanisms::l2_norm(row(i).values);
+Dataset::Dataset(std::size_t features, bool is_sparse) : features_{features}, is_sparse_{is_sparse}, shift_{0} {
+  constexpr std::size_t block_bytes = std::size_t{1} << 20;
+  constexpr unsigned shift_of_sparse = 12;
+  shift_ = is_sparse ? shift_of_sparse
+                     : static_cast<unsigned>(
+                           std::bit_width(std::max<std::size_t>(1, block_bytes / sizeof(double) / std::max<std::size_t>(1, features))) - 1);
 }
 
-Dataset Dataset::dense(std::size_t features, std::vector<double> values, std::vector<double> labels) {
+void Dataset::append(const RowView& row) {
+  const std::size_t place = norms_.size() & (rows_in_block() - 1);
+  if (place == 0) {
+    if (!blocks_.empty()) {
+      // The last block is as large as it will be.
+      blocks_.back().indices.shrink_to_fit();
+      blocks_.back().values.shrink_to_fit();
+    }
+    const bool is_first = blocks_.empty();
+    blocks_.emplace_back();
+    if (!is_first && !is_sparse_) blocks_.back().values.reserve(rows_in_block() * features_);
+  }
+  Block& block = blocks_.back();
+  block.indices.insert(block.indices.end(), row.indices.begin(), row.indices.end());
+  block.values.insert(block.values.end(), row.values.begin(), row.values.end());
+  if (is_sparse_) {
+    block.ends.push_back(block.values.size());
+  } else if (row.values.empty()) {
+    block.values.resize(block.values.size() + features_);
+  }
+  norms_.push_back(row.norm);
+}
+
+void Dataset::append_from(const Dataset& other, std::size_t index) {
+  if (other.file_) {
+    norms_.push_back(other.norms_[index]);
+    places_.push_back(other.places_[index]);
+  } else {
+    append(other.row(index));
+  }
+  if (other.has_labels()) labels_.push_back(other.labels_[index]);
+}
+
+Dataset Dataset::dense(std::size_t features, const std::vector<double>& values, std::vector<double> labels) {
   if (features == 0) invalid_set("features is 0, must be at least 1");
   if (values.size() % features != 0) invalid_set(fmt::format("{} values do not make rows of {}", values.size(), features));
   const std::size_t size = values.size() / features;
   if (!labels.empty() && labels.size() != size) invalid_set(fmt::format("{} labels for {} records", labels.size(), size));
   require_finite(values, "value");
   require_finite(labels, "label");
-  return Dataset{features, {}, {}, std::move(values), std::move(labels), size};
+  Dataset data{features, false};
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto row = std::span{values}.subspan(i * features, features);
+    data.append({.indices = {}, .values = row, .norm = mechanisms::l2_norm(row)});
+  }
+  data.labels_ = std::move(labels);
+  return data;
 }
 
-Dataset Dataset::sparse(std::size_t features, std::vector<std::size_t> row_ends, std::vector<std::uint32_t> indices,
-                        std::vector<double> values, std::vector<double> labels) {
+Dataset Dataset::sparse(std::size_t features, const std::vector<std::size_t>& row_ends, const std::vector<std::uint32_t>& indices,
+                        const std::vector<double>& values, std::vector<double> labels) {
   if (features == 0 || features > std::numeric_limits<std::uint32_t>::max()) {
     invalid_set(fmt::format("features is {}, must be from 1 to 2^32 - 1", features));
   }
@@ -124,12 +160,33 @@ Dataset Dataset::sparse(std::size_t features, std::vector<std::size_t> row_ends,
   if (begin != values.size()) invalid_set(fmt::format("the rows end at {}, but there are {} values", begin, values.size()));
   require_finite(values, "value");
   require_finite(labels, "label");
-  return Dataset{features, std::move(row_ends), std::move(indices), std::move(values), std::move(labels), size};
+  Dataset data{features, true};
+  begin = 0;
+  for (const std::size_t end : row_ends) {
+    const auto row = std::span{values}.subspan(begin, end - begin);
+    data.append({.indices = std::span{indices}.subspan(begin, end - begin), .values = row, .norm = mechanisms::l2_norm(row)});
+    begin = end;
+  }
+  data.labels_ = std::move(labels);
+  return data;
+}
+
+DatasetBuilder::DatasetBuilder(std::size_t features, bool is_sparse) : data_{features, is_sparse} {
+  if (features == 0 || features > std::numeric_limits<std::uint32_t>::max()) {
+    invalid_set(fmt::format("features is {}, must be from 1 to 2^32 - 1", features));
+  }
+}
+
+void DatasetBuilder::add(const RowView& row, double label) {
+  require_finite(row.values, "value");
+  require_finite({&label, 1}, "label");
+  data_.append(row);
+  data_.labels_.push_back(label);
 }
 
 Dataset Dataset::in_file(std::shared_ptr<const RecordFile> file,
                          const std::function<std::optional<double>(std::size_t record, double label)>& label_of) {
-  Dataset data{file->features(), {}, {}, {}, {}, 0};
+  Dataset data{file->features(), false};
   data.labels_.resize(file->size());
   data.norms_.resize(file->size());
   data.places_.resize(file->size());
@@ -161,78 +218,39 @@ RowView mapped_row(const RowMap& map, const RowView& row, std::span<double> room
 
 RowView Dataset::row(std::size_t index) const {
   if (file_) throw Error{ErrorCode::unsupported, "the rows of this data set stay in a file, must be read by a RowReader"};
-  if (row_ends_.empty()) return {{}, std::span{values_}.subspan(index * features_, features_), norms_[index]};
-  const std::size_t begin = index == 0 ? 0 : row_ends_[index - 1];
-  const std::size_t count = row_ends_[index] - begin;
-  return {std::span{indices_}.subspan(begin, count), std::span{values_}.subspan(begin, count), norms_[index]};
+  const Block& block = blocks_[index >> shift_];
+  const std::size_t place = index & (rows_in_block() - 1);
+  if (!is_sparse_) return {{}, std::span{block.values}.subspan(place * features_, features_), norms_[index]};
+  const std::size_t begin = place == 0 ? 0 : block.ends[place - 1];
+  const std::size_t count = block.ends[place] - begin;
+  return {std::span{block.indices}.subspan(begin, count), std::span{block.values}.subspan(begin, count), norms_[index]};
 }
 
 Dataset Dataset::subset(std::span<const std::size_t> chosen) const {
-  if (file_) {
-    Dataset other{features_, {}, {}, {}, {}, 0};
-    other.file_ = file_;
-    for (const std::size_t index : chosen) {
-      other.labels_.push_back(labels_[index]);
-      other.norms_.push_back(norms_[index]);
-      other.places_.push_back(places_[index]);
-    }
-    return other;
-  }
-  std::vector<std::size_t> row_ends;
-  std::vector<std::uint32_t> indices;
-  std::vector<double> values;
-  std::vector<double> labels;
-  std::size_t numbers = 0;
-  for (const std::size_t index : chosen) numbers += row(index).values.size();
-  values.reserve(numbers);
-  if (is_sparse()) indices.reserve(numbers);
-  for (const std::size_t index : chosen) {
-    const RowView view = row(index);
-    indices.insert(indices.end(), view.indices.begin(), view.indices.end());
-    values.insert(values.end(), view.values.begin(), view.values.end());
-    if (is_sparse()) row_ends.push_back(values.size());
-    if (has_labels()) labels.push_back(label(index));
-  }
-  return Dataset{features_, std::move(row_ends), std::move(indices), std::move(values), std::move(labels), chosen.size()};
+  Dataset other{features_, is_sparse_};
+  other.file_ = file_;
+  for (const std::size_t index : chosen) other.append_from(*this, index);
+  return other;
 }
 
 void Dataset::keep(std::span<const std::size_t> ascending) {
-  const bool keeps_labels = has_labels();
-  const bool keeps_ends = is_sparse();
-  const bool keeps_places = file_ != nullptr;
-  const auto move_down = [](auto& numbers, std::size_t from, std::size_t count, std::size_t to) {
-    const auto at = [&](std::size_t place) { return numbers.begin() + static_cast<std::ptrdiff_t>(place); };
-    if (from != to) std::copy(at(from), at(from + count), at(to));
-  };
-  std::size_t records = 0;
-  std::size_t end = 0;
+  Dataset kept{features_, is_sparse_};
+  kept.file_ = file_;
+  std::size_t forgotten = 0;
   for (const std::size_t index : ascending) {
-    // What was moved lies below this row, and so do the ends that were written.
-    const std::size_t begin = !keeps_ends ? index * features_ : index == 0 ? 0 : row_ends_[index - 1];
-    const std::size_t count = !keeps_ends ? features_ : row_ends_[index] - begin;
-    if (!keeps_places) move_down(values_, begin, count, end);
-    if (keeps_ends) move_down(indices_, begin, count, end);
-    end += count;
-    if (keeps_ends) row_ends_[records] = end;
-    if (keeps_labels) labels_[records] = labels_[index];
-    if (keeps_places) places_[records] = places_[index];
-    norms_[records] = norms_[index];
-    ++records;
+    for (; forgotten < std::min(index >> shift_, blocks_.size()); ++forgotten) forget_block(forgotten);
+    kept.append_from(*this, index);
   }
-  if (!keeps_places) values_.resize(end);
-  if (keeps_places) places_.resize(records);
-  if (keeps_ends) indices_.resize(end);
-  if (keeps_ends) row_ends_.resize(records);
-  if (keeps_labels) labels_.resize(records);
-  norms_.resize(records);
+  *this = std::move(kept);
 }
 
 void Dataset::map_rows(const RowMap& map) {
-  if (file_ || is_sparse()) throw Error{ErrorCode::unsupported, "rows are mapped where they are only where they are dense and in memory"};
+  if (file_ || is_sparse_) throw Error{ErrorCode::unsupported, "rows are mapped where they are only where they are dense and in memory"};
   std::vector<double> room(features_);
   for (std::size_t i = 0; i < size(); ++i) {
     norms_[i] = mapped_row(map, row(i), room).norm;
-    std::copy(room.begin(), room.end(), values_.begin() + static_cast<std::ptrdiff_t>(i * features_));
+    double* const values = &blocks_[i >> shift_].values[(i & (rows_in_block() - 1)) * features_];
+    std::copy(room.begin(), room.end(), values);
   }
 }
 
@@ -258,12 +276,14 @@ Split split(Dataset data, const SplitOptions& options) {
   require_fraction(fraction);
   const auto held_out_sides = options.adjacency == Adjacency::add_or_remove_one ? sides_by_content(data, fraction, options.seed)
                                                                                 : sides_by_index(data.size(), fraction, options.seed);
-  std::vector<std::size_t> training;
-  std::vector<std::size_t> held_out;
-  for (std::size_t i = 0; i < data.size(); ++i) (held_out_sides[i] ? held_out : training).push_back(i);
-  Dataset other = data.subset(held_out);
-  data.keep(training);
-  return {std::move(data), std::move(other)};
+  Split parts{.training = Dataset{data.features_, data.is_sparse_}, .held_out = Dataset{data.features_, data.is_sparse_}};
+  parts.training.file_ = data.file_;
+  parts.held_out.file_ = data.file_;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    (held_out_sides[i] ? parts.held_out : parts.training).append_from(data, i);
+    if (!data.file_ && ((i + 1) & (data.rows_in_block() - 1)) == 0) data.forget_block(i >> data.shift_);
+  }
+  return parts;
 }
 
 }  // namespace surety::data

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <surety/accounting/events/units.h>
@@ -54,19 +55,24 @@ using RowMap = std::function<void(const RowView& row, std::span<double> mapped)>
 /// The row that `map` makes of `row`, in `room`; zeros where a number of it is not finite. \pre room has as many numbers as there are features
 [[nodiscard]] RowView mapped_row(const RowMap& map, const RowView& row, std::span<double> room);
 
-/// Records of one length. A value; all features and labels are finite. Two data sets that stay in one file share it.
+struct Split;
+struct SplitOptions;
+
+/// Records of one length. A value; all features and labels are finite. Two data sets that stay in one file share it. Rows in memory lie in blocks of
+/// about a megabyte, so that a data set grows, and is split, without a second copy of it.
 class Dataset {
  public:
   /// `values` holds the rows one after the other, `features` numbers each. `labels` holds one number per record, or nothing
-  /// when the records have no labels.
+  /// when the records have no labels. For data that come one by one: `DatasetBuilder`.
   /// \throws Error{invalid_argument} when the lengths do not fit, features is 0, or a number is not finite.
-  [[nodiscard]] static Dataset dense(std::size_t features, std::vector<double> values, std::vector<double> labels);
+  [[nodiscard]] static Dataset dense(std::size_t features, const std::vector<double>& values, std::vector<double> labels);
 
   /// Compressed rows: row i is indices[row_ends[i-1] .. row_ends[i]) with the values at the same positions (row_ends[-1] = 0).
   /// \throws Error{invalid_argument} when the lengths do not fit, an index is not below `features` or does not ascend within
   ///         its row, or a number is not finite.
-  [[nodiscard]] static Dataset sparse(std::size_t features, std::vector<std::size_t> row_ends, std::vector<std::uint32_t> indices,
-                                      std::vector<double> values, std::vector<double> labels);
+  [[nodiscard]] static Dataset sparse(std::size_t features, const std::vector<std::size_t>& row_ends,
+                                      const std::vector<std::uint32_t>& indices, const std::vector<double>& values,
+                                      std::vector<double> labels);
 
   /// All records of a file, whose rows stay there: 24 bytes of memory for each. What `label_of` makes of a label is the record's; it is asked for
   /// NaN where the record was damaged when the file was written, and where a number is not finite. Where it answers nothing it is a record of zeros.
@@ -77,7 +83,7 @@ class Dataset {
   [[nodiscard]] std::size_t size() const noexcept { return norms_.size(); }
   [[nodiscard]] bool empty() const noexcept { return norms_.empty(); }
   [[nodiscard]] std::size_t features() const noexcept { return features_; }
-  [[nodiscard]] bool is_sparse() const noexcept { return !row_ends_.empty(); }
+  [[nodiscard]] bool is_sparse() const noexcept { return is_sparse_; }
   [[nodiscard]] bool has_labels() const noexcept { return labels_.size() == size(); }
 
   /// The file in which rows stay; nothing where they are in memory.
@@ -94,7 +100,7 @@ class Dataset {
 
   /// The records at `indices`, in that order. \pre every index < size().
   [[nodiscard]] Dataset subset(std::span<const std::size_t> indices) const;
-  /// Keeps the records at `ascending`, where they are: takes no memory. \pre the places ascend strictly, and are < size().
+  /// Keeps the records at `ascending`: takes the memory of a block. \pre the places ascend strictly, and are < size().
   void keep(std::span<const std::size_t> ascending);
   /// Replaces every row by what `map` makes of it, where it is. \throws Error{unsupported} unless rows are dense and in memory; what `map` throws.
   void map_rows(const RowMap& map);
@@ -102,17 +108,47 @@ class Dataset {
   [[nodiscard]] Dataset with_labels(std::vector<double> labels) const;
 
  private:
-  Dataset(std::size_t features, std::vector<std::size_t> row_ends, std::vector<std::uint32_t> indices, std::vector<double> values,
-          std::vector<double> labels, std::size_t size);
+  friend class DatasetBuilder;
+  friend Split split(Dataset data, const SplitOptions& options);
+
+  /// Rows one after the other, as many in each block but the last.
+  struct Block {
+    std::vector<std::size_t> ends;       // of sparse rows
+    std::vector<std::uint32_t> indices;  // likewise
+    std::vector<double> values;
+  };
+
+  Dataset(std::size_t features, bool is_sparse);
+  [[nodiscard]] std::size_t rows_in_block() const noexcept { return std::size_t{1} << shift_; }
+  void append(const RowView& row);
+  void append_from(const Dataset& other, std::size_t index);
+  /// As with these records and no others. \pre nothing reads the rows of the block any more
+  void forget_block(std::size_t block) { blocks_[block] = {}; }
 
   std::size_t features_;
-  std::vector<std::size_t> row_ends_;   // empty for dense rows
-  std::vector<std::uint32_t> indices_;  // empty for dense rows
-  std::vector<double> values_;
+  bool is_sparse_;
+  unsigned shift_;  ///< log2 of the rows in a block
+  std::vector<Block> blocks_;
   std::vector<double> labels_;
   std::vector<double> norms_;
   std::shared_ptr<const RecordFile> file_ = nullptr;
   std::vector<std::size_t> places_ = {};  // in the file
+};
+
+/// A data set in the making, record by record.
+class DatasetBuilder {
+ public:
+  /// \throws Error{invalid_argument} unless features is from 1 to 2^32 - 1.
+  DatasetBuilder(std::size_t features, bool is_sparse);
+
+  /// Adds a record; one without values is one of zeros. \pre the row is sparse where the data set is, and has `features` numbers where it is not;
+  /// its indices ascend and are below `features`; its norm is that of its values. \throws Error{invalid_argument} for a number that is not finite.
+  void add(const RowView& row, double label);
+  [[nodiscard]] std::size_t size() const noexcept { return data_.size(); }
+  [[nodiscard]] Dataset finish() && { return std::move(data_); }
+
+ private:
+  Dataset data_;
 };
 
 struct Split {
@@ -136,7 +172,7 @@ struct SplitOptions {
 ///                           the share is that of coin tosses. Adding a record, which shifts the indices, moves no other record.
 ///                           Equal records stay together.
 ///
-/// Data that are moved here are not copied but for the held-out part.
+/// Data that are moved here are not copied but a block at a time.
 /// \throws Error{invalid_argument} unless 0 <= held_out_fraction < 1.
 /// \complexity O(stored values).
 /// \source docs/proofs/data.md#split.

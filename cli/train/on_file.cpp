@@ -16,32 +16,29 @@ using namespace data;
 
 nlohmann::json number_or_null(double value) { return std::isnan(value) ? nlohmann::json{} : nlohmann::json(value); }
 
-/// Every row but those of damaged records has the constant in it.
-Dataset without_records_of_zeros(const Dataset& data) {
-  std::vector<std::size_t> kept;
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    if (data.norm(i) > 0) kept.push_back(i);
-  }
-  return data.subset(kept);
-}
-
 /// Scores on the held-out part but its damaged records: {"log_loss": {"model": ..., "constant": ...}, ...}; empty when nothing is held out.
-nlohmann::json held_out_scores(const Model& model, const Dataset& all_held_out) {
-  const Dataset held_out = without_records_of_zeros(all_held_out);
-  if (held_out.empty()) return nlohmann::json::object();
-  const auto values = scores(model, held_out);
+nlohmann::json held_out_scores(const Model& model, const Dataset& held_out) {
+  const auto of_all = scores(model, held_out);
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < held_out.size(); ++i) {
+    if (!(held_out.norm(i) > 0)) continue;  // every row but those of damaged records has the constant in it
+    for (std::size_t k = 0; k < model.classes(); ++k) values.push_back(of_all[i * model.classes() + k]);
+    labels.push_back(held_out.label(i));
+  }
+  if (labels.empty()) return nlohmann::json::object();
   if (const std::size_t classes = model.classes(); classes > 1) {
-    const auto found = class_scores(values, held_out.labels(), classes);
-    const auto constant = constant_class_scores(held_out.labels(), classes);
+    const auto found = class_scores(values, labels, classes);
+    const auto constant = constant_class_scores(labels, classes);
     return {{"log_loss", {{"model", found.log_loss}, {"constant", constant.log_loss}}},
             {"accuracy", {{"model", found.accuracy}, {"constant", constant.accuracy}}}};
   }
   if (model.loss == SquaredLoss::name) {
     return {{"mean_squared_error",
-             {{"model", mean_squared_error(values, held_out.labels())}, {"constant", constant_mean_squared_error(held_out.labels())}}}};
+             {{"model", mean_squared_error(values, labels)}, {"constant", constant_mean_squared_error(labels)}}}};
   }
-  const auto found = binary_scores(values, held_out.labels());
-  const auto constant = constant_scores(held_out.labels());
+  const auto found = binary_scores(values, labels);
+  const auto constant = constant_scores(labels);
   nlohmann::json json{
       {"area_under_the_curve",
        {{"model", number_or_null(found.area_under_the_curve)}, {"constant", number_or_null(constant.area_under_the_curve)}}},
@@ -103,10 +100,10 @@ Dataset intercepts_of(const Dataset& data) {
                          {data.labels().begin(), data.labels().end()});
 }
 
-Dataset range_of(const Dataset& data, std::size_t first, std::size_t end) {
+void keep_range(Dataset& data, std::size_t first, std::size_t end) {
   std::vector<std::size_t> places(end - first);
   std::iota(places.begin(), places.end(), first);
-  return data.subset(places);
+  data.keep(places);
 }
 
 void require_count(const SplitOptions& how, const FileTraining& training) {
@@ -229,7 +226,7 @@ class FileRun final : public CandidateRun {
       const std::size_t size = parts_->training.size();
       const auto first_of = [&](std::size_t rank) { return size / team_->size() * rank + std::min(rank, size % team_->size()); };
       for (std::size_t rank = 0; rank < team_->size(); ++rank) counts_.push_back(first_of(rank + 1) - first_of(rank));
-      parts_->training = range_of(parts_->training, first_of(team_->rank()), first_of(team_->rank() + 1));
+      keep_range(parts_->training, first_of(team_->rank()), first_of(team_->rank() + 1));
       if (!team_->is_first()) parts_->held_out = parts_->held_out.subset({});
     } else {
       counts_ = counts_of_ranks(*team_, records);

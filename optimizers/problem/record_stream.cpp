@@ -53,27 +53,12 @@ void RecordStream::require_private_form(ObjectiveRef objective) const {
 }
 
 void RecordCollector::add(const RowView& row, double label) {
-  indices_.insert(indices_.end(), row.indices.begin(), row.indices.end());
-  values_.insert(values_.end(), row.values.begin(), row.values.end());
-  if (is_sparse_) {
-    row_ends_.push_back(values_.size());
-  } else if (row.values.empty()) {
-    values_.resize(values_.size() + features_);
-  }
-  labels_.push_back(label);
-  // How many numbers a sparse row has is private, how many rows there are is not.
-  if ((is_sparse_ ? labels_.size() : values_.size()) > most_numbers_) {
+  data_.add(row, label);
+  if (data_.size() > most_numbers_ / numbers_a_record_) {
     throw Error{ErrorCode::bad_data, fmt::format("the data hold more than {} numbers (records times features), must hold fewer unless "
                                                  "--no-limits is given",
                                                  most_numbers_)};
   }
-}
-
-Dataset RecordCollector::finish() && {
-  if (is_sparse_) {
-    return Dataset::sparse(features_, std::move(row_ends_), std::move(indices_), std::move(values_), std::move(labels_));
-  }
-  return Dataset::dense(features_, std::move(values_), std::move(labels_));
 }
 
 Dataset read_all(RecordStream& stream, ObjectiveRef objective, std::size_t features, std::uint64_t most_numbers) {

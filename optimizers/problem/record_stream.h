@@ -64,20 +64,16 @@ class RecordCollector {
  public:
   /// \param most_numbers of a dense data set, and rows of a sparse one; where the number of records is private, it must limit nothing.
   RecordCollector(std::size_t features, bool is_sparse, std::uint64_t most_numbers)
-      : features_{features}, is_sparse_{is_sparse}, most_numbers_{most_numbers} {}
+      : numbers_a_record_{is_sparse ? 1 : features}, most_numbers_{most_numbers}, data_{features, is_sparse} {}
 
   /// \throws Error{bad_data} when there are too many numbers.
   void add(const RowView& row, double label);
-  [[nodiscard]] Dataset finish() &&;
+  [[nodiscard]] Dataset finish() && { return std::move(data_).finish(); }
 
  private:
-  std::size_t features_;
-  bool is_sparse_;
+  std::uint64_t numbers_a_record_;  ///< how many a sparse row has is private, how many rows there are is not
   std::uint64_t most_numbers_;
-  std::vector<std::size_t> row_ends_;
-  std::vector<std::uint32_t> indices_;
-  std::vector<double> values_;
-  std::vector<double> labels_;
+  data::DatasetBuilder data_;
 };
 
 /// All that is left of `stream`, with labels as `objective` wants them; a record of zeros has the label 0, and adds nothing to any

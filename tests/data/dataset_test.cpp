@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include <support/refusal.h>
@@ -51,6 +52,82 @@ TEST(Dataset, DenseAndSparseRowsSayTheSame) {
     EXPECT_EQ(a, b);
   }
   EXPECT_EQ(dense.row(0).norm, 5);
+}
+
+/// Records of so many features that two make a block, and sparse ones of several blocks, with what is in them.
+struct InBlocks {
+  Dataset data;
+  std::vector<std::vector<double>> rows;  ///< of the first three features
+};
+
+InBlocks in_blocks(bool is_sparse) {
+  const std::size_t features = is_sparse ? 3 : 60'000;
+  const std::size_t records = is_sparse ? 9'000 : 7;
+  InBlocks made{.data = Dataset::dense(1, {}, {}), .rows = {}};
+  DatasetBuilder builder{features, is_sparse};
+  for (std::size_t i = 0; i < records; ++i) {
+    const double one = static_cast<double>(i) + 0.5;
+    if (is_sparse) {
+      const std::vector<std::uint32_t> indices{static_cast<std::uint32_t>(i % 3)};
+      const std::size_t numbers = i % 5 == 0 ? 0 : 1;  // some have none
+      builder.add({std::span{indices}.first(numbers), std::span{&one, numbers}, numbers == 0 ? 0 : one}, one);
+      made.rows.emplace_back(3);
+      if (numbers > 0) made.rows.back()[i % 3] = one;
+    } else {
+      std::vector<double> values(features);
+      values[i % 3] = one;
+      builder.add({{}, i == 4 ? std::span<const double>{} : values, i == 4 ? 0 : one}, one);
+      made.rows.push_back({values[0], values[1], values[2]});
+      if (i == 4) made.rows.back() = {0, 0, 0};
+    }
+  }
+  made.data = std::move(builder).finish();
+  return made;
+}
+
+void expect_rows(const Dataset& data, const InBlocks& made, const std::vector<std::size_t>& places) {
+  ASSERT_EQ(data.size(), places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    std::vector<double> row(data.features());
+    data.row(i).add_scaled_to(1, row);
+    row.resize(3);
+    EXPECT_EQ(row, made.rows[places[i]]) << i;
+    EXPECT_EQ(data.label(i), static_cast<double>(places[i]) + 0.5);
+    EXPECT_EQ(data.norm(i), *std::max_element(row.begin(), row.end()));
+  }
+}
+
+TEST(Dataset, BlocksDoNotShow) {
+  for (const bool is_sparse : {false, true}) {
+    const InBlocks made = in_blocks(is_sparse);
+    std::vector<std::size_t> all(made.data.size());
+    std::iota(all.begin(), all.end(), 0U);
+    expect_rows(made.data, made, all);
+    const std::vector<std::size_t> some{6, 0, 0, 4, 5};
+    expect_rows(made.data.subset(some), made, some);
+    for (const std::vector<std::size_t>& kept : {std::vector<std::size_t>{5}, {0, 1, 4, 6}, {}, all}) {
+      Dataset other = made.data;
+      other.keep(kept);
+      expect_rows(other, made, kept);
+    }
+    const Split parts = split(made.data, {.held_out_fraction = 0.4, .seed = 3});
+    std::vector<std::size_t> of_training;
+    std::vector<std::size_t> of_held_out;
+    for (std::size_t i = 0; i < parts.training.size(); ++i) of_training.push_back(static_cast<std::size_t>(parts.training.label(i)));
+    for (std::size_t i = 0; i < parts.held_out.size(); ++i) of_held_out.push_back(static_cast<std::size_t>(parts.held_out.label(i)));
+    EXPECT_EQ(of_training.size() + of_held_out.size(), all.size());
+    expect_rows(parts.training, made, of_training);
+    expect_rows(parts.held_out, made, of_held_out);
+  }
+}
+
+TEST(DatasetBuilder, RefusesWhatIsNoRecord) {
+  EXPECT_THROW((DatasetBuilder{0, false}), Error);
+  DatasetBuilder builder{1, false};
+  EXPECT_THROW(builder.add({{}, {&infinity, 1}, 1}, 0), Error);
+  const double one = 1;
+  EXPECT_THROW(builder.add({{}, {&one, 1}, 1}, nan), Error);
+  EXPECT_EQ(builder.size(), 0U);
 }
 
 TEST(Dataset, NormsNeitherOverflowNorVanish) {
