@@ -30,11 +30,14 @@ def shaped(steps, clip):
 ROWS = {
     "auto": [],
     "sufficient-statistics": ["--algorithm", "sufficient-statistics"],
+    "sufficient-statistics, scaled rows": ["--algorithm", "sufficient-statistics", "--rows", "scaled"],
     "shaped-descent, 10 steps, clip .1": shaped(10, 0.1),
     "shaped-descent, 10 steps, clip .3": shaped(10, 0.3),
     "shaped-descent, 10 steps, clip .6": shaped(10, 0.6),
     "shaped-descent, 30 steps, clip .1": shaped(30, 0.1),
     "shaped-descent, 30 steps, clip .3": shaped(30, 0.3),
+    "shaped-descent, 10 steps, clip .3, scaled rows": [*shaped(10, 0.3), "--rows", "scaled"],
+    "shaped-descent, 30 steps, clip .1, scaled rows": [*shaped(30, 0.1), "--rows", "scaled"],
     "mean label alone": ["--algorithm", "constant"],
 }
 
@@ -113,10 +116,11 @@ class Split:
         return self.error(unit_rows(self.held_x) @ np.linalg.lstsq(unit_rows(self.x), self.y, rcond=None)[0])
 
 
-def write_libsvm(path, x, y):
+def write_csv(path, x, y):
     with open(path, "w") as file:
+        file.write(",".join(f"x{j}" for j in range(x.shape[1])) + ",label\n")
         for row, label in zip(x, y, strict=True):
-            file.write(f"{label:.17g} " + " ".join(f"{j + 1}:{value:.17g}" for j, value in enumerate(row) if value) + "\n")
+            file.write(",".join(f"{value:.17g}" for value in (*row, label)) + "\n")
 
 
 def score(command, split, file, held, row, epsilon, seed, folder):
@@ -125,8 +129,9 @@ def score(command, split, file, held, row, epsilon, seed, folder):
     for path in (model, ledger):
         if os.path.exists(path):
             os.remove(path)
+    bounds = [word for j in range(split.x.shape[1]) for word in ("--bounds", f"x{j}=-1,1")]
     done = subprocess.run(
-        [command, "train", file, "--format", "libsvm", "--features", str(split.x.shape[1]), "--loss", "squared", "--label-bound", "1",
+        [command, "train", file, "--label", "label", *bounds, "--loss", "squared", "--label-bound", "1",
          "--held-out", "0", "--epsilon", epsilon, "--delta", learners.DELTA, "--ledger", ledger, "--model", model, "--replay-seed", str(seed),
          "--json", *ROWS[row]], capture_output=True, text=True)  # fmt: skip
     if done.returncode:
@@ -142,9 +147,9 @@ def run(command, path, splits="5", *names):
         for name, source in loaded.items():
             split = Split(source, number)
             with tempfile.TemporaryDirectory() as work:
-                file, held = os.path.join(work, "train.libsvm"), os.path.join(work, "held.libsvm")
-                write_libsvm(file, split.x, split.y)
-                write_libsvm(held, split.held_x, split.held_y)
+                file, held = os.path.join(work, "train.csv"), os.path.join(work, "held.csv")
+                write_csv(file, split.x, split.y)
+                write_csv(held, split.held_x, split.held_y)
                 for row, epsilon in [("constant", ""), ("not private", ""), *((row, e) for row in ROWS for e in EPSILONS)]:
                     key = (name, row, epsilon, number)
                     if key in results:

@@ -33,18 +33,6 @@ std::string identity_of(const TrainingRun& training, double noise, const OptionT
   return options_json("train", given).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + training.identity(noise);
 }
 
-/// A file for each rank, where {rank} stands in the name. \throws Error{invalid_argument} for such a name in one process.
-void take_rank(TrainOptions& options, const Team& team) {
-  constexpr std::string_view mark = "{rank}";
-  const auto at = options.data.find(mark);
-  if (at == std::string::npos) return;
-  if (team.size() == 1) invalid(fmt::format("the data file is {}, must be a name without {{rank}} in one process", one_line(options.data)));
-  for (std::size_t rank = 0; rank < team.size(); ++rank) {
-    options.data_of_ranks.push_back(std::string{options.data}.replace(at, mark.size(), std::to_string(rank)));
-  }
-  options.data = options.data_of_ranks[team.rank()];
-}
-
 /// What a later rank of an mpirun does: as the first, but that it is told the noise, and charges and writes nothing.
 int follow(TrainingRun& training, const TrainOptions& options, const OptionTable& given, Team& team) {
   RunBits bits{options.run.replay_seed};
@@ -228,7 +216,7 @@ Command train_command(const PlannedArguments& given) {
     if (state->options.algorithm == automatic_name) return run_chosen(*state, words, knowing(all, said.hidden));
     const Algorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
     const auto start = [&](Team& team) {
-      if (state->options.algorithm != "gossip") take_rank(state->options, team);
+      if (state->options.algorithm != "gossip") take_rank(state->options, team.rank(), team.size());
       apply_schema(state->options);
       state->options.run.take_unit();
       require_own_options(said.hidden, all, algorithm.name());

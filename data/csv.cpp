@@ -225,6 +225,10 @@ FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const C
   }
   for (auto& column : columns) column.missing = reader.missing(reader.position(column.name));
   FeatureMap map{.inputs = std::move(columns), .intercept = options.intercept, .unit_norm = options.unit_norm};
+  if (options.rows_have_common_scale) {
+    map.unit_norm = false;
+    map.row_scale = map.common_scale();
+  }
   map.validate();
   return map;
 }
@@ -256,7 +260,7 @@ bool CsvRecords::make(std::vector<double>& row, double& label) const {
     if (!append_features(reader_, cells_, positions_[k], columns[k].map, row)) return false;
   }
   if (features_.intercept) row.push_back(1);
-  if (features_.unit_norm) scale_to_unit_norm(row);
+  scale_row(features_, row);
   if (!label_) return true;
   if (label_->is_of_text()) {
     const std::string_view text = reader_.text(cells_, label_position_);

@@ -127,6 +127,7 @@ struct CsvOptions {
   ColumnMap otherwise = SignedLogarithm{};                          ///< what becomes of the other columns
   bool intercept = true;
   bool unit_norm = true;
+  bool rows_have_common_scale = false;  ///< in its place
 };
 
 /// Data with the map that made its features.

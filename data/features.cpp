@@ -133,7 +133,18 @@ std::size_t FeatureMap::features() const {
   return own + (intercept ? 1 : 0);
 }
 
+double FeatureMap::common_scale() const {
+  const auto* const columns = std::get_if<NamedColumns>(&inputs);
+  const double most =
+      columns != nullptr ? static_cast<double>(columns->size()) : static_cast<double>(std::get<SparseFeatures>(inputs).count);
+  return 1 / std::sqrt(most + (intercept ? 1 : 0));
+}
+
 void FeatureMap::validate() const {
+  if (!(row_scale > 0 && std::isfinite(row_scale))) {
+    invalid(fmt::format("scale of rows is {}, must be positive and finite", row_scale));
+  }
+  if (unit_norm && row_scale != 1) invalid(fmt::format("scale of rows is {}, must be 1 where rows have unit norm", row_scale));
   constexpr std::uint32_t largest_count = std::uint32_t{1} << 24;
   if (const auto* const sparse = std::get_if<SparseFeatures>(&inputs)) {
     if (sparse->count < 1 || sparse->count > largest_count) {
@@ -158,6 +169,12 @@ double scaled(double cell, const BoundsToUnitInterval& bounds) noexcept {
 }
 
 double scaled(double cell, const Bounds& bounds) noexcept { return 2 * scaled(cell, BoundsToUnitInterval{bounds.lower, bounds.upper}) - 1; }
+
+void scale_row(const FeatureMap& map, std::vector<double>& values) {
+  if (map.unit_norm) return scale_to_unit_norm(values);
+  if (map.row_scale == 1) return;
+  for (double& value : values) value *= map.row_scale;
+}
 
 void scale_to_unit_norm(std::vector<double>& values) {
   double largest = 0;
@@ -228,6 +245,7 @@ std::string describe(const LabelRule& rule) {
 
 nlohmann::json to_json(const FeatureMap& map) {
   nlohmann::json json{{"intercept", map.intercept}, {"unit_norm", map.unit_norm}};
+  if (map.row_scale != 1) json["row_scale"] = map.row_scale;
   if (const auto* const sparse = std::get_if<SparseFeatures>(&map.inputs)) {
     json["sparse_features"] = sparse->count;
   } else {
@@ -239,15 +257,18 @@ nlohmann::json to_json(const FeatureMap& map) {
 
 FeatureMap feature_map_from_json(const nlohmann::json& json) {
   FeatureMap map;
-  if (json.is_object() && json.contains("sparse_features")) {
-    accounting::require_fields(json, {"sparse_features", "intercept", "unit_norm"}, "features");
+  const bool is_sparse = json.is_object() && json.contains("sparse_features");
+  const bool has_scale = json.is_object() && json.contains("row_scale");
+  const std::string_view inputs = is_sparse ? "sparse_features" : "columns";
+  has_scale ? accounting::require_fields(json, {inputs, "intercept", "unit_norm", "row_scale"}, "features")
+            : accounting::require_fields(json, {inputs, "intercept", "unit_norm"}, "features");
+  if (is_sparse) {
     const auto& count = json["sparse_features"];
     if (!count.is_number_unsigned() || count.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
       invalid("count of sparse features is not a whole number in range");
     }
     map.inputs = SparseFeatures{count.get<std::uint32_t>()};
   } else {
-    accounting::require_fields(json, {"columns", "intercept", "unit_norm"}, "features");
     if (!json["columns"].is_array()) invalid("columns are not a list");
     NamedColumns columns;
     for (const auto& column : json["columns"]) columns.push_back(column_from_json(column));
@@ -255,6 +276,11 @@ FeatureMap feature_map_from_json(const nlohmann::json& json) {
   }
   map.intercept = flag_from_json(json, "intercept");
   map.unit_norm = flag_from_json(json, "unit_norm");
+  if (has_scale) {
+    // The number 1 says nothing and is never written, so that equal maps are equal texts.
+    if (!json["row_scale"].is_number() || json["row_scale"] == 1) invalid("the scale of rows is not a number other than 1");
+    map.row_scale = json["row_scale"].get<double>();
+  }
   map.validate();
   return map;
 }

@@ -69,14 +69,18 @@ struct FeatureMap {
   std::variant<NamedColumns, SparseFeatures> inputs;
   bool intercept = true;  ///< append a constant feature 1
   bool unit_norm = true;  ///< then divide every row, with its intercept, by its own l2 norm; a zero row stays zero
+  double row_scale = 1;   ///< or, where rows have not unit norm, multiply every row, with its intercept, by this public number
 
   friend bool operator==(const FeatureMap&, const FeatureMap&) = default;
 
+  /// The scale of rows that makes each at most of norm 1 where numbers lie in [-1, 1]: with bounds, and of categories. For k columns, or sparse features,
+  /// and the intercept it is 1 / sqrt(k + 1).
+  [[nodiscard]] double common_scale() const;
   /// The length of a row of features.
   [[nodiscard]] std::size_t features() const;
   /// \throws Error{invalid_argument} naming the column for bounds that are not finite with lower < upper, a missing number that
   ///         counts as a text, categories that are empty or listed twice, a column listed twice or without a name, no columns at all, or a count of sparse features
-  ///         outside 1 to 2^24.
+  ///         outside 1 to 2^24, and a scale of rows that is not positive and finite, or not 1 where rows have unit norm.
   void validate() const;
 };
 
@@ -84,6 +88,9 @@ struct FeatureMap {
 /// \pre the bounds are finite and ascend, `cell` is finite
 [[nodiscard]] double scaled(double cell, const Bounds& bounds) noexcept;
 [[nodiscard]] double scaled(double cell, const BoundsToUnitInterval& bounds) noexcept;
+
+/// What `map` does to the length of a row, with its intercept: unit norm, or the common scale. O(length).
+void scale_row(const FeatureMap& map, std::vector<double>& values);
 
 /// Divides `values` by their l2 norm; zeros stay zeros. No overflow for any finite values.
 void scale_to_unit_norm(std::vector<double>& values);

@@ -117,7 +117,7 @@ bool LibsvmRecords::next(Record& record) {
     record.indices.push_back(count_);
     record.values.push_back(1);
   }
-  if (features_.unit_norm) scale_to_unit_norm(record.values);
+  scale_row(features_, record.values);
   return true;
 }
 

@@ -43,17 +43,23 @@ constexpr double hardly_any_noise = 0.01;
 constexpr double low_noise = 0.02;
 constexpr double high_noise = 0.4;
 
-Choice choose_for_squares(double nu, std::size_t features, double label_bound, const std::string& facts) {
+std::vector<Choice> choices_for_squares(double nu, std::size_t features, double label_bound, const std::string& facts) {
+  std::vector<Choice> found;
   const bool are_few = features <= few_features;
-  if (are_few && nu <= hardly_any_noise) return {.algorithm = "sufficient-statistics", .words = {}, .why = facts};
-  const auto shaped = [&](const char* steps, double clip) -> Choice {
-    return {.algorithm = "shaped-descent",
-            .words = {"--steps", steps, "--clip-share", "1", "--clip", option_text(clip * label_bound)},
-            .why = facts};
+  if (are_few && nu <= hardly_any_noise) found.push_back({.algorithm = "sufficient-statistics", .words = {}, .why = facts});
+  const auto shaped = [&](const char* steps, double clip) {
+    found.push_back({.algorithm = "shaped-descent",
+                     .words = {"--steps", steps, "--clip-share", "1", "--clip", option_text(clip * label_bound)},
+                     .why = facts});
   };
-  if (nu > high_noise) return shaped("10", 0.1);
-  if (are_few) return shaped("10", nu <= low_noise ? 0.6 : 0.3);
-  return shaped("30", nu <= low_noise ? 0.3 : 0.1);
+  if (nu > high_noise) {
+    shaped("10", 0.1);
+  } else if (are_few) {
+    shaped("10", nu <= low_noise ? 0.6 : 0.3);
+  } else {
+    shaped("30", nu <= low_noise ? 0.3 : 0.1);
+  }
+  return found;
 }
 
 std::uint64_t records_in(const TrainOptions& options, const Source& source) {
@@ -67,7 +73,7 @@ std::uint64_t records_in(const TrainOptions& options, const Source& source) {
 
 }  // namespace
 
-Choice choose(const PublicNumbers& numbers) {
+std::vector<Choice> choices(const PublicNumbers& numbers) {
   const auto adjacency = numbers.target.adjacency;
   const auto noise = calibrate([&](NoiseMultiplier z) { return gaussian(z, adjacency); }, numbers.target);
   const double mu = 1 / noise.value.value();
@@ -77,46 +83,69 @@ Choice choose(const PublicNumbers& numbers) {
   const std::string facts =
       fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.has_unit ? "units" : "records", numbers.features, nu);
 
+  const Choice plain{.algorithm = "gradient-descent", .words = {}, .why = facts};
   if (numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name) {
-    return {.algorithm = "gradient-descent", .words = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)};
+    return {{.algorithm = plain.algorithm, .words = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)}};
   }
-  if (numbers.has_unit || numbers.features > most_shaped_features) {
-    Choice choice{.algorithm = "accelerated-gradient-descent",
-                  .words = {},
-                  .why = (numbers.has_unit ? "has a theorem for units; " : "takes no matrix of all pairs of features; ") + facts};
-    if (nu > 0.5) {
-      choice.words = {"--steps", "10", "--iterate", "average"};
-    } else {
-      choice.words = {"--steps", nu > 0.05 ? "30" : "60"};
+  std::vector<Choice> found;
+  const bool is_shapeable = !numbers.has_unit && numbers.features <= most_shaped_features;
+  if (is_shapeable && numbers.loss == SquaredLoss::name) {
+    found = choices_for_squares(nu, numbers.features, numbers.label_bound.value_or(1), facts);
+  } else if (is_shapeable) {
+    if (nu > nothing_learned) {
+      found.push_back({.algorithm = "constant",
+                       .words = {},
+                       .why = facts + ": noise would drown the features, so the share of the class alone is released"});
     }
-    if (numbers.label_bound) choice.words.insert(choice.words.end(), {"--clip", option_text(*numbers.label_bound)});
-    return choice;
+    found.push_back({.algorithm = "shaped-descent",
+                     .words = {"--steps", std::to_string(steps_for(nu, mu, numbers.features)), "--ridge",
+                               option_text(std::clamp(0.05 * nu, 0.03, 0.5))},
+                     .why = facts});
   }
-  if (numbers.loss == SquaredLoss::name) {
-    return choose_for_squares(nu, numbers.features, numbers.label_bound.value_or(1), facts);
+  Choice accelerated{.algorithm = "accelerated-gradient-descent", .words = {}, .why = facts};
+  if (numbers.has_unit) {
+    accelerated.why = "has a theorem for units; " + facts;
+  } else if (!is_shapeable) {
+    accelerated.why = "takes no matrix of all pairs of features; " + facts;
   }
-  if (nu > nothing_learned) {
-    return {.algorithm = "constant",
-            .words = {},
-            .why = facts + ": noise would drown the features, so the share of the class alone is released"};
+  if (nu > 0.5) {
+    accelerated.words = {"--steps", "10", "--iterate", "average"};
+  } else {
+    accelerated.words = {"--steps", nu > 0.05 ? "30" : "60"};
   }
-  return {
-      .algorithm = "shaped-descent",
-      .words = {"--steps", std::to_string(steps_for(nu, mu, numbers.features)), "--ridge", option_text(std::clamp(0.05 * nu, 0.03, 0.5))},
-      .why = facts};
+  if (numbers.label_bound) accelerated.words.insert(accelerated.words.end(), {"--clip", option_text(*numbers.label_bound)});
+  found.push_back(std::move(accelerated));
+  found.push_back(plain);
+  return found;
 }
 
 namespace {
 
-ChosenRun chosen_run(const TrainOptions& options, std::optional<std::uint64_t> records, double held_out, const Arguments& words,
-                     const Arguments& algorithms) {
-  if (const auto launch = launched_by_mpirun(); launch && launch->size > 1) {
-    let_the_first_speak();
-    invalid("--algorithm is auto, must be named on several ranks");
+/// The first of the rule's choices that is one of `algorithms`.
+Choice first_known(const PublicNumbers& numbers, const Arguments& algorithms) {
+  const auto in_order = choices(numbers);
+  const auto is_known = [&](const Choice& one) {
+    return std::find(algorithms.begin(), algorithms.end(), one.algorithm) != algorithms.end();
+  };
+  const auto found = std::find_if(in_order.begin(), in_order.end(), is_known);
+  if (found == in_order.end()) {
+    invalid(fmt::format("--algorithm is missing: auto chose {}, which does not know all of the options; {} do", in_order.front().algorithm,
+                        fmt::join(algorithms, ", ")));
   }
+  Choice choice = *found;
+  if (found != in_order.begin()) choice.why += fmt::format("; {} does not know all of the options", in_order.front().algorithm);
+  return choice;
+}
+
+ChosenRun chosen_run(TrainOptions options, std::optional<std::uint64_t> records, double held_out, const Arguments& words,
+                     const Arguments& algorithms) {
   if (options.data == data::TextReader::standard_input) {
     invalid("the data file is -, must be a file for --algorithm auto, which reads its header first");
   }
+  // Each rank chooses for itself: from equal public numbers, which the ranks compare before anything is released.
+  const auto launch = launched_by_mpirun();
+  take_rank(options, launch ? launch->rank : 0, launch ? launch->size : 1);
+  const bool has_file_of_rank = !options.data_of_ranks.empty();
   const Source source = source_of(options);
   const Adjacency adjacency = options.run.target().adjacency;
   const bool is_public = adjacency != Adjacency::add_or_remove_one && !options.run.has_unit();
@@ -124,24 +153,22 @@ ChosenRun chosen_run(const TrainOptions& options, std::optional<std::uint64_t> r
     invalid(fmt::format("--records is missing: --algorithm auto needs the public number of {} in the file, or a guess of it",
                         options.run.has_unit() ? "units" : "records"));
   }
+  if (has_file_of_rank && !records) invalid("--records is missing: --algorithm auto needs the number of records in the files of all ranks");
   if (!(held_out >= 0 && held_out < 1)) invalid(fmt::format("--held-out is {}, must be at least 0 and less than 1", held_out));
-  const std::uint64_t all = is_public ? records_in(options, source) : *records;
-  if (records && is_public) require_said_records(options, all, *records);
+  const std::uint64_t all = is_public && !has_file_of_rank ? records_in(options, source) : *records;
+  if (records && is_public && !has_file_of_rank) require_said_records(options, all, *records);
   const auto trained = static_cast<std::uint64_t>(std::llround((1 - held_out) * static_cast<double>(all)));
   Choice choice;
   if (algorithms.size() == 1) {
     choice = {.algorithm = algorithms.front(), .words = {}, .why = "knows what was asked for"};
   } else {
-    choice = choose({.records = Count{std::max<std::uint64_t>(trained, 1)},
-                     .features = open_stream(options, source).features.features(),
-                     .target = options.run.target(),
-                     .loss = options.loss,
-                     .label_bound = options.label_bound,
-                     .has_unit = options.run.has_unit()});
-    if (std::find(algorithms.begin(), algorithms.end(), choice.algorithm) == algorithms.end()) {
-      invalid(fmt::format("--algorithm is missing: auto chose {}, which does not know all of the options; {} do", choice.algorithm,
-                          fmt::join(algorithms, ", ")));
-    }
+    choice = first_known({.records = Count{std::max<std::uint64_t>(trained, 1)},
+                          .features = open_stream(options, source).features.features(),
+                          .target = options.run.target(),
+                          .loss = options.loss,
+                          .label_bound = options.label_bound,
+                          .has_unit = options.run.has_unit()},
+                         algorithms);
     const bool needs_no_count = choice.algorithm == "gossip" || choice.algorithm == "sufficient-statistics";
     if (adjacency == Adjacency::add_or_remove_one && !needs_no_count) {
       choice.words.insert(choice.words.end(), {"--public-count", std::to_string(std::max<std::uint64_t>(trained, 1))});
@@ -180,7 +207,12 @@ class Automatic final : public Algorithm {
   }
 
   [[nodiscard]] ChosenRun chosen(const TrainOptions& options, const Arguments& words, const Arguments& algorithms) const {
-    return chosen_run(options, records_, held_out_, words, algorithms);
+    try {
+      return chosen_run(options, records_, held_out_, words, algorithms);
+    } catch (...) {
+      let_the_first_speak();
+      throw;
+    }
   }
 
  private:

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <surety/accounting/events/units.h>
 
@@ -47,8 +48,9 @@ struct Choice {
   std::string why;
 };
 
+/// What the rule takes, and behind it what it would take in its place, for options that the first does not know.
 /// \throws Error{invalid_argument} for a target that no Gaussian noise meets; Error{unreachable} likewise.
-[[nodiscard]] Choice choose(const PublicNumbers& numbers);
+[[nodiscard]] std::vector<Choice> choices(const PublicNumbers& numbers);
 
 /// What was chosen, and the words to run in the place of those that were given.
 struct ChosenRun {
@@ -59,8 +61,8 @@ struct ChosenRun {
 /// Reads the header, and where --records is not said and their number is public, counts the records.
 /// \param automatic what `automatic_algorithm` made. \param words of the command
 /// \param algorithms that know all options that were given but those that all know: where there is one alone it is chosen
-/// \throws Error{invalid_argument} without --records where the number of records is private, for standard input and on several ranks, and where the
-///         choice does not know an option that was given.
+/// \throws Error{invalid_argument} without --records where the number of records is private or each of several ranks has a file of its own, for standard
+///         input, and where no choice of the rule knows all options that were given.
 [[nodiscard]] ChosenRun choose_for(const Algorithm& automatic, const TrainOptions& options, const Arguments& words,
                                    const Arguments& algorithms);
 

@@ -147,7 +147,7 @@ struct GossipWords {
 /// The features of all learners' records, from the options and the header of one file.
 FeatureMap features_of(const TrainOptions& shared, const Source& source) {
   if (shared.data == TextReader::standard_input) invalid("the data file is -, must be a file: gossip reads its header first");
-  if (const auto* sparse = std::get_if<SparseFeatures>(&source.inputs)) return {.inputs = *sparse};
+  if (std::holds_alternative<SparseFeatures>(source.inputs)) return sparse_map_of(source);
   return open_stream(shared, source).features;
 }
 

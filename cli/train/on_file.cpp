@@ -34,8 +34,7 @@ nlohmann::json held_out_scores(const Model& model, const Dataset& held_out) {
             {"accuracy", {{"model", found.accuracy}, {"constant", constant.accuracy}}}};
   }
   if (model.loss == SquaredLoss::name) {
-    return {{"mean_squared_error",
-             {{"model", mean_squared_error(values, labels)}, {"constant", constant_mean_squared_error(labels)}}}};
+    return {{"mean_squared_error", {{"model", mean_squared_error(values, labels)}, {"constant", constant_mean_squared_error(labels)}}}};
   }
   const auto found = binary_scores(values, labels);
   const auto constant = constant_scores(labels);
@@ -125,6 +124,7 @@ class FileRun final : public CandidateRun {
     trained_on_ = parts_->training.size();
     if (training_.sees_the_intercept_alone) {
       found_->features.unit_norm = false;
+      found_->features.row_scale = 1;
       for (Dataset* part : {&parts_->training, &parts_->held_out}) *part = intercepts_of(*part);
     }
     return found_->features;

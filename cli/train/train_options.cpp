@@ -28,7 +28,7 @@ std::pair<std::string, std::vector<std::string>> parse_list(const std::string& t
 }
 
 CsvOptions csv_options(const TrainOptions& options, const std::string& label) {
-  CsvOptions result{.drop = options.drop};
+  CsvOptions result{.drop = options.drop, .rows_have_common_scale = options.rows == "scaled"};
   for (const auto& text : options.bounds) {
     const auto [column, ends] = parse_list(text, "--bounds", false);
     if (ends.size() != 2) invalid(fmt::format("--bounds is '{}', must be column=lower,upper", one_line(text)));
@@ -90,6 +90,11 @@ void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std
   table.add("--categories", options.categories,
             "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with "
             "a comma stands in quotes");
+  table.add(
+      "--rows", options.rows,
+      "unit: each row, with the constant 1, is divided by its own norm; scaled: all are divided by the root of the number of columns, for "
+      "columns with bounds or categories, whose rows are then no longer than 1",
+      one_of({"unit", "scaled"}));
   options.reading.add_missing_to(table);
   options.reading.add_schema_to(table);
   options.reading.add_csv_to(table);
@@ -118,6 +123,16 @@ void add_shared_options(OptionTable& table, TrainOptions& options, const std::ve
   options.run.add_plan_to(table);
 }
 
+void take_rank(TrainOptions& options, std::size_t rank, std::size_t size) {
+  constexpr std::string_view mark = "{rank}";
+  const auto at = options.data.find(mark);
+  if (at == std::string::npos) return;
+  if (size == 1) invalid(fmt::format("the data file is {}, must be a name without {{rank}} in one process", one_line(options.data)));
+  for (std::size_t k = 0; k < size; ++k)
+    options.data_of_ranks.push_back(std::string{options.data}.replace(at, mark.size(), std::to_string(k)));
+  options.data = options.data_of_ranks[rank];
+}
+
 void apply_schema(TrainOptions& options) {
   options.reading.load_schema();
   if (!options.reading.schema) return;
@@ -141,9 +156,10 @@ Source source_of(const TrainOptions& options) {
   }
   if (options.format == "records") {
     if (!options.label.empty() || !options.drop.empty() || !options.bounds.empty() || !options.categories.empty() || options.features ||
-        options.reading.is_about_csv()) {
+        options.rows != "unit" || options.reading.is_about_csv()) {
       invalid(
-          "--label, --features, --drop, --bounds, --categories, --delimiter, --columns, --missing and --schema were said when the record "
+          "--label, --features, --drop, --bounds, --categories, --rows, --delimiter, --columns, --missing and --schema were said when the "
+          "record "
           "file was converted");
     }
     if (!options.classes.empty()) invalid("--classes is for CSV files, whose label is a text");
@@ -161,7 +177,16 @@ Source source_of(const TrainOptions& options) {
   if (const auto most = options.reading.limits().features; *options.features > most) {
     invalid(fmt::format("--features is {}, must be at most {} unless --no-limits is given", *options.features, most));
   }
-  return {std::nullopt, SparseFeatures{static_cast<std::uint32_t>(*options.features)}};
+  return {std::nullopt, SparseFeatures{static_cast<std::uint32_t>(*options.features)}, options.rows == "scaled"};
+}
+
+FeatureMap sparse_map_of(const Source& source) {
+  FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
+  if (source.rows_have_common_scale) {
+    features.unit_norm = false;
+    features.row_scale = features.common_scale();
+  }
+  return features;
 }
 
 OpenStream open_stream(const TrainOptions& options, const Source& source, const UnitsRead* units) {
@@ -174,7 +199,7 @@ OpenStream open_stream(const TrainOptions& options, const Source& source, const 
   if (const auto* file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs)) {
     return {RecordStream{StoredRecords{*file, options.reading.policy().form}}, (*file)->description().features};
   }
-  const FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
+  const FeatureMap features = sparse_map_of(source);
   return {RecordStream{LibsvmRecords{options.data, features, options.reading.policy()}}, features};
 }
 

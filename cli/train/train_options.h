@@ -32,6 +32,7 @@ struct TrainOptions {
   std::vector<std::string> drop;
   std::vector<std::string> bounds;
   std::vector<std::string> categories;
+  std::string rows = "unit";
   std::optional<std::uint64_t> features;
   DataOptions reading;
 
@@ -58,6 +59,9 @@ struct TrainOptions {
 void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std::string> formats);
 void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms);
 
+/// A file for each rank, where {rank} stands in its name. \throws Error{invalid_argument} for such a name in one process.
+void take_rank(TrainOptions& options, std::size_t rank, std::size_t size);
+
 /// Reads --schema and fills in the label and the unit, where no option says them. \throws Error{bad_data} as `read_schema`.
 void apply_schema(TrainOptions& options);
 
@@ -65,7 +69,10 @@ void apply_schema(TrainOptions& options);
 struct Source {
   std::optional<data::LabelRule> label;
   std::variant<data::CsvOptions, data::SparseFeatures, std::shared_ptr<const data::RecordFile>> inputs;
+  bool rows_have_common_scale = false;  ///< of sparse features
 };
+/// The map of sparse features. \pre source.inputs holds them
+[[nodiscard]] data::FeatureMap sparse_map_of(const Source& source);
 /// \throws Error{invalid_argument} for options that do not suit the format; Error{bad_data} for a record file that cannot be opened.
 [[nodiscard]] Source source_of(const TrainOptions& options);
 

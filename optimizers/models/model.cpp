@@ -20,8 +20,8 @@ namespace surety::optimizers {
 namespace {
 
 // Version 2 has labels that are texts, columns whose missing cells count as something, and units of several rows; version 3 has bounds that are
-// scaled to [-1, 1]; version 4 has several classes.
-constexpr int newest_version = 4;
+// scaled to [-1, 1]; version 4 has several classes; version 5 has rows of a common scale.
+constexpr int newest_version = 5;
 constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
 [[noreturn]] void invalid_model(const std::string& reason) { invalid(fmt::format("model: {}", reason)); }
@@ -52,6 +52,7 @@ Guarantee guarantee_from_json(const nlohmann::json& json) {
 /// The oldest one that can say it, so that models which need nothing new are read by every version of Surety.
 int version_of(const Model& model) {
   const auto* const columns = std::get_if<data::NamedColumns>(&model.features.inputs);
+  if (model.features.row_scale != 1) return 5;
   if (model.classes() > 1) return 4;
   const auto has_column = [&](const auto& holds) { return columns != nullptr && std::any_of(columns->begin(), columns->end(), holds); };
   if (has_column([](const data::Column& column) { return std::holds_alternative<data::Bounds>(column.map); })) return 3;
@@ -62,7 +63,7 @@ int version_of(const Model& model) {
 Model model_from_json(const nlohmann::json& json) {
   if (!json.is_object() || !json.contains("surety_model")) invalid_model("not a model of surety");
   const auto& version = json["surety_model"];
-  if (version != 1 && version != 2 && version != 3 && version != newest_version) {
+  if (version != 1 && version != 2 && version != 3 && version != 4 && version != newest_version) {
     invalid_model(fmt::format("version is {}, must be from 1 to {}", data::in_quotes(version.dump()), newest_version));
   }
   const bool has_classes = json.contains("classes");

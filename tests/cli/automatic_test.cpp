@@ -127,8 +127,17 @@ TEST_F(Automatic, AnOptionThatOneAlgorithmAloneKnowsChoosesIt) {
   EXPECT_EQ(chosen(data, {"--microbatch", "2", "--records", "600", "--batch-size", "20"}), "dp-sgd");
   EXPECT_EQ(chosen(data, {"--geometry", "l1", "--radius", "2"}), "mirror-descent");
   EXPECT_EQ(plan(data, {"--steps", "7"})["options"]["steps"], 7);  // what was chosen knows it, too
-  expect_refused_untouched(words(data, {"--iterate", "average"}), 2,
-                           {"--algorithm is missing", "gradient-descent", "accelerated-gradient-descent"});
+  // Where the rule's choice does not know an option, its next one that does is taken.
+  EXPECT_EQ(chosen(data, {"--iterate", "average"}), "accelerated-gradient-descent");
+  const Words squared{"--loss", "squared", "--label-bound", "1"};
+  EXPECT_EQ(chosen(data_of(3000, 3), squared, "4"), "sufficient-statistics");
+  const auto shaped = plan(data_of(3000, 3), squared + Words{"--steps", "7"}, "4")["options"];
+  EXPECT_EQ(shaped["algorithm"], "shaped-descent");
+  EXPECT_EQ(shaped["steps"], 7);
+  EXPECT_EQ(shaped["clip"], 0.6);
+  EXPECT_NE(surety(words(data, {"--iterate", "average"})).out.find("; shaped-descent does not know all of the options"), std::string::npos);
+  expect_refused_untouched(words(data, {"--epochs", "2", "--records", "600"}), 2,
+                           {"--algorithm is missing: auto chose shaped-descent", "dp-sgd"});
   expect_refused_untouched(words(data, {"--microbatch", "2", "--geometry", "l1"}), 2, {"--algorithm is missing: none knows all"});
 }
 

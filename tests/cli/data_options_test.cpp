@@ -141,6 +141,32 @@ TEST_F(DataOptions, WhatMissingCellsCountAs) {
                  {"--empty-unit"});
 }
 
+TEST_F(DataOptions, RowsOfOneScale) {
+  const std::string text = "age,town,y\n20,a,1\n40,b,0\n30,b,1\n";
+  const Words mapped{"--bounds", "age=0,40",    "--categories",         "town=a,b", "--loss", "squared", "--label-bound",
+                     "1",        "--algorithm", "sufficient-statistics"};
+  ASSERT_EQ(surety(train(text, "y", mapped + Words{"--rows", "scaled"})).code, 0);
+  const auto model = nlohmann::json::parse(contents(path("m")));
+  const double scale = model["features"]["row_scale"];
+  EXPECT_NEAR(scale, 1 / std::sqrt(3), 1e-15);  // two columns and the constant
+  EXPECT_EQ(model["features"]["unit_norm"], false);
+  // Age 30 goes to 0.5, town a to (1, 0).
+  write(path("new"), "age,town\n30,a\n");
+  const auto weights = model["weights"].get<std::vector<double>>();
+  EXPECT_NEAR(std::stod(surety({"predict", path("m"), path("new")}).out), scale * (0.5 * weights[0] + weights[1] + weights[3]), 1e-12);
+  ASSERT_EQ(surety(train(text, "y", mapped + Words{"--rows", "unit"})).code, 0);
+  EXPECT_FALSE(nlohmann::json::parse(contents(path("m")))["features"].contains("row_scale"));
+  // Sparse text, whose numbers of features is said.
+  write(path("sparse"), "1 1:0.5\n-1 3:1\n1 2:1\n");
+  ASSERT_EQ(surety({"train",   path("sparse"), "--format",    "libsvm",           "--features", "3",        "--rows",
+                    "scaled",  "--epsilon",    "1",           "--delta",          "1e-5",       "--ledger", path("run.db"),
+                    "--model", path("m"),      "--algorithm", "gradient-descent", "--steps",    "2"})
+                .code,
+            0);
+  EXPECT_EQ(nlohmann::json::parse(contents(path("m")))["features"]["row_scale"], 0.5);
+  expect_refused(train(text, "y", {"--rows", "long"}), 2, {"--rows is 'long'", "unit"});
+}
+
 TEST_F(DataOptions, NamesWithEveryCharacter) {
   const std::string text = "\"a=b\",\"c, d\",y\n1,x,1\n2,z,0\n";
   const auto outcome = surety(train(text, "y==1", {"--bounds", "\"a=b\"=0,2", "--categories", "c, d=x,\"z\"", "--missing", "\"a=b\"=1"}));

@@ -8,14 +8,21 @@ namespace {
 class MpirunSums : public MpirunTest {
  protected:
   [[nodiscard]] Words words(const std::string& name, const Words& algorithm, const std::string& data) const {
-    return Words{"train",         data,   "--label",    "label>0",          "--epsilon", "1",
-                 "--delta",       "1e-5", "--ledger",   path(name + ".db"), "--model",   path(name + ".json"),
-                 "--replay-seed", "5",    "--algorithm"} +
+    return Words{"train",         data,
+                 "--label",       label_,
+                 "--epsilon",     "1",
+                 "--delta",       "1e-5",
+                 "--ledger",      path(name + ".db"),
+                 "--model",       path(name + ".json"),
+                 "--replay-seed", "5",
+                 "--algorithm"} +
            algorithm;
   }
   [[nodiscard]] Words words(const std::string& name, const Words& algorithm) const { return words(name, algorithm, path("small.csv")); }
   /// A run that lasts until it is ended.
   [[nodiscard]] Words endless() const { return words("run", {"gradient-descent", "--steps", "10000000"}); }
+
+  std::string label_ = "label>0";
 
   /// The model is that of one process, and there is one run in the ledger, of the same charge, settled.
   void expect_as_alone(const Words& algorithm, const std::vector<int>& ranks) {
@@ -51,6 +58,23 @@ TEST_F(MpirunSums, GiveTheModelOfOneProcessToTheLastBit) {
   expect_as_alone({"dp-sgd", "--records", "61", "--batch-size", "5"}, {2, 4});
 }
 
+TEST_F(MpirunSums, AreOfWhatTheRuleChooses) {
+  static_cast<void>(small_data(61));
+  expect_as_alone({"auto"}, {2});
+  label_ = "label";
+  expect_as_alone({"auto", "--classes", "0,1"}, {2});
+}
+
+TEST_F(MpirunSums, AreOfARecordFile) {
+  ASSERT_EQ(surety({"convert", small_data(61), path("records"), "--label", "label>0"}).code, 0);
+  ASSERT_EQ(surety(words("alone", {"shaped-descent"})).code, 0);
+  auto of_file = words("on", {"shaped-descent", "--format", "records"}, path("records"));
+  of_file.erase(std::find(of_file.begin(), of_file.end(), "--label"), std::find(of_file.begin(), of_file.end(), "--epsilon"));
+  const auto outcome = run(of_file, 2);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(contents(path("on.json")), contents(path("alone.json")));
+}
+
 TEST_F(MpirunSums, AreOfFewerRecordsThanRanksToo) {
   static_cast<void>(small_data(3));
   expect_as_alone({"gradient-descent", "--steps", "5", "--held-out", "0"}, {4});
@@ -74,6 +98,11 @@ TEST_F(MpirunSums, AreOfAFileForEachRank) {
               surety(words("alone", algorithm) + Words{"--json"}).json()["damaged_records_not_private"]);
     for (const char* file : {"on.db", "alone.db"}) std::filesystem::remove(path(file));
   }
+  const auto by_rule = words("on", {"auto", "--held-out", "0"}, path("part{rank}.csv"));
+  expect_one_line(run(by_rule, 2), 2, {"--records is missing", "the files of all ranks"});
+  ASSERT_EQ(surety(words("alone", {"auto", "--held-out", "0"})).code, 0);
+  EXPECT_EQ(run(by_rule + Words{"--records", "7"}, 2).code, 0);
+  EXPECT_EQ(contents(path("on.json")), contents(path("alone.json")));
   const Words descent{"gradient-descent"};
   expect_one_line(run(words("run", descent, path("part{rank}.csv")), 2), 2, {"--held-out is 0.2", "must be 0"});
   expect_refused(words("run", descent, path("part{rank}.csv")), 2, {"{rank}", "one process"});

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
+#include <numeric>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +41,29 @@ TEST(FeatureMap, SurvivesJson) {
 }
 
 // Bounds that say nothing of where they go are those of models that are older than the other meaning.
+TEST(FeatureMap, ACommonScaleKeepsRowsOfBoundedColumnsWithinNormOne) {
+  FeatureMap map = example();
+  const auto columns = std::get<NamedColumns>(map.inputs).size();
+  map.unit_norm = false;
+  map.row_scale = map.common_scale();
+  EXPECT_NEAR(map.row_scale, 1 / std::sqrt(static_cast<double>(columns) + 1), 1e-15);
+  EXPECT_EQ(feature_map_from_json(to_json(map)), map);
+  EXPECT_NO_THROW(map.validate());
+  // A number of 1 or -1 of each column, one of its categories, and the constant.
+  std::vector<double> row(columns + 1, -1.0);
+  scale_row(map, row);
+  EXPECT_NEAR(std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0)), 1, 1e-15);
+  const FeatureMap sparse{.inputs = SparseFeatures{3}, .intercept = false};
+  EXPECT_NEAR(sparse.common_scale(), 1 / std::sqrt(3), 1e-15);
+  EXPECT_FALSE(to_json(sparse).contains("row_scale")) << "what older versions know is written as they write it";
+  // Both at once, and what is no scale.
+  map.unit_norm = true;
+  EXPECT_THROW(map.validate(), Error);
+  for (const double scale : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    EXPECT_THROW((FeatureMap{.inputs = SparseFeatures{1}, .unit_norm = false, .row_scale = scale}.validate()), Error) << scale;
+  }
+}
+
 TEST(FeatureMap, BoundsOfBeforeGoToTheUnitInterval) {
   const auto json =
       nlohmann::json::parse(R"({"columns": [{"name": "age", "map": {"bounds": [0.0, 120.0]}}], "intercept": true, "unit_norm": true})");
@@ -97,6 +122,9 @@ TEST(FeatureMap, RefusesOtherJson) {
   EXPECT_TRUE(refused("{}"));
   EXPECT_TRUE(refused(R"({"sparse_features": 3, "intercept": true})"));
   EXPECT_TRUE(refused(R"({"sparse_features": 3, "intercept": 1, "unit_norm": true})"));
+  EXPECT_TRUE(refused(R"({"sparse_features": 3, "intercept": true, "unit_norm": false, "row_scale": 1})"));
+  EXPECT_TRUE(refused(R"({"sparse_features": 3, "intercept": true, "unit_norm": false, "row_scale": "2"})"));
+  EXPECT_TRUE(refused(R"({"sparse_features": 3, "intercept": true, "unit_norm": true, "row_scale": 2})"));
   EXPECT_TRUE(refused(R"({"sparse_features": -3, "intercept": true, "unit_norm": true})"));
   EXPECT_TRUE(refused(R"({"sparse_features": 1e3, "intercept": true, "unit_norm": true})"));
   EXPECT_TRUE(refused(R"({"sparse_features": 3, "columns": [], "intercept": true, "unit_norm": true})"));

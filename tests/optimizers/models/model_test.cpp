@@ -322,6 +322,18 @@ TEST(Model, OfSeveralClassesSurvivesItsFile) {
   refused([](auto& json) { json["surety_model"] = 3; }, "version is 3, must be 4");
 }
 
+TEST(ReadModel, RowsOfOneScaleAreOfVersionFive) {
+  Model model = example();
+  model.features.unit_norm = false;
+  model.features.row_scale = 0.25;
+  const auto text = write_model(model);
+  EXPECT_EQ(nlohmann::json::parse(text)["surety_model"], 5);
+  EXPECT_TRUE(parse_model(text, "model.json").features == model.features);
+  auto json = nlohmann::json::parse(text);
+  json["surety_model"] = 4;
+  EXPECT_TRUE(refuses([&] { static_cast<void>(parse_model(json.dump(), "m")); }, ErrorCode::bad_data, {"version is 4, must be 5"}));
+}
+
 TEST(Predict, SaysProbabilitiesOfSeveralClasses) {
   const Model model = of_three_classes();
   const std::vector<double> scores{1, -2, 1};
