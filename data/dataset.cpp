@@ -209,11 +209,15 @@ Dataset Dataset::in_file(std::shared_ptr<const RecordFile> file,
   return data;
 }
 
-RowView mapped_row(const RowMap& map, const RowView& row, std::span<double> room) {
+void map_in_room(const RowMap& map, std::span<RowView> rows, std::span<double> room) {
   std::fill(room.begin(), room.end(), 0.0);
-  map(row, room);
-  if (!std::all_of(room.begin(), room.end(), [](double value) { return std::isfinite(value); })) std::fill(room.begin(), room.end(), 0.0);
-  return {.indices = {}, .values = room, .norm = mechanisms::l2_norm(room)};
+  map(rows, room);
+  const std::size_t features = rows.empty() ? 0 : room.size() / rows.size();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto row = room.subspan(i * features, features);
+    if (!std::all_of(row.begin(), row.end(), [](double value) { return std::isfinite(value); })) std::fill(row.begin(), row.end(), 0.0);
+    rows[i] = {.indices = {}, .values = row, .norm = mechanisms::l2_norm(row)};
+  }
 }
 
 RowView Dataset::row(std::size_t index) const {
@@ -246,11 +250,19 @@ void Dataset::keep(std::span<const std::size_t> ascending) {
 
 void Dataset::map_rows(const RowMap& map) {
   if (file_ || is_sparse_) throw Error{ErrorCode::unsupported, "rows are mapped where they are only where they are dense and in memory"};
-  std::vector<double> room(features_);
-  for (std::size_t i = 0; i < size(); ++i) {
-    norms_[i] = mapped_row(map, row(i), room).norm;
-    double* const values = &blocks_[i >> shift_].values[(i & (rows_in_block() - 1)) * features_];
-    std::copy(room.begin(), room.end(), values);
+  constexpr std::size_t together = 16;
+  std::vector<double> room(together * features_);
+  std::vector<RowView> rows(together);
+  for (std::size_t first = 0; first < size(); first += together) {
+    const std::size_t count = std::min(together, size() - first);
+    for (std::size_t i = 0; i < count; ++i) rows[i] = row(first + i);
+    map_in_room(map, std::span{rows}.first(count), std::span{room}.first(count * features_));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t index = first + i;
+      norms_[index] = rows[i].norm;
+      std::copy(rows[i].values.begin(), rows[i].values.end(),
+                &blocks_[index >> shift_].values[(index & (rows_in_block() - 1)) * features_]);
+    }
   }
 }
 

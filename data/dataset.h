@@ -49,11 +49,13 @@ struct RowView {
   }
 };
 
-/// What becomes of a row: a function of that row and of public numbers alone, to as many numbers. It finds zeros in `mapped`.
-using RowMap = std::function<void(const RowView& row, std::span<double> mapped)>;
+/// What becomes of rows: of each a function of that row and of public numbers alone, to as many numbers, one row after the other in `mapped`, where it
+/// finds zeros. Several at a time are the same as one after the other.
+using RowMap = std::function<void(std::span<const RowView> rows, std::span<double> mapped)>;
 
-/// The row that `map` makes of `row`, in `room`; zeros where a number of it is not finite. \pre room has as many numbers as there are features
-[[nodiscard]] RowView mapped_row(const RowMap& map, const RowView& row, std::span<double> room);
+/// Puts in the place of `rows` what `map` makes of them, in `room`; zeros in the place of a row of which a number is not finite.
+/// \pre room has as many numbers for each row as there are features
+void map_in_room(const RowMap& map, std::span<RowView> rows, std::span<double> room);
 
 struct Split;
 struct SplitOptions;

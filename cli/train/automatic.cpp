@@ -43,23 +43,41 @@ constexpr double hardly_any_noise = 0.01;
 constexpr double low_noise = 0.02;
 constexpr double high_noise = 0.4;
 
-std::vector<Choice> choices_for_squares(double nu, std::size_t features, double label_bound, const std::string& facts) {
+// Rows of one scale, likewise: many columns make all of them short.
+constexpr std::size_t most_scaled_features = 25;
+constexpr double some_noise = 0.04;
+
+std::vector<Choice> choices_for_squares(double nu, std::size_t features, double label_bound, RowLength rows, const std::string& facts) {
   std::vector<Choice> found;
   const bool are_few = features <= few_features;
+  const bool are_scaled = rows == RowLength::scaled || (rows == RowLength::either && features <= most_scaled_features);
   if (are_few && nu <= hardly_any_noise) found.push_back({.algorithm = "sufficient-statistics", .words = {}, .why = facts});
   const auto shaped = [&](const char* steps, double clip) {
     found.push_back({.algorithm = "shaped-descent",
                      .words = {"--steps", steps, "--clip-share", "1", "--clip", option_text(clip * label_bound)},
                      .why = facts});
   };
-  if (nu > high_noise) {
+  if (are_scaled) {
+    shaped(nu > some_noise ? "30" : "10", nu <= low_noise ? 0.6 : nu <= some_noise ? 0.3 : 0.1);
+  } else if (nu > high_noise) {
     shaped("10", 0.1);
   } else if (are_few) {
     shaped("10", nu <= low_noise ? 0.6 : 0.3);
   } else {
     shaped("30", nu <= low_noise ? 0.3 : 0.1);
   }
+  if (are_scaled && rows == RowLength::either) {
+    for (auto& choice : found) choice.words.insert(choice.words.end(), {"--rows", "scaled"});
+  }
   return found;
+}
+
+/// \param said whether --rows was
+RowLength rows_of(const data::FeatureMap& features, bool is_csv, bool said) {
+  if (!features.unit_norm) return RowLength::scaled;
+  const auto* const columns = std::get_if<data::NamedColumns>(&features.inputs);
+  const auto has_bounds = [](const data::Column& column) { return std::holds_alternative<data::Bounds>(column.map); };
+  return is_csv && !said && std::all_of(columns->begin(), columns->end(), has_bounds) ? RowLength::either : RowLength::unit;
 }
 
 std::uint64_t records_in(const TrainOptions& options, const Source& source) {
@@ -90,7 +108,7 @@ std::vector<Choice> choices(const PublicNumbers& numbers) {
   std::vector<Choice> found;
   const bool is_shapeable = !numbers.has_unit && numbers.features <= most_shaped_features;
   if (is_shapeable && numbers.loss == SquaredLoss::name) {
-    found = choices_for_squares(nu, numbers.features, numbers.label_bound.value_or(1), facts);
+    found = choices_for_squares(nu, numbers.features, numbers.label_bound.value_or(1), numbers.rows, facts);
   } else if (is_shapeable) {
     if (nu > nothing_learned) {
       found.push_back({.algorithm = "constant",
@@ -162,12 +180,15 @@ ChosenRun chosen_run(TrainOptions options, std::optional<std::uint64_t> records,
   if (algorithms.size() == 1) {
     choice = {.algorithm = algorithms.front(), .words = {}, .why = "knows what was asked for"};
   } else {
+    const auto features = open_stream(options, source).features;
+    const bool is_csv = std::holds_alternative<data::CsvOptions>(source.inputs);
     choice = first_known({.records = Count{std::max<std::uint64_t>(trained, 1)},
-                          .features = open_stream(options, source).features.features(),
+                          .features = features.features(),
                           .target = options.run.target(),
                           .loss = options.loss,
                           .label_bound = options.label_bound,
-                          .has_unit = options.run.has_unit()},
+                          .has_unit = options.run.has_unit(),
+                          .rows = rows_of(features, is_csv, value_in(words, "--rows").has_value())},
                          algorithms);
     const bool needs_no_count = choice.algorithm == "gossip" || choice.algorithm == "sufficient-statistics";
     if (adjacency == Adjacency::add_or_remove_one && !needs_no_count) {

@@ -10,6 +10,11 @@
 //     logistic, nu > 10                 constant: the share of the class
 //     logistic                          shaped-descent with a ridge of clip(.05 nu, .03, .5), and T = 10 for d <= 15 or nu > 2,
 //                                       T = 30 for nu <= .04 or mu >= .2, else T = 20
+//     squared, d <= 25, every column with bounds: rows of one scale (--rows scaled), and
+//       d <= 15, nu <= .01              sufficient-statistics
+//       else                            shaped-descent, T = 10, derivatives clipped to .6 of the label bound for nu <= .02, to .3 for nu <= .04;
+//                                       else T = 30, clipped to .1
+//     squared, others:
 //     squared, d <= 15, nu <= .01       sufficient-statistics
 //     squared, nu > .4                  shaped-descent, T = 10, derivatives clipped to a tenth of the label bound
 //     squared, d <= 15                  shaped-descent, T = 10, clipped to .6 of the bound for nu <= .02, else to .3
@@ -32,6 +37,13 @@
 
 namespace surety::cli {
 
+/// What is known of how long rows are.
+enum class RowLength {
+  unit,
+  scaled,  ///< all by one public number
+  either,  ///< nobody said, and every column has bounds, so that both are good
+};
+
 /// All that the rule sees.
 struct PublicNumbers {
   Count records;  ///< that are trained on, or units; a guess under add-or-remove-one
@@ -40,6 +52,7 @@ struct PublicNumbers {
   std::string loss;
   std::optional<double> label_bound = {};
   bool has_unit = false;  ///< which is clipped as one, like a record
+  RowLength rows = RowLength::unit;
 };
 
 struct Choice {

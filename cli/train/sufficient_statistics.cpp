@@ -16,10 +16,12 @@ using namespace optimizers;
 using namespace data;
 
 /// What the release says of the coefficients beside the weights of the model: their order is that of the weights.
-void tell_intervals(Report& report, const std::optional<CoefficientIntervals>& found, Confidence confidence) {
+void tell_intervals(Report& report, const std::optional<CoefficientIntervals>& found, Confidence confidence, RidgeRule rule) {
   nlohmann::json json{{"confidence", confidence.value()}, {"from", nullptr}, {"to", nullptr}};
   if (!found) {
-    report.lines.emplace_back("intervals", "none of the coefficients: the noise is too large for some direction of the features");
+    report.lines.emplace_back("intervals", rule == RidgeRule::fixed
+                                               ? "none of the coefficients: the noise is too large for some direction of the features"
+                                               : "none of the coefficients: the ridge depends on the noise");
     report.fields["coefficient_intervals"] = std::move(json);
     return;
   }
@@ -53,6 +55,9 @@ class SufficientStatistics final : public FileAlgorithm {
     add_split(table, shared);
     table.add("--label-weight", label_weight_, "Of the label beside the features, which share one clip", number());
     table.add("--ridge", ridge_, "Ridge over the size of the noise", number());
+    table.add("--ridge-rule", ridge_rule_,
+              "fixed; or least-eigenvalue: only what the least eigenvalue of the released matrix lacks of it, without intervals",
+              one_of({"fixed", "least-eigenvalue"}));
     table.add("--confidence", confidence_, "Of the intervals of all coefficients together, over the noise", number());
     add_threads(table, threads_);
     add_timeout(table);
@@ -69,6 +74,7 @@ class SufficientStatistics final : public FileAlgorithm {
                                          .adjacency = shared.run.target().adjacency,
                                          .label_weight = LabelWeight{label_weight_},
                                          .ridge = RidgeFactor{ridge_},
+                                         .ridge_rule = ridge_rule_ == "fixed" ? RidgeRule::fixed : RidgeRule::least_eigenvalue,
                                          .threads = threads_of(threads_)};
     const auto calibrated = [settings, target = shared.run.target()]() -> CalibratedNoise {
       const auto found = calibrate(
@@ -100,13 +106,15 @@ class SufficientStatistics final : public FileAlgorithm {
                });
              },
          .check = [](const Dataset& data) { require_joint_moments(data.features()); },
-         .tell = [intervals, confidence](Report& report) { tell_intervals(report, *intervals, confidence); }},
+         .tell = [intervals, confidence,
+                  rule = settings.ridge_rule](Report& report) { tell_intervals(report, *intervals, confidence, rule); }},
         team);
   }
 
  private:
   double label_weight_ = 0.5;
   double ridge_ = 0.3;
+  std::string ridge_rule_ = "fixed";
   double confidence_ = 0.95;
   std::optional<std::uint64_t> threads_;
 };

@@ -1,7 +1,9 @@
 #include <surety/optimizers/empirical_risk/shaped_descent.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -12,6 +14,7 @@
 #include <Eigen/Eigenvalues>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/vectorized.h>
 #include <surety/mechanisms/queries/second_moment_sum.h>
 #include <surety/optimizers/empirical_risk/full_gradient.h>
 #include <surety/optimizers/problem/second_moment.h>
@@ -24,6 +27,41 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 NoiseMultiplier matrix_multiplier(const ShapedDescentOptions& options) {
   const double share = options.matrix_share.value();
   return NoiseMultiplier{options.noise_multiplier.value() * std::sqrt((1 - share) / (share * static_cast<double>(steps_of(options))))};
+}
+
+constexpr std::size_t products_together = 4;
+
+/// Writes the products of so many rows of `size` numbers with a square matrix, one after the other. Each number is the sum that one row alone would have,
+/// in the same order: several only share what is read of the matrix.
+SURETY_VECTORIZED void write_products(const std::array<const double*, products_together>& values, const double* matrix, std::size_t size,
+                                      double* products) {
+  using Four = double __attribute__((vector_size(4 * sizeof(double))));
+  std::size_t j = 0;
+  for (; j + 8 <= size; j += 8) {
+    Four left[products_together] = {};   // NOLINT: as arrays of the library these do not stay in registers
+    Four right[products_together] = {};  // NOLINT
+    for (std::size_t k = 0; k < size; ++k) {
+      Four of_left;
+      Four of_right;
+      std::memcpy(&of_left, matrix + k * size + j, sizeof of_left);
+      std::memcpy(&of_right, matrix + k * size + j + 4, sizeof of_right);
+      for (std::size_t r = 0; r < products_together; ++r) {
+        left[r] += values[r][k] * of_left;
+        right[r] += values[r][k] * of_right;
+      }
+    }
+    for (std::size_t r = 0; r < products_together; ++r) {
+      std::memcpy(products + r * size + j, &left[r], sizeof left[r]);
+      std::memcpy(products + r * size + j + 4, &right[r], sizeof right[r]);
+    }
+  }
+  for (; j < size; ++j) {
+    for (std::size_t r = 0; r < products_together; ++r) {
+      double sum = 0;
+      for (std::size_t k = 0; k < size; ++k) sum += values[r][k] * matrix[k * size + j];
+      products[r * size + j] = sum;
+    }
+  }
 }
 
 /// Everything below is a function of what was released and of public numbers.
@@ -63,14 +101,20 @@ class Shape {
     return std::min(mean, most);
   }
 
-  /// Adds z of one row, which depends on that row and on what was released alone.
-  void transform(const RowView& row, std::span<double> z) const {
-    for (std::size_t k = 0; k < row.values.size(); ++k) {
-      const std::size_t feature = row.is_sparse() ? row.indices[k] : k;
-      const double value = row.values[k];
-      const double* const column = rows_.data() + feature * size_;
-      if (value == 0) continue;
-      for (std::size_t j = 0; j < size_; ++j) z[j] += value * column[j];
+  /// z of each row, which depends on that row and on what was released alone. \pre z is zeros
+  void transform(std::span<const RowView> rows, std::span<double> z) const {
+    const auto is_full = [&](const RowView& row) { return !row.is_sparse() && row.values.size() == size_; };
+    for (std::size_t i = 0; i < rows.size();) {
+      const auto next = rows.subspan(i);
+      if (next.size() >= products_together && std::all_of(next.begin(), next.begin() + products_together, is_full)) {
+        std::array<const double*, products_together> values;
+        for (std::size_t r = 0; r < products_together; ++r) values[r] = next[r].values.data();
+        write_products(values, rows_.data(), size_, &z[i * size_]);
+        i += products_together;
+      } else {
+        add_product(rows[i], z.subspan(i * size_, size_));
+        ++i;
+      }
     }
   }
 
@@ -83,6 +127,16 @@ class Shape {
   }
 
  private:
+  void add_product(const RowView& row, std::span<double> z) const {
+    for (std::size_t k = 0; k < row.values.size(); ++k) {
+      const std::size_t feature = row.is_sparse() ? row.indices[k] : k;
+      const double value = row.values[k];
+      const double* const column = rows_.data() + feature * size_;
+      if (value == 0) continue;
+      for (std::size_t j = 0; j < size_; ++j) z[j] += value * column[j];
+    }
+  }
+
   std::size_t size_;
   double operator_norm_;
   double count_;
@@ -150,7 +204,7 @@ ShapedDescentResult shaped_descent(Dataset data, ObjectiveRef objective, const S
   const double damping = std::max(ridge, (options.damping ? options.damping->value() : is_regularized ? 0 : 0.5) * noise);
 
   // The same numbers either way: dense rows in memory change once, others each time that they are read.
-  RowMap map = [&shape](const RowView& row, std::span<double> z) { shape.transform(row, z); };
+  RowMap map = [&shape](std::span<const RowView> rows, std::span<double> z) { shape.transform(rows, z); };
   if (data.file() == nullptr && !data.is_sparse()) data.map_rows(std::exchange(map, {}));
   NoisyFullGradient gradient_at{data,
                                 objective,

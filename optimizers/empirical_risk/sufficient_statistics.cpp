@@ -97,12 +97,17 @@ ReleasedMoments release_moments(const Dataset& data, const SufficientStatisticsO
   auto matrix = releaser.release(query, moved, plan(options));
   symmetrize(d + 1, matrix);
   const double sigma = options.noise_multiplier.value() * moved.value();
-  return {.features = d,
-          .matrix = std::move(matrix),
-          .sigma = sigma,
-          .step = query.grid.step(),
-          .label_scale = options.label_bound.value() / weight,
-          .ridge = options.ridge.value() * noise_operator_norm(sigma, d + 1)};
+  ReleasedMoments moments{.features = d,
+                          .matrix = std::move(matrix),
+                          .sigma = sigma,
+                          .step = query.grid.step(),
+                          .label_scale = options.label_bound.value() / weight,
+                          .ridge = options.ridge.value() * noise_operator_norm(sigma, d + 1),
+                          .ridge_rule = options.ridge_rule};
+  if (options.ridge_rule == RidgeRule::least_eigenvalue) {
+    moments.ridge = std::max(0.0, moments.ridge - std::max(0.0, Decomposition{moments}.eigenvalues.minCoeff()));
+  }
+  return moments;
 }
 
 std::vector<double> ridge_weights(const ReleasedMoments& moments) {
@@ -112,6 +117,7 @@ std::vector<double> ridge_weights(const ReleasedMoments& moments) {
 }
 
 std::optional<CoefficientIntervals> coefficient_intervals(const ReleasedMoments& moments, Confidence confidence) {
+  if (moments.ridge_rule != RidgeRule::fixed) return std::nullopt;  // the proof needs a ridge that knows nothing of the noise
   const Decomposition parts{moments};
   const auto d = static_cast<double>(moments.features);
   const boost::math::chi_squared law{d};

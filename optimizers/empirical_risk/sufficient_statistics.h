@@ -6,7 +6,9 @@
 //
 //     w = (max(A, 0) + r I)^-1 c B / b,   r = c_r sigma sqrt(2 (d + 1)),   max(A, 0) with negative eigenvalues as 0,
 //
-// so the ridge r is a public multiple of the operator norm that the noise is expected to have, and no inverse is larger than 1 / r.
+// so the ridge r is a public multiple of the operator norm that the noise is expected to have, and no inverse is larger than 1 / r. Or the ridge
+// only fills up what the least eigenvalue lacks of that, r = max(0, c_r sigma sqrt(2 (d + 1)) - max(e_1, 0)), as AdaSSP does [Wang 2018, algorithm 2];
+// there e_1 is a release of its own, here it is read from the released matrix.
 //
 // The noise has a known law, so sets that hold what the same fit would have been without noise follow from the release, at no cost.
 #pragma once
@@ -42,25 +44,32 @@ struct ConfidenceRule {
 };
 using Confidence = Quantity<ConfidenceRule>;
 
+enum class RidgeRule {
+  fixed,             ///< follows from public numbers alone
+  least_eigenvalue,  ///< and from the least eigenvalue of what was released
+};
+
 /// All public.
 struct SufficientStatisticsOptions {
   NoiseMultiplier noise_multiplier;  ///< z
   LabelBound label_bound;            ///< B
   Adjacency adjacency = Adjacency::replace_one;
-  LabelWeight label_weight{0.5};           ///< b
-  RidgeFactor ridge{0.3};                  ///< c_r
+  LabelWeight label_weight{0.5};  ///< b
+  RidgeFactor ridge{0.3};         ///< c_r
+  RidgeRule ridge_rule = RidgeRule::fixed;
   std::optional<Count> public_count = {};  ///< for the grid alone; default as many as a data set may have, or all where that is public
   std::size_t threads = 1;                 ///< results do not depend on it
 };
 
 /// What was released, and the public numbers that say how.
 struct ReleasedMoments {
-  std::size_t features;        ///< d
-  std::vector<double> matrix;  ///< (d + 1) x (d + 1), symmetric, row by row: the label's row is the last
-  double sigma;                ///< of the noise of each of the (d + 1)^2 entries, before they were made symmetric
-  double step;                 ///< to which that noise was rounded
-  double label_scale;          ///< B / b
-  double ridge;                ///< r
+  std::size_t features;                     ///< d
+  std::vector<double> matrix;               ///< (d + 1) x (d + 1), symmetric, row by row: the label's row is the last
+  double sigma;                             ///< of the noise of each of the (d + 1)^2 entries, before they were made symmetric
+  double step;                              ///< to which that noise was rounded
+  double label_scale;                       ///< B / b
+  double ridge;                             ///< r
+  RidgeRule ridge_rule = RidgeRule::fixed;  ///< by which it was found
 };
 
 /// \throws Error{invalid_argument} for more than 1023 features: their second moment, with the label, has the square of that.
@@ -86,7 +95,7 @@ struct CoefficientIntervals {
 /// Holds all coefficients of (S_xx + r I)^-1 S_xy B / b at once with at least the given probability over the noise, for every data set: S is
 /// sum_i z_i z_i^T of the records as they were clipped and rounded, without noise, and r the ridge of `moments`. It is about these records: neither
 /// about sampling, nor about what clipping changed, nor about r = 0. Nothing where no finite interval follows from the release: the noise is
-/// too large for some direction of the features. Computed in double precision. O(d^3).
+/// too large for some direction of the features, or the ridge is not fixed, so that what the intervals are about depends on the noise. Computed in double precision. O(d^3).
 /// \pre nothing saturated: not more records than the count that the grid was made for
 /// \source docs/proofs/sufficient-statistics.md#intervals
 [[nodiscard]] std::optional<CoefficientIntervals> coefficient_intervals(const ReleasedMoments& moments, Confidence confidence);

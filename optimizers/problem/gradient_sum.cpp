@@ -52,9 +52,7 @@ void add_gradients_at(const Dataset& data, ObjectiveRef objective, std::span<con
       labels[i] = data.label(places[i]);
     }
     reader.read(std::span{places}.first(size), std::span{rows}.first(size));
-    for (std::size_t i = 0; map && i < size; ++i) {
-      rows[i] = data::mapped_row(map, rows[i], std::span{room}.subspan(i * data.features(), data.features()));
-    }
+    if (map) data::map_in_room(map, std::span{rows}.first(size), std::span{room}.first(size * data.features()));
     detail::compute_scores(std::span{rows}.first(size), weights, std::span{scores}.first(size));
     objective.derivatives(std::span{scores}.first(size), std::span{labels}.first(size));
     for (std::size_t i = 0; i < size; ++i) {
@@ -148,7 +146,8 @@ void add_class_gradients(const Dataset& data, ObjectiveRef objective, std::span<
     std::vector<double> signs(class_weights.size());
     std::vector<double> stacked(weights.size());
     for (std::size_t i = begin; i < end; ++i) {
-      const RowView row = map ? data::mapped_row(map, reader.row(i), room) : reader.row(i);
+      RowView row = reader.row(i);
+      if (map) data::map_in_room(map, {&row, 1}, room);
       class_derivatives(row, data.label(i), objective, weights, class_weights, derivatives, signs);
       std::fill(stacked.begin(), stacked.end(), 0.0);
       for (std::size_t k = 0; k < derivatives.size(); ++k) row.add_scaled_to(derivatives[k], std::span{stacked}.subspan(k * d, d));

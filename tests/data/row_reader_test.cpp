@@ -103,10 +103,12 @@ TEST_F(RowsInAFile, AreSplitAsInMemory) {
 
 TEST(MapRows, ChangesEachRowAlone) {
   Dataset data = Dataset::dense(2, {1, 2, 3, 4, 5, 6}, {1, 2, 3});
-  const RowMap map = [](const RowView& row, std::span<double> mapped) {
-    EXPECT_EQ(mapped[0], 0);
-    mapped[0] = row.values[1];
-    mapped[1] = row.values[0] == 3 ? std::nan("") : -row.values[0];
+  const RowMap map = [](std::span<const RowView> rows, std::span<double> mapped) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(mapped[2 * i], 0);
+      mapped[2 * i] = rows[i].values[1];
+      mapped[2 * i + 1] = rows[i].values[0] == 3 ? std::nan("") : -rows[i].values[0];
+    }
   };
   data.map_rows(map);
   const Dataset wanted = Dataset::dense(2, {2, -1, 0, 0, 6, -5}, {1, 2, 3});
