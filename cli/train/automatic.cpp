@@ -46,12 +46,14 @@ constexpr double high_noise = 0.4;
 // Rows of one scale, likewise: many columns make all of them short.
 constexpr std::size_t most_scaled_features = 25;
 constexpr double some_noise = 0.04;
+constexpr double least_noise = 0.005;
 
 std::vector<Choice> choices_for_squares(double nu, std::size_t features, double label_bound, RowLength rows, const std::string& facts) {
   std::vector<Choice> found;
   const bool are_few = features <= few_features;
   const bool are_scaled = rows == RowLength::scaled || (rows == RowLength::either && features <= most_scaled_features);
-  if (are_few && nu <= hardly_any_noise) found.push_back({.algorithm = "sufficient-statistics", .words = {}, .why = facts});
+  if (are_few && nu <= (are_scaled ? least_noise : hardly_any_noise))
+    found.push_back({.algorithm = "sufficient-statistics", .words = {}, .why = facts});
   const auto shaped = [&](const char* steps, double clip) {
     found.push_back({.algorithm = "shaped-descent",
                      .words = {"--steps", steps, "--clip-share", "1", "--clip", option_text(clip * label_bound)},
@@ -59,6 +61,7 @@ std::vector<Choice> choices_for_squares(double nu, std::size_t features, double 
   };
   if (are_scaled) {
     shaped(nu > some_noise ? "30" : "10", nu <= low_noise ? 0.6 : nu <= some_noise ? 0.3 : 0.1);
+    if (nu > some_noise) found.back().words.insert(found.back().words.end(), {"--ridge", "0.3"});
   } else if (nu > high_noise) {
     shaped("10", 0.1);
   } else if (are_few) {

@@ -11,9 +11,9 @@
 //     logistic                          shaped-descent with a ridge of clip(.05 nu, .03, .5), and T = 10 for d <= 15 or nu > 2,
 //                                       T = 30 for nu <= .04 or mu >= .2, else T = 20
 //     squared, d <= 25, every column with bounds: rows of one scale (--rows scaled), and
-//       d <= 15, nu <= .01              sufficient-statistics
+//       d <= 15, nu <= .005             sufficient-statistics
 //       else                            shaped-descent, T = 10, derivatives clipped to .6 of the label bound for nu <= .02, to .3 for nu <= .04;
-//                                       else T = 30, clipped to .1
+//                                       else T = 30, clipped to .1, with a ridge of .3
 //     squared, others:
 //     squared, d <= 15, nu <= .01       sufficient-statistics
 //     squared, nu > .4                  shaped-descent, T = 10, derivatives clipped to a tenth of the label bound

@@ -82,6 +82,29 @@ TEST_F(Automatic, ChoosesForSquaredLossByTheNumbersOfTheRule) {
   expect_shaped(many, "4", 30, 0.6);
   expect_shaped(many, "1", 30, 0.2);  // .040
   expect_shaped(data_of(500, 16), "0.5", 10, 0.2);
+  // Where every column has bounds and features are few, rows of one scale.
+  const auto bounded = [](int features) {
+    Words options;
+    for (int j = 0; j < features; ++j) options = options + Words{"--bounds", "x" + std::to_string(j) + "=0,1000"};
+    return options;
+  };
+  const auto expect_scaled = [&](const std::string& data, int features, const std::string& epsilon, int steps, double clip) {
+    const auto options = options_of(data, epsilon, bounded(features));
+    EXPECT_EQ(options["rows"], "scaled") << epsilon;
+    EXPECT_EQ(options["steps"], steps) << epsilon;
+    EXPECT_EQ(options["clip"], clip) << epsilon;
+  };
+  EXPECT_EQ(options_of(few, "4", bounded(3))["algorithm"], "sufficient-statistics");
+  EXPECT_EQ(options_of(few, "4", bounded(3))["rows"], "scaled");
+  expect_scaled(few, 3, "1", 10, 1.2);
+  expect_scaled(few, 3, "0.5", 10, 0.6);
+  expect_scaled(few, 3, "0.1", 30, 0.2);
+  EXPECT_EQ(options_of(few, "0.1", bounded(3))["ridge"], 0.3);
+  expect_scaled(many, 16, "4", 10, 1.2);
+  EXPECT_FALSE(options_of(few, "4", bounded(2)).contains("rows")) << "a column has no bounds";
+  EXPECT_EQ(options_of(few, "4", bounded(3) + Words{"--rows", "unit"})["rows"], "unit");
+  EXPECT_FALSE(options_of(data_of(4000, 25), "4", bounded(25)).contains("rows")) << "26 features";
+  EXPECT_EQ(options_of(few, "1", Words{"--rows", "scaled"})["clip"], 1.2) << "also where bounds are not said";
   // Nothing is divided by their number, so none is said.
   const auto adding = options_of(few, "4", {"--adjacency", "add-or-remove-one", "--records", "3000"});
   EXPECT_EQ(adding["algorithm"], "sufficient-statistics");

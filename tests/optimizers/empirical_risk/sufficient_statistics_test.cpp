@@ -162,6 +162,26 @@ TEST(SufficientStatistics, SaysHowItWasReleased) {
   EXPECT_EQ(moments.step, releaser.log().at(0).query.grid.step());
 }
 
+TEST(SufficientStatistics, ARidgeMayFillUpTheLeastEigenvalue) {
+  auto options = options_of(Adjacency::replace_one);
+  options.ridge_rule = RidgeRule::least_eigenvalue;
+  const auto released = [&](double first, double second) {
+    ScriptedReleaser releaser{{{first, 0, 1, 0, second, 1, 1, 1, 9}}};
+    return release_moments(one({1, 0}, 1), options, releaser);
+  };
+  options.ridge_rule = RidgeRule::fixed;
+  const auto fixed = released(90, 80);
+  ASSERT_GT(fixed.ridge, 1);
+  EXPECT_TRUE(coefficient_intervals(fixed, Confidence{0.9}).has_value());
+  options.ridge_rule = RidgeRule::least_eigenvalue;
+  EXPECT_NEAR(released(90, 1).ridge, fixed.ridge - 1, 1e-12);
+  EXPECT_NEAR(released(0.5, 90).ridge, fixed.ridge - 0.5, 1e-12);
+  EXPECT_EQ(released(90, 80).ridge, 0);
+  EXPECT_EQ(released(90, -3).ridge, fixed.ridge);
+  // What the intervals would be about depends on the noise.
+  EXPECT_FALSE(coefficient_intervals(released(90, 80), Confidence{0.9}).has_value());
+}
+
 TEST(SufficientStatistics, RefusesWhatItCannotSolve) {
   ExactReleaser releaser;
   const auto refused = [&](const Dataset& data, std::string_view words) {
