@@ -1,5 +1,4 @@
 // Descent along noisy gradients of all records: plain, accelerated, and by mirror maps.
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>
 #include <surety/optimizers/empirical_risk/gradient_descent.h>
 #include <surety/optimizers/empirical_risk/mirror_descent.h>
@@ -15,20 +14,12 @@ namespace {
 using namespace optimizers;
 using namespace data;
 
+/// On summed gradients.
 template <class Options>
-Event plan_at(Options settings, NoiseMultiplier noise) {
-  settings.noise_multiplier = noise;
-  return plan(settings);
-}
-
-/// The least noise on summed gradients at which `plan` keeps the promise.
-template <class Options>
-CalibratedNoise calibrated(const Options& settings, const Target& target) {
-  const auto found = calibrate([&](NoiseMultiplier z) { return plan_at(settings, z); }, target);
-  return {.event = found.event,
-          .epsilon = found.epsilon,
-          .value = found.value.value(),
-          .sigma = summed_sigma(found.value, *settings.clip, target.adjacency)};
+CalibratedNoise calibrated_sum(const Options& settings, const Target& target) {
+  auto found = calibrated_plan(settings, target);
+  found.sigma = summed_sigma(NoiseMultiplier{found.value}, *settings.clip, target.adjacency);
+  return found;
 }
 
 /// What the three share.
@@ -76,7 +67,7 @@ class FullGradients : public FileAlgorithm {
                    {.extent = fmt::format("{} steps", steps_),
                     .public_count = public_count_,
                     .read = reader_for(shared, source, objective, KeepRows::in_their_file),
-                    .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
+                    .calibrate = [settings, target = shared.run.target()] { return calibrated_sum(settings, target); },
                     .tunable = TunableTraining{[settings](NoiseMultiplier z) { return plan_at(settings, z); }, objective},
                     .learn =
                         [settings, descend](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {

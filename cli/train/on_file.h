@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/accounting/calibration/calibrate.h>
 #include <surety/data/unit_selection.h>
 #include <surety/optimizers/models/metrics.h>
 #include <surety/optimizers/problem/gradient_sum.h>
@@ -54,6 +55,20 @@ struct FileTraining {
   /// Adds to the report what else follows from what was released, once it was.
   std::function<void(Report& report)> tell = {};
 };
+
+/// What a run with these options releases, where its noise multiplier is `noise`.
+template <class Options>
+[[nodiscard]] Event plan_at(Options settings, NoiseMultiplier noise) {
+  settings.noise_multiplier = noise;
+  return plan(settings);
+}
+
+/// The least noise at which `plan` keeps the promise.
+template <class Options>
+[[nodiscard]] CalibratedNoise calibrated_plan(const Options& settings, const Target& target) {
+  const auto found = calibrate([&](NoiseMultiplier z) { return plan_at(settings, z); }, target);
+  return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
+}
 
 /// The run of one candidate of a search, on the records that one of them has read for all.
 class CandidateRun : public TrainingRun {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/optimizers/empirical_risk/constant_learner.h>
 #include <surety/optimizers/empirical_risk/shaped_descent.h>
 
@@ -18,18 +17,6 @@ namespace {
 
 using namespace optimizers;
 using namespace data;
-
-template <class Options>
-Event plan_at(Options settings, NoiseMultiplier noise) {
-  settings.noise_multiplier = noise;
-  return plan(settings);
-}
-
-template <class Options>
-CalibratedNoise calibrated(const Options& settings, const Target& target) {
-  const auto found = calibrate([&](NoiseMultiplier z) { return plan_at(settings, z); }, target);
-  return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
-}
 
 /// Labels are the places of classes, as the reader makes them; each model is one of logistic loss.
 struct LossOfClasses : LogisticLoss {
@@ -98,7 +85,7 @@ class ShapedDescent final : public FileAlgorithm {
                    {.extent = fmt::format("the second moment and {} steps", steps),
                     .public_count = public_count_,
                     .read = reader_for(shared, source, objective, KeepRows::in_their_file),
-                    .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
+                    .calibrate = [settings, target = shared.run.target()] { return calibrated_plan(settings, target); },
                     .tunable = TunableTraining{[settings](NoiseMultiplier z) { return plan_at(settings, z); }, objective},
                     .learn =
                         [settings, objective](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
@@ -179,7 +166,7 @@ class Constant final : public FileAlgorithm {
                    {.extent = "one release",
                     .public_count = public_count_,
                     .read = reader_for(shared, source, objective, KeepRows::in_their_file),
-                    .calibrate = [settings, target = shared.run.target()] { return calibrated(settings, target); },
+                    .calibrate = [settings, target = shared.run.target()] { return calibrated_plan(settings, target); },
                     .learn =
                         [settings](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
                           auto noisy = settings;

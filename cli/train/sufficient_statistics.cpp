@@ -1,7 +1,6 @@
 // Least squares from one release.
 #include <fmt/format.h>
 
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/optimizers/empirical_risk/sufficient_statistics.h>
 
 #include "../validators.h"
@@ -76,16 +75,6 @@ class SufficientStatistics final : public FileAlgorithm {
                                          .ridge = RidgeFactor{ridge_},
                                          .ridge_rule = ridge_rule_ == "fixed" ? RidgeRule::fixed : RidgeRule::least_eigenvalue,
                                          .threads = threads_of(threads_)};
-    const auto calibrated = [settings, target = shared.run.target()]() -> CalibratedNoise {
-      const auto found = calibrate(
-          [&](NoiseMultiplier z) {
-            auto candidate = settings;
-            candidate.noise_multiplier = z;
-            return plan(candidate);
-          },
-          target);
-      return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
-    };
     const Confidence confidence{confidence_};
     const auto intervals = std::make_shared<std::optional<CoefficientIntervals>>();
     return on_file(
@@ -93,7 +82,7 @@ class SufficientStatistics final : public FileAlgorithm {
         {.extent = "one release",
          .needs_no_count = true,
          .read = reader_for(shared, source, objective, KeepRows::in_their_file),
-         .calibrate = calibrated,
+         .calibrate = [settings, target = shared.run.target()] { return calibrated_plan(settings, target); },
          .learn =
              [settings, intervals, confidence](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
                auto noisy = settings;

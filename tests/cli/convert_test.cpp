@@ -103,6 +103,12 @@ TEST_F(Convert, RefusesWhatDoesNotFit) {
   expect_refused_untouched(train + Words{"--algorithm", "gradient-descent", "--form-is-public"}, 3, {"record 8", "damaged when"});
   expect_refused_untouched(train + Words{"--algorithm", "svrg", "--records", "300", "--form-is-public"}, 3, {"record 8"});
 
+  // A record file where text is read.
+  expect_refused_untouched(Words{"train", file, "--label", "label"} + promise, 3, {"must be read with --format records"});
+  expect_refused_untouched({"convert", file, path("new"), "--label", "label"}, 3, {"must be read with --format records"});
+  ASSERT_EQ(surety(train + Words{"--algorithm", "constant"}).code, 0);
+  expect_refused_untouched({"predict", path("model.json"), file}, 3, {"is a record file"});
+
   std::string damaged = contents(file);
   damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 8);
   write(file, damaged);
