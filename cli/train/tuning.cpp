@@ -66,7 +66,12 @@ class TunedRun final : public TrainingRun {
     const Target target = shared_.run.target();
     for (const auto* run : runs_) static_cast<void>(noise_of(run->tunable(), NoiseMultiplier{1}));
     order_ = order_for(target);
-    const auto found = calibrated(order_, target);
+    auto found = calibrated(order_, target);
+    if (shared_.tune_by == "cheapest" && order_ == SearchOrder::at_random && !budget_knows(found.event)) {
+      order_ = SearchOrder::each;
+      found = calibrated(order_, target);
+      is_split_for_the_budget_ = true;
+    }
     const auto alone = surety::calibrate([&](NoiseMultiplier z) { return gaussian(z, target.adjacency); }, target);
     noise_factor_ = found.value.value() / alone.value.value();
     cost_of_one_ = accounting::epsilon(accounting::Best{}, gaussian(found.value, target.adjacency), target.delta).upper;
@@ -113,7 +118,8 @@ class TunedRun final : public TrainingRun {
     report.lines.emplace_back("price",
                               fmt::format("noise is {:.3f} times that of a run without a search; one run with this noise would cost "
                                           "epsilon = {:.4g}, the search costs {:.4g}",
-                                          noise_factor_, cost_of_one_, report.noise.epsilon.upper));
+                                          noise_factor_, cost_of_one_, report.noise.epsilon.upper) +
+                                  (is_split_for_the_budget_ ? "; the ledger's budget holds no random number of runs" : ""));
     std::vector<std::string> texts;
     for (const auto& candidate : candidates_) texts.push_back(candidate.text);
     report.fields["tuning"] = {{"candidates", texts},
@@ -140,6 +146,15 @@ class TunedRun final : public TrainingRun {
   [[nodiscard]] Calibration calibrated(SearchOrder order, const Target& target) const {
     return surety::calibrate([&](NoiseMultiplier z) { return plan(options(z.value(), order)); }, target);
   }
+  /// Whether the ledger's budget, if it has one, can hold such an event; whether there is room for it is found out with any other.
+  [[nodiscard]] bool budget_knows(const Event& event) const {
+    try {
+      shared_.run.check(shared_.run.plan(event, "a search"));
+    } catch (const Error& error) {
+      return error.code() != ErrorCode::unsupported;
+    }
+    return true;
+  }
   /// What was asked for, or what needs less noise.
   [[nodiscard]] SearchOrder order_for(const Target& target) const {
     if (shared_.tune_by == "random") return SearchOrder::at_random;
@@ -156,6 +171,7 @@ class TunedRun final : public TrainingRun {
   std::vector<CandidateRun*> runs_;
   Team& team_;
   SearchOrder order_ = SearchOrder::at_random;
+  bool is_split_for_the_budget_ = false;
   double noise_factor_ = 1;
   double cost_of_one_ = 0;
   std::size_t chosen_ = 0;

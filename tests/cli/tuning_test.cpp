@@ -52,10 +52,20 @@ TEST_F(Tuning, SplitsTheBudgetWhereThatIsCheaper) {
 }
 
 // No filter knows the best of several runs, so a ledger with a budget holds a search of which all is paid.
+TEST_F(Tuning, SplitsTheBudgetWhereALedgerHoldsNothingElse) {
+  ASSERT_EQ(surety({"ledger", "create", path("run.db"), "--adjacency", "replace-one", "--epsilon", "2", "--delta", "1e-4"}).code, 0);
+  const auto people = surety(words({"--tune", "4"}));
+  EXPECT_EQ(people.code, 0) << people.err;
+  EXPECT_NE(people.out.find("the ledger's budget holds no random number of runs"), std::string::npos) << people.out;
+  EXPECT_NE(people.out.find("repeat(4, gaussian("), std::string::npos) << people.out;
+  expect_refused(words({"--tune", "4", "--tune-by", "random"}), 2, {"best_of(geometric_runs"});
+}
+
 TEST_F(Tuning, SplitsTheBudgetWhereThatIsAskedFor) {
   ASSERT_EQ(surety({"ledger", "create", path("run.db"), "--adjacency", "replace-one", "--epsilon", "3", "--delta", "1e-4"}).code, 0);
   const Words search{"--tune", "4", "--algorithm", "gradient-descent", "--tune-over", "step-size=1,4,16,64,256"};
-  expect_refused_untouched(words(search), 2, {"no filter of kind renyi is proved for best_of(geometric_runs, 4"});
+  expect_refused_untouched(words(search + Words{"--tune-by", "random"}), 2,
+                           {"no filter of kind renyi is proved for best_of(geometric_runs, 4"});
   const auto json = surety(words(search + Words{"--tune-by", "split", "--json"})).json();
   EXPECT_EQ(json["tuning"]["count"], 4);
   EXPECT_NEAR(json["tuning"]["missed"].get<double>(), 0.2, 1e-12);
