@@ -158,8 +158,9 @@ Choice first_known(const PublicNumbers& numbers, const Arguments& algorithms) {
   return choice;
 }
 
-ChosenRun chosen_run(TrainOptions options, std::optional<std::uint64_t> records, double held_out, const Arguments& words,
-                     const Arguments& algorithms) {
+/// By the rule.
+Choice choice_for(TrainOptions options, std::optional<std::uint64_t> records, double held_out, const Arguments& words,
+                  const Arguments& algorithms) {
   if (options.data == data::TextReader::standard_input) {
     invalid("the data file is -, must be a file for --algorithm auto, which reads its header first");
   }
@@ -179,25 +180,28 @@ ChosenRun chosen_run(TrainOptions options, std::optional<std::uint64_t> records,
   const std::uint64_t all = is_public && !has_file_of_rank ? records_in(options, source) : *records;
   if (records && is_public && !has_file_of_rank) require_said_records(options, all, *records);
   const auto trained = static_cast<std::uint64_t>(std::llround((1 - held_out) * static_cast<double>(all)));
-  Choice choice;
-  if (algorithms.size() == 1) {
-    choice = {.algorithm = algorithms.front(), .words = {}, .why = "knows what was asked for"};
-  } else {
-    const auto features = open_stream(options, source).features;
-    const bool is_csv = std::holds_alternative<data::CsvOptions>(source.inputs);
-    choice = first_known({.records = Count{std::max<std::uint64_t>(trained, 1)},
-                          .features = features.features(),
-                          .target = options.run.target(),
-                          .loss = options.loss,
-                          .label_bound = options.label_bound,
-                          .has_unit = options.run.has_unit(),
-                          .rows = rows_of(features, is_csv, value_in(words, "--rows").has_value())},
-                         algorithms);
-    const bool needs_no_count = choice.algorithm == "gossip" || choice.algorithm == "sufficient-statistics";
-    if (adjacency == Adjacency::add_or_remove_one && !needs_no_count) {
-      choice.words.insert(choice.words.end(), {"--public-count", std::to_string(std::max<std::uint64_t>(trained, 1))});
-    }
+  const auto features = open_stream(options, source).features;
+  const bool is_csv = std::holds_alternative<data::CsvOptions>(source.inputs);
+  Choice choice = first_known({.records = Count{std::max<std::uint64_t>(trained, 1)},
+                               .features = features.features(),
+                               .target = options.run.target(),
+                               .loss = options.loss,
+                               .label_bound = options.label_bound,
+                               .has_unit = options.run.has_unit(),
+                               .rows = rows_of(features, is_csv, value_in(words, "--rows").has_value())},
+                              algorithms);
+  const bool needs_no_count = choice.algorithm == "gossip" || choice.algorithm == "sufficient-statistics";
+  if (adjacency == Adjacency::add_or_remove_one && !needs_no_count) {
+    choice.words.insert(choice.words.end(), {"--public-count", std::to_string(std::max<std::uint64_t>(trained, 1))});
   }
+  return choice;
+}
+
+ChosenRun chosen_run(const TrainOptions& options, std::optional<std::uint64_t> records, double held_out, const Arguments& words,
+                     const Arguments& algorithms) {
+  // Where one alone knows what was asked for, nothing is counted: it says itself what it needs.
+  Choice choice = algorithms.size() == 1 ? Choice{.algorithm = algorithms.front(), .words = {}, .why = "knows what was asked for"}
+                                         : choice_for(options, records, held_out, words, algorithms);
   Arguments chosen = without(words, "--algorithm");
   if (algorithms.size() != 1) chosen = without(chosen, "--records");
   const auto all_algorithms_there_are = all_algorithms();

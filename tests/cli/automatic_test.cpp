@@ -150,6 +150,10 @@ TEST_F(Automatic, AnOptionThatOneAlgorithmAloneKnowsChoosesIt) {
   EXPECT_EQ(chosen(data, {"--microbatch", "2", "--records", "600", "--batch-size", "20"}), "dp-sgd");
   EXPECT_EQ(chosen(data, {"--geometry", "l1", "--radius", "2"}), "mirror-descent");
   EXPECT_EQ(plan(data, {"--steps", "7"})["options"]["steps"], 7);  // what was chosen knows it, too
+  // It needs what it needs itself.
+  const Words adding{"--adjacency", "add-or-remove-one", "--geometry", "l1", "--radius", "2"};
+  EXPECT_EQ(chosen(data, adding + Words{"--public-count", "480"}), "mirror-descent");
+  expect_refused_untouched(words(data, adding), 2, {"--public-count is missing"});
   // Where the rule's choice does not know an option, its next one that does is taken.
   EXPECT_EQ(chosen(data, {"--iterate", "average"}), "accelerated-gradient-descent");
   const Words squared{"--loss", "squared", "--label-bound", "1"};

@@ -61,8 +61,10 @@ TEST_F(MpirunSums, GiveTheModelOfOneProcessToTheLastBit) {
 TEST_F(MpirunSums, AreOfWhatTheRuleChooses) {
   static_cast<void>(small_data(61));
   expect_as_alone({"auto"}, {2});
-  label_ = "label";
-  expect_as_alone({"auto", "--classes", "0,1"}, {2});
+  expect_one_line(run(words("run", {"auto", "--learner", "subgradient"}), 2), 2, {"2 processes were started by mpirun"});
+  expect_one_line(run(words("run", {"auto"}, "-"), 2), 2, {"data file is -", "auto"});
+  label_ = "y";
+  expect_as_alone({"auto", "--classes", "0,1,2,3"}, {2});
 }
 
 TEST_F(MpirunSums, AreOfARecordFile) {
