@@ -5,7 +5,10 @@ Run by hand, in an environment with what benchmarks/learners-requirements.txt pi
     python benchmarks/learners.py run FOLDER build/release/cli/surety RESULTS [SET...]     trains and scores; goes on where RESULTS stops
     python benchmarks/learners.py others FOLDER RESULTS ROW [SET...]  the same for 'interpret-core boosting' and 'diffprivlib logistic'; the
         latter wants an older scikit-learn (1.5.2), and so an environment of its own
-    python benchmarks/learners.py page RESULTS >docs/results/learners.md
+    python benchmarks/learners.py page RESULTS [FRESH] >docs/results/learners.md
+    python benchmarks/learners.py fresh build/release/cli/surety FRESH [SET...]       splits 10 to 34 of small sets, which nothing was fitted on, for the
+        default and the rows that were best before
+    python benchmarks/learners.py fresh-page FRESH      prints the last part of the page alone
 
 Replace-one, delta = 1e-5, rows of unit norm with an intercept. The sets and the splits were fixed before any rule was. Columns are mapped to
 [-1, 1] by bounds in the script, which are ours: round numbers that hold all records, as somebody would give who knows what a column means;
@@ -55,6 +58,12 @@ MOST_SPLITS = 10
 # Of sets with many records, whose splits differ little: of these rows all splits, of the others three.
 LARGE = 5000
 ALL_SPLITS = ("auto", "shaped-descent", "accelerated, 60 steps", "gradient-descent")
+
+
+# Of sets whose splits differ much, on more splits than anything was fitted on.
+FRESH_SPLITS = range(10, 35)
+FRESH_SETS = ("synthetic 2,000 x 10", "digits, even or odd", "anes96", "breast cancer", "fair")
+FRESH_ROWS = ("auto", "shaped-descent", "shaped-descent, 10 steps", "shaped-descent, 20 steps", "accelerated, clip .5", "accelerated, 60 steps")
 
 
 def lines(path):
@@ -173,6 +182,13 @@ def folder_of(folder, name):
     return os.path.join(folder, name.replace(",", "").replace(" ", "-"))
 
 
+def divided(x, y, split):
+    """The training and the held-out part of a split."""
+    order = np.random.default_rng(1000 + split).permutation(len(y))
+    cut = len(y) * 4 // 5
+    return x[order[:cut]], y[order[:cut]], x[order[cut:]], y[order[cut:]]
+
+
 def prepare(folder):
     for name, load in sets().items():
         x, y = load()
@@ -183,19 +199,25 @@ def prepare(folder):
         if name == "a9a":
             test = sparse_set(os.path.join(os.environ["SURETY_DATA_DIR"], "a9a.t.gz"), 123)
         for split in range(MOST_SPLITS):
-            order = np.random.default_rng(1000 + split).permutation(len(y))
-            cut = len(y) if test else len(y) * 4 // 5
-            held = test or (x[order[cut:]], y[order[cut:]])
-            np.savez_compressed(os.path.join(where, f"{split}.npz"), x=x[order[:cut]], y=y[order[:cut]], held_x=held[0], held_y=held[1])
-        kept["trained"] = cut
+            if test:
+                order = np.random.default_rng(1000 + split).permutation(len(y))
+                parts = (x[order], y[order], *test)
+            else:
+                parts = divided(x, y, split)
+            np.savez_compressed(os.path.join(where, f"{split}.npz"), **dict(zip(("x", "y", "held_x", "held_y"), parts, strict=True)))
+        kept["trained"] = len(parts[1])
         json.dump(kept, open(os.path.join(where, "set.json"), "w"))
         print(f"{name}: {kept}")
 
 
 class Split:
-    def __init__(self, folder, name, split):
+    def __init__(self, x, y, held_x, held_y):
+        self.x, self.y, self.held_x, self.held_y = x, y, held_x, held_y
+
+    @staticmethod
+    def load(folder, name, split):
         found = np.load(os.path.join(folder_of(folder, name), f"{split}.npz"))
-        self.x, self.y, self.held_x, self.held_y = found["x"], found["y"], found["held_x"], found["held_y"]
+        return Split(found["x"], found["y"], found["held_x"], found["held_y"])
 
     @staticmethod
     def unit_rows(x):
@@ -278,7 +300,7 @@ def run(folder, command, results, names, rows=None):
                         if number >= splits_of(kept, row) or key in results:
                             continue
                         if split is None:
-                            split = Split(folder, name, number)
+                            split = Split.load(folder, name, number)
                             file, held = os.path.join(work, "train.libsvm"), os.path.join(work, "held.libsvm")
                             write_libsvm(file, split.x, split.y)
                             write_libsvm(held, split.held_x, split.held_y)
@@ -294,6 +316,45 @@ def run(folder, command, results, names, rows=None):
                             results.add(key, None, time.perf_counter() - begin, str(error))
                             continue
                         results.add(key, loss, time.perf_counter() - begin)
+
+
+def fresh(command, path, names):
+    results = Results(path)
+    for name in names or FRESH_SETS:
+        x, y = sets()[name]()
+        for number in FRESH_SPLITS:
+            split = Split(*divided(x, y, number))
+            with tempfile.TemporaryDirectory() as work:
+                file, held = os.path.join(work, "train.libsvm"), os.path.join(work, "held.libsvm")
+                write_libsvm(file, split.x, split.y)
+                write_libsvm(held, split.held_x, split.held_y)
+                for key in [(name, "constant", "", number)] + [(name, row, e, number) for row in FRESH_ROWS for e in EPSILONS]:
+                    if key in results:
+                        continue
+                    begin = time.perf_counter()
+                    loss = split.constant() if key[1] == "constant" else score(command, split, file, held, key[1], key[2], number + 1, work)
+                    results.add(key, loss, time.perf_counter() - begin)
+
+
+def fresh_page(path):
+    losses = {}
+    for (name, row, epsilon, _), one in Results(path).found.items():
+        losses.setdefault((name, row, epsilon), []).append(one["loss"])
+    print("## Fresh splits\n")
+    print(f"Splits {FRESH_SPLITS.start} to {FRESH_SPLITS.stop - 1} of five sets, on which nothing was fitted, for the default and the rows that were best above.")
+    print("*Regret* is over the best of these rows.\n")
+    for name in FRESH_SETS:
+        constant = mean_and_error(losses[(name, "constant", "")])[0]
+        print(f"### {name}\n\nConstant {constant:.4f}; {len(losses[(name, 'constant', '')])} splits.\n")
+        print("| row | " + " | ".join(f"epsilon {e}" if e == EPSILONS[0] else e for e in EPSILONS) + " |\n|---|" + "---|" * len(EPSILONS))
+        best = {e: min((mean_and_error(losses[(name, row, e)])[0], row) for row in FRESH_ROWS if row != "auto") for e in EPSILONS}
+        for row in FRESH_ROWS:
+            values = [mean_and_error(losses[(name, row, e)]) for e in EPSILONS]
+            cells = [f"{mean:.4f} ({error:.1g})" for mean, error in values]
+            print(f"| {row} | " + " | ".join(f"**{c}**" if best[e][1] == row else c for c, e in zip(cells, EPSILONS, strict=True)) + " |")
+        ours = {e: mean_and_error(losses[(name, "auto", e)])[0] for e in EPSILONS}
+        print("| regret | " + " | ".join(f"{100 * (ours[e] / best[e][0] - 1):.1f} %" for e in EPSILONS) + " |")
+        print("| auto over the constant | " + " | ".join(f"{100 * (ours[e] / constant - 1):.1f} %" for e in EPSILONS) + " |\n")
 
 
 def boosting(split, epsilon, seed):
@@ -324,7 +385,7 @@ def others(folder, results, row, names):
     results = Results(results)
     for name in names or sets():
         for number in range(3):
-            split = Split(folder, name, number)
+            split = Split.load(folder, name, number)
             for epsilon in EPSILONS:
                 key = (name, row, epsilon, number)
                 if key in results:
@@ -416,8 +477,15 @@ def main():
         run(rest[0], rest[1], rest[2], rest[3:])
     elif what == "others":
         others(rest[0], rest[1], rest[2], rest[3:])
+    elif what == "fresh":
+        fresh(rest[0], rest[1], rest[2:])
+    elif what == "fresh-page":
+        fresh_page(rest[0])
     elif what == "page":
         page(rest[0])
+        if len(rest) > 1:
+            print()
+            fresh_page(rest[1])
     else:
         sys.exit(__doc__)
 
