@@ -1,4 +1,7 @@
 // surety convert, and train --format records: what stays in a file is what was in memory.
+#include <chrono>
+#include <thread>
+
 #include <support/surety_process.h>
 
 namespace surety_test::convert_test {
@@ -113,6 +116,30 @@ TEST_F(Convert, RefusesWhatDoesNotFit) {
   damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 8);
   write(file, damaged);
   expect_refused_untouched(train, 3, {"damaged"});
+}
+
+TEST_F(Convert, StaysChargedWhenTheFileChangesUnderneath) {
+  const std::string file = records();
+  Process training{{"train", file, "--format", "records", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db"), "--model",
+                    path("model.json"), "--algorithm", "gradient-descent", "--steps", "10000000"}};
+  const auto is_charged = [&] {
+    const auto listed = Process{{"ledger", "list", path("run.db"), "--json"}}.finish();
+    return listed.code == 0 && !listed.json()["runs"].empty();
+  };
+  for (int k = 0; !is_charged(); ++k) {
+    ASSERT_LT(k, 6000) << "the charge does not come";
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  }
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);  // a file that is mapped would end the process here
+  const auto outcome = training.finish();
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_EQ(outcome.signal, 0);
+  EXPECT_TRUE(is_one_error_line(outcome.err)) << outcome.err;
+  EXPECT_NE(outcome.err.find("became shorter while it was read"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(path("model.json")));
+  const auto run = surety({"ledger", "show", path("run.db"), "1", "--json"}).json();
+  EXPECT_NE(run["state"], "settled");
+  EXPECT_EQ(run["charged"]["event"]["repeat"]["count"], 10000000);
 }
 
 }  // namespace
