@@ -90,11 +90,11 @@ void add_radius(OptionTable& table, TrainOptions& shared, std::string standard) 
   table.add("--radius", shared.radius, "Keep the weights in a ball of this radius", number()).standard(std::move(standard));
 }
 
-void add_records(OptionTable& table, std::optional<std::uint64_t>& records) {
+void add_records(OptionTable& table, std::optional<std::uint64_t>& records, std::string standard) {
   table
       .add("--records", records, "The public number of records in the file, checked; under add-or-remove-one a public guess of it",
            whole_number(1, max_count))
-      .standard("needed");
+      .standard(std::move(standard));
 }
 
 void add_threads(OptionTable& table, std::optional<std::uint64_t>& threads) {

@@ -129,7 +129,7 @@ using Reader = std::function<ReadRecords(const UnitsRead* units)>;
 
 void add_clip(OptionTable& table, TrainOptions& shared, std::string standard);
 void add_radius(OptionTable& table, TrainOptions& shared, std::string standard);
-void add_records(OptionTable& table, std::optional<std::uint64_t>& records);
+void add_records(OptionTable& table, std::optional<std::uint64_t>& records, std::string standard = "needed");
 void add_threads(OptionTable& table, std::optional<std::uint64_t>& threads);
 void add_public_count(OptionTable& table, std::optional<std::uint64_t>& count);
 void add_regularization(OptionTable& table, double& regularization);

@@ -226,7 +226,7 @@ class Automatic final : public Algorithm {
     table.group("Data");
     table.add("--held-out", held_out_, "The share of records kept for scores, by a public pseudo-random split", number());
     table.group("Problem and algorithm");
-    add_records(table, records_);
+    add_records(table, records_, "counted where it is public, else needed");
     static_cast<void>(shared);
   }
   [[nodiscard]] std::string why_no_units() const override { return {}; }
