@@ -37,7 +37,8 @@ int convert(const ConvertOptions& given) {
   data::RecordFileText text{{.features = features, .label = source.label}};
   accounting::Place place{given.output};
   require_replaceable(place);
-  accounting::NewFile file{std::move(place)};
+  using accounting::NewFile;
+  NewFile file{std::move(place), 0, NewFile::Method::nameless, NewFile::Readers::owner_alone};
   const auto write = [&] {
     file.write(text.text());
     text.forget_text();
@@ -90,7 +91,7 @@ Command convert_command() {
         R"(A record file holds features and labels as 'surety train' would read them with the same options, 8 bytes a number, and says what they are.
 'surety train --format records' reads it a block at a time: shaped-descent, gradient-descent, accelerated-gradient-descent,
 mirror-descent, dp-sgd, sufficient-statistics and constant keep no records in memory but 24 bytes for each, so it may be much larger than that.
-It is as private as the data. Each block has a checksum: a file that is damaged, or changes while it is read, is an error.
+It is as private as the data, and only its owner may read it. Each block has a checksum: a file that is damaged, or changes while it is read, is an error.
 Example:
   surety convert examples/data/randhie.csv randhie.records --label 'mdvis>0')";
   };

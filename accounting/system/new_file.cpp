@@ -78,10 +78,11 @@ std::string random_name() {
 std::string own_name_of(int file) { return fmt::format("/proc/self/fd/{}", file); }
 
 constexpr mode_t less_umask = 0666;
+constexpr mode_t of_owner = 0600;
 
 }  // namespace
 
-NewFile::NewFile(Place place, std::uint64_t space, Method preferred)
+NewFile::NewFile(Place place, std::uint64_t space, Method preferred, Readers readers)
     : place_{std::move(place)}, space_{space}, slot_{no_slot}, owner_{::getpid()} {
   if (place_.holds() == Place::Holds::unreachable || place_.name().empty()) {
     throw Error{ErrorCode::environment, fmt::format("cannot create '{}': {}", one_line(place_.written()), place_.reason())};
@@ -97,10 +98,11 @@ NewFile::NewFile(Place place, std::uint64_t space, Method preferred)
     if (::fstat(folder_, &status) != 0) refuse("create", errno);
     if (FileIdentity{status.st_dev, status.st_ino} != place_.folder_identity()) refuse("create", ESTALE);
 
-    if (preferred == Method::nameless) file_ = ::openat(folder_, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, less_umask);
+    const mode_t mode = readers == Readers::owner_alone ? of_owner : less_umask;
+    if (preferred == Method::nameless) file_ = ::openat(folder_, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
     // Without /proc such a file can never be given a name.
     if (file_ >= 0 && ::faccessat(AT_FDCWD, own_name_of(file_).c_str(), F_OK, 0) != 0) ::close(std::exchange(file_, -1));
-    if (file_ < 0) open_with_a_name();
+    if (file_ < 0) open_with_a_name(mode);
     int error_number = EINTR;
     while (space_ > 0 && error_number == EINTR) error_number = ::posix_fallocate(file_, 0, static_cast<off_t>(space_));
     if (space_ > 0 && error_number != 0) refuse("take space for", error_number);
@@ -125,11 +127,11 @@ void NewFile::forget_name() {
   slot_ = no_slot;
 }
 
-void NewFile::open_with_a_name() {
+void NewFile::open_with_a_name(mode_t mode) {
   // In this order a signal in between finds a name that there is no file of, rather than a file that nobody knows.
   temporary_ = random_name();
   slot_ = take_slot(folder_, temporary_);
-  file_ = ::openat(folder_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, less_umask);
+  file_ = ::openat(folder_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (file_ >= 0) return;
   const int error_number = errno;
   forget_name();

@@ -24,9 +24,14 @@ class NewFile {
     named,
   };
 
-  /// Takes `space` bytes in the folder of `place`. The file will have the permissions that the umask leaves.
+  enum class Readers {
+    as_the_umask_says,
+    owner_alone,  ///< and what the umask takes from that
+  };
+
+  /// Takes `space` bytes in the folder of `place`.
   /// \throws Error{environment} naming `place` when that fails: no folder, no permission, a full disk.
-  explicit NewFile(Place place, std::uint64_t space = 0, Method preferred = Method::nameless);
+  explicit NewFile(Place place, std::uint64_t space = 0, Method preferred = Method::nameless, Readers readers = Readers::as_the_umask_says);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
@@ -46,7 +51,7 @@ class NewFile {
 
  private:
   [[noreturn]] void refuse(std::string_view action, int error_number) const;
-  void open_with_a_name();
+  void open_with_a_name(mode_t mode);
   void finish();
   /// linkat of the open file to `name`; 0 or the error's number.
   [[nodiscard]] int link_to(const std::string& name) const;

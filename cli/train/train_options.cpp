@@ -90,11 +90,11 @@ void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std
   table.add("--categories", options.categories,
             "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with "
             "a comma stands in quotes");
-  table.add(
-      "--rows", options.rows,
-      "unit: each row, with the constant 1, is divided by its own norm; scaled: all are divided by the root of the number of columns, for "
-      "columns with bounds or categories, whose rows are then no longer than 1",
-      one_of({"unit", "scaled"}));
+  table.add("--rows", options.rows,
+            "unit: each row, with the constant 1, is divided by its own norm; scaled: all are divided by the root of one more than the "
+            "columns, for "
+            "columns with bounds or categories, whose rows are then no longer than 1",
+            one_of({"unit", "scaled"}));
   options.reading.add_missing_to(table);
   options.reading.add_schema_to(table);
   options.reading.add_csv_to(table);

@@ -85,6 +85,8 @@ TEST_F(Convert, SaysWhatItWrote) {
   EXPECT_EQ(report["damaged_not_private"], 3);
   EXPECT_EQ(report["features"], 4);
   EXPECT_EQ(report["label"], "label");
+  // As private as the data, so nobody else may read it.
+  EXPECT_EQ(std::filesystem::status(path("a b")).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   const std::string first = contents(path("a b"));
   EXPECT_EQ(surety(Words{"convert", data(), path("a b")} + columns_).code, 0);
   EXPECT_EQ(contents(path("a b")), first);

@@ -132,6 +132,12 @@ TEST_P(NewFileTest, HasThePermissionsThatTheUmaskLeaves) {
   EXPECT_EQ(fs::status(folder_ / "model").permissions(), fs::perms{0640});
 }
 
+TEST_P(NewFileTest, MayBeItsOwnersAlone) {
+  NewFile file{Place{folder_ / "model"}, 0, GetParam(), NewFile::Readers::owner_alone};
+  file.replace();
+  EXPECT_EQ(fs::status(folder_ / "model").permissions(), fs::perms{0600});
+}
+
 TEST_P(NewFileTest, StaysInTheFolderThatWasMeant) {
   fs::create_directory(folder_ / "models");
   const Place place{folder_ / "models/model"};
