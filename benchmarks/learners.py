@@ -417,7 +417,7 @@ def page(path):
     print(__doc__.split("\n\n", 2)[2].strip() + "\n")
     print("Made by `benchmarks/learners.py`. Means over splits (standard error, of splits and noise together); a9a is always scored on its own")
     print("test file. The best row of each column is in bold, by the splits that it shares with the default.")
-    print("The thresholds of the rule were fitted on the first two to four splits of these same sets: on others it may lose more. Rows of other tools")
+    print("The thresholds of the rule were fitted on the first two to four splits of these same sets: on others it may lose more ([fresh splits](#fresh-splits)). Rows of other tools")
     print("are of three splits of five sets.")
     print("*Regret* is the default's loss over the best row's on the same splits, less 1; the best row is chosen in hindsight at each epsilon.\n")
     regrets = {}
