@@ -7,8 +7,8 @@
 //     w = (max(A, 0) + r I)^-1 c B / b,   r = c_r sigma sqrt(2 (d + 1)),   max(A, 0) with negative eigenvalues as 0,
 //
 // so the ridge r is a public multiple of the operator norm that the noise is expected to have, and no inverse is larger than 1 / r. Or the ridge
-// only fills up what the least eigenvalue lacks of that, r = max(0, c_r sigma sqrt(2 (d + 1)) - max(e_1, 0)), as AdaSSP does [Wang18, algorithm 2];
-// there e_1 is a release of its own, here it is read from the released matrix.
+// only fills up what the least eigenvalue lacks of that, r = max(0, c_r sigma sqrt(2 (d + 1)) - max(e_1, 0)), after AdaSSP [Wang18, algorithm 2],
+// where e_1 is a release of its own; here it is read from the released matrix.
 //
 // The noise has a known law, so sets that hold what the same fit would have been without noise follow from the release, at no cost.
 #pragma once
