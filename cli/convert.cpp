@@ -30,6 +30,8 @@ int convert(const ConvertOptions& given) {
   auto options = given.data;
   require_separate({.inputs = options.reading.with_schema({{"the data file", options.data}}), .outputs = {{"the output", given.output}}});
   apply_schema(options);
+  // What is trained on such a file promises to rows, and would say nothing of the owners that the schema promises to.
+  if (options.run.has_unit()) invalid("--schema names a unit, must not: a record file has no column that names an owner");
   const Source source = source_of(options);
   auto [records, features] = open_stream(options, source);
   optimizers::require_writable_names(features, source.label);
@@ -90,7 +92,7 @@ Command convert_command() {
     command.footer =
         R"(A record file holds features and labels as 'surety train' would read them with the same options, 8 bytes a number, and says what they are.
 'surety train --format records' reads it a block at a time: shaped-descent, gradient-descent, accelerated-gradient-descent,
-mirror-descent, dp-sgd, sufficient-statistics and constant keep no records in memory but 24 bytes for each, so it may be much larger than that.
+mirror-descent, dp-sgd, sufficient-statistics and constant keep no records in memory but some 50 bytes for each, so it may be much larger than that.
 It is as private as the data, and only its owner may read it. Each block has a checksum: a file that is damaged, or changes while it is read, is an error.
 Example:
   surety convert examples/data/randhie.csv randhie.records --label 'mdvis>0')";

@@ -17,6 +17,7 @@
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>
 #include <surety/data/record_file.h>
+#include <surety/data/text_reader.h>
 #include <surety/optimizers/models/model.h>
 #include <surety/optimizers/problem/loss.h>
 
@@ -131,7 +132,7 @@ int predict(const PredictOptions& given) {
   if (!is_csv && options.reading.is_about_csv()) {
     invalid("--delimiter, --columns and --schema are for CSV files, the model was trained on LIBSVM text");
   }
-  if (data::is_record_file(options.data)) {
+  if (options.data != data::TextReader::standard_input && data::is_record_file(options.data)) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: is a record file, must be CSV or LIBSVM text for predict", one_line(options.data))};
   }
   const data::DataPolicy policy{.form = data::RecordForm::is_public, .limits = limits, .csv = format};

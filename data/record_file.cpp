@@ -32,6 +32,7 @@ constexpr std::size_t head_words = 7;
 constexpr std::size_t tail_words = 6;
 constexpr std::size_t usual_block_bytes = std::size_t{1} << 16;
 constexpr std::size_t most_description_bytes = std::size_t{1} << 27;
+constexpr std::uint64_t most_features = std::uint64_t{1} << 27;  // so that no product overflows
 
 std::uint64_t checksum_of(const void* bytes, std::size_t size, std::uint64_t seed) { return XXH3_64bits_withSeed(bytes, size, seed); }
 
@@ -78,7 +79,12 @@ RecordFileText::RecordFileText(const RecordFileDescription& description)
   if (description.label && !description.label->classes.empty()) {
     invalid("the label is one of several classes, must be a number or a comparison in a record file");
   }
-  const std::string text = to_json(description).dump();
+  std::string text;
+  try {
+    text = to_json(description).dump();
+  } catch (const nlohmann::json::exception&) {
+    invalid("a name of the features or of the label is not UTF-8, must be for a record file");
+  }
   bytes_.assign(magic.begin(), magic.end());
   for (const std::uint64_t number :
        {order_mark, known_version, std::uint64_t{features_}, std::uint64_t{records_in_block_}, std::uint64_t{text.size()}}) {
@@ -150,7 +156,7 @@ RecordFile::RecordFile(std::filesystem::path path) : path_{std::move(path)} {
     records_in_block_ = word_at(head, 5);
     first_block_ = head.size();
     // What has a right checksum may still be hostile: no product here overflows.
-    if (features_ == 0 || features_ >= most_description_bytes || records_in_block_ != records_in_block_of(features_) ||
+    if (features_ == 0 || features_ > most_features || records_in_block_ != records_in_block_of(features_) ||
         records > size / ((features_ + 1) * sizeof(double))) {
       refuse("is damaged in what it says of itself");
     }

@@ -35,7 +35,7 @@ struct RecordFileDescription {
 /// The text of a record file, made in order. What becomes of the bytes is another's business.
 class RecordFileText {
  public:
-  /// \throws Error{invalid_argument} for a map that is not valid, and for several classes.
+  /// \throws Error{invalid_argument} for a map that is not valid, a name that is not UTF-8, and several classes.
   explicit RecordFileText(const RecordFileDescription& description);
 
   /// Takes a record. A damaged one has no values. \pre `values` has as many as there are features, or none; all are finite, and so is `label`

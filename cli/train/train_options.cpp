@@ -190,7 +190,7 @@ FeatureMap sparse_map_of(const Source& source) {
 }
 
 OpenStream open_stream(const TrainOptions& options, const Source& source, const UnitsRead* units) {
-  if (options.format != "records" && is_record_file(options.data)) {
+  if (options.format != "records" && options.data != TextReader::standard_input && is_record_file(options.data)) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: is a record file, must be read with --format records", one_line(options.data))};
   }
   if (const auto* csv = std::get_if<CsvOptions>(&source.inputs)) {

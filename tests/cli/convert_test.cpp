@@ -120,6 +120,26 @@ TEST_F(Convert, RefusesWhatDoesNotFit) {
   expect_refused_untouched(train, 3, {"damaged"});
 }
 
+TEST_F(Convert, RefusesToForgetOwners) {
+  auto schema = nlohmann::json::parse(surety({"schema", data()}).out);
+  schema["label"] = "label";
+  schema["columns"][1]["categories"] = {"rome", "oslo"};
+  write(path("rows.json"), schema.dump());
+  EXPECT_EQ(surety({"convert", data(), path("by schema"), "--schema", path("rows.json")}).code, 0);
+  schema["unit"] = "town";
+  schema["most"] = 2;
+  write(path("owners.json"), schema.dump());
+  expect_refused_untouched({"convert", data(), path("new"), "--schema", path("owners.json")}, 2, {"--schema names a unit"});
+}
+
+TEST_F(Convert, ReadsStandardInputWhateverHasItsName) {
+  std::filesystem::copy_file(records(), path("-"));
+  const auto outcome =
+      surety(Words{"convert", "-", path("new")} + columns_, {.standard_input = path("data.csv").c_str(), .folder = path("").c_str()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(contents(path("new")), contents(path("data.records")));
+}
+
 TEST_F(Convert, StaysChargedWhenTheFileChangesUnderneath) {
   const std::string file = records();
   Process training{{"train", file, "--format", "records", "--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db"), "--model",

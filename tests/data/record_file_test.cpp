@@ -158,6 +158,9 @@ TEST(RecordFileText, RefusesWhatARecordFileHasNot) {
   several.label = with_classes(parse_label_rule("town"), {"a", "b"});
   EXPECT_TRUE(refuses([&] { static_cast<void>(RecordFileText{several}); }, ErrorCode::invalid_argument, {"one of several classes"}));
   EXPECT_THROW((RecordFileText{{.features = {.inputs = SparseFeatures{0}}, .label = {}}}), Error);
+  auto bytes = described(2);
+  bytes.label->column = "\xff";
+  EXPECT_TRUE(refuses([&] { static_cast<void>(RecordFileText{bytes}); }, ErrorCode::invalid_argument, {"not UTF-8"}));
 }
 
 }  // namespace
