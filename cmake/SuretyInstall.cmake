@@ -1,5 +1,5 @@
 # cmake --install: headers under include/surety, static libraries, the command, and a package configuration, so that another
-# project says find_package(surety) and links surety::accounting, surety::ledger, surety::mechanisms, surety::data, surety::statistics or surety::optimizers.
+# project says find_package(surety) and links surety::accounting, surety::ledger, surety::mechanisms, surety::data, surety::statistics, surety::optimizers or surety::jobs.
 include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY SURETY_LIBRARIES)

@@ -7,6 +7,7 @@
 
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/last_few.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -41,6 +42,7 @@ Moments joined(const Moments& a, double m, const Moments& b, double n) {
   std::vector<long double> binomial(a.size());  // of k and w
   binomial[0] = 1;
   for (std::size_t k = 0; k < a.size(); ++k) {
+    poll_limit();
     if (k > 0) {
       for (std::size_t j = k; j > 0; --j) binomial[j] = rest * binomial[j] + w * binomial[j - 1];
       binomial[0] *= rest;
@@ -121,6 +123,7 @@ Excess excess_of(double rounds, double mu) {
 
   Excess found{{0}, {0}};
   for (long double v = 1e-3L; v < 4000; v += std::min(0.02L * v, 0.04L + 0.004L * v)) {
+    poll_limit();
     const long double s = v / rounds;
     long double less_one = 0;
     for (const auto& [weight, y] : nodes) less_one += weight * std::expm1(-s * y);
@@ -163,6 +166,7 @@ std::vector<double> log_negative(double rounds, double mu) {
   }
   std::vector<double> logs{0};
   for (std::size_t k = 1; k <= most_moments; ++k) {
+    poll_limit();
     const auto b = static_cast<long double>(k);
     for (std::size_t i = 0; i <= cells; ++i) term[i] *= excess.at[i] / b;
     long double sum = 0;

@@ -1,5 +1,6 @@
 #include <surety/accounting/accountants/best.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <surety/accounting/accountants/opinions.h>
@@ -7,6 +8,22 @@
 
 namespace surety::accounting {
 namespace {
+
+/// Where epsilon is so small that the grid knows little of it, the grid looks once more, as narrowly as that takes. Elsewhere it is not width
+/// that keeps the bounds apart.
+void look_closer(const Event& event, const Question& question, const Effort& effort, const GridRequest& grid,
+                 std::vector<Opinion>& opinions) {
+  if (!std::holds_alternative<Delta>(question)) return;
+  const auto by_grid =
+      std::find_if(opinions.begin(), opinions.end(), [](const Opinion& one) { return one.accountant == PrivacyLoss::name; });
+  if (by_grid == opinions.end() || !by_grid->value || !(by_grid->value->width() <= effort.width)) return;
+  const Enclosure known = best_of(event, opinions).value;
+  const double wanted = width_at(known.upper, effort);
+  if (!(wanted < effort.width) || known.width() <= wanted) return;
+  const auto closer = opinion_of(place_of<PrivacyLoss>, event, question, {.width = wanted}, grid);
+  if (!closer.value) return;
+  by_grid->value = Enclosure{std::max(by_grid->value->lower, closer.value->lower), std::min(by_grid->value->upper, closer.value->upper)};
+}
 
 BestAnswer best(const Event& event, const Question& question, const Effort& effort) {
   const StandardFloatingPoint environment;
@@ -16,10 +33,12 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
   std::vector<Opinion> opinions;
   for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
     opinions.push_back(accountant == place_of<Participation> ? by_draws
-                       : accountant == place_of<PrivacyLoss> && says_no_more(event, opinions.back())
+                       : accountant != place_of<PrivacyLoss> ? opinion_of(accountant, event, question, effort, grid)
+                       : says_no_more(event, opinions.back())
                            ? left_out()
-                           : opinion_of(accountant, event, question, effort, grid));
+                           : opinion_of(accountant, event, question, beside(event, opinions.back(), effort), grid));
   }
+  look_closer(event, question, effort, grid, opinions);
   return best_of(event, std::move(opinions));
 }
 
@@ -35,15 +54,28 @@ Enclosure quick(const Event& event, const Question& question, const Effort& effo
     const Enclosure value = best_of(event, opinions).value;
     if (is_exact(value)) return value;
   }
+  look_closer(event, question, effort, grid, opinions);
   return best_of(event, std::move(opinions)).value;
 }
 
 }  // namespace
 
+double width_at(double epsilon, const Effort& effort) {
+  const double share = std::max(effort.width, Effort{}.width);
+  return epsilon > 0 && epsilon < 1 ? std::min(effort.width, share * epsilon) : effort.width;
+}
+
 const Opinion* second_opinion(const BestAnswer& best) {
+  const auto first = std::find_if(best.opinions.begin(), best.opinions.end(),
+                                  [&](const Opinion& opinion) { return opinion.accountant == best.accountant; });
+  if (first == best.opinions.end()) return nullptr;
   const Opinion* found = nullptr;
   for (const auto& opinion : best.opinions) {
     if (!opinion.value || opinion.accountant == best.accountant) continue;
+    const bool shares = std::any_of(opinion.rests_on.begin(), opinion.rests_on.end(), [&](std::string_view one) {
+      return std::find(first->rests_on.begin(), first->rests_on.end(), one) != first->rests_on.end();
+    });
+    if (shares) continue;
     if (found == nullptr || opinion.value->upper < found->value->upper) found = &opinion;
   }
   return found;

@@ -19,7 +19,8 @@ namespace surety::accounting {
 struct Opinion {
   std::string_view accountant;
   std::optional<Enclosure> value;
-  std::string refusal;  ///< empty where there is a value
+  std::string refusal;                          ///< empty where there is a value
+  std::vector<std::string_view> rests_on = {};  ///< the computations behind it: accounting/accountants/rests_on.h
 };
 
 struct BestAnswer {
@@ -28,7 +29,8 @@ struct BestAnswer {
   std::vector<Opinion> opinions;
 };
 
-/// The tightest upper bound among the accountants that did not give the answer; nullptr when there is none.
+/// The tightest upper bound among the accountants that share no computation with what gave the answer's; nullptr when there is none. A defect
+/// in a computation that two share would move both.
 [[nodiscard]] const Opinion* second_opinion(const BestAnswer& best);
 
 /// The names of all that are asked, in the order in which they are told of.
@@ -39,9 +41,12 @@ struct BestAnswer {
 /// Settings of the accountants that can work harder on request.
 struct Effort {
   /// Aimed at in epsilon by accountants that compute on a grid; up to 512 times as wide where memory is short, and as wide as by default
-  /// where it is short for less than that.
+  /// where it is short for less than that. Where epsilon is below 1 it is a share of it: `width_at`.
   double width = 1e-4;
 };
+/// The width to aim at where epsilon is about so much: `width` of it below 1, and `width` itself where less than by default is asked for and
+/// that is less.
+[[nodiscard]] double width_at(double epsilon, const Effort& effort);
 
 /// epsilon(delta) of `event`, and delta(epsilon).
 /// \throws Error{unsupported} when no accountant has a theorem for the event, with each one's reason; Error{internal} when two

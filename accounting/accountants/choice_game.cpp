@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 #include <surety/accounting/numbers/vectorized.h>
 
@@ -150,6 +151,7 @@ class Game {
     std::vector<Values> now(row);
     for (std::uint64_t first = 0; first <= kinds_[0].choice.count; ++first) {
       for (std::size_t state = 0; state < row; ++state) {
+        poll_limit();
         std::uint64_t total = first;
         std::size_t support = static_cast<std::size_t>(first) * kinds_[0].choice.cells;
         std::size_t only = 0;
@@ -322,6 +324,7 @@ class Game {
     std::size_t move = best_move(kind, from.above.data() + margin_ + begin, cells / 2);
     std::vector<std::size_t> moves;
     for (std::size_t first = begin; first < support; first += tile) {
+      poll_limit();
       const double* above = from.above.data() + margin_ + first;
       const double* below = from.below.data() + margin_ + first;
       const std::size_t low = good_move(kind, above, move);

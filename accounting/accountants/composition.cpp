@@ -15,6 +15,7 @@
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -185,13 +186,16 @@ class Answers {
 
   /// P(i >= j) and Q(i >= j) for j = start, start + 1, ... (five of them, or up to k).
   std::vector<Set> upper_sets(double start) const {
+    poll_limit();
     const Interval first = log_mass(start);
     Interval p = exp(first);
     Interval q = exp(first - loss(start));
     const auto size = size_of(std::min(static_cast<double>(width), k_ - start + 1));
     std::vector<Set> heads;  // the masses of the first outcomes
     Set rest{zero(), zero()};
+    PollNowAndThen poll;
     for (double i = start;; ++i) {
+      poll();
       if (heads.size() < size) {
         heads.push_back({p, q});
       } else {
@@ -290,6 +294,7 @@ class EpsilonGrid {
       std::vector<long double> next(masses_.size() + stride * n);
       for (std::size_t i = 0; i < masses_.size(); ++i) {
         if (masses_[i] == 0) continue;
+        poll_limit();
         for (std::size_t j = 0; j <= n; ++j) next[i + stride * j] += masses_[i] * law[j];
       }
       masses_ = std::move(next);
@@ -302,7 +307,9 @@ class EpsilonGrid {
   /// Bounds on sum of (P - e^at Q)_+: above it for +1, below it for -1.
   double delta(double at, int side) const {
     long double sum = 0;
+    PollNowAndThen poll;
     for (std::size_t i = masses_.size(); i-- > 0;) {
+      poll();
       const long double excess = loss(i) - static_cast<long double>(at);
       if (!(excess > 0)) break;
       sum += masses_[i] * -std::expm1(-excess);
@@ -359,7 +366,9 @@ class EpsilonGrid {
     const Interval odds = exp(number(epsilon));
     Interval mass = exp(-(number(n) * (number(epsilon) + log1p(number(1) / odds))));
     std::vector<long double> law;
+    PollNowAndThen poll;
     for (double j = 0; j <= n; ++j) {
+      poll();
       law.push_back(mpfr_get_ld(mass.lower(), MPFR_RNDN));
       if (j < n) mass = mass * (number(n - j) / number(j + 1)) * odds;
     }

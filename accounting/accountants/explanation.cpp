@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <variant>
 
+#include <surety/accounting/accountants/opinions.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/json.h>
@@ -59,6 +63,15 @@ constexpr std::array theorems{
 constexpr std::string_view theorem_without_gaussians =
     "every release has the same worst pair (of pure and approx: Kairouz, Oh, Viswanath 2015), whose privacy loss takes "
     "few values or, for Laplace noise, lies between two atoms; the law of the sum is known exactly.";
+
+template <std::size_t... i>
+constexpr bool each_has_a_theorem(std::index_sequence<i...> /*places*/) {
+  constexpr auto has_theorem = [](std::string_view name) {
+    return std::any_of(theorems.begin(), theorems.end(), [&](const Theorem& theorem) { return theorem.accountant == name; });
+  };
+  return (has_theorem(std::tuple_element_t<i, AskedAccountants>::name) && ...);
+}
+static_assert(each_has_a_theorem(std::make_index_sequence<accountants_asked>()), "an accountant that is asked has no theorem in this list");
 
 std::string theorem_of(std::string_view accountant, const Event& event) {
   const auto* found =

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/accountants/rests_on.h>
 #include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/limit.h>
 
 namespace surety::accounting {
 namespace {
@@ -107,6 +109,12 @@ GridRequest beside(const Opinion& participation) {
   return {.widest = draws && draws->upper - draws->lower <= 1e-2 * draws->upper ? 1 : GridRequest::most_widening};
 }
 
+Effort beside(const Event& event, const Opinion& contour, const Effort& effort) {
+  constexpr std::size_t several = 8;
+  const bool is_known = contour.value && is_exact(*contour.value) && Releases::of(event).entries().size() > several;
+  return is_known ? Effort{.width = std::max(effort.width, Effort{}.width)} : effort;
+}
+
 bool says_no_more(const Event& event, const Opinion& contour) {
   constexpr std::size_t many = 64;
   const auto& value = contour.value;
@@ -121,6 +129,7 @@ Opinion opinion_of(AccountantPlace accountant, const Event& event, const Questio
                    const GridRequest& request) {
   if (!(effort.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", effort.width)};
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
+  poll_limit();  // whatever it does: some answer at once
   return askers<AskedAccountants>[accountant](event, question, effort.width, request);
 }
 
@@ -144,6 +153,9 @@ BestAnswer best_of(const Event& event, std::vector<Opinion> opinions) {
   }
   const Enclosure value{highest->value->lower, lowest->value->upper};
   const auto accountant = lowest->accountant;
+  for (auto& opinion : opinions) {
+    if (opinion.value) opinion.rests_on = rests_on(opinion.accountant, event);
+  }
   return {value, accountant, std::move(opinions)};
 }
 

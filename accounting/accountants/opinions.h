@@ -23,7 +23,7 @@ namespace surety::accounting {
 /// Delta at an epsilon, or epsilon at a delta.
 using Question = std::variant<Epsilon, Delta>;
 
-/// All accountants that are asked, in the order in which they are told of. The one list of them.
+/// All accountants that are asked, in the order in which they are told of. Each has its theorem in explanation.cpp.
 using AskedAccountants = std::tuple<ClosedForm, Choices, Contour, PrivacyLoss, Participation, Renyi, Zcdp, Tuning, Composition::Optimal,
                                     Composition::Advanced, Composition::Basic>;
 inline constexpr std::size_t accountants_asked = std::tuple_size_v<AskedAccountants>;
@@ -65,6 +65,10 @@ inline constexpr std::array<AccountantPlace, accountants_asked> asking_order = [
 /// How privacy-loss is asked beside what `participation` says: where the draws alone say it, a wide grid says nothing more, and takes
 /// seconds.
 [[nodiscard]] GridRequest beside(const Opinion& participation);
+
+/// The same beside what `contour` says: of several different laws, each of which it transforms by itself, it is a second opinion of the usual
+/// width where the contour leaves nothing to narrow.
+[[nodiscard]] Effort beside(const Event& event, const Opinion& contour, const Effort& effort);
 
 /// Whether privacy-loss need not be asked beside what `contour` says: it transforms each of many different laws by itself, which takes
 /// seconds, for what the contour has said more narrowly. `left_out()` is its opinion then.

@@ -16,6 +16,7 @@
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/root.h>
 #include <surety/accounting/numbers/rounding.h>
 
@@ -48,7 +49,9 @@ Draws binomial(std::uint64_t count, const Interval& rate) {
   const Interval odds = rate / (one() - rate);
   const auto ratio = [&](std::uint64_t k) { return number(count - k) / number(k + 1) * odds; };
   Interval probability = exp(number(count) * log1p(-rate));
+  PollNowAndThen poll;
   for (std::uint64_t k = 0;; ++k) {
+    poll();
     if (k == count) {
       draws.terms.push_back({probability.enclosure(), 0});
       return draws;
@@ -163,7 +166,9 @@ double down(double value) { return std::max(0.0, round_down(value)); }
 class Curve {
  public:
   explicit Curve(const Event& event) : event_{batched(event)}, draws_{binomial(event_.count, event_.rate)} {
+    PollNowAndThen poll;
     for (std::size_t k = 0; k < draws_.terms.size(); ++k) {
+      poll();
       mu_.push_back(sqrt(event_.outside + number(static_cast<double>(k)) * event_.inside).enclosure());
     }
     const Interval mu = sqrt(event_.inside);
@@ -182,6 +187,7 @@ class Curve {
   [[nodiscard]] double lower(double epsilon, GaussianCurve gaussian_curve = certified) const {
     double sum = 0;
     for (std::size_t k = 0; k < draws_.terms.size(); ++k) {
+      poll_limit();
       const auto drawn = static_cast<double>(k);
       const double shift = up(up(drawn * log_rate_.upper) + up((static_cast<double>(event_.count) - drawn) * log_rest_.upper));
       const double at = up(epsilon + shift);
@@ -197,6 +203,7 @@ class Curve {
     double told = 0;
     double hidden = seeming_;
     for (std::size_t k = 0; k < draws_.terms.size(); ++k) {
+      poll_limit();
       const auto drawn = static_cast<double>(k);
       const double probability = draws_.terms[k].probability.upper;
       const double if_told = gaussian_curve(mu_[k], {epsilon, epsilon}).upper;

@@ -21,6 +21,7 @@
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -174,7 +175,9 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   const double density = std::exp(-log_gaussian_weight());
   if (scaled) {
     double sum = 0;
+    PollNowAndThen poll;
     for (int k = first; k <= last; ++k) {
+      poll();
       const double x = k * step;
       sum += std::exp(a * log_likelihood_ratio(q, mu * (x - mu / 2)) - x * x / 2 - largest);
     }
@@ -190,7 +193,9 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   }
   double sum = 0;
   double error = 0;
+  PollNowAndThen poll;
   for (int k = first; k <= last; ++k) {
+    poll();
     const double x = k * step;
     const double weight = std::exp(-x * x / 2);
     const double y = mu * (x - mu / 2);
@@ -276,6 +281,7 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
   double error = 0;
   double last = mu / 2;
   for (int panel = 0; panel < checked_cast<int>(panels); ++panel) {
+    poll_limit();
     const double middle = mu / 2 + half * (2 * panel + 1);
     for (std::size_t i = 0; i < abscissas.size(); ++i) {
       for (const double sign : {-1.0, 1.0}) {
@@ -485,6 +491,7 @@ class BinomialMoments {
  private:
   double log_moment_at(int order) {
     while (static_cast<int>(inner_moments_.size()) <= order) {
+      poll_limit();
       const int k = static_cast<int>(inner_moments_.size());
       inner_moments_.push_back(k < 2 ? 0 : inflated((k - 1) * inner_({static_cast<double>(k), fine}).divergence, 2 * ulp));
       answers_.push_back(-1);
@@ -531,6 +538,7 @@ double sampled_two_point(double q, const Interval& epsilon, const Interval& mass
 double sum_upwards(const std::vector<std::pair<double, Curve>>& parts, At at, bool& exact) {
   double sum = 0;
   for (const auto& [count, curve] : parts) {
+    poll_limit();
     const auto point = curve(at);
     sum += count * point.divergence;
     exact = exact && point.exact;

@@ -4,11 +4,14 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <utility>
 
+#include <surety/accounting/accountants/capped_runs.h>
 #include <surety/accounting/events/runs_law.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -21,13 +24,28 @@ constexpr double margin = 1e-12;
 /// Added where a double may have lost its digits by underflow.
 constexpr double tiny = 1e-300;
 
+/// One end of a cell of ranks: bounds on 1 - u and 1 - v there.
+struct End {
+  double u_least;
+  double u_most;
+  double v_least;
+  double v_most;
+};
+
 // ---- The number of runs ----
+
+/// Bounds on a logarithm of slopes.
+struct Bend {
+  double least;
+  double most;
+};
 
 /// phi' of the number of runs at z = 1 - bar, and how it bends.
 class Slope {
  public:
   explicit Slope(const Runs& runs) : mean_{runs.mean()} {
-    if (runs.law() == RunsLaw::poisson) return;
+    if (runs.cap()) capped_.emplace(runs);
+    if (runs.cap() || runs.law() == RunsLaw::poisson) return;
     power_ = 1 + shape_of(runs);
     scale_ = expm1(minus_log_stopping(runs, 64)).enclosure().upper;
   }
@@ -35,24 +53,39 @@ class Slope {
   [[nodiscard]] double mean() const { return mean_; }
   /// Bounds on phi'(1 - bar).
   [[nodiscard]] double above(double bar) const {
+    if (capped_) return capped_->above(1, std::clamp(bar, 0.0, 1.0));
     const double e = std::min(exponent(bar), 700.0);
     return mean_ * std::exp(-e) * (1 + error(e)) + tiny;
   }
   [[nodiscard]] double below(double bar) const {
+    if (capped_) return capped_->below(1, std::clamp(bar, 0.0, 1.0));
     const double e = exponent(bar);
     return e < 700 ? std::max(0.0, mean_ * std::exp(-e) * (1 - error(e)) - tiny) : 0;
   }
+  /// Bounds on log(phi''(u) / phi''(v)) for u and v between the ends of a cell, whose distances lie between these.
+  [[nodiscard]] Bend bend(const End& from, const End& to, double nearest, double farthest) const {
+    if (capped_) {
+      const auto [least, most] = capped_->bend({.u_least = to.u_least,
+                                                .u_most = from.u_most,
+                                                .v_least = to.v_least,
+                                                .v_most = from.v_most,
+                                                .nearest = nearest,
+                                                .farthest = farthest});
+      return {least, most};
+    }
+    return {log_bend(nearest, from.u_most), log_bend(farthest, to.u_least)};
+  }
+  /// What a logarithm of slopes on the way may be off by.
+  [[nodiscard]] double bend_error() const { return few * (8 + (capped_ ? 0 : is_poisson() ? mean_ : 4 * (power_ + 1))); }
+
+ private:
+  [[nodiscard]] bool is_poisson() const { return scale_ == 0; }
   /// log(phi''(u) / phi''(v)) with u = 1 - bar and v = u - distance; grows with the distance and falls with bar.
   [[nodiscard]] double log_bend(double distance, double bar) const {
     if (is_poisson()) return mean_ * distance;
     const double ratio = scale_ * distance / (1 + scale_ * bar);
     return ratio > -1 ? (power_ + 1) * std::log1p(ratio) : -infinity;
   }
-  /// What a logarithm of slopes on the way may be off by.
-  [[nodiscard]] double bend_error() const { return few * (8 + (is_poisson() ? mean_ : 4 * (power_ + 1))); }
-
- private:
-  [[nodiscard]] bool is_poisson() const { return scale_ == 0; }
   [[nodiscard]] double exponent(double bar) const { return is_poisson() ? mean_ * bar : power_ * std::log1p(scale_ * bar); }
   /// The exponent is within a few units of itself, and of the power by the scale.
   [[nodiscard]] double error(double e) const { return few * (8 + e + power_); }
@@ -60,6 +93,7 @@ class Slope {
   double mean_;
   double power_ = 0;
   double scale_ = 0;
+  std::optional<CappedRuns> capped_;
 };
 
 // ---- Chains of points (phi'(v(u)), phi'(u)) ----
@@ -130,14 +164,6 @@ double delta_above(const std::vector<Edge>& edges, const RunCurve& curve, double
   return sum > 0 ? std::min(1.0, sum * (1 + rounding(edges.size())) + tiny) : 0;
 }
 
-/// One end of a cell of ranks: bounds on 1 - u and 1 - v there.
-struct End {
-  double u_least;
-  double u_most;
-  double v_least;
-  double v_most;
-};
-
 /// What all points of a cell may be: its log slopes, and with its ends three points above all of it.
 struct Cell {
   Corner from;
@@ -157,8 +183,9 @@ Cell cell_of(const Slope& slope, const End& from, const End& to, double most, do
   double distance = std::max(most_from, most_to);
   if (most > 0 && least < 0) distance += std::max(0.0, from.u_most - to.u_least) * -std::expm1(-most);
   const double error = slope.bend_error() + few * std::max(std::abs(most), std::abs(least));
-  cell.most = slope.log_bend(distance, to.u_least) + most + error;
-  cell.least = slope.log_bend(std::min(least_from, least_to), from.u_most) + least - error;
+  const auto bend = slope.bend(from, to, std::min(least_from, least_to), distance);
+  cell.most = bend.most + most + error;
+  cell.least = bend.least + least - error;
   // Below a line of the largest slope through one end, and one of the least slope through the other.
   const double steep = std::exp(cell.most);
   const double flat = std::exp(cell.least);
@@ -258,6 +285,7 @@ std::vector<Edge> edges_of_curve(const Slope& slope, const CurveOfPoints& curve,
   corners.push_back({slope.below(1), slope.above(std::max(0.0, 1 - points[last].delta - ulp))});
   double bar = std::max(0.0, 1 - points[last].delta - ulp);
   for (std::size_t i = last; i >= 1; --i) {
+    poll_limit();
     const double until = i == 1 ? 0 : std::min(bar, meet(i - 1));
     const double odds = points[i].odds;
     const double log_odds = std::log(odds);
@@ -339,6 +367,7 @@ class GaussianSearch::Tables {
     double last_b = 0;
     double least_b = 0;
     double threshold = least;
+    poll_limit();
     for (std::size_t i = 0; i < order_.size(); i += stride) {
       const auto& rank = order_[i];
       threshold = std::max(threshold, epsilon - rank.log_slope);
@@ -418,6 +447,7 @@ class GaussianSearch::Tables {
 
   /// Halves the cells on the hull whose slopes are too far apart. Says whether there were any.
   bool refine(double finest, std::size_t most_cells) {
+    poll_limit();
     const auto points = corners();
     std::vector<bool> is_on_hull(cells_.size(), false);
     for (const std::size_t i : hull_of(points)) {
@@ -426,7 +456,9 @@ class GaussianSearch::Tables {
     }
     std::vector<Piece> finer;
     bool halved = false;
+    PollNowAndThen poll;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
+      poll();
       const auto& whole = cells_[i];
       const bool is_near = is_on_hull[i] || (i + 1 < cells_.size() && is_on_hull[i + 1]) || (i > 0 && is_on_hull[i - 1]);
       const double middle = 0.5 * (whole.from + whole.to);

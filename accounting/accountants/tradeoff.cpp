@@ -12,6 +12,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -217,6 +218,7 @@ Cells cells_of(const PrivacyCurve& curve, Epsilon last, int cells) {
   if (cells < 1) throw Error{ErrorCode::invalid_argument, fmt::format("number of cells is {}, must be at least 1", cells)};
   Cells result;
   for (int i = 0; i <= cells; ++i) {
+    poll_limit();
     result.epsilons.push_back(i == cells ? last.value() : last.value() * i / cells);
     result.deltas.push_back(curve(Epsilon{result.epsilons.back()}));
   }
@@ -230,6 +232,7 @@ Enclosure tradeoff(const PrivacyCurve& curve, Probability alpha, double nearness
   const Interval false_alarms = number(alpha.value());
   // t < 0 are the mirrored lines e^t (1 - delta(-t) - alpha): together one concave function of e^t.
   const auto g = [&](double t) {
+    poll_limit();
     const auto found = curve(Epsilon{std::abs(t)});
     const Interval kept = number(1) - hull(number(std::max(0.0, found.lower)), number(std::min(1.0, found.upper)));
     const Interval x = exp(number(t));
@@ -245,6 +248,7 @@ Enclosure delta_of_tradeoff(const TradeoffCurve& curve, Epsilon epsilon) {
   const StandardFloatingPoint environment;
   const Interval odds = exp(number(epsilon.value()));
   const auto h = [&](double t) {
+    poll_limit();
     const double alpha = std::exp(t);
     // e^t rounds, and the point is e^t: f between the two doubles around it, and f <= 1 - alpha at the end.
     const double below = std::nextafter(alpha, 0.0);
@@ -302,6 +306,7 @@ Enclosure covering_mu(const PrivacyCurve& curve, Epsilon last, const CoverEffort
   }
   double lower = 0;
   const auto at = [&](double epsilon) {
+    poll_limit();
     const auto found = curve(Epsilon{epsilon});
     const Enclosure delta{std::clamp(found.lower, 0.0, 1.0), std::clamp(found.upper, 0.0, 1.0)};
     const bool is_below = lower < infinity && delta.lower <= gaussian_delta(Mu{lower}, Epsilon{epsilon}).lower;

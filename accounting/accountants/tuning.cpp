@@ -18,6 +18,7 @@
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/root.h>
 #include <surety/accounting/numbers/rounding.h>
 
@@ -164,6 +165,7 @@ class PointsOfRun {
     return std::max(0.0, from + (to - from) * static_cast<double>(i) / static_cast<double>(count));
   }
   bool add_quick(double loss) {
+    poll_limit();
     try {
       add_point(loss, quick_(Epsilon{loss}));
       return true;
@@ -265,6 +267,7 @@ std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points) {
   while (reach < 600 && goes_on(reach)) reach *= 2;
   std::vector<CurvePoint> found;
   for (std::size_t i = 0; i <= points; ++i) {
+    poll_limit();
     const double loss = reach * static_cast<double>(i) / static_cast<double>(points);
     found.push_back({std::exp(loss) * (1 + few), bound(loss)});
   }

@@ -30,7 +30,7 @@ std::array<AccountantPlace, accountants_asked> led_by(AccountantPlace leader) {
 }  // namespace
 
 BestCost::BestCost(const Target& target, const Effort& effort)
-    : target_{target}, asked_{effort}, effort_{.width = effort.width * std::max(1.0, target.epsilon.value())} {}
+    : target_{target}, asked_{effort}, effort_{.width = std::max(1.0, target.epsilon.value()) * width_at(target.epsilon.value(), effort)} {}
 
 Opinion BestCost::upper_by_grid(const Event& event, const Question& question, double widest) const {
   if (!by_grid_ || !(by_grid_->question == question) || !(by_grid_->event == event)) {
@@ -90,7 +90,8 @@ Opinion BestCost::reported_by_grid(const Event& event, const Question& question,
   if (!is_quick || is_known) above = upper_by_grid(event, question, widest);
   // The lower end by the draws may be about as near as the width asks for.
   if (!is_quick && above.value && by_draws.value && above.value->upper - by_draws.value->lower <= 4 * effort_.width) return above;
-  auto both = opinion_of(place_of<PrivacyLoss>, event, question, is_quick ? asked_ : effort_, {.widest = widest});
+  auto both = opinion_of(place_of<PrivacyLoss>, event, question,
+                         Effort{.width = is_quick ? std::min(asked_.width, effort_.width) : effort_.width}, {.widest = widest});
   if (!both.value) return above.value ? above : both;
   if (above.value) both.value = Enclosure{both.value->lower, std::min(above.value->upper, both.value->upper)};
   return both;

@@ -15,7 +15,7 @@ namespace surety::accounting {
 
 class BestCost {
  public:
-  /// Searches aim at effort.width in epsilon, relative where the target's epsilon is above 1.
+  /// Searches aim at effort.width in epsilon as a share of the target's.
   explicit BestCost(const Target& target, const Effort& effort = {});
 
   /// Enclosures of delta(at) and epsilon(at). At the target's own numbers they are as narrow as the side asks for, and never wider than

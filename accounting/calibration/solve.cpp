@@ -13,6 +13,7 @@
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/root.h>
 
 namespace surety {
@@ -140,6 +141,7 @@ class Search {
     if (const auto known = costs_.find(x); known != costs_.end()) return known->second;
     const auto event = allowed(x);
     if (!event) return std::nullopt;
+    accounting::poll_limit();
     return costs_.emplace(x, known_of(goal_.cost, *event)).first->second;
   }
 
@@ -395,7 +397,8 @@ Parameter parameter_of(std::string_view text, Adjacency adjacency, const std::st
   }
   if (!found) {
     static_cast<void>(parse_event(text, adjacency));  // which names another unknown name, or what else is wrong
-    throw Error{ErrorCode::invalid_argument, fmt::format("--solve is '{}', must be a name in the event '{}'", name, one_line(text))};
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("the name to solve for is '{}', must stand in the event '{}'", name, one_line(text))};
   }
   return *found;
 }

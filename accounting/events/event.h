@@ -160,7 +160,7 @@ class Event {
 
   /// The best of several runs: `event` is run a secret number of times, drawn from the public law `runs` independently of all else, each
   /// time afresh with a candidate drawn from one public law. Published are the result of the run of the highest score and its candidate,
-  /// and nothing of the other runs, not even how many there were; where there was none, that. `event` is what one run releases with the
+  /// and nothing of the other runs, not even how many there were, nor by the time that they took; where there was none, that. `event` is what one run releases with the
   /// worst candidate, its score included. Ties go by a public order or by coins.
   struct BestOf;
 
@@ -317,7 +317,7 @@ struct Event::BestOf {
 /// \throws Error{invalid_argument} for anything but Gaussian and record_sum releases, and Poisson, cyclic and allocated batches of them.
 [[nodiscard]] Event users(Count records, Event event);
 /// A batch may not hold it. best_of(Runs{RunsLaw::poisson, 10}, e); in the event language best_of(poisson_runs, 10, e), and
-/// best_of(negative_binomial_runs, 10, 0.5, e) with a shape.
+/// best_of(negative_binomial_runs, 10, 0.5, e) with a shape, best_of(capped_geometric_runs, 10, 50, e) with a cap.
 [[nodiscard]] Event best_of(const Runs& runs, Event event);
 
 /// The event in the event language, without its adjacency: "repeat(100, gaussian(40))".

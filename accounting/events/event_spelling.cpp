@@ -60,13 +60,13 @@ class FieldWriter {
   virtual void events(const std::vector<Event>& values) = 0;
 };
 
-using Fields = std::array<const char*, 4>;
+using Fields = std::array<const char*, 5>;
 
 struct Kind {
   std::string_view word;
   Fields fields;  ///< of the JSON object; none when the kind holds a list of events
   Event (*read)(FieldReader& in, const Fields& fields);
-  std::string_view optional = {};  ///< the field that need not be there
+  std::array<std::string_view, 2> optional = {};  ///< fields that need not be there
 };
 
 template <class Value>
@@ -142,7 +142,7 @@ constexpr std::array kinds{
            const Count participations = in.whole_if_said("participations").value_or(Count{1});
            return allocated(rounds, participations, in.event());
          },
-         "participations"},
+         {"participations"}},
     Kind{"truncated_poisson",
          {"sampling_rate", "largest", "records", "event"},
          [](FieldReader& in, const Fields&) {
@@ -158,18 +158,20 @@ constexpr std::array kinds{
            return users(records, in.event());
          }},
     Kind{"best_of",
-         {"runs", "mean", "shape", "event"},
+         {"runs", "mean", "shape", "cap", "event"},
          [](FieldReader& in, const Fields&) {
            const RunsLaw law = parse_runs_law(in.word("runs"));
            const double mean = in.real("mean");
-           if (law == RunsLaw::negative_binomial) {
-             const auto runs = Runs::negative_binomial(mean, in.real("shape"));
-             return best_of(runs, in.event());
-           }
-           if (in.has("shape")) invalid(fmt::format("best_of: {} have no shape", name(law)));
-           return best_of(Runs{law, mean}, in.event());
+           const bool has_shape = law == RunsLaw::negative_binomial;
+           const bool has_cap = law == RunsLaw::capped_geometric;
+           if (in.has("shape") && !has_shape) invalid(fmt::format("best_of: {} have no shape", name(law)));
+           if (in.has("cap") && !has_cap) invalid(fmt::format("best_of: {} have no cap", name(law)));
+           const auto runs = has_shape ? Runs::negative_binomial(mean, in.real("shape"))
+                             : has_cap ? Runs::capped_geometric(mean, in.whole("cap"))
+                                       : Runs{law, mean};
+           return best_of(runs, in.event());
          },
-         "shape"},
+         {"shape", "cap"}},
 };
 
 constexpr auto kind_words = [] {
@@ -232,6 +234,7 @@ struct Write {
     out.word("runs", name(e.runs.law()));
     out.real("mean", e.runs.mean());
     if (e.runs.law() == RunsLaw::negative_binomial) out.real("shape", e.runs.shape());
+    if (const auto& cap = e.runs.cap()) out.whole("cap", *cap);
     out.event(e.event);
     return "best_of";
   }
@@ -463,7 +466,9 @@ class JsonReader : public FieldReader {
     } else {
       std::vector<std::string_view> names;
       for (const auto* field : kind->fields) {
-        if (field != nullptr && (field != kind->optional || fields.contains(field))) names.emplace_back(field);
+        if (field == nullptr) continue;
+        const bool is_optional = std::find(kind->optional.begin(), kind->optional.end(), field) != kind->optional.end();
+        if (!is_optional || fields.contains(field)) names.emplace_back(field);
       }
       accounting::require_fields(fields, names, word);
     }
@@ -483,6 +488,7 @@ class JsonReader : public FieldReader {
   }
 
   Count whole(const char* field) override {
+    if (!has(field)) invalid(fmt::format("event: field '{}' is missing", field));
     const auto& value = fields_[field];
     if (!value.is_number_unsigned()) refuse_whole(field, value.dump());
     return whole_from(value.get<std::uint64_t>(), field);

@@ -16,9 +16,12 @@ namespace surety {
 /// The JSON form with its version and adjacency; event_from_json reads its text.
 [[nodiscard]] nlohmann::json to_json(const Event& event);
 
-/// {"name": "row", "most": 1}
+/// {"name": "row", "most": 1}; of owners {"name": "patient", "most": 5, "names": "bytes", "empty": "one", "delimiter": ",", "place": null,
+/// "record_bytes": 67108864, "quoted_lines": 100}, without the rule where the unit does not say it.
 [[nodiscard]] nlohmann::json to_json(const UnitOfPrivacy& unit);
-/// The inverse. \throws Error{invalid_argument}, or what the JSON library throws for fields of other types.
+/// The same for reports: a rule that is not said is what it is taken for, beside "rule_is_said": false.
+[[nodiscard]] nlohmann::json reported_json(const UnitOfPrivacy& unit);
+/// The inverse of `to_json`. \throws Error{invalid_argument}, or what the JSON library throws for fields of other types.
 [[nodiscard]] UnitOfPrivacy unit_from_json(const nlohmann::json& json);
 
 }  // namespace surety

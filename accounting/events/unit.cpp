@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/words.h>
+#include <surety/accounting/numbers/safe_text.h>
 
 namespace surety {
 namespace {
@@ -22,29 +25,165 @@ bool is_printable_text(const std::string& text) {
   }
 }
 
+constexpr accounting::Words<EmptyUnit, 2> empty_units{
+    .what = "rule for rows without a name", .values = {EmptyUnit::one, EmptyUnit::each}, .words = {"one", "each"}};
+
+/// The one way to compare names, as it is written down.
+constexpr std::string_view by_bytes = "bytes";
+
+bool separates_cells(char delimiter) {
+  const auto byte = static_cast<unsigned char>(delimiter);
+  return byte != 0 && byte < 0x80 && byte != '"' && byte != '\r' && byte != '\n';
+}
+
+std::string shown(char delimiter) {
+  if (delimiter == '\t') return "a tab";
+  if (delimiter == ' ') return "a blank";
+  if (const auto byte = static_cast<unsigned char>(delimiter); byte < 0x20 || byte == 0x7f) return fmt::format("byte {:#04x}", byte);
+  return fmt::format("'{}'", one_line(std::string_view{&delimiter, 1}));
+}
+
+/// A part of a rule beside that of another one.
+struct RulePart {
+  std::string_view name;
+  std::string text;  ///< empty where it is as ever
+  bool is_equal;
+};
+
+std::array<RulePart, 5> parts_of(const OwnerRule& rule, const OwnerRule& other) {
+  const OwnerRule standard;
+  std::string place;
+  if (rule.place) place = fmt::format("column {} of {} without a header", rule.place->column, rule.place->columns);
+  std::string record;
+  if (!rule.record_bytes) {
+    record = "records of any length";
+  } else if (rule.record_bytes != standard.record_bytes) {
+    record = fmt::format("records of at most {} bytes", *rule.record_bytes);
+  }
+  std::string quoted;
+  if (rule.quoted_lines != standard.quoted_lines) quoted = fmt::format("cells of at most {} line ends", rule.quoted_lines);
+  return {{{.name = "rows without a name",
+            .text = rule.empty == EmptyUnit::one ? "rows without one: one unit" : "rows without one: each a unit",
+            .is_equal = rule.empty == other.empty},
+           {.name = "the delimiter",
+            .text = rule.delimiter == standard.delimiter ? "" : "delimiter " + shown(rule.delimiter),
+            .is_equal = rule.delimiter == other.delimiter},
+           {.name = "the place of the column", .text = place, .is_equal = rule.place == other.place},
+           {.name = "the longest record", .text = record, .is_equal = rule.record_bytes == other.record_bytes},
+           {.name = "the line ends of a cell", .text = quoted, .is_equal = rule.quoted_lines == other.quoted_lines}}};
+}
+
+/// A whole number from a field of JSON. \throws Error{invalid_argument} naming `what` it is.
+std::uint64_t whole_number(const nlohmann::json& json, std::string_view what) {
+  if (!json.is_number_unsigned()) throw Error{ErrorCode::invalid_argument, fmt::format("{} is no whole number", what)};
+  return json.get<std::uint64_t>();
+}
+
+OwnerRule rule_from_json(const nlohmann::json& json) {
+  if (json.at("names") != by_bytes) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("names of a unit are compared by {}, must be by {}", one_line(json.at("names").dump()), by_bytes)};
+  }
+  OwnerRule rule{.empty = parse_empty_unit(json.at("empty").get<std::string>())};
+  const auto delimiter = json.at("delimiter").get<std::string>();
+  if (delimiter.size() != 1) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("delimiter of a unit is '{}', must be one character", one_line(delimiter))};
+  }
+  rule.delimiter = delimiter.front();
+  if (const auto& place = json.at("place"); !place.is_null()) {
+    accounting::require_fields(place, {"column", "columns"}, "place of a unit's column");
+    rule.place = {.column = whole_number(place.at("column"), "place of a unit's column"),
+                  .columns = whole_number(place.at("columns"), "number of columns beside a unit's")};
+  }
+  rule.record_bytes.reset();
+  if (const auto& bytes = json.at("record_bytes"); !bytes.is_null()) rule.record_bytes = whole_number(bytes, "longest record of a unit");
+  rule.quoted_lines = whole_number(json.at("quoted_lines"), "line ends in a cell of a unit");
+  return rule;
+}
+
 }  // namespace
 
-UnitOfPrivacy::UnitOfPrivacy(std::string name, Count most) : name_{std::move(name)}, most_{most} {
+std::string_view name(EmptyUnit empty) { return empty_units.name(empty); }
+EmptyUnit parse_empty_unit(std::string_view text) { return empty_units.parse(text); }
+
+UnitOfPrivacy::UnitOfPrivacy(std::string name, Count most, const OwnerRule& rule) : name_{std::move(name)}, most_{most}, rule_{rule} {
   if (name_.empty() || name_.size() > longest_name || !is_printable_text(name_)) {
     throw Error{ErrorCode::invalid_argument,
                 fmt::format("unit of privacy is '{}', must be named by 1 to {} bytes of printable UTF-8", one_line(name_), longest_name)};
   }
-  if (name_ == row && most_.value() != 1) {
+  if (is_row() && most_.value() != 1) {
     throw Error{ErrorCode::invalid_argument, fmt::format("rows of a row are {}, must be 1", most_.value())};
+  }
+  if (is_row() && !(rule_ == OwnerRule{})) throw Error{ErrorCode::invalid_argument, "a row has a rule for its owner, must have none"};
+  if (!separates_cells(rule_.delimiter)) {
+    throw Error{ErrorCode::invalid_argument, "the delimiter of a unit is a quote, a line end or no byte of ASCII, must be another one"};
+  }
+  if (rule_.place && !(rule_.place->column >= 1 && rule_.place->column <= rule_.place->columns)) {
+    throw Error{ErrorCode::invalid_argument,
+                fmt::format("column of a unit is {}, must be from 1 to {}", rule_.place->column, rule_.place->columns)};
   }
 }
 
-std::string describe(const UnitOfPrivacy& unit) {
-  if (unit == UnitOfPrivacy{}) return "one row";
-  return fmt::format("one {} of at most {} row{}", unit.name(), unit.most().value(), unit.most().value() == 1 ? "" : "s");
+UnitOfPrivacy UnitOfPrivacy::without_rule(std::string name, Count most) {
+  UnitOfPrivacy unit{std::move(name), most};
+  unit.says_rule_ = false;
+  return unit;
 }
 
-nlohmann::json to_json(const UnitOfPrivacy& unit) { return {{"name", unit.name()}, {"most", unit.most().value()}}; }
+std::string describe(const UnitOfPrivacy& unit) {
+  if (unit.is_row()) return "one row";
+  std::string rule = unit.says_rule() ? "names byte by byte" : "it does not say its rule, taken for the default: names byte by byte";
+  for (const auto& part : parts_of(unit.rule(), unit.rule())) {
+    if (!part.text.empty()) rule += ", " + part.text;
+  }
+  return fmt::format("one {} of at most {} row{} ({})", unit.name(), unit.most().value(), unit.most().value() == 1 ? "" : "s", rule);
+}
+
+std::string difference(const UnitOfPrivacy& a, const UnitOfPrivacy& b) {
+  std::string parts;
+  const auto add = [&](std::string_view part) { parts += (parts.empty() ? "" : ", ") + std::string{part}; };
+  if (a.name() != b.name()) add("whose rows they are");
+  if (a.most() != b.most()) add("how many rows are used");
+  if (a.is_row() || b.is_row()) return parts;  // a row has no rule
+  for (const auto& part : parts_of(a.rule(), b.rule())) {
+    if (!part.is_equal) add(part.name);
+  }
+  return parts;
+}
+
+nlohmann::json to_json(const UnitOfPrivacy& unit) {
+  nlohmann::json json{{"name", unit.name()}, {"most", unit.most().value()}};
+  if (unit.is_row() || !unit.says_rule()) return json;
+  const auto& rule = unit.rule();
+  json["names"] = by_bytes;
+  json["empty"] = name(rule.empty);
+  json["delimiter"] = std::string(1, rule.delimiter);
+  json["place"] = nullptr;
+  if (rule.place) json["place"] = {{"column", rule.place->column}, {"columns", rule.place->columns}};
+  json["record_bytes"] = nullptr;
+  if (rule.record_bytes) json["record_bytes"] = *rule.record_bytes;
+  json["quoted_lines"] = rule.quoted_lines;
+  return json;
+}
+
+nlohmann::json reported_json(const UnitOfPrivacy& unit) {
+  if (unit.says_rule()) return to_json(unit);
+  auto json = to_json(UnitOfPrivacy{unit.name(), unit.most()});
+  json["rule_is_said"] = false;
+  return json;
+}
 
 UnitOfPrivacy unit_from_json(const nlohmann::json& json) {
-  accounting::require_fields(json, {"name", "most"}, "unit");
-  if (!json.at("most").is_number_unsigned()) throw Error{ErrorCode::invalid_argument, "rows of a unit are no whole number"};
-  return {json.at("name").get<std::string>(), Count{json.at("most").get<std::uint64_t>()}};
+  const bool says_rule = json.is_object() && json.contains("empty");
+  says_rule
+      ? accounting::require_fields(json, {"name", "most", "names", "empty", "delimiter", "place", "record_bytes", "quoted_lines"}, "unit")
+      : accounting::require_fields(json, {"name", "most"}, "unit");
+  auto name = json.at("name").get<std::string>();
+  const Count most{whole_number(json.at("most"), "number of rows of a unit")};
+  if (!says_rule)
+    return name == UnitOfPrivacy::row ? UnitOfPrivacy{std::move(name), most} : UnitOfPrivacy::without_rule(std::move(name), most);
+  if (name == UnitOfPrivacy::row) throw Error{ErrorCode::invalid_argument, "a row has a rule for its owner, must have none"};
+  return {std::move(name), most, rule_from_json(json)};
 }
 
 }  // namespace surety

@@ -2,30 +2,49 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
 
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/zcdp.h>
-#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-RunAudit audit_run(Run run) {
+/// What runs cost beside their promises. Many are alike, and are judged once.
+class Judgements {
+ public:
+  [[nodiscard]] const Judgement& of(const Event& event, const Target& promise) {
+    // The text of an event says all of it.
+    const auto [known, is_new] =
+        known_.try_emplace({describe(event), promise.epsilon.value(), promise.delta.value()}, std::optional<Judgement>{});
+    if (!known->second) known->second = judge(event, promise);
+    return *known->second;
+  }
+
+ private:
+  std::map<std::tuple<std::string, double, double>, std::optional<Judgement>> known_;
+};
+
+RunAudit audit_run(Run run, Judgements& judgements) {
   RunAudit result{.run = std::move(run), .epsilon = std::nullopt, .delta = std::nullopt, .kept = std::nullopt};
   if (const auto& promise = result.run.plan.promise) {
     const auto charged = result.run.charged();
-    result.epsilon = charged ? best_epsilon(*charged, promise->delta).value : Enclosure{0, 0};
-    result.delta = charged ? best_delta(*charged, promise->epsilon).value : Enclosure{0, 0};
-    if (charged && !(result.delta->upper <= promise->delta.value())) {
-      // A search asks the grid for the upper end alone, which it then knows more sharply: what was calibrated so is judged so.
-      BestCost cost{*promise};
-      result.delta->upper = std::min(result.delta->upper, cost.delta(*charged, promise->epsilon).upper);
-      result.epsilon->upper = std::min(result.epsilon->upper, cost.epsilon(*charged, promise->delta).upper);
+    result.epsilon = Enclosure{0, 0};
+    result.delta = Enclosure{0, 0};
+    result.kept = !result.run.plan.not_private;
+    if (charged) {
+      const auto& found = judgements.of(*charged, *promise);
+      result.epsilon = found.epsilon;
+      result.delta = found.delta;
+      result.kept = found.kept && *result.kept;
     }
-    result.kept = result.delta->upper <= promise->delta.value() && !result.run.plan.not_private;
     if (charged && result.run.plan.not_private) {
       result.epsilon->upper = std::numeric_limits<double>::infinity();
       result.delta->upper = 1;
@@ -51,8 +70,9 @@ Audit audit(const Ledger& ledger, Delta at) {
                .not_private = false,
                .balance = ledger.balance(),
                .kept = true};
+  Judgements judgements;
   for (auto& run : ledger.runs()) {
-    result.runs.push_back(audit_run(std::move(run)));
+    result.runs.push_back(audit_run(std::move(run), judgements));
     result.not_private = result.not_private || result.runs.back().run.plan.not_private;
     result.kept = result.kept && result.runs.back().kept.value_or(true);
   }

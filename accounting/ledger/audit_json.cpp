@@ -1,7 +1,9 @@
 #include <surety/accounting/ledger/audit_json.h>
 
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace surety::accounting {
 namespace {
@@ -19,12 +21,20 @@ nlohmann::json to_json(const Budget& budget) {
   return object;
 }
 
+std::vector<std::string_view> admitting_rules(const Balance& balance) {
+  std::vector<std::string_view> rules;
+  if (!(balance.spent.lower > balance.limit.upper)) rules.push_back(balance.unit);
+  if (balance.spent_epsilon && !(balance.spent_epsilon->lower > balance.budget.target.epsilon.value())) rules.push_back("epsilon");
+  return rules;
+}
+
 nlohmann::json to_json(const Balance& balance) {
   auto object = to_json(balance.budget);
   object["unit"] = balance.unit;
   object["spent"] = to_json(balance.spent);
   object["limit"] = to_json(balance.limit);
   if (balance.spent_epsilon) object["spent_epsilon"] = to_json(*balance.spent_epsilon);
+  object["admitted_by"] = admitting_rules(balance);
   if (balance.odometer) object["odometer"] = {{"epsilon", to_json(*balance.odometer)}, {"delta", balance.budget.target.delta.value()}};
   return object;
 }
@@ -51,7 +61,7 @@ nlohmann::json to_json(const Audit& report) {
   auto runs = nlohmann::json::array();
   for (const auto& run : report.runs) runs.push_back(to_json(run));
   nlohmann::json object{{"adjacency", name(report.adjacency)},
-                        {"unit", to_json(report.unit)},
+                        {"unit", reported_json(report.unit)},
                         {"event", describe_or_nothing(report.event)},
                         {"epsilon", to_json(report.epsilon)},
                         {"epsilon_of_fresh_noise", to_json(report.epsilon_of_fresh_noise)},

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -9,6 +11,9 @@
 #include <surety/accounting/ledger/audit.h>
 
 namespace surety::accounting {
+
+/// The rules of its filter that admit what is spent, at least one: the balance's `unit`, and "epsilon" where the sum of epsilons does.
+[[nodiscard]] std::vector<std::string_view> admitting_rules(const Balance& balance);
 
 /// {"epsilon", "delta"}.
 [[nodiscard]] nlohmann::json to_json(const Target& target);

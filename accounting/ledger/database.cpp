@@ -25,6 +25,20 @@ struct Calls {
   bool was_forked_amid_one;
 };
 
+/// The number of the last error of the system on the files of a connection; 0 where there was none.
+int last_error_of(sqlite3* handle) {
+  int error_number = 0;
+  if (handle == nullptr) return 0;
+  sqlite3_file_control(handle, "main", SQLITE_FCNTL_LAST_ERRNO, &error_number);
+  sqlite3_file* journal = nullptr;
+  if (error_number != 0 || sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &journal) != SQLITE_OK) return error_number;
+  // A journal in memory has no such function, and none that is open no functions at all.
+  if (journal != nullptr && journal->pMethods != nullptr && journal->pMethods->xFileControl != nullptr) {
+    journal->pMethods->xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &error_number);
+  }
+  return error_number;
+}
+
 /// Handles that a copy of their process has inherited, kept where a leak checker finds them.
 void forget(sqlite3* handle) {
   static auto& inherited = *new std::vector<sqlite3*>;
@@ -131,8 +145,15 @@ void Connection::raise(int code, const std::string& reason) const {
                               patience.count())};
     case SQLITE_MISUSE:
     case SQLITE_INTERNAL: throw Error{ErrorCode::internal, fmt::format("misuse of SQLite on '{}': {}", one_line(name_), reason)};
-    default: damaged(name_, reason);
+    default: raise_damage(reason);
   }
+}
+
+void Connection::raise_damage(const std::string& reason) const {
+  if (const int error_number = last_error_of(handle_); error_number != 0) {
+    throw Error{ErrorCode::environment, fmt::format("cannot use the ledger '{}': {}", one_line(name_), std::strerror(error_number))};
+  }
+  damaged(name_, reason);
 }
 
 bool Connection::writes_to_the_file() const {
@@ -184,6 +205,7 @@ std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(
 
 std::string Statement::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
+  if (bytes == nullptr && sqlite3_errcode(connection_.handle()) == SQLITE_NOMEM) connection_.raise(SQLITE_NOMEM, "out of memory");
   return bytes == nullptr ? std::string{} : std::string{bytes, static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
 }
 
@@ -194,6 +216,8 @@ std::int64_t integer_of(const Connection& connection, std::string_view sql) {
 }
 
 Transaction::Transaction(const Connection& connection, Kind kind) : connection_{connection} {
+  // An earlier one that could not be ended, for want of memory.
+  if (sqlite3_get_autocommit(connection.handle()) == 0) connection.run("ROLLBACK");
   // A writer locks at once: what it reads is then still true when it writes.
   connection.run(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
 }

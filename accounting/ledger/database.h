@@ -46,8 +46,12 @@ class Connection {
 
   void require(int code) const;
   void run(const char* sql) const;
-  /// Our statements are fixed and fit our schema. What SQLite cannot make sense of is therefore the file's fault.
+  /// Our statements are fixed and fit our schema. What SQLite cannot make sense of is therefore the file's fault, unless the machine failed to
+  /// hand it out.
   [[noreturn]] void raise(int code, const std::string& reason) const;
+  /// \throws Error{environment} when the system has refused to read or write the file, its journal included, since it was opened; otherwise
+  ///         Error{damaged_ledger} with `reason`. SQLite itself calls a page that a disk fails to hand out a malformed database.
+  [[noreturn]] void raise_damage(const std::string& reason) const;
 
   /// Whether a change of the database goes to the file itself, and not to a log beside it that a copy of the file lacks.
   [[nodiscard]] bool writes_to_the_file() const;

@@ -234,7 +234,7 @@ Filter::Filter(const Budget& budget) : budget_{budget} {
   const auto& target = budget_.target;
   if (target.epsilon.value() == 0) invalid("epsilon of the budget is 0, must be greater than 0");
   if (target.delta.value() == 0 && budget.filter != FilterKind::basic) {
-    invalid(fmt::format("delta of the budget is 0, must be greater than 0 for a filter of kind {}; --filter basic needs none",
+    invalid(fmt::format("delta of the budget is 0, must be greater than 0 for a filter of kind {}; the filter basic needs none",
                         name(budget.filter)));
   }
   if (budget.filter != FilterKind::renyi) {

@@ -8,6 +8,7 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/words.h>
+#include <surety/accounting/ledger/beyond_reservation.h>
 #include <surety/accounting/ledger/ledger_contents.h>
 #include <surety/accounting/ledger/sqlite_store.h>
 #include <surety/accounting/ledger/store.h>
@@ -46,7 +47,7 @@ class LedgerFile {
     auto store = std::make_shared<SqliteStore>(path);
     const auto version = store->version();
     auto file = std::make_shared<LedgerFile>(path, std::move(store));
-    if (file->known_.says_unit != (version != ledger_version_without_unit)) {
+    if (file->known_.version != version) {
       damaged(file->store_->name(), fmt::format("its version is {}, which its first entry is not of", version));
     }
     return file;
@@ -79,7 +80,11 @@ class LedgerFile {
   }
 
   /// Makes a new run, alive until `forget`.
-  RunId reserve(const Plan& plan);
+  struct Reserved {
+    RunId id;
+    std::time_t time;
+  };
+  Reserved reserve(const Plan& plan);
   void settle_own(RunId id, const std::optional<Event>& released, Stopping stopping);
   /// Settles a run whose reservation is gone.
   void settle_other(RunId id, const std::optional<Event>& released, Stopping stopping);
@@ -97,6 +102,9 @@ class LedgerFile {
    private:
     std::lock_guard<std::mutex> lock_;
   };
+
+  /// Where the store shows when it changed last, it shows the last reservation from now on: a settlement's time would tell how long a run took.
+  void forget_time_of_settlement() noexcept;
 
   HomeProcess home_;
   std::filesystem::path path_;
@@ -119,7 +127,8 @@ void require_admissible(const LedgerContents& contents, const Plan& plan) {
                         surety::name(adjacency)));
   }
   if (plan.unit != contents.unit) {
-    invalid(fmt::format("unit of the plan is {}, must be the ledger's, {}", describe(plan.unit), describe(contents.unit)));
+    invalid(fmt::format("unit of the plan is {}, must be the ledger's, {}: they differ in {}", describe(plan.unit), describe(contents.unit),
+                        difference(plan.unit, contents.unit)));
   }
   const auto asked = Releases::of(plan.event);
   // Refuses a sum of counts that the ledger could not say again.
@@ -140,11 +149,15 @@ void require_admissible(const LedgerContents& contents, const Plan& plan) {
   }
   const auto& order = filter.budget().order;
   const auto epsilon = filter.spent_epsilon(total);
+  std::string other_rule;
+  if (epsilon)
+    other_rule = fmt::format("; all epsilons together are {:.6g}, above {}", epsilon->upper, target.epsilon);
+  else if (filter.spent_epsilon(present))
+    other_rule = "; the sum of epsilons admits nothing that promises none";
   throw Error{ErrorCode::budget_exceeded,
               fmt::format("the budget epsilon = {} at delta = {} allows {}{} of at most {:.6g}: {:.6g} is spent and '{}' asks {:.6g}{}",
                           target.epsilon, target.delta, filter.unit(), order ? fmt::format(" of order {:.6g}", order->value()) : "",
-                          filter.limit().lower, filter.spent(present).upper, describe(plan.event), filter.spent(asked).upper,
-                          epsilon ? fmt::format("; all epsilons together are {:.6g}", epsilon->upper) : "")};
+                          filter.limit().lower, filter.spent(present).upper, describe(plan.event), filter.spent(asked).upper, other_rule)};
 }
 
 void require_budget_fits(const Budget& budget, Adjacency adjacency) {
@@ -160,14 +173,16 @@ std::string checked_settle_entry(const LedgerContents& contents, RunId id, const
   if (id.value < 1 || id.value > contents.runs.size()) {
     invalid(fmt::format("run is {}, must be one of the ledger's {} runs", id.value, contents.runs.size()));
   }
-  require_part(contents.runs[id.value - 1], released);
-  return settle_entry(id, released, stopping);
+  const Run& run = contents.runs[id.value - 1];
+  require_part(run, released);
+  return settle_entry(id, run.created, released, stopping);
 }
 
 }  // namespace
 
-RunId LedgerFile::reserve(const Plan& plan) {
+LedgerFile::Reserved LedgerFile::reserve(const Plan& plan) {
   RunId id{0};
+  std::time_t time = 0;
   try {
     append_after([&](const LedgerContents& contents) {
       require_admissible(contents, plan);
@@ -175,18 +190,31 @@ RunId LedgerFile::reserve(const Plan& plan) {
       // Alive before others can see it.
       if (!store_->hold(next)) invalid(fmt::format("run {} of '{}' is running, though the ledger does not have it", next, path_.string()));
       id.value = next;
-      return reserve_entry(plan);
+      time = std::time(nullptr);
+      return reserve_entry(plan, utc_text(time));
     });
   } catch (...) {
     // Where the failure came too late to undo the entry, it is that of a dead run and counts in full.
     if (id.value != 0) store_->release(id.value);
     throw;
   }
-  return id;
+  return {id, time};
+}
+
+void LedgerFile::forget_time_of_settlement() noexcept {
+  try {
+    const Turn turn{*this};
+    store_->transact(LedgerStore::Access::write, [&] {  // nobody else writes meanwhile
+      read_on(*store_, known_);
+      if (const auto time = time_of_text(known_.last_time)) store_->show_change(*time, known_.entries);
+    });
+  } catch (const std::exception&) {  // The run is settled. A store that does not let us leaves its own time there.
+  }
 }
 
 void LedgerFile::settle_own(RunId id, const std::optional<Event>& released, Stopping stopping) {
   append_after([&](const LedgerContents& contents) { return checked_settle_entry(contents, id, released, stopping); });
+  forget_time_of_settlement();
 }
 
 void LedgerFile::settle_other(RunId id, const std::optional<Event>& released, Stopping stopping) {
@@ -205,12 +233,14 @@ void LedgerFile::settle_other(RunId id, const std::optional<Event>& released, St
     holder.held = id.value;
     return entry;
   });
+  forget_time_of_settlement();
 }
 
-Reservation::Reservation(std::shared_ptr<LedgerFile> file, RunId id, Plan plan)
+Reservation::Reservation(std::shared_ptr<LedgerFile> file, RunId id, std::time_t time, Plan plan)
     : file_{std::move(file)},
       state_{State::open},
       id_{id},
+      time_{time},
       plan_{std::move(plan)},
       rest_{Releases::of(plan_.event)},
       released_{plan_.event.adjacency()} {}
@@ -220,6 +250,7 @@ Reservation::Reservation(Reservation&& other) noexcept
       file_{std::move(other.file_)},
       state_{std::exchange(other.state_, State::moved_from)},
       id_{other.id_},
+      time_{other.time_},
       plan_{std::move(other.plan_)},
       rest_{std::move(other.rest_)},
       released_{std::move(other.released_)} {}
@@ -231,6 +262,7 @@ Reservation& Reservation::operator=(Reservation&& other) noexcept {
   file_ = std::move(other.file_);
   state_ = std::exchange(other.state_, State::moved_from);
   id_ = other.id_;
+  time_ = other.time_;
   plan_ = std::move(other.plan_);
   rest_ = std::move(other.rest_);
   released_ = std::move(other.released_);
@@ -255,8 +287,8 @@ void Reservation::spend(const Event& event) {
   }
   const auto asked = Releases::of(event);
   if (!asked.is_part_of(rest_)) {
-    throw Error{ErrorCode::internal, fmt::format("run {} releases '{}' beyond what is left of its plan '{}'", id_.value, describe(event),
-                                                 describe(plan_.event))};
+    throw BeyondReservation{
+        fmt::format("run {} releases '{}' beyond what is left of its plan '{}'", id_.value, describe(event), describe(plan_.event))};
   }
   released_.add(asked);
   rest_.subtract(asked);
@@ -282,7 +314,7 @@ Ledger Ledger::open(std::shared_ptr<LedgerStore> store) {
 Ledger Ledger::create(const std::filesystem::path& path, Adjacency adjacency, std::optional<Budget> budget, const UnitOfPrivacy& unit) {
   if (budget) require_budget_fits(*budget, adjacency);
   const std::string name = full_path(path);
-  if (exists(name) || !SqliteStore::publish(name, first_entries(adjacency, unit, budget)))
+  if (exists(name) || !SqliteStore::publish(name, version_of(unit), first_entries(adjacency, unit, budget)))
     invalid(fmt::format("'{}' exists, a new ledger replaces nothing", one_line(name)));
   return Ledger{LedgerFile::open(path), true};
 }
@@ -300,14 +332,15 @@ Ledger Ledger::create(std::shared_ptr<LedgerStore> store, Adjacency adjacency, s
 Ledger Ledger::open_or_create(const std::filesystem::path& path, Adjacency adjacency, const UnitOfPrivacy& unit) {
   const std::string name = full_path(path);
   // Where another process is quicker, its ledger is the one to open.
-  const bool is_new = !exists(name) && SqliteStore::publish(name, first_entries(adjacency, unit, std::nullopt));
+  const bool is_new = !exists(name) && SqliteStore::publish(name, version_of(unit), first_entries(adjacency, unit, std::nullopt));
   Ledger ledger{LedgerFile::open(path), is_new};
   if (ledger.adjacency() != adjacency) {
     invalid(fmt::format("adjacency is {}, must be the ledger's, {} (in '{}')", surety::name(adjacency), surety::name(ledger.adjacency()),
                         one_line(name)));
   }
   if (ledger.unit() != unit) {
-    invalid(fmt::format("unit is {}, must be the ledger's, {} (in '{}')", describe(unit), describe(ledger.unit()), one_line(name)));
+    invalid(fmt::format("unit is {}, must be the ledger's, {}: they differ in {} (in '{}')", describe(unit), describe(ledger.unit()),
+                        difference(unit, ledger.unit()), one_line(name)));
   }
   return ledger;
 }
@@ -362,8 +395,8 @@ void Ledger::check(const Plan& plan) const {
 }
 
 Reservation Ledger::reserve(Plan plan) {
-  const RunId id = file_->reserve(plan);
-  return Reservation{file_, id, std::move(plan)};
+  const auto [id, time] = file_->reserve(plan);
+  return Reservation{file_, id, time, std::move(plan)};
 }
 
 void Ledger::settle(RunId run, const std::optional<Event>& released, Stopping stopping) { file_->settle_other(run, released, stopping); }

@@ -4,7 +4,8 @@
 //   run       one use of private data: an optimizer's training, one query. Its plan says, before data is touched, which
 //             releases it may make at most.
 //   reserve   write the plan, durably. Only then may noise be drawn, so a run that dies afterwards counts in full.
-//   settle    once, at the end: write the part of the plan that was really released.
+//   settle    once, at the end: write the part of the plan that was really released. Not when: the entry repeats the time of the
+//             reservation, and the file's own time of change is that of the last reservation afterwards.
 //   charged   what a run costs when plans are fixed in advance; what an audit adds up.
 //   counted   what a run costs under a budget, whose filter also covers runs chosen after earlier results were seen.
 //
@@ -40,6 +41,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -84,7 +86,7 @@ struct Plan {
 
 /// The end of a run, as written.
 struct Settlement {
-  std::string time;               ///< UTC, ISO 8601
+  std::string time;               ///< of the reservation: how long a run took is nobody's business; in ledgers of 0.1.0 of the settlement
   std::optional<Event> released;  ///< nothing when the run ended before its first release
   Stopping stopping;
 };
@@ -132,13 +134,15 @@ class Reservation {
   ~Reservation();
 
   [[nodiscard]] RunId id() const noexcept { return id_; }
+  /// When the charge was written, to the second. Whatever the run writes says this time and no later one.
+  [[nodiscard]] std::time_t time() const noexcept { return time_; }
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
   /// What was released so far.
   [[nodiscard]] const Releases& released() const noexcept { return released_; }
 
   /// Says, before the noise is drawn, that `event` is released now. In memory only: the plan is already charged.
-  /// \throws Error{internal} when the rest of the plan does not hold it: an optimizer that releases more than it reserved is
-  ///         a defect, and the release must not happen; Error{invalid_argument} after `settle` was called, even when that failed, and in
+  /// \throws BeyondReservation, an Error{budget_exceeded}, when the rest of the plan does not hold it, and then the release must not
+  ///         happen (in an optimizer it is a defect); Error{invalid_argument} after `settle` was called, even when that failed, and in
   ///         a process made by fork.
   /// \complexity O(log k) for a leaf, among k different leaves in the plan.
   void spend(const Event& event);
@@ -151,7 +155,7 @@ class Reservation {
   friend class Ledger;
   enum class State { open, settling, settled, moved_from };
 
-  Reservation(std::shared_ptr<LedgerFile> file, RunId id, Plan plan);
+  Reservation(std::shared_ptr<LedgerFile> file, RunId id, std::time_t time, Plan plan);
   /// The run is no longer alive.
   void end() noexcept;
   void require_usable() const;
@@ -160,6 +164,7 @@ class Reservation {
   std::shared_ptr<LedgerFile> file_;
   State state_;
   RunId id_;
+  std::time_t time_;
   Plan plan_;
   Releases rest_;
   Releases released_;

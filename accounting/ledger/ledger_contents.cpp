@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <ctime>
 #include <limits>
 #include <utility>
@@ -12,6 +13,8 @@
 namespace surety::accounting {
 
 namespace {
+
+constexpr std::size_t most_known_events = 1024;
 
 /// Checksum of an entry over itself and, through `before`, all entries before it: 64-bit FNV-1a. A change of one byte is
 /// always noticed, since every step is a bijection of the state; other accidents with probability 1 - 2^-64.
@@ -24,13 +27,33 @@ std::uint64_t checksum_after(std::uint64_t before, std::string_view content) {
   return state;
 }
 
-std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+std::string now() { return utc_text(std::time(nullptr)); }
 
 void require(bool holds, const std::string& reason) {
   if (!holds) invalid(reason);
 }
 
 }  // namespace
+
+std::string utc_text(std::time_t time) { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time)); }
+
+std::optional<std::time_t> time_of_text(const std::string& text) {
+  std::tm parts{};
+  int year = 0;
+  int month = 0;
+  int length = 0;
+  const int found = std::sscanf(text.c_str(), "%d-%2d-%2dT%2d:%2d:%2dZ%n", &year, &month, &parts.tm_mday, &parts.tm_hour, &parts.tm_min,
+                                &parts.tm_sec, &length);
+  if (found != 6 || static_cast<std::size_t>(length) != text.size() || year < std::numeric_limits<int>::min() + 1900) return std::nullopt;
+  parts.tm_year = year - 1900;
+  parts.tm_mon = month - 1;
+  const std::time_t time = ::timegm(&parts);
+  return utc_text(time) == text ? std::optional{time} : std::nullopt;
+}
+
+std::int64_t version_of(const UnitOfPrivacy& unit) noexcept {
+  return unit.is_row() || !unit.says_rule() ? ledger_version_without_rule : ledger_version;
+}
 
 std::string open_entry(Adjacency adjacency, const UnitOfPrivacy& unit) {
   return nlohmann::json{{"open", {{"time", now()}, {"adjacency", surety::name(adjacency)}, {"unit", to_json(unit)}}}}.dump();
@@ -44,20 +67,20 @@ std::string budget_entry(const Budget& budget) {
   return nlohmann::json{{"budget", std::move(fields)}}.dump();
 }
 
-std::string reserve_entry(const Plan& plan) {
+std::string reserve_entry(const Plan& plan, const std::string& time) {
   nlohmann::json promise;
   if (plan.promise) promise = {{"epsilon", plan.promise->epsilon.value()}, {"delta", plan.promise->delta.value()}};
   const nlohmann::json entry{
       {"reserve",
-       {{"time", now()}, {"event", to_json(plan.event)}, {"promise", promise}, {"note", plan.note}, {"not_private", plan.not_private}}}};
+       {{"time", time}, {"event", to_json(plan.event)}, {"promise", promise}, {"note", plan.note}, {"not_private", plan.not_private}}}};
   // A note may be any bytes, and a run must not fail over one.
   return entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string settle_entry(RunId run, const std::optional<Event>& released, Stopping stopping) {
+std::string settle_entry(RunId run, const std::string& time, const std::optional<Event>& released, Stopping stopping) {
   nlohmann::json event;
   if (released) event = to_json(*released);
-  return nlohmann::json{{"settle", {{"time", now()}, {"run", run.value}, {"released", event}, {"stopping", name(stopping)}}}}.dump();
+  return nlohmann::json{{"settle", {{"time", time}, {"run", run.value}, {"released", event}, {"stopping", name(stopping)}}}}.dump();
 }
 
 void require_part(const Run& run, const std::optional<Event>& released) {
@@ -83,10 +106,12 @@ void LedgerContents::take(const std::string& entry) {
 
   const auto event_of = [&](const nlohmann::json& written) {
     std::string text = written.dump();
-    if (last_event && last_event->first == text) return last_event->second;
+    if (const auto known = known_events.find(text); known != known_events.end()) return known->second;
     Event event = event_from_json(text);
     require(event.adjacency() == *adjacency, "an event has another adjacency than the ledger");
-    last_event.emplace(std::move(text), event);
+    // As many kinds as a ledger is likely to have; of more, those that come next.
+    if (known_events.size() == most_known_events) known_events.clear();
+    known_events.emplace(std::move(text), event);
     return event;
   };
   const auto target_of = [&](const nlohmann::json& written) {
@@ -101,7 +126,8 @@ void LedgerContents::take(const std::string& entry) {
     has_unit ? require_fields(fields, {"time", "adjacency", "unit"}, kind) : require_fields(fields, {"time", "adjacency"}, kind);
     const Adjacency written = parse_adjacency(text_of("adjacency"));
     if (has_unit) unit = unit_from_json(fields.at("unit"));
-    says_unit = has_unit;
+    version = has_unit ? version_of(unit) : ledger_version_without_unit;
+    last_time = text_of("time");
     adjacency = written;
     charged.emplace(written);
     counted.emplace(written);
@@ -114,6 +140,7 @@ void LedgerContents::take(const std::string& entry) {
     if (has_order) written.order = RenyiOrder{fields.at("order").get<double>()};
     require(has_order == (written.filter == FilterKind::renyi), "an order goes with a filter of kind renyi, and only with it");
     budget = Filter{written}.budget();
+    last_time = text_of("time");
   } else if (kind == "reserve") {
     require_fields(fields, {"time", "event", "promise", "note", "not_private"}, kind);
     Plan plan{
@@ -125,7 +152,8 @@ void LedgerContents::take(const std::string& entry) {
     // Sums of counts that reserve has admitted; what is counted is part of what is charged.
     charged->add(Releases::of(plan.event));
     counted->add(Releases::of(plan.event));
-    runs.push_back({.id = {runs.size() + 1}, .created = text_of("time"), .plan = std::move(plan), .settlement = std::nullopt});
+    last_time = text_of("time");
+    runs.push_back({.id = {runs.size() + 1}, .created = last_time, .plan = std::move(plan), .settlement = std::nullopt});
   } else if (kind == "settle") {
     require_fields(fields, {"time", "run", "released", "stopping"}, kind);
     const auto id = fields.at("run").get<std::uint64_t>();
@@ -158,6 +186,7 @@ void read_on(const LedgerStore& store, LedgerContents& contents) {
     try {
       contents.take(entry.content);
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::stopped) throw;
       damaged(name, fmt::format("entry {}: {}", next.number, error.what()));
     } catch (const nlohmann::json::exception& error) {
       damaged(name, fmt::format("entry {}: {}", next.number, error.what()));

@@ -8,14 +8,18 @@
 //   {"reserve": {"time", "event", "promise", "note", "not_private"}}           promise: null or {"epsilon", "delta"}
 //   {"settle": {"time", "run", "released", "stopping"}}                        released: null or an event
 //
-// Version 1, of Surety 0.1.0, has no "unit": it protects one row. Nothing else differs, so runs are added to such a file as they are, and
-// it stays one of version 1.
+// The time of a settlement is that of its run's reservation: nothing tells how long a run took, for that tells how often a search ran whose
+// privacy rests on its being secret (docs/trust.md#time). Surety 0.1.0 wrote the time at which it settled.
+//
+// Version 1, of Surety 0.1.0, has no "unit": it protects one row. In version 2 a unit of owners does not say its rule (unit.h), in version 3 it
+// does; a ledger of rows is still of version 2. Nothing else differs, so runs are added to such a file as they are, and it stays of its version.
 #pragma once
 
 #include <cstdint>
+#include <ctime>
+#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <surety/accounting/events/releases.h>
@@ -26,27 +30,39 @@
 namespace surety::accounting {
 
 /// Of the entries. Stores write it down: the version of an SQLite file is this one.
-constexpr std::int64_t ledger_version = 2;
+constexpr std::int64_t ledger_version = 3;
+constexpr std::int64_t ledger_version_without_rule = 2;
 constexpr std::int64_t ledger_version_without_unit = 1;
+
+/// The oldest version that can say this unit.
+[[nodiscard]] std::int64_t version_of(const UnitOfPrivacy& unit) noexcept;
 
 [[nodiscard]] std::string open_entry(Adjacency adjacency, const UnitOfPrivacy& unit);
 [[nodiscard]] std::string budget_entry(const Budget& budget);
-[[nodiscard]] std::string reserve_entry(const Plan& plan);
-[[nodiscard]] std::string settle_entry(RunId run, const std::optional<Event>& released, Stopping stopping);
+/// \param time as `utc_text` writes it
+[[nodiscard]] std::string reserve_entry(const Plan& plan, const std::string& time);
+/// \param time of the run's reservation
+[[nodiscard]] std::string settle_entry(RunId run, const std::string& time, const std::optional<Event>& released, Stopping stopping);
+
+/// UTC, ISO 8601, to the second.
+[[nodiscard]] std::string utc_text(std::time_t time);
+/// The inverse, of what `utc_text` wrote; nothing of anything else.
+[[nodiscard]] std::optional<std::time_t> time_of_text(const std::string& text);
 
 /// What the first `entries` entries amount to.
 struct LedgerContents {
   std::optional<Adjacency> adjacency;  ///< nothing only before the first entry was read
   UnitOfPrivacy unit;
-  bool says_unit = false;
+  std::int64_t version = 0;  ///< that its first entry is of
   std::optional<Budget> budget;
   std::vector<Run> runs;
   std::optional<Releases> charged;  ///< by all runs together; nothing as `adjacency`
   std::optional<Releases> counted;
+  std::string last_time;  ///< of the last entry that is no settlement
   std::int64_t entries = 0;
   std::uint64_t checksum = 0;
-  /// The event that was read last, by its JSON: runs often repeat each other, and reading an event takes longer than all else.
-  std::optional<std::pair<std::string, Event>> last_event;
+  /// Some of the events that were read, by their JSON: runs often repeat each other, and reading an event takes longer than all else.
+  std::map<std::string, Event> known_events;
 
   /// Takes the next entry into account. Leaves everything as it was when it throws.
   /// \throws Error{invalid_argument} or a JSON exception when it makes no sense there.

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <map>
 #include <mutex>
@@ -98,6 +99,13 @@ void RunLocks::release(std::uint64_t run) noexcept {
   use.living.erase(run);
   auto range = byte_of(run, F_UNLCK);
   ::fcntl(use.descriptor, F_OFD_SETLK, &range);
+}
+
+void RunLocks::show_change(const timespec& time) noexcept {
+  auto& shared = registry();
+  const std::lock_guard lock{shared.mutex};
+  const std::array<timespec, 2> of_access_and_change{time, time};
+  static_cast<void>(::futimens(shared.files.at({device_, inode_}).descriptor, of_access_and_change.data()));
 }
 
 }  // namespace surety::accounting

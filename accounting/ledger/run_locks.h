@@ -7,7 +7,9 @@
 #pragma once
 
 #include <sys/types.h>
+
 #include <cstdint>
+#include <ctime>
 #include <string>
 
 #include <surety/accounting/system/home_process.h>
@@ -29,6 +31,9 @@ class RunLocks {
   [[nodiscard]] bool hold(std::uint64_t run);
   /// \pre held by this object, in the process that made it.
   void release(std::uint64_t run) noexcept;
+  /// The file's times of change and access are `time` from now on, where the file is this user's. By the descriptor of the locks: opening and
+  /// closing another one would drop SQLite's. \pre some object of this process held a run of the file.
+  void show_change(const timespec& time) noexcept;
 
  private:
   HomeProcess home_;

@@ -57,10 +57,10 @@ void write_entry(const Connection& connection, const StoredEntry& entry) {
 }
 
 /// The bytes of a database file that holds these entries.
-std::string image_of(const std::vector<StoredEntry>& entries) {
+std::string image_of(std::int64_t version, const std::vector<StoredEntry>& entries) {
   const Connection memory{":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
   memory.run(schema);
-  memory.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", ledger_application_id, ledger_version).c_str());
+  memory.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", ledger_application_id, version).c_str());
   for (const auto& entry : entries) write_entry(memory, entry);
   sqlite3_int64 size = 0;
   const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes{sqlite3_serialize(memory.handle(), "main", &size, 0), sqlite3_free};
@@ -102,15 +102,18 @@ SqliteStore::SqliteStore(const std::filesystem::path& path) : locks_{usable(path
   if (!connection_.writes_to_the_file()) connection_.end_write_ahead_log();
 }
 
-bool SqliteStore::publish(const std::string& path, const std::vector<StoredEntry>& entries) { return put(path, image_of(entries)); }
+bool SqliteStore::publish(const std::string& path, std::int64_t version, const std::vector<StoredEntry>& entries) {
+  return put(path, image_of(version, entries));
+}
 
 std::int64_t SqliteStore::version_of_a_ledger() const {
   const Transaction transaction{connection_, Transaction::Kind::read};
   if (integer_of(connection_, "PRAGMA application_id") != ledger_application_id)
     damaged(connection_.name(), "it was written by another program");
   const auto version = integer_of(connection_, "PRAGMA user_version");
-  if (version != ledger_version && version != ledger_version_without_unit) {
-    damaged(connection_.name(), fmt::format("its version is {}, must be {} or {}", version, ledger_version_without_unit, ledger_version));
+  if (version < ledger_version_without_unit || version > ledger_version) {
+    damaged(connection_.name(),
+            fmt::format("its version is {}, must be from {} to {}", version, ledger_version_without_unit, ledger_version));
   }
   return version;
 }
@@ -153,11 +156,17 @@ void SqliteStore::each_after(std::int64_t number, const std::function<void(const
   while (rows.next()) take({rows.integer(0), rows.text(1), std::bit_cast<std::uint64_t>(rows.integer(2))});
 }
 
+void SqliteStore::show_change(std::time_t time, std::int64_t entries) noexcept {
+  // The nanoseconds let backups that compare times see each entry, also where two are of one second.
+  locks_.show_change({.tv_sec = time, .tv_nsec = static_cast<long>(entries % 1'000'000'000)});
+}
+
 void SqliteStore::append(const StoredEntry& entry) { write_entry(connection_, entry); }
 
 void SqliteStore::verify() const {
   Statement check{connection_, "PRAGMA integrity_check(1)"};
-  if (!check.next() || check.text(0) != "ok") damaged(connection_.name(), check.text(0));
+  if (!check.next()) connection_.raise_damage("it could not be checked");
+  if (const auto found = check.text(0); found != "ok") connection_.raise_damage(found);
 }
 
 }  // namespace surety::accounting

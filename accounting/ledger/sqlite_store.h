@@ -28,7 +28,7 @@ class SqliteStore final : public LedgerStore {
   explicit SqliteStore(const std::filesystem::path& path);
 
   /// Puts a ledger of these entries at `path`, complete and durable, unless something is there already: then false, and nothing has changed.
-  [[nodiscard]] static bool publish(const std::string& path, const std::vector<StoredEntry>& entries);
+  [[nodiscard]] static bool publish(const std::string& path, std::int64_t version, const std::vector<StoredEntry>& entries);
 
   /// The version that the file says.
   [[nodiscard]] std::int64_t version() const { return version_; }
@@ -39,6 +39,7 @@ class SqliteStore final : public LedgerStore {
   [[nodiscard]] std::optional<std::uint64_t> checksum_of(std::int64_t number) const override;
   void each_after(std::int64_t number, const std::function<void(const StoredEntry&)>& take) const override;
   void append(const StoredEntry& entry) override;
+  void show_change(std::time_t time, std::int64_t entries) noexcept override;
   void verify() const override;
   [[nodiscard]] bool hold(std::uint64_t run) override { return locks_.hold(run); }
   void release(std::uint64_t run) noexcept override { locks_.release(run); }

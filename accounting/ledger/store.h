@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <optional>
 #include <string>
@@ -54,6 +55,9 @@ class LedgerStore {
   virtual void each_after(std::int64_t number, const std::function<void(const StoredEntry&)>& take) const = 0;
   /// Adds an entry and writes the head that it makes. \pre access is `write`.
   virtual void append(const StoredEntry& entry) = 0;
+  /// Shows `time` as that of the last change, wherever the store shows one, with something in it that differs for each number of `entries`; does
+  /// nothing where it shows none or is not allowed to. \pre access is `write`.
+  virtual void show_change(std::time_t /*time*/, std::int64_t /*entries*/) noexcept {}
   /// Looks through what is kept for damage of the store's own kind. \throws Error{damaged_ledger}.
   virtual void verify() const {}
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/words.h>
@@ -66,13 +67,18 @@ Enclosure epsilon_of(const std::optional<Event>& least, const Event& event, cons
   return *least == event ? most : between(best_epsilon(*least, delta, effort).value, most);
 }
 
-ClaimVerdict verdict_of(const ReadingCost& cost, const std::optional<Event>& least, Epsilon claim, Delta delta, const Effort& effort) {
+/// Narrows the cost of the reading to what the judgement takes.
+ClaimVerdict verdict_of(ReadingCost& cost, const std::optional<Event>& least, Epsilon claim, Delta delta, const Effort& effort) {
   if (cost.epsilon->upper <= claim.value()) return ClaimVerdict::holds;
   if (cost.epsilon->lower > claim.value()) return ClaimVerdict::too_low;
-  // Bounds of the other number may say more.
-  if (best_delta(*cost.event, claim, effort).value.upper <= delta.value()) return ClaimVerdict::holds;
-  if (least && best_delta(*least, claim, effort).value.lower > delta.value()) return ClaimVerdict::too_low;
-  return ClaimVerdict::not_proved;
+  const Target target{.epsilon = claim, .delta = delta, .adjacency = cost.event->adjacency()};
+  const auto most = judge(*cost.event, target, effort);
+  cost.epsilon = Enclosure{cost.epsilon->lower, std::min(cost.epsilon->upper, most.epsilon.upper)};
+  if (most.kept) return ClaimVerdict::holds;
+  if (!least) return ClaimVerdict::not_proved;
+  const auto surely = *least == *cost.event ? most : judge(*least, target, effort);
+  cost.epsilon = Enclosure{std::max(cost.epsilon->lower, surely.epsilon.lower), cost.epsilon->upper};
+  return surely.refuted ? ClaimVerdict::too_low : ClaimVerdict::not_proved;
 }
 
 void solve_for(const Target& target, const Effort& effort, ReadingNoise& noise) {

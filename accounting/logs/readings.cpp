@@ -46,12 +46,17 @@ struct Epochs {
 };
 
 /// \throws Error{invalid_argument} where the log does not say the sizes of an epoch.
-Epochs epochs_of(const RunLog& log, LoggedSampler sampler) {
+Count batches_of(const RunLog& log, LoggedSampler sampler) {
   const auto batches = log.batches();
   if (!batches) invalid(fmt::format("records and batch_size are missing, must be given for {}", name(sampler)));
+  return *batches;
+}
+
+Epochs epochs_of(const RunLog& log, LoggedSampler sampler) {
+  const std::uint64_t batches = batches_of(log, sampler).value();
   const std::uint64_t steps = log.total_steps().value();
-  const std::uint64_t ended = steps / batches->value();
-  return {ended + (steps % batches->value() == 0 ? 0 : 1), ended};
+  const std::uint64_t ended = steps / batches;
+  return {ended + (steps % batches == 0 ? 0 : 1), ended};
 }
 
 Batches sizes_of(const RunLog& log, LoggedSampler sampler) {
@@ -61,7 +66,9 @@ Batches sizes_of(const RunLog& log, LoggedSampler sampler) {
 
 /// One epoch of those that come as a whole.
 Event epoch_of(const Reading& reading, NoiseMultiplier multiplier) {
-  if (reading.sampler == LoggedSampler::allocated) return allocated(*reading.log.batches(), release_of(reading, multiplier));
+  if (reading.sampler == LoggedSampler::allocated) {
+    return allocated(batches_of(reading.log, reading.sampler), release_of(reading, multiplier));
+  }
   const auto sizes = sizes_of(reading.log, reading.sampler);
   return reading.sampler == LoggedSampler::shuffled ? shuffled(sizes, release_of(reading, multiplier))
                                                     : deterministic(sizes, release_of(reading, multiplier));
@@ -88,11 +95,8 @@ Event Reading::event(NoiseMultiplier multiplier) const {
                    truncated_poisson(log.rate(), {*log.records, *log.largest_batch}, release_of(*this, multiplier)));
     case LoggedSampler::fixed_size:
       return times(log.total_steps().value(), without_replacement(sizes_of(log, sampler), release_of(*this, multiplier)));
-    case LoggedSampler::by_record: {
-      const auto batches = log.batches();
-      if (!batches) invalid(fmt::format("records and batch_size are missing, must be given for {}", name(sampler)));
-      return cyclic(*batches, log.total_steps(), SamplingRate{1}, release_of(*this, multiplier));
-    }
+    case LoggedSampler::by_record:
+      return cyclic(batches_of(log, sampler), log.total_steps(), SamplingRate{1}, release_of(*this, multiplier));
     case LoggedSampler::allocated:
     case LoggedSampler::shuffled:
     case LoggedSampler::deterministic: return times(epochs_of(log, sampler).begun, epoch_of(*this, multiplier));

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -100,8 +101,12 @@ void backward_four(double* re, double* im) {
   im[3] = a1i - b1i;
 }
 
+/// A block of so many points takes milliseconds.
+constexpr std::size_t long_block = std::size_t{1} << 16;
+
 void forward_blocks(double* re, double* im, std::size_t n) {
   if (n == 4) return forward_four(re, im);
+  if (n >= long_block) poll_limit();
   const std::size_t half = n / 2;
   const Twiddles& w = twiddles(n);
   const double* wr = w.re.data();
@@ -127,6 +132,7 @@ void backward_blocks(double* re, double* im, std::size_t n) {
   const std::size_t half = n / 2;
   backward_blocks(re, im, half);
   backward_blocks(re + half, im + half, half);
+  if (n >= long_block) poll_limit();
   const Twiddles& w = twiddles(n);
   const double* wr = w.re.data();
   const double* wi = w.im.data();
@@ -166,8 +172,12 @@ void for_each_bin(std::size_t size, Visit visit) {
   visit(std::size_t{0}, std::size_t{0}, std::size_t{0}, true);
   visit(std::size_t{1}, std::size_t{1}, std::size_t{1}, true);
   std::size_t number = 2;
+  PollNowAndThen poll;
   for (std::size_t block = 2; block < size; block *= 2) {
-    for (std::size_t j = 0; j < block / 2; ++j) visit(number++, block + j, 2 * block - 1 - j, false);
+    for (std::size_t j = 0; j < block / 2; ++j) {
+      poll();
+      visit(number++, block + j, 2 * block - 1 - j, false);
+    }
   }
 }
 
@@ -250,8 +260,10 @@ double transform_pair(const SequencePair& factor, std::vector<double>& re, std::
       for (std::size_t j = 0; j < length; ++j) to[j] += from[begin + j];
     }
   };
+  poll_limit();
   fold(factor.first, re);
   fold(factor.second, im);
+  poll_limit();
   // A sum of squares in double is good to N u, far below the margin of the norm.
   double squares = 0;
   for (std::size_t j = 0; j < size; ++j) squares += re[j] * re[j] + im[j] * im[j];

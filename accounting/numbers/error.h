@@ -20,12 +20,13 @@ enum class ErrorCode {
   invalid_argument = 0,  ///< a parameter, flag or event breaks its constraint, or two parts do not fit together
   unsupported = 1,       ///< no theorem is known to this accountant for the event; the message names the event
   bad_data = 2,          ///< a data set or model file cannot be read as what it is said to be
-  budget_exceeded = 3,   ///< a reservation would exceed the ledger's budget
+  budget_exceeded = 3,   ///< a reservation would exceed the ledger's budget, or a release its reservation
   damaged_ledger = 4,    ///< a file is not a ledger, is truncated, or has an unknown version
   environment = 5,       ///< the machine refused: full disk, no entropy, no permission
   unreachable = 6,       ///< no parameter value meets the target
   memory = 7,            ///< an answer of the requested width would need more memory than allowed
   internal = 8,          ///< a defect in Surety itself
+  stopped = 9,           ///< a question took longer than its limit, or was called off (accounting/numbers/limit.h)
 };
 
 /// Seen from outside a shared library: whoever catches it there must find the type that was thrown.

@@ -1,9 +1,13 @@
 #include <surety/accounting/numbers/safe_text.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/escaped_text.h>
 
 namespace surety {
 
@@ -38,6 +42,11 @@ bool is_obeyed_by_terminals(std::uint32_t code) {
          within(0x2066, 0x2069);
 }
 
+/// Most texts: printable ASCII.
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) {
@@ -50,6 +59,7 @@ bool is_utf8(std::string_view text) {
 }
 
 std::string one_line(std::string_view text, std::size_t most) {
+  if (text.size() <= most && is_plain(text)) return std::string{text};
   std::string line;
   while (!text.empty()) {
     const auto [code, length] = first_of(text);
@@ -61,6 +71,40 @@ std::string one_line(std::string_view text, std::size_t most) {
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return line;
+}
+
+std::string escaped(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const auto [code, length] = first_of(text);
+    const auto byte = static_cast<unsigned char>(text.front());
+    if (length == 0 || (length == 1 && is_obeyed_by_terminals(code))) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else if (is_obeyed_by_terminals(code)) {
+      line += fmt::format("\\u{:04x}", code);
+    } else {
+      if (code == '\\') line += '\\';
+      line += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return line;
+}
+
+std::string json_for_terminals(std::string_view json) {
+  std::string result;
+  result.reserve(json.size());
+  while (!json.empty()) {
+    const auto [code, length] = first_of(json);
+    if (length == 0) throw Error{ErrorCode::internal, "JSON that is not UTF-8"};
+    if (code >= 0x7f && is_obeyed_by_terminals(code)) {
+      result += fmt::format("\\u{:04x}", code);
+    } else {
+      result += json.substr(0, length);
+    }
+    json.remove_prefix(length);
+  }
+  return result;
 }
 
 }  // namespace surety

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,10 +53,7 @@ std::size_t take_slot(int folder, const std::string& name) {
 
 extern "C" void remove_new_files_and_end(int signal) {
   const int error_number = errno;
-  const pid_t process = ::getpid();
-  for (const auto& slot : slots) {
-    if (slot.state == Slot::valid && slot.owner == process) ::unlinkat(slot.folder, slot.name.data(), 0);
-  }
+  remove_new_files();
   errno = error_number;
   // SA_RESETHAND has put the default back, which ends the process as soon as this handler returns.
   ::raise(signal);
@@ -150,7 +148,13 @@ void NewFile::write(std::string_view bytes) {
 
 void NewFile::finish() {
   if (file_ < 0) throw Error{ErrorCode::internal, fmt::format("'{}' is made twice", one_line(place_.written()))};
-  if (::ftruncate(file_, static_cast<off_t>(size_)) != 0 || ::fsync(file_) != 0) refuse("write", errno);
+  if (::ftruncate(file_, static_cast<off_t>(size_)) != 0) refuse("write", errno);
+  if (shown_) {
+    const timespec time{.tv_sec = *shown_, .tv_nsec = 0};
+    const std::array<timespec, 2> of_access_and_change{time, time};
+    static_cast<void>(::futimens(file_, of_access_and_change.data()));  // where the file system has no such time, it has its own
+  }
+  if (::fsync(file_) != 0) refuse("write", errno);
 }
 
 int NewFile::link_to(const std::string& name) const {
@@ -173,14 +177,7 @@ bool NewFile::put_where_nothing_is() {
   if (temporary_.empty()) take_a_name("create");
   // Before others can open it: closing a file drops the locks that this process has on it through any other descriptor.
   ::close(std::exchange(file_, -1));
-  int error_number = 0;
-  if (::renameat2(folder_, temporary_.c_str(), folder_, place_.name().c_str(), RENAME_NOREPLACE) == 0) {
-    forget_name();
-  } else if (errno != EINVAL && errno != ENOSYS) {
-    error_number = errno;
-  } else if (::linkat(folder_, temporary_.c_str(), folder_, place_.name().c_str(), 0) != 0) {
-    error_number = errno;
-  }
+  const int error_number = take_free_name();
   if (error_number == EEXIST) {
     remove();
     return false;
@@ -191,13 +188,52 @@ bool NewFile::put_where_nothing_is() {
   return true;
 }
 
-void NewFile::replace() {
-  finish();
-  int error_number = temporary_.empty() ? link_to(place_.name()) : EEXIST;
-  if (error_number == EEXIST) {
-    if (temporary_.empty()) take_a_name("replace");
-    if (::renameat(folder_, temporary_.c_str(), folder_, place_.name().c_str()) != 0) refuse("replace", errno);
+int NewFile::take_free_name() {
+  if (temporary_.empty()) return link_to(place_.name());
+  if (::renameat2(folder_, temporary_.c_str(), folder_, place_.name().c_str(), RENAME_NOREPLACE) == 0) {
     forget_name();
+    return 0;
+  }
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  return ::linkat(folder_, temporary_.c_str(), folder_, place_.name().c_str(), 0) == 0 ? 0 : errno;
+}
+
+void NewFile::take_name_of_another(const FileKind& kind, Overwrite overwrite) {
+  const auto& name = place_.name();
+  if (const auto obstacle = obstacle_in(folder_, name, name, kind, overwrite)) refuse(*obstacle);
+  // After an exchange nobody can put anything else in the place of what is looked at and removed. A signal must not remove it unseen.
+  const std::string mine = temporary_;
+  forget_name();
+  const auto exchange = [&] { return ::renameat2(folder_, mine.c_str(), folder_, name.c_str(), RENAME_EXCHANGE) == 0; };
+  if (exchange()) {
+    const auto give_back = [&] { return exchange() && ::unlinkat(folder_, mine.c_str(), 0) == 0; };
+    std::optional<Obstacle> obstacle;
+    try {
+      obstacle = obstacle_in(folder_, mine, name, kind, overwrite);
+    } catch (...) {
+      static_cast<void>(give_back());
+      throw;
+    }
+    if (!obstacle) {
+      ::unlinkat(folder_, mine.c_str(), 0);
+      return;
+    }
+    if (give_back()) refuse(*obstacle);
+    throw Error{ErrorCode::environment, fmt::format("cannot replace '{}': what came there meanwhile has the name '{}' now: {}",
+                                                    one_line(place_.written()), mine, std::strerror(errno))};
+  }
+  // What was there is gone, or the file system does not know how to exchange.
+  if (::renameat2(folder_, mine.c_str(), folder_, name.c_str(), errno == ENOENT ? RENAME_NOREPLACE : 0) == 0) return;
+  const int error_number = errno;
+  ::unlinkat(folder_, mine.c_str(), 0);
+  refuse("replace", error_number);
+}
+
+void NewFile::replace(const FileKind& kind, Overwrite overwrite) {
+  finish();
+  if (const int error_number = take_free_name(); error_number == EEXIST) {
+    if (temporary_.empty()) take_a_name("replace");
+    take_name_of_another(kind, overwrite);
   } else if (error_number != 0) {
     refuse("create", error_number);
   }
@@ -206,8 +242,22 @@ void NewFile::replace() {
   remove();
 }
 
+void NewFile::refuse(const Obstacle& obstacle) const {
+  if (obstacle.code == ErrorCode::environment) {
+    throw Error{obstacle.code, fmt::format("cannot replace '{}': {}", one_line(place_.written()), obstacle.reason)};
+  }
+  throw Error{obstacle.code, fmt::format("'{}' {}", one_line(place_.written()), obstacle.reason)};
+}
+
 void NewFile::refuse(std::string_view action, int error_number) const {
   throw Error{ErrorCode::environment, fmt::format("cannot {} '{}': {}", action, one_line(place_.written()), std::strerror(error_number))};
+}
+
+void remove_new_files() noexcept {
+  const pid_t process = ::getpid();
+  for (const auto& slot : slots) {
+    if (slot.state == Slot::valid && slot.owner == process) ::unlinkat(slot.folder, slot.name.data(), 0);
+  }
 }
 
 void remove_new_files_on_signals() {

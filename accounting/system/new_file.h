@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,12 +44,17 @@ class NewFile {
   /// Appends. \throws Error{environment}.
   void write(std::string_view bytes);
 
+  /// From when the file has its name, it says that it was last changed at `time`.
+  void show_change(std::time_t time) noexcept { shown_ = time; }
+
   /// Gives the file its name unless something has that name: then false, and nothing has changed. Durable on return.
   /// \throws Error{environment}. \pre neither this nor `replace` was called before.
   [[nodiscard]] bool put_where_nothing_is();
-  /// Gives the file its name, in place of a file that has it. Its content is durable on return, and the name as far as the folder can be synced.
-  /// \throws as above; then what was there is there still.
-  void replace();
+  /// Gives the file its name, in place of an empty file, one of its own `kind`, or what `overwrite` says that has it. Where the file system
+  /// exchanges two names in one step, what is lost is what was looked at, whatever others did meanwhile. The content is durable on return, and
+  /// the name as far as the folder can be synced.
+  /// \throws Error{invalid_argument} as `require_replaceable`; Error{environment}. Then what was there is there still.
+  void replace(const FileKind& kind, Overwrite overwrite);
 
  private:
   [[noreturn]] void refuse(std::string_view action, int error_number) const;
@@ -57,12 +64,18 @@ class NewFile {
   [[nodiscard]] int link_to(const std::string& name) const;
   /// Gives a nameless file a name that cannot be guessed. `action` is for the message.
   void take_a_name(std::string_view action);
+  /// Gives the file its name if nothing has it; 0 or the error's number, EEXIST where something does.
+  [[nodiscard]] int take_free_name();
+  /// Gives the file, which has a name that cannot be guessed, the name of what is there and may be lost.
+  void take_name_of_another(const FileKind& kind, Overwrite overwrite);
+  [[noreturn]] void refuse(const Obstacle& obstacle) const;
   void forget_name();
   void remove();
 
   Place place_;
   std::uint64_t space_;
   std::uint64_t size_ = 0;
+  std::optional<std::time_t> shown_;
   int folder_ = -1;
   bool can_sync_folder_ = true;
   int file_ = -1;
@@ -74,5 +87,9 @@ class NewFile {
 /// From now on SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTERM and SIGXCPU remove the new files of this process before they end it as
 /// they would have. Signals that are ignored stay so. For `main` of a program that has no handlers of its own.
 void remove_new_files_on_signals();
+
+/// Removes the new files of this process that have a name, for who ends it without destructors. Takes no memory and no lock, and may be called
+/// by a signal handler.
+void remove_new_files() noexcept;
 
 }  // namespace surety::accounting

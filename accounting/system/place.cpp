@@ -126,28 +126,101 @@ bool is_same(const Place& a, const Place& b) {
   return a.name_ == b.name_ || (!a.file_ && !b.file_ && is_same_but_for_case(a.name_, b.name_));
 }
 
-void require_replaceable(const Place& place) {
-  const auto refuse = [&](std::string_view reason) {
-    throw Error{ErrorCode::environment, fmt::format("cannot write '{}': {}", one_line(place.written()), reason)};
-  };
-  if (place.holds() == Place::Holds::unreachable) refuse(place.reason());
-  if (place.holds() == Place::Holds::folder || place.holds() == Place::Holds::other) {
-    throw Error{ErrorCode::invalid_argument,
-                fmt::format("'{}' is {}, must be a regular file or a new name", one_line(place.written()), place.reason())};
+namespace {
+
+/// The first 16 bytes of every SQLite database that holds something.
+constexpr std::string_view database_beginning{"SQLite format 3\0", 16};
+
+Obstacle of_machine(int error_number) { return {ErrorCode::environment, std::strerror(error_number)}; }
+Obstacle of_argument(std::string reason) { return {ErrorCode::invalid_argument, std::move(reason)}; }
+
+/// As many of the first bytes of a file as are asked for, fewer where it ends; nothing on an error, which errno says.
+std::optional<std::string> first_bytes(int file, std::size_t count) {
+  std::string bytes(count, '\0');
+  std::size_t done = 0;
+  while (done < count) {
+    const ssize_t got = ::pread(file, bytes.data() + done, count - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
   }
-  if (::access(place.folder().c_str(), W_OK | X_OK) != 0) refuse(std::strerror(errno));
-  if (place.holds() == Place::Holds::nothing) return;
+  bytes.resize(done);
+  return bytes;
+}
+
+/// The first bytes of a regular file by a descriptor of its own, which stays open where they are those of a database: closing it would drop the
+/// locks that this process holds on that one.
+std::optional<Obstacle> obstacle_of_content(int folder, const std::string& name, const FileKind& kind, Overwrite overwrite) {
+  // Not to wait for the other end of a pipe that has taken the name.
+  const int file = ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) return std::nullopt;
+  if (file < 0) return of_machine(errno);
+  struct stat status {};
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(file);
+    return of_argument("is no regular file, must be one or a new name");
+  }
+  const auto beginning = first_bytes(file, std::max(database_beginning.size(), kind.beginning.size()));
+  const int error_number = errno;
+  if (beginning && beginning->starts_with(database_beginning)) {
+    return of_argument("is an SQLite database, as ledgers are, must be another file");
+  }
+  ::close(file);
+  if (!beginning) return of_machine(error_number);
+  if (beginning->empty() || beginning->starts_with(kind.beginning) || overwrite == Overwrite::any_kind) return std::nullopt;
+  return of_argument(fmt::format("does not hold {}, must be a new name or hold one unless --overwrite is given", kind.name));
+}
+
+}  // namespace
+
+std::optional<Obstacle> obstacle_in(int folder, const std::string& name, const std::string& owner, const FileKind& kind,
+                                    Overwrite overwrite) {
+  if (auto found = obstacle_of_content(folder, name, kind, overwrite)) return found;
+  for (const auto* suffix : {"-journal", "-wal"}) {
+    if (::faccessat(folder, (owner + suffix).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+      return of_argument(
+          fmt::format("has '{}{}' beside it, of an SQLite database as ledgers are, must be another file", one_line(owner), suffix));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Obstacle> obstacle_to(const Place& place, const FileKind& kind, Overwrite overwrite) {
+  if (place.holds() == Place::Holds::unreachable) return Obstacle{ErrorCode::environment, std::string{place.reason()}};
+  if (place.holds() == Place::Holds::folder || place.holds() == Place::Holds::other) {
+    return of_argument(fmt::format("is {}, must be a regular file or a new name", place.reason()));
+  }
+  if (::access(place.folder().c_str(), W_OK | X_OK) != 0) return of_machine(errno);
+  const int folder_file = ::open(place.folder().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder_file < 0) return of_machine(errno);
+  auto found = obstacle_in(folder_file, place.name(), place.name(), kind, overwrite);
+  ::close(folder_file);
+  if (found || place.holds() == Place::Holds::nothing) return found;
   struct stat folder {};
   struct statx file {};
-  if (::stat(place.folder().c_str(), &folder) != 0) refuse(std::strerror(errno));
-  if (::statx(AT_FDCWD, place.path().c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &file) != 0) refuse(std::strerror(errno));
+  if (::stat(place.folder().c_str(), &folder) != 0) return of_machine(errno);
+  if (::statx(AT_FDCWD, place.path().c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &file) != 0) return of_machine(errno);
   if ((folder.st_mode & S_ISVTX) != 0 && ::geteuid() != 0 && ::geteuid() != folder.st_uid && ::geteuid() != file.stx_uid) {
-    refuse("the file is another user's, and its folder is shared");
+    return Obstacle{ErrorCode::environment, "the file is another user's, and its folder is shared"};
   }
-  if ((file.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND)) != 0) refuse("the file may not be replaced (chattr)");
+  if ((file.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND)) != 0) {
+    return Obstacle{ErrorCode::environment, "the file may not be replaced (chattr)"};
+  }
 #ifdef STATX_ATTR_MOUNT_ROOT
-  if ((file.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) refuse("something is mounted on the file, must be on its folder");
+  if ((file.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {
+    return Obstacle{ErrorCode::environment, "something is mounted on the file, must be on its folder"};
+  }
 #endif
+  return std::nullopt;
+}
+
+void require_replaceable(const Place& place, const FileKind& kind, Overwrite overwrite) {
+  const auto obstacle = obstacle_to(place, kind, overwrite);
+  if (!obstacle) return;
+  const auto written = one_line(place.written());
+  throw Error{obstacle->code, obstacle->code == ErrorCode::environment ? fmt::format("cannot write '{}': {}", written, obstacle->reason)
+                                                                       : fmt::format("'{}' {}", written, obstacle->reason)};
 }
 
 }  // namespace surety::accounting

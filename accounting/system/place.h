@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include <surety/accounting/numbers/error.h>
+
 namespace surety::accounting {
 
 /// What makes a file or folder itself: the same for all its names.
@@ -72,8 +74,35 @@ class Place {
 /// What SQLite adds to the name of a database for files beside it, which are its own to overwrite and to delete.
 inline constexpr std::array<std::string_view, 3> database_side_files{"-journal", "-wal", "-shm"};
 
-/// \throws Error{invalid_argument} unless `place` holds a regular file or nothing; Error{environment} when it is unreachable, or holds a file
-///         that its folder will not let go (the root of a mount, an immutable file, another user's file in a shared folder).
-void require_replaceable(const Place& place);
+/// A kind of file that is written.
+struct FileKind {
+  std::string_view name;       ///< for messages, with its article: "a model"
+  std::string_view beginning;  ///< of every file of this kind, and of no other
+};
+
+/// What an output may take the place of, beside nothing, an empty file and a file of its own kind. An SQLite database is never replaced, nor
+/// is a file beside which SQLite keeps a journal or a write-ahead log: as far as anybody can tell it is a ledger, and what replaces that
+/// forgets what was released.
+enum class Overwrite {
+  own_kind_alone,
+  any_kind,  ///< also what is neither
+};
+
+/// Why an output of `kind` may not take a place.
+struct Obstacle {
+  ErrorCode code;  ///< invalid_argument: "'<place>' <reason>"; environment: "cannot write '<place>': <reason>"
+  std::string reason;
+};
+/// Nothing where it may. A regular file is opened, its first bytes are read, and its folder is looked at: it may not let the file go (the root
+/// of a mount, an immutable file, another user's file in a shared folder).
+[[nodiscard]] std::optional<Obstacle> obstacle_to(const Place& place, const FileKind& kind, Overwrite overwrite);
+
+/// Why a file of `kind` may not take the place of the entry `name` of an open folder, where SQLite keeps what belongs to `owner` beside it;
+/// nothing where it may. Looks at what is there now and follows no link.
+[[nodiscard]] std::optional<Obstacle> obstacle_in(int folder, const std::string& name, const std::string& owner, const FileKind& kind,
+                                                  Overwrite overwrite);
+
+/// \throws Error{obstacle.code} where there is an obstacle.
+void require_replaceable(const Place& place, const FileKind& kind, Overwrite overwrite);
 
 }  // namespace surety::accounting

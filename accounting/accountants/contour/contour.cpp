@@ -37,17 +37,21 @@ double checked(const Contour& accountant) {
   return accountant.width;
 }
 
-/// The relative error of delta that is worth `width` in epsilon at a line through s.
-double tolerance_for(double width, double s) { return std::clamp(0.02 * width * s, 1e-13, 0.1); }
+/// The relative error of delta that is worth `width` in epsilon at a line through s. Shares of the saddle point's approximation, which may be
+/// some hundred times as large as delta, are to leave it below `most_relative_error`, too.
+double tolerance_for(double width, double s) { return std::clamp(0.02 * width * s, 1e-13, 1e-7); }
 
 constexpr double finest = 1e-13;
 
-void check(const Line::Value& value, double tolerance) {
-  if (!(value.relative_error() <= std::max(most_relative_error, 8 * tolerance))) throw Unsuitable{"its provable error is too large"};
+void check(const Line::Value& value) {
+  if (!(value.relative_error() <= most_relative_error)) throw Unsuitable{"its provable error is too large"};
 }
 
 /// exp, outwards.
-double exp_up(double x) { return std::min(1.0, std::exp(x + (library + 2) * unit_roundoff * (1 + std::abs(x))) + 0x1p-1073); }
+double exp_up(double x) {
+  if (x < -760) return 0x1p-1073;
+  return std::min(1.0, std::exp(x + (library + 2) * unit_roundoff * (1 + std::abs(x))) + 0x1p-1073);
+}
 double exp_down(double x) { return x < -700 ? 0.0 : std::min(1.0, std::exp(x - (library + 2) * unit_roundoff * (1 + std::abs(x)))); }
 
 /// The line for one epsilon; `shares` of its s.
@@ -62,14 +66,13 @@ Line line_at(Cumulants& cumulants, double epsilon, Shares shares) {
 Enclosure delta_of(const Contour& accountant, const Loss& loss, double epsilon, Direction direction) {
   if (epsilon > largest_loss(loss, direction) * outward) return {0, 0};
   Cumulants cumulants{loss, direction, digits_for(loss, finest)};
-  double tolerance = 0;
   const auto line = line_at(cumulants, epsilon, [&](double s) {
-    tolerance = tolerance_for(checked(accountant), s);
+    const double tolerance = tolerance_for(checked(accountant), s);
     return ContourShares{tolerance, tolerance, tolerance};
   });
   const auto value = line.at(epsilon);
   // Below the range of double the answer says nothing more than that.
-  if (!(value.log_upper() < -760)) check(value, tolerance);
+  if (!(value.log_upper() < -760)) check(value);
   return {exp_down(value.log_lower()), exp_up(value.log_upper())};
 }
 
@@ -94,7 +97,7 @@ class PreparedLines {
       return ContourShares{spare * tolerance, spare * tolerance, spare * tolerance};
     });
     const auto value = line.at(epsilon);
-    if (!(value.log_upper() < -760)) check(value, tolerance);
+    if (!(value.log_upper() < -760)) check(value);
     // Less than what a line that is made for one epsilon alone aims at, beside the same rounding.
     lines_.emplace(epsilon, Kept{std::move(line), value.relative_error() + share * tolerance});
     return enclosure(value);
@@ -116,11 +119,11 @@ class PreparedLines {
 };
 
 /// The root of log delta(epsilon) = log_delta on one line, both ends certified by the line itself.
-Enclosure solve(const Line& line, double tolerance, double epsilon, double log_delta) {
+Enclosure solve(const Line& line, double epsilon, double log_delta) {
   const double doubt = library * unit_roundoff * std::abs(log_delta);
   auto value = line.at(epsilon);
   for (int i = 0; i < 60; ++i) {
-    check(value, tolerance);
+    check(value);
     if (!(value.slope > 0)) throw Unsuitable{"its provable error is too large"};
     const double next = std::max(0.0, epsilon + (value.log_scale + std::log(value.sum) - log_delta) / value.slope);
     const bool still = std::abs(next - epsilon) <= 4 * unit_roundoff * epsilon + 1e-3 * value.relative_error() / value.slope;
@@ -128,7 +131,7 @@ Enclosure solve(const Line& line, double tolerance, double epsilon, double log_d
     value = line.at(epsilon);
     if (still) break;
   }
-  check(value, tolerance);
+  check(value);
   if (line.at(0).log_upper() <= log_delta - doubt) return {0, 0};
   const double gap = 1.02 * (value.relative_error() + 2 * doubt) / value.slope + 4 * unit_roundoff * epsilon;
   const auto outward_from = [gap](double start, double sign, int most) {
@@ -171,9 +174,8 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
   }
   const double log_delta = std::log(delta);
   Cumulants cumulants{loss, direction, digits_for(loss, finest)};
-  double tolerance = 0;
   const auto shares = [&](double s) {
-    tolerance = tolerance_for(checked(accountant), s);
+    const double tolerance = tolerance_for(checked(accountant), s);
     return ContourShares{tolerance, tolerance, tolerance};
   };
   try {
@@ -181,7 +183,22 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
     const auto saddle = find_saddle(
         cumulants, [&](const Saddle& at) { return at.epsilon < 0 || at.log_delta > log_delta; }, 0.05);
     const double start = std::max(0.0, saddle.epsilon);
-    return solve(Line{cumulants, {saddle.s, start, saddle.log_delta, saddle.variance}, shares(saddle.s)}, tolerance, start, log_delta);
+    const Line line{cumulants, {saddle.s, start, saddle.log_delta, saddle.variance}, shares(saddle.s)};
+    const auto found = solve(line, start, log_delta);
+    if (!(found.width() > 2 * accountant.width)) return found;
+    try {
+      // The saddle point's approximation is far above delta there, of which errors are shares.
+      const double root = (found.lower + found.upper) / 2;
+      const double smaller = 0.5 * accountant.width / found.width();
+      const auto smaller_shares = [&](double s) {
+        const auto usual = shares(s);
+        return ContourShares{smaller * usual.aliasing, smaller * usual.truncation, smaller * usual.quadrature};
+      };
+      const auto nearer = solve(line_at(cumulants, root, smaller_shares), root, log_delta);
+      return {std::max(found.lower, nearer.lower), std::min(found.upper, nearer.upper)};
+    } catch (const Unsuitable&) {
+      return found;
+    }
   } catch (const Unsuitable&) {
     // Not where tails are heavy: then from Chernoff's epsilon towards the root, a new line at each step.
     double epsilon = chernoff_epsilon(cumulants, log_delta);
@@ -189,10 +206,10 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
     for (int i = 0; i < 12; ++i) {
       const auto line = line_at(cumulants, std::max(0.0, epsilon), shares);
       const auto value = line.at(std::max(0.0, epsilon));
-      check(value, tolerance);
+      check(value);
       if (!(value.slope > 0)) throw;
       const double ahead = value.log_scale + std::log(value.sum) - log_delta;
-      if (std::abs(ahead) < 1 || (epsilon <= 0 && ahead < 0)) return solve(line, tolerance, std::max(0.0, epsilon), log_delta);
+      if (std::abs(ahead) < 1 || (epsilon <= 0 && ahead < 0)) return solve(line, std::max(0.0, epsilon), log_delta);
       epsilon = std::max(0.0, epsilon) + ahead / value.slope;
     }
     throw;
@@ -259,14 +276,9 @@ Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon) 
   const StandardFloatingPoint environment;
   return with_event(event, [&](const Loss& loss) {
     const auto remove = delta_of(accountant, loss, epsilon.value(), Direction::remove);
-    if (loss.parts.empty()) return remove;
-    try {
-      return larger(remove, delta_of(accountant, loss, epsilon.value(), Direction::add));
-    } catch (const Unsuitable&) {
-      // The add direction matters only where it is the larger one.
-      if (exp_up(log_chernoff_bound(loss, Direction::add, epsilon.value())) <= remove.lower) return remove;
-      throw;
-    }
+    // The add direction matters only where it is the larger one.
+    if (loss.parts.empty() || exp_up(log_chernoff_bound(loss, Direction::add, epsilon.value())) <= remove.lower) return remove;
+    return larger(remove, delta_of(accountant, loss, epsilon.value(), Direction::add));
   });
 }
 
@@ -275,12 +287,8 @@ Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta) {
   return with_event(event, [&](const Loss& loss) {
     const auto remove = epsilon_of(accountant, loss, delta.value(), Direction::remove);
     if (loss.parts.empty() || remove.lower == infinity) return remove;
-    try {
-      return larger(remove, epsilon_of(accountant, loss, delta.value(), Direction::add));
-    } catch (const Unsuitable&) {
-      if (exp_up(log_chernoff_bound(loss, Direction::add, remove.lower)) <= delta.value()) return remove;
-      throw;
-    }
+    if (exp_up(log_chernoff_bound(loss, Direction::add, remove.lower)) <= delta.value()) return remove;
+    return larger(remove, epsilon_of(accountant, loss, delta.value(), Direction::add));
   });
 }
 

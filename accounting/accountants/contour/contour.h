@@ -32,8 +32,8 @@ struct Contour {
 
 /// Enclosure of the smallest delta at which `event` is (epsilon, delta)-differentially private: the larger of both directions.
 /// \throws Error{unsupported} naming the event where no theorem is known here, or where the provable error is above 0.1 % of
-///         delta or would need too many points (a loss with atoms or nearly so, few releases at a small rate).
-/// \complexity some 10^4 sines per different part: 0.2 to 2 ms a part.
+///         delta or would need too many points (a loss with atoms or nearly so, one or two releases at a tiny rate).
+/// \complexity some 10^4 to 10^6 products per different part: 0.1 to 10 ms a part, most where there are few.
 /// \source docs/proofs/contour.md.
 [[nodiscard]] Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon);
 

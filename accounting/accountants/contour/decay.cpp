@@ -93,4 +93,71 @@ double log_decay(const Pieces& pieces, double from, double to) {
   return best;
 }
 
+ShiftedDecay::ShiftedDecay(const Part& part, double w, double log_moment) : part_{part}, w_{w}, log_moment_{log_moment} {
+  constexpr double most_pieces = 4000;
+  const auto range = range_of(part, w, 36);
+  step_ = shorten(std::max(0.1 / std::max(1.0, part.mu), (range.high - range.low) / most_pieces), 12);
+  NodeGrid grid;
+  fill(grid, part, step_, range);
+  outside_ = range_error(part, w, grid.range, log_moment);
+  for (const double u : grid.u) {
+    log_phi_.push_back(-u * u / 2 - log_sqrt_two_pi);
+    grown_.push_back(part.rate * std::exp(part.mu * u - part.mu * part.mu / 2));
+  }
+}
+
+double ShiftedDecay::at(double shift, double from) const {
+  constexpr double negligible = -45;
+  const double cosine = std::cos(part_.mu * shift);
+  const double sine = std::sin(part_.mu * shift);
+  const double rest = 1 - part_.rate;
+  // Between two nodes the logarithm A of the modulus is at most its chord and step^2 / 8 times a bound on -A'', and exp of a chord
+  // integrates to at most the mean of its ends: |(log r)''| = mu^2 / |x + 2 cos + 1 / x|, x = q e^(mu u - mu^2 / 2) / (1 - q).
+  const double bend = step_ * step_ / 8;
+  const double bend_of_loss = bend * (std::abs(w_) + from) * part_.mu * part_.mu;
+  double total = 0;
+  double before = 0;
+  double inverse_before = 0;
+  double x_before = 0;
+  for (std::size_t j = 0; j < grown_.size(); ++j) {
+    const double real = rest + grown_[j] * cosine;
+    const double imaginary = grown_[j] * sine;
+    const double log_modulus = std::log(real * real + imaginary * imaginary) / 2;
+    const double exponent = log_phi_[j] + shift * shift / 2 + w_ * log_modulus - log_moment_;
+    // Where next to nothing is left, the angle, which is positive, may be left out.
+    const double here = std::exp(exponent < negligible ? exponent : exponent - from * std::atan2(imaginary, real));
+    const double x = grown_[j] / rest;
+    const double inverse = x + 1 / x;
+    if (j > 0) {
+      const double least = x_before < 1 && x > 1 ? 2 : std::min(inverse, inverse_before);
+      const double bent = bend + bend_of_loss / (least + 2 * cosine);
+      total += (before + here) / 2 * (bent < 1 ? 1 + bent + bent * bent : std::exp(bent));
+    }
+    before = here;
+    inverse_before = inverse;
+    x_before = x;
+  }
+  const double outside = outside_ * std::exp(log_line(part_.mu, shift, 0, w_));
+  return std::log(total * step_ + outside) + 1e-8 * (1 + std::abs(log_moment_)) + 1e-12 * std::abs(w_);
+}
+
+ShiftedDecay::Bound ShiftedDecay::best(double from) {
+  // So far out the bends would be beyond double.
+  if (!(part_.rate < 1 && from + std::abs(w_) < 1e6)) return {0, 0};
+  const auto bound_at = [&](double turn) { return Bound{turn / part_.mu, at(turn / part_.mu, from)}; };
+  Bound best = bound_at(turn_);
+  for (const double factor : {1.4, 1 / 1.4}) {
+    bool moved = false;
+    for (double turn = turn_ * factor; turn < most_angle; turn *= factor) {
+      const auto next = bound_at(turn);
+      if (!(next.log_decay < best.log_decay)) break;
+      best = next;
+      moved = true;
+    }
+    turn_ = best.shift * part_.mu;
+    if (moved) break;
+  }
+  return {best.shift, std::min(0.0, best.log_decay)};
+}
+
 }  // namespace surety::accounting::contour

@@ -21,4 +21,30 @@ struct Pieces {
 /// Logarithm of a bound on |phi| = |M(s + it)| / M(s) of one part, for all t between from and to.
 [[nodiscard]] double log_decay(const Pieces& pieces, double from, double to);
 
+/// Bounds |phi| of one part by the integral of the integrand's modulus over the line Im U = shift, where it falls like exp(-t arg r).
+class ShiftedDecay {
+ public:
+  /// \param log_moment log M(s), to within 1e-9
+  ShiftedDecay(const Part& part, double w, double log_moment);
+
+  struct Bound {
+    double shift;      ///< 0 where none is known to help
+    double log_decay;  ///< bound on log |phi(t)| for all t >= from
+  };
+  /// At nearly the best shift, looked for from that of the last call on. \complexity some microseconds for each of a few shifts.
+  [[nodiscard]] Bound best(double from);
+
+ private:
+  [[nodiscard]] double at(double shift, double from) const;
+
+  Part part_;
+  double w_;
+  double log_moment_;
+  double step_ = 0;
+  double outside_ = 0;           // bound on the integral beyond the nodes, at shift 0
+  std::vector<double> log_phi_;  // of the standard normal density at the nodes
+  std::vector<double> grown_;    // q e^x
+  double turn_ = 0.5;            // the last best mu times shift
+};
+
 }  // namespace surety::accounting::contour

@@ -1,11 +1,14 @@
 #include <surety/accounting/accountants/contour/line.h>
 
 #include <algorithm>
+#include <array>
 #include <numbers>
+#include <numeric>
 #include <utility>
 
 #include <surety/accounting/accountants/contour/decay.h>
 #include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/limit.h>
 
 namespace surety::accounting::contour {
 namespace {
@@ -13,82 +16,200 @@ namespace {
 using std::numbers::pi;
 
 /// Beyond these a grid would do better.
-constexpr double most_points = 30'000;
+constexpr double most_points = 100'000;
 constexpr double most_points_of_gaussians = 200'000;
-constexpr double most_work = 1e7;
-constexpr double most_work_per_part = 2e4;
+constexpr double most_work = 1e8;
 /// Of so many parts a grid would transform each one by itself, which takes longer than this.
 constexpr double many_parts = 16;
-constexpr double most_work_of_many = 3e8;
+constexpr double most_work_of_many = 1e9;
 
-/// The sums of f exp(i k step L) over the nodes of one part for k = 1, 2, ...: sines and cosines every `stride` steps, and
-/// multiplications by exp(i step L) between them.
+/// Points from which on fewer of them are worth the search for a smaller last one.
+constexpr double few_points = 1500;
+
+/// The terms of one part on a grid of nodes at t = 0: f e^(i phase), no phases without a shift.
+struct Terms {
+  std::vector<double> f;
+  std::vector<double> phase;
+  double modulus = 1;  ///< bound on the sum of their moduli at every t in question
+};
+
+/// Their sums, each times exp(i t log r), at t = k step for k = first, first + 1, ...: sines and cosines every `stride` steps, and
+/// multiplications by exp(i step log r) between them.
 class Rotations {
  public:
-  /// What one multiplication adds to the error: a factor that errs by sqrt(2) library units, and a product by sqrt(5).
+  /// What one multiplication adds to the error: a factor that errs by sqrt(2) library units, with a shift by an exponential and a product
+  /// more, and a product by sqrt(5).
   static constexpr double per_turn = 2 * library + 3;
+  static constexpr double per_shifted_turn = 3 * library + 6;
 
-  Rotations(const NodeGrid& grid, const std::vector<double>& f, double step, double stride) : grid_{grid}, f_{f}, stride_{size_of(stride)} {
-    if (stride_ == 1) return;
-    const std::size_t nodes = f.size();
-    turn_real_.resize(nodes);
-    turn_imaginary_.resize(nodes);
+  /// Rotations may add `allowed` to the error.
+  Rotations(const NodeGrid& grid, const Terms& terms, double step, double allowed)
+      : grid_{grid},
+        terms_{terms},
+        per_turn_{grid.shift > 0 ? per_shifted_turn : per_turn},
+        stride_{size_of(std::clamp(allowed / (per_turn_ * unit_roundoff), 1.0, 256.0))} {
+    const std::size_t nodes = terms.f.size();
     real_.resize(nodes);
     imaginary_.resize(nodes);
+    if (stride_ == 1) return;
+    turn_real_.resize(nodes);
+    turn_imaginary_.resize(nodes);
     for (std::size_t j = 0; j < nodes; ++j) {
-      turn_real_[j] = std::cos(step * grid.loss[j]);
-      turn_imaginary_[j] = std::sin(step * grid.loss[j]);
+      const double shrink = grid.shift > 0 ? std::exp(-step * grid.angle[j]) : 1;
+      turn_real_[j] = shrink * std::cos(step * grid.loss[j]);
+      turn_imaginary_[j] = shrink * std::sin(step * grid.loss[j]);
     }
   }
 
-  /// Bound on the absolute error of a sum, but for those of f and of L.
+  /// Bound on the absolute error of a sum, but for those of the terms and of log r.
   [[nodiscard]] double rounding() const {
-    const auto nodes = static_cast<double>(f_.size());
-    return (stride_ == 1 ? nodes * sum_unit : (nodes + per_turn * static_cast<double>(stride_ - 1)) * unit_roundoff) * outward +
-           (2 * library + 6) * unit_roundoff;
+    const auto nodes = static_cast<double>(terms_.f.size());
+    const double sums = stride_ == 1 ? nodes * sum_unit : (nodes / 4 + 4) * unit_roundoff;
+    const double turns = per_turn_ * static_cast<double>(stride_ - 1) * unit_roundoff;
+    return terms_.modulus * ((sums + turns) * outward + (3 * library + 10) * unit_roundoff);
   }
 
-  /// The sum at t = k step; to be called for k = 1, 2, ... in turn.
-  [[nodiscard]] std::pair<double, double> advance(std::size_t k, double t) {
-    const std::size_t nodes = f_.size();
-    if (stride_ == 1) {
-      long double real = 0;
-      long double imaginary = 0;
+  /// The sum at t; to be called for each t in turn.
+  [[nodiscard]] std::pair<double, double> advance(double t) {
+    poll_limit();
+    const std::size_t nodes = terms_.f.size();
+    if (turned_ % stride_ == 0) {
       for (std::size_t j = 0; j < nodes; ++j) {
-        const double angle = t * grid_.loss[j];
-        real += f_[j] * std::cos(angle);
-        imaginary += f_[j] * std::sin(angle);
+        const bool shifted = grid_.shift > 0;
+        const double size = shifted ? terms_.f[j] * std::exp(-t * grid_.angle[j]) : terms_.f[j];
+        const double angle = t * grid_.loss[j] + (shifted ? terms_.phase[j] : 0);
+        real_[j] = size * std::cos(angle);
+        imaginary_[j] = size * std::sin(angle);
       }
-      return {static_cast<double>(real), static_cast<double>(imaginary)};
-    }
-    double real = 0;
-    double imaginary = 0;
-    if ((k - 1) % stride_ == 0) {
+    } else {
       for (std::size_t j = 0; j < nodes; ++j) {
-        const double angle = t * grid_.loss[j];
-        real += real_[j] = f_[j] * std::cos(angle);
-        imaginary += imaginary_[j] = f_[j] * std::sin(angle);
+        const double turned = real_[j] * turn_real_[j] - imaginary_[j] * turn_imaginary_[j];
+        imaginary_[j] = real_[j] * turn_imaginary_[j] + imaginary_[j] * turn_real_[j];
+        real_[j] = turned;
       }
-      return {real, imaginary};
     }
-    for (std::size_t j = 0; j < nodes; ++j) {
-      const double turned = real_[j] * turn_real_[j] - imaginary_[j] * turn_imaginary_[j];
-      imaginary_[j] = real_[j] * turn_imaginary_[j] + imaginary_[j] * turn_real_[j];
-      real_[j] = turned;
-      real += turned;
-      imaginary += imaginary_[j];
-    }
-    return {real, imaginary};
+    ++turned_;
+    if (stride_ > 1) return {sum(real_), sum(imaginary_)};
+    return {static_cast<double>(std::accumulate(real_.begin(), real_.end(), 0.0L)),
+            static_cast<double>(std::accumulate(imaginary_.begin(), imaginary_.end(), 0.0L))};
   }
 
  private:
+  /// In four parts at once.
+  [[nodiscard]] static double sum(const std::vector<double>& terms) {
+    std::array<double, 4> parts{};
+    std::size_t j = 0;
+    for (; j + 4 <= terms.size(); j += 4) {
+      for (std::size_t i = 0; i < 4; ++i) parts[i] += terms[j + i];
+    }
+    for (; j < terms.size(); ++j) parts[0] += terms[j];
+    return (parts[0] + parts[1]) + (parts[2] + parts[3]);
+  }
+
   const NodeGrid& grid_;
-  const std::vector<double>& f_;
+  const Terms& terms_;
+  double per_turn_;
   std::size_t stride_;
+  std::size_t turned_ = 0;
   std::vector<double> turn_real_;
   std::vector<double> turn_imaginary_;
   std::vector<double> real_;
   std::vector<double> imaginary_;
+};
+
+/// Up to this t the nodes of a part are on the real line: there they are not yet much denser than for t = 0.
+double unshifted(const Part& part) { return 30 / part.mu; }
+
+/// log phi at every point, summed over the parts.
+struct Sums {
+  struct Sum {
+    long double log_size = 0;
+    long double phase = 0;
+    double rounding = 0;  ///< of the logarithm, and so relative
+    double quadrature = 0;
+    double magnitude = 0;
+  };
+
+  Sums(double step, Direction direction, double w, double digits, double allowed, std::size_t last)
+      : of(last + 1), step_{step}, direction_{direction}, w_{w}, digits_{digits}, allowed_{allowed} {}
+
+  std::vector<Sum> of;
+
+  void add(const Part& part) {
+    const double end = static_cast<double>(of.size() - 1) * step_;
+    auto [k, at, denominator] = add_unshifted(part, 1, std::min(end, unshifted(part)));
+    if (k == of.size()) return;
+    ShiftedDecay decay{part, w_, at.log_moment};
+    while (k < of.size()) {
+      const double from = static_cast<double>(k) * step_;
+      const double shift = shorten(std::min(decay.best(1.4 * from).shift, most_angle / part.mu), 12);
+      const auto range = range_of(part, w_, digits_ + log_line(part.mu, shift, 0, w_));
+      if (!(shift > 0 && can_be_shifted(part, range))) {
+        k = add_unshifted(part, k, end).next;
+        continue;
+      }
+      const double to = std::min(end, 2 * from);
+      fill(grid_, part, step_for(part.mu, to, w_, digits_, shift), range, shift);
+      const auto tilted = shifted_tilt(grid_, w_, from, at.log_moment, terms_.f, terms_.phase);
+      terms_.modulus = tilted.modulus;
+      k = add_points(part, k, to, tilted.rounding + at.rounding * tilted.modulus, tilted.loss_error, at.log_moment, denominator);
+    }
+  }
+
+ private:
+  /// What the nodes between and beyond those of the grid leave out, over M(s), for all t up to `to`.
+  [[nodiscard]] double cut(const Part& part, double to, double log_moment) const {
+    return std::exp(log_quadrature(part.mu, grid_.step, to, w_, grid_.shift)) +
+           range_error(part, w_, grid_.range, log_moment) * std::exp(log_line(part.mu, grid_.shift, 0, w_)) * outward;
+  }
+
+  struct Added {
+    std::size_t next;
+    Tilt at;
+    double denominator;  // what is cut off M(s), relative
+  };
+  /// As `add_points`, on nodes of the real line.
+  Added add_unshifted(const Part& part, std::size_t k, double to) {
+    fill(grid_, part, step_for(part.mu, to, w_, digits_), range_of(part, w_, digits_));
+    const auto at = tilt(grid_, w_, terms_.f);
+    terms_.modulus = 1;
+    const double denominator = cut(part, 0, at.log_moment);
+    return {add_points(part, k, to, 2 * at.rounding, at.loss_error, at.log_moment, denominator), at, denominator};
+  }
+
+  /// The points from k up to t = `to`; returns the next one.
+  std::size_t add_points(const Part& part, std::size_t k, double to, double terms_rounding, double loss_error, double log_moment,
+                         double denominator) {
+    const double sign = direction_ == Direction::remove ? 1 : -1;
+    const double both_cut = cut(part, to, log_moment) + denominator;
+    Rotations rotations{grid_, terms_, step_, allowed_};
+    for (; k < of.size() && (static_cast<double>(k) * step_ <= to); ++k) {
+      const double t = static_cast<double>(k) * step_;
+      const auto [real, imaginary] = rotations.advance(t);
+      const double size = std::hypot(real, imaginary);
+      if (!(size > 0)) throw Unsuitable{"its characteristic function vanishes"};
+      const double log_of_size = std::log(real * real + imaginary * imaginary) / 2;
+      const double angle = sign * std::atan2(imaginary, real);
+      auto& sum = of[k];
+      sum.log_size += part.count * static_cast<long double>(log_of_size);
+      sum.phase += part.count * static_cast<long double>(angle);
+      // Both phi's numerator and its denominator err; the logarithm and the angle of the result are computed from both parts.
+      const double absolute = terms_rounding + t * loss_error + rotations.rounding();
+      sum.rounding +=
+          part.count * (std::log1p(absolute / size) + unit_roundoff * (4 + (library + 2) * (std::abs(log_of_size) + std::abs(angle))));
+      sum.magnitude += part.count * (std::abs(log_of_size) + std::abs(angle));
+      sum.quadrature += part.count * std::log1p(both_cut / size);
+    }
+    return k;
+  }
+
+  double step_;
+  Direction direction_;
+  double w_;
+  double digits_;
+  double allowed_;
+  NodeGrid grid_;
+  Terms terms_;
 };
 
 }  // namespace
@@ -109,7 +230,9 @@ Line::Value Line::at(double epsilon) const {
   double magnitude = centre;
   double rounding = 0;
   double quadrature = 0;
+  PollNowAndThen poll;
   for (const auto& point : points_) {
+    poll();
     const double phase = point.phase - point.t * epsilon;
     const double cosine = std::cos(phase);
     const double sine = std::sin(phase);
@@ -184,16 +307,20 @@ void Line::choose_end(Cumulants& cumulants, const Saddle& saddle, double log_tar
   const double w = power(cumulants.direction(), s_);
   std::vector<Pieces> pieces;
   pieces.reserve(loss.parts.size());
+  std::vector<double> log_moments;
   NodeGrid grid;
   std::vector<double> weights;
   for (const auto& part : loss.parts) {
     const auto range = range_of(part, w, 36);
     fill(grid, part, step_for(part.mu, 0, w, 36), range);
     // Good to 1e-14, where 1e-8 is allowed for.
-    pieces.push_back(pieces_of(part, w, tilt(grid, w, weights).log_moment, grid));
+    log_moments.push_back(tilt(grid, w, weights).log_moment);
+    pieces.push_back(pieces_of(part, w, log_moments.back(), grid));
   }
   constexpr double factor = 1.2;
-  double from = 0.7 * std::sqrt(2 * std::max(1.0, -log_target) / saddle.variance);
+  PollNowAndThen poll;
+  const double start = 0.7 * std::sqrt(2 * std::max(1.0, -log_target) / saddle.variance);
+  double from = start;
   struct Interval {
     double from;
     double bound;
@@ -204,6 +331,7 @@ void Line::choose_end(Cumulants& cumulants, const Saddle& saddle, double log_tar
     const double gaussian = -loss.mu_squared * from * from / 2 * (1 - 1e-8);
     double far = gaussian;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
+      poll();
       far += loss.parts[i].count * std::min(0.0, std::log(pieces[i].variation / from));
     }
     // Points between a and b: step / t^2 at the first and the integral of 1 / t^2 for the rest, twice for both half lines.
@@ -214,6 +342,7 @@ void Line::choose_end(Cumulants& cumulants, const Saddle& saddle, double log_tar
     // Each part only lowers the bound, so that the rest is not needed once it is far below anything that counts.
     const double negligible = log_target - 64 - std::max(0.0, std::log((1 / from + step_ / (from * from)) / pi));
     for (std::size_t i = 0; i < pieces.size() && near > negligible; ++i) {
+      poll();
       near += loss.parts[i].count * log_decay(pieces[i], from, from * factor);
     }
     const double bound = std::exp(near * (1 - 1e-8)) * (1 / from - 1 / (from * factor) + step_ / (from * from)) / pi * outward;
@@ -227,62 +356,63 @@ void Line::choose_end(Cumulants& cumulants, const Saddle& saddle, double log_tar
     intervals.pop_back();
   }
   truncation_ *= outward;
+  if (!loss.parts.empty() && end > few_points * step_) end = shortened_end(cumulants, pieces, log_moments, {start, end}, log_target);
   const double points = std::ceil(end / step_);
   if (!(points < (pieces.empty() ? most_points_of_gaussians : most_points))) throw Unsuitable{"its contour needs too many points"};
   last_ = size_of(points);
+}
+
+double Line::shortened_end(const Cumulants& cumulants, const std::vector<Pieces>& pieces, const std::vector<double>& log_moments,
+                           Range range, double log_target) {
+  constexpr double close = 1.1;
+  const auto& loss = cumulants.loss();
+  const auto parts = pieces.size();
+  const double w = power(cumulants.direction(), s_);
+  std::vector<ShiftedDecay> shifted;
+  for (std::size_t i = 0; i < parts; ++i) shifted.emplace_back(loss.parts[i], w, log_moments[i]);
+  while (range.low * close < range.high) {
+    const double from = std::sqrt(range.low * range.high);
+    // Each part only lowers the bound: enough of them are.
+    const double log_tail = std::log((1 / from + step_ / (from * from)) / pi);
+    double sum = -loss.mu_squared * from * from / 2 * (1 - 1e-8);
+    for (std::size_t i = 0; i < parts && sum + log_tail >= log_target - 0.1; ++i) {
+      poll_limit();
+      sum += loss.parts[i].count * std::min(std::min(0.0, std::log(pieces[i].variation / from)), shifted[i].best(from).log_decay);
+    }
+    const double tail = std::exp(sum * (1 - 1e-8) + log_tail) * outward;
+    if (std::log(tail) < log_target) {
+      range.high = from;
+      truncation_ = tail;
+    } else {
+      range.low = from;
+    }
+  }
+  return range.high;
 }
 
 void Line::add_points(Cumulants& cumulants, double tolerance) {
   const auto& loss = cumulants.loss();
   const auto direction = cumulants.direction();
   const double w = power(direction, s_);
-  const double sign = direction == Direction::remove ? 1 : -1;
   const double farthest = static_cast<double>(last_) * step_;
   const double digits = std::max(0.5, digits_for(loss, tolerance));
-  std::vector<long double> log_size(last_ + 1);
-  std::vector<long double> phase(last_ + 1);
-  std::vector<double> rounding(last_ + 1);
-  std::vector<double> quadrature(last_ + 1);
-  std::vector<double> magnitude(last_ + 1);
+  Sums sums{step_, direction, w, digits, 0.1 * tolerance / loss.releases, last_};
   for (std::size_t k = 1; k <= last_; ++k) {
     const double t = static_cast<double>(k) * step_;
-    log_size[k] = -loss.mu_squared * t * t / 2;
-    phase[k] = loss.mu_squared * t * (2 * s_ + 1) / 2;
-    rounding[k] = 8 * unit_roundoff * (std::abs(static_cast<double>(log_size[k])) + std::abs(static_cast<double>(phase[k])));
+    auto& sum = sums.of[k];
+    sum.log_size = -loss.mu_squared * t * t / 2;
+    sum.phase = loss.mu_squared * t * (2 * s_ + 1) / 2;
+    sum.rounding = 8 * unit_roundoff * (std::abs(static_cast<double>(sum.log_size)) + std::abs(static_cast<double>(sum.phase)));
   }
-  // Rotations may add a tenth of the tolerance.
-  const double stride = std::clamp(0.1 * tolerance / (loss.releases * Rotations::per_turn * unit_roundoff), 1.0, 32.0);
-  NodeGrid grid;
-  std::vector<double> f;
+  // Whether it is too much is known before anything of it is done.
   double work = 0;
   for (const auto& part : loss.parts) {
-    fill(grid, part, step_for(part.mu, farthest, w, digits), range_of(part, w, digits));
-    const std::size_t nodes = grid.u.size();
-    work += static_cast<double>(nodes) * static_cast<double>(last_);
-    const auto parts = static_cast<double>(loss.parts.size());
-    if (!(work < (parts < many_parts ? most_work + most_work_per_part * parts : most_work_of_many)))
-      throw Unsuitable{"its contour needs too many points"};
-    const auto at = tilt(grid, w, f);
-    Rotations rotations{grid, f, step_, stride};
-    const double cut = std::exp(log_quadrature(part.mu, grid.step, farthest, w)) + range_error(part, w, grid.range, at.log_moment);
-    for (std::size_t k = 1; k <= last_; ++k) {
-      const double t = static_cast<double>(k) * step_;
-      const auto [real, imaginary] = rotations.advance(k, t);
-      const double size = std::hypot(real, imaginary);
-      if (!(size > 0)) throw Unsuitable{"its characteristic function vanishes"};
-      const double log_of_size = std::log(real * real + imaginary * imaginary) / 2;
-      const double angle = sign * std::atan2(imaginary, real);
-      log_size[k] += part.count * static_cast<long double>(log_of_size);
-      phase[k] += part.count * static_cast<long double>(angle);
-      // Both phi's numerator and its denominator err; the logarithm and the angle of the result are computed from both parts.
-      const double absolute = 2 * at.rounding + t * at.loss_error + rotations.rounding();
-      rounding[k] +=
-          part.count * (std::log1p(absolute / size) + unit_roundoff * (4 + (library + 2) * (std::abs(log_of_size) + std::abs(angle))));
-      magnitude[k] += part.count * (std::abs(log_of_size) + std::abs(angle));
-      quadrature[k] += part.count * std::log1p(2 * cut / size);
-    }
+    const auto range = range_of(part, w, digits);
+    work += (range.high - range.low) / step_for(part.mu, std::min(farthest, unshifted(part)), w, digits) * static_cast<double>(last_);
   }
   const auto parts = static_cast<double>(loss.parts.size());
+  if (!(work < (parts < many_parts ? most_work : most_work_of_many))) throw Unsuitable{"its contour needs too many points"};
+  for (const auto& part : loss.parts) sums.add(part);
   points_.reserve(last_);
   for (std::size_t k = 1; k <= last_; ++k) {
     const double t = static_cast<double>(k) * step_;
@@ -290,17 +420,18 @@ void Line::add_points(Cumulants& cumulants, double tolerance) {
     const double real = s_ * (s_ + 1) - t * t;
     const double imaginary = t * (2 * s_ + 1);
     const double square = real * real + imaginary * imaginary;
-    const auto log_of_size = static_cast<double>(log_size[k]);
-    const auto angle = static_cast<double>(phase[k]);
+    const auto& sum = sums.of[k];
+    const auto log_of_size = static_cast<double>(sum.log_size);
+    const auto angle = static_cast<double>(sum.phase);
     const double factor = 2 * std::exp(log_of_size) / square;
     Point point{};
     point.t = t;
     point.phase = angle;
     point.weight = {factor * real, -factor * imaginary};
     point.size = 2 * std::exp(log_of_size) / std::sqrt(square) * outward;
-    const double sums = (parts + 2) * sum_unit * magnitude[k] + 4 * unit_roundoff * (std::abs(log_of_size) + std::abs(angle));
-    const double relative_rounding = std::expm1(rounding[k] * outward + sums) * outward;
-    const double with_quadrature = std::expm1(rounding[k] * outward + sums + quadrature[k] * outward) * outward;
+    const double adding = (parts + 2) * sum_unit * sum.magnitude + 4 * unit_roundoff * (std::abs(log_of_size) + std::abs(angle));
+    const double relative_rounding = std::expm1(sum.rounding * outward + adding) * outward;
+    const double with_quadrature = std::expm1(sum.rounding * outward + adding + sum.quadrature * outward) * outward;
     // The real part of z (z + 1) cancels; its error is relative to the modulus, of which s (s + 1) + t^2 is at most twice.
     point.rounding = relative_rounding + 40 * unit_roundoff;
     point.quadrature = std::max(0.0, with_quadrature - relative_rounding) + unit_roundoff * with_quadrature;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include <surety/accounting/accountants/contour/decay.h>
 #include <surety/accounting/accountants/contour/saddle.h>
 #include <surety/accounting/accountants/contour/terms.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -69,6 +70,10 @@ class Line {
 
   /// Chooses the last point so that those beyond it are below the target, by bounds on |phi| on intervals that grow by a factor.
   void choose_end(Cumulants& cumulants, const Saddle& saddle, double log_target);
+
+  /// A smaller last t by `ShiftedDecay`, for which it leaves the truncation.
+  [[nodiscard]] double shortened_end(const Cumulants& cumulants, const std::vector<Pieces>& pieces, const std::vector<double>& log_moments,
+                                     Range range, double log_target);
 
   void add_points(Cumulants& cumulants, double tolerance);
 

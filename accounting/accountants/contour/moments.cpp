@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::contour {
@@ -35,26 +37,41 @@ double shorten(double x, int bits) {
 
 double log_expm1(double x) { return x > 40 ? x : std::log(std::expm1(x)); }
 
-double log_quadrature(double mu, double step, double t, double w) {
-  const double best_width = (2 * pi / step - t * mu) / growth(mu, w);
-  double best = infinity;
-  for (const double fraction : strips) {
-    const double a = std::min(fraction * best_width, 0.98 * pi / mu);
-    if (!(a > 0)) break;
-    const double cosine = w < 0 ? w * std::log(std::cos(mu * a / 2)) : 0;
-    best = std::min(best, std::numbers::ln2 + a * a / 2 + t * mu * a + cosine - log_expm1(2 * pi * a / step));
-  }
-  return best + 1e-8;
+double log_line(double mu, double y, double t, double w) {
+  return y * y / 2 + t * mu * std::max(-y, 0.0) + (w < 0 ? w * std::log(std::cos(mu * y / 2)) : 0);
 }
 
-double step_for(double mu, double t, double w, double digits) {
-  double best = 0;
+double log_quadrature(double mu, double step, double t, double w, double shift) {
+  const double farthest = 0.98 * pi / mu;
+  const double here = log_line(mu, shift, t, w);
+  const double slope = 2 * pi / step;
+  // The bound is convex in the line, so that of a strip it is largest at an end.
+  const auto side = [&](double width, double line) { return std::max(here, log_line(mu, line, t, w)) - log_expm1(slope * width); };
+  double above = infinity;
+  double below = shift > 0 ? side(shift, 0) : infinity;
   for (const double fraction : strips) {
-    const double a = std::min(fraction * std::sqrt(2 * (digits + 1) / growth(mu, w)), 0.97 * pi / mu);
-    const double cosine = w < 0 ? w * std::log(std::cos(mu * a / 2)) : 0;
-    best = std::max(best, 2 * pi * a / (digits + 1 + a * a / 2 + t * mu * a + cosine));
+    const double up = std::min(fraction * std::min(slope / growth(mu, w), farthest), farthest) - shift;
+    if (up > 0) above = std::min(above, side(up, shift + up));
+    const double down = std::min(fraction * std::min((slope - t * mu) / growth(mu, w), farthest), farthest);
+    if (down > 0) below = std::min(below, side(shift + down, -down));
   }
-  return shorten(best, 12);
+  return std::max(above, below) + std::log1p(std::exp(-std::abs(above - below))) + 1e-8;
+}
+
+double step_for(double mu, double t, double w, double digits, double shift) {
+  const double farthest = 0.97 * pi / mu;
+  const double here = log_line(mu, shift, t, w);
+  const double reach = std::sqrt(2 * (digits + 1) / growth(mu, w));
+  const auto side = [&](double width, double line) { return 2 * pi * width / (digits + 1 + std::max(here, log_line(mu, line, t, w))); };
+  double above = 0;
+  double below = shift > 0 ? side(shift, 0) : 0;
+  for (const double fraction : strips) {
+    const double line = std::min(fraction * reach, farthest);
+    const double higher = std::min(shift + fraction * reach, farthest);
+    above = std::max(above, side(higher - shift, higher));
+    below = std::max(below, side(shift + line, -line));
+  }
+  return shorten(std::min(above, below), 12);
 }
 
 double digits_for(const Loss& loss, double tolerance) { return std::log(16 * loss.releases / tolerance) + 2; }
@@ -89,28 +106,52 @@ double range_error(const Part& part, double w, const Range& range, double log_mo
   return (one_side(range.high, range.high - shift) + one_side(-range.low, shift - range.low)) * outward;
 }
 
-void fill(NodeGrid& grid, const Part& part, double step, const Range& range) {
+bool can_be_shifted(const Part& part, const Range& range) { return part.mu * range.high < 340; }
+
+void fill(NodeGrid& grid, const Part& part, double step, const Range& range, double shift) {
   const double first = std::floor(range.low / step);
   const double last = std::ceil(range.high / step);
   if (!(last - first < most_nodes)) throw Unsuitable{"its moment generating function needs too many points"};
-  if (!(part.mu * range.high < 700)) throw Unsuitable{"its loss is nearly an atom"};
+  poll_limit();
+  if (!(part.mu * range.high < 700 && (shift == 0 || can_be_shifted(part, range)))) throw Unsuitable{"its loss is nearly an atom"};
   const auto nodes = size_of(last - first) + 1;
   grid.part = part;
   grid.step = step;
+  grid.shift = shift;
   grid.range = {first * step, last * step};
   grid.u.resize(nodes);
   grid.loss.resize(nodes);
+  grid.angle.resize(shift > 0 ? nodes : 0);
   grid.loss_error.resize(nodes);
   const double half_square = part.mu * part.mu / 2;
+  const double turn = part.mu * shift;
+  const double cosine = std::cos(turn);
+  const double sine = std::sin(turn);
+  const double half_sine = std::sin(turn / 2);
   for (std::size_t j = 0; j < nodes; ++j) {
     const double u = (first + static_cast<double>(j)) * step;
     const double x = part.mu * u - half_square;
-    const double excess = part.rate * std::expm1(x);
-    const double ratio = 1 + excess;
-    grid.u[j] = u;
-    grid.loss[j] = std::log1p(excess);
     // x errs by at most 4 |mu u| + 8 (mu^2 / 2) + |x| units (mu by 2 of them), excess by q e^x times that and its own.
     const double x_error = 5 * (std::abs(part.mu * u) + 2 * half_square);
+    const double grown = std::expm1(x);
+    grid.u[j] = u;
+    if (shift > 0) {
+      // r - 1 = q (e^(x + i turn) - 1), each part of which errs by what x and the turn do, and by a few units of its terms.
+      const double real = part.rate * (grown * cosine - 2 * half_sine * half_sine);
+      const double imaginary = part.rate * (grown + 1) * sine;
+      const double excess = 2 * real + (real * real + imaginary * imaginary);  // |r|^2 - 1
+      const double square = 1 + excess;
+      const double off = part.rate * ((grown + 1) * (x_error + 3 * turn) + (grown + 4) * (2 * library + 8));
+      grid.loss[j] = std::log1p(excess) / 2;
+      grid.angle[j] = std::atan2(imaginary, 1 + real);
+      grid.loss_error[j] = 1.01 * unit_roundoff *
+                           (off / std::sqrt(square) + 3 * (2 * std::abs(real) + real * real + imaginary * imaginary) / square +
+                            (library + 1) * std::abs(grid.loss[j]) + (library + 2) * grid.angle[j]);
+      continue;
+    }
+    const double excess = part.rate * grown;
+    const double ratio = 1 + excess;
+    grid.loss[j] = std::log1p(excess);
     grid.loss_error[j] =
         1.01 * unit_roundoff *
         ((part.rate * (excess / part.rate + 1) * x_error + (library + 2) * std::abs(excess)) / ratio + library * std::abs(grid.loss[j]));
@@ -118,6 +159,7 @@ void fill(NodeGrid& grid, const Part& part, double step, const Range& range) {
 }
 
 Tilt tilt(const NodeGrid& grid, double w, std::vector<double>& f) {
+  poll_limit();
   const std::size_t nodes = grid.u.size();
   f.resize(nodes);
   double top = -infinity;
@@ -156,6 +198,34 @@ Tilt tilt(const NodeGrid& grid, double w, std::vector<double>& f) {
   return result;
 }
 
+ShiftedTilt shifted_tilt(const NodeGrid& grid, double w, double from, double log_moment, std::vector<double>& f,
+                         std::vector<double>& phase) {
+  poll_limit();
+  const std::size_t nodes = grid.u.size();
+  f.resize(nodes);
+  phase.resize(nodes);
+  const double y = grid.shift;
+  const double constant = std::log(grid.step) - log_sqrt_two_pi - log_moment;
+  ShiftedTilt result;
+  for (std::size_t j = 0; j < nodes; ++j) {
+    const double u = grid.u[j];
+    const double exponent = (y - u) * (y + u) / 2 + w * grid.loss[j] + constant;
+    f[j] = std::exp(exponent);
+    phase[j] = w * grid.angle[j] - u * y;
+    const double left = f[j] * std::exp(-from * grid.angle[j]);
+    // The exponent and the phase are sums of four and two products.
+    const double terms = 2 * (u * u + y * y) + 4 * std::abs(w) * (std::abs(grid.loss[j]) + grid.angle[j]) + 4 * std::abs(u * y);
+    result.modulus += left;
+    result.rounding += left * (std::abs(w) * grid.loss_error[j] +
+                               unit_roundoff * (terms + 2 * std::abs(exponent) + 4 * std::abs(constant) + 4 * std::abs(log_moment) + 12));
+    result.loss_error += left * (grid.loss_error[j] + unit_roundoff * (std::abs(grid.loss[j]) + grid.angle[j]));
+  }
+  result.modulus *= outward;
+  result.rounding *= outward;
+  result.loss_error *= outward;
+  return result;
+}
+
 double log_chernoff(double s) { return s > 0 ? s * std::log(s) - (1 + s) * std::log1p(s) : 0; }
 
 Cumulant Cumulants::operator()(double s) {
@@ -180,14 +250,23 @@ Cumulant Cumulants::operator()(double s) {
 
 void Cumulants::cover(double s) {
   if (s <= covered_) return;
+  const double before = covered_;
+  const auto grids_before = grids_;
   covered_ = std::max(2 * covered_, std::max(4.0, 1.25 * s));
   grids_.resize(loss_.parts.size());
   const double w = power(direction_, covered_);
-  for (std::size_t i = 0; i < grids_.size(); ++i) {
-    const auto& part = loss_.parts[i];
-    const auto here = range_of(part, w, digits_);
-    const auto origin = range_of(part, power(direction_, 0), digits_);
-    fill(grids_[i], part, step_for(part.mu, 0, w, digits_), {std::min(here.low, origin.low), std::max(here.high, origin.high)});
+  try {
+    for (std::size_t i = 0; i < grids_.size(); ++i) {
+      const auto& part = loss_.parts[i];
+      const auto here = range_of(part, w, digits_);
+      const auto origin = range_of(part, power(direction_, 0), digits_);
+      fill(grids_[i], part, step_for(part.mu, 0, w, digits_), {std::min(here.low, origin.low), std::max(here.high, origin.high)});
+    }
+  } catch (const Error&) {
+    // Stopped in the middle, it may be asked again.
+    covered_ = before;
+    grids_ = grids_before;
+    throw;
   }
 }
 

@@ -1,5 +1,9 @@
 // The moment generating function of one part, and of all: M(z) = E[r(U)^w], U standard normal, r = 1 - q + q exp(mu U - mu^2 / 2), by the
 // trapezoid rule on nodes of U, with a bound on every error.
+//
+// Definitions:
+//   shift      y >= 0, mu y < pi: the nodes are u + i y, u real. There |r^(it)| = exp(-t arg r), which falls with t as |M(s + it)| itself
+//              does, so that few nodes are enough and little cancels; at y = 0 nodes are as dense as the integrand oscillates.
 #pragma once
 
 #include <limits>
@@ -26,12 +30,16 @@ inline constexpr double log_sqrt_two_pi = 0.918938533204672741780;
 
 [[nodiscard]] double log_expm1(double x);
 
-/// Logarithm of a bound on |trapezoid sum - M(s + it)| / M(s): 2 N / (exp(2 pi a / step) - 1) for any half width a of the strip
-/// [TW14, Theorem 5.1], with N <= exp(a^2 / 2 + |t| mu a) M(s), and cos(mu a / 2)^w more where w < 0. \pre mu a < pi.
-[[nodiscard]] double log_quadrature(double mu, double step, double t, double w);
+/// log of a bound on the integral of |integrand| over the line Im U = y, over M(s): y^2 / 2 + w log cos(mu y / 2), w < 0, and t mu |y| where
+/// y < 0; convex in y. \pre |mu y| < pi.
+[[nodiscard]] double log_line(double mu, double y, double t, double w);
+
+/// Logarithm of a bound on |trapezoid sum - M(s + it)| / M(s) at t >= 0 on the nodes of a shift: N / (exp(2 pi a / step) - 1) for each side,
+/// a being any width of the strip there and N the largest `log_line` in it [TW14, Theorem 5.1, each side by itself].
+[[nodiscard]] double log_quadrature(double mu, double step, double t, double w, double shift = 0);
 
 /// A step at which that is at most -digits.
-[[nodiscard]] double step_for(double mu, double t, double w, double digits);
+[[nodiscard]] double step_for(double mu, double t, double w, double digits, double shift = 0);
 
 /// Digits (to base e) of one part's moments that leave the whole with `tolerance`.
 [[nodiscard]] double digits_for(const Loss& loss, double tolerance);
@@ -47,17 +55,23 @@ struct Range {
 /// integral from there, P(N(0, 1) > x) <= exp(-x^2 / 2) / 2, and all nodes of a density to less than 2 for steps below 2.
 [[nodiscard]] double range_error(const Part& part, double w, const Range& range, double log_moment);
 
-/// Nodes u = first step, (first + 1) step, ...; the loss log r at each, with a bound on its error.
+/// Nodes u + i shift, u = first step, (first + 1) step, ...; log r = loss + i angle at each, with a bound on its error.
 struct NodeGrid {
   Part part;
   double step = 0;
+  double shift = 0;
   Range range{};
   std::vector<double> u;
   std::vector<double> loss;
+  std::vector<double> angle;  ///< none without a shift
   std::vector<double> loss_error;
 };
-/// \throws Unsuitable where there would be too many.
-void fill(NodeGrid& grid, const Part& part, double step, const Range& range);
+/// \throws Unsuitable where there would be too many, or the largest loss is beyond double.
+/// \pre a shift has at most 12 bits, and mu times it is at most `most_angle`.
+void fill(NodeGrid& grid, const Part& part, double step, const Range& range, double shift = 0);
+inline constexpr double most_angle = 1.5707;
+/// Whether a shift leaves the squares of e^x within double.
+[[nodiscard]] bool can_be_shifted(const Part& part, const Range& range);
 
 /// The law of U tilted by r^w on the nodes, at real s.
 struct Tilt {
@@ -69,6 +83,16 @@ struct Tilt {
 };
 /// \param f becomes the nodes' probabilities
 [[nodiscard]] Tilt tilt(const NodeGrid& grid, double w, std::vector<double>& f);
+
+/// The terms of the trapezoid sum over M(s) at t = 0 on shifted nodes, f e^(i phase); at t each is exp(t (i loss - angle)) times that.
+struct ShiftedTilt {
+  double modulus = 0;     ///< sum of the terms' moduli at t = from, and a bound on it beyond
+  double rounding = 0;    ///< of their sum, absolute, and for all t >= from, but for t times `loss_error`
+  double loss_error = 0;  ///< error of t (log r) per unit of t, with that of the product
+};
+/// \param log_moment log M(s), whose error is not counted here
+[[nodiscard]] ShiftedTilt shifted_tilt(const NodeGrid& grid, double w, double from, double log_moment, std::vector<double>& f,
+                                       std::vector<double>& phase);
 
 /// log max over x > 0 of (1 - e^-x) e^(-s x): delta(epsilon) <= that times M(s) e^(-s epsilon).
 [[nodiscard]] double log_chernoff(double s);

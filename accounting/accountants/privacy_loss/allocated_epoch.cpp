@@ -15,6 +15,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/last_few.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -65,9 +66,12 @@ class Transform {
       j ^= bit;
       if (i < j) std::swap(all[i], all[j]);
     }
+    PollNowAndThen poll;
     for (std::size_t half = 1; half < size; half *= 2) {
+      poll_limit();
       const std::size_t stride = size / 2 / half;
       for (std::size_t start = 0; start < size; start += 2 * half) {
+        poll();
         for (std::size_t k = 0; k < half; ++k) {
           const Complex& w = roots_[k * stride];
           const Complex& b = all[start + half + k];
@@ -120,6 +124,7 @@ class LogNormalTransform {
     std::vector<Complex> found(count);
     std::array<std::array<Complex, block>, 2> sums{};
     for (std::size_t start = 0; start < count; start += block) {
+      poll_limit();
       const Complex s{c, h * static_cast<long double>(start)};
       auto& total = sums[0];
       auto& part = sums[1];
@@ -235,6 +240,7 @@ class AllocatedEpoch::Numbers {
 
   /// Markov with e^(theta t R) where all Y are at most y, and the chance that one is not.
   [[nodiscard]] double highest(double log_mass) const {
+    poll_limit();
     const double target = std::max(log_mass, least_log_mass);
     const double own = std::sqrt(2 * (std::log(4.0) - target));
     const double others = std::sqrt(2 * (std::log(4.0 * t_) - target));
@@ -264,6 +270,7 @@ class AllocatedEpoch::Numbers {
 
   /// Markov with e^(-v t R).
   [[nodiscard]] double lowest(double log_mass) const {
+    poll_limit();
     const double target = std::max(log_mass, least_log_mass);
     const auto at = [&](double log_v) {
       const double v = std::exp(log_v);
@@ -422,6 +429,7 @@ class AllocatedEpoch::Numbers {
       return t_ * ((0.5 * shift * shift + mu_ * mu_) * (1 + 1e-12) - 1 - std::log(at * std::sin(angle) / t_) + 1e-9);
     };
     for (int i = 0; i < 600; ++i) {
+      poll_limit();
       all.push_back({w, 0, 1});
       bounds.push_back(log_modulus(w, turn));
       all.back().modulus = std::exp(bounds.back());
@@ -490,7 +498,11 @@ class AllocatedEpoch::Numbers {
     std::vector<long double> moduli(terms_of_panel + 1, 0);
     const long double passes = static_cast<long double>(std::bit_width(size) - 1);
     const auto values = laplace.minus_one(static_cast<long double>(c) / t, h / t, nodes);
+    // Nothing is left of a table that was not made to its end.
+    table_ = {};
+    PollNowAndThen poll;
     for (std::size_t k = 0; k < nodes; ++k) {
+      poll();
       const Complex s{c, h * static_cast<long double>(k)};
       const Complex at{s.real() / t, s.imag() / t};
       const Power found = power(values[k], laplace.error() * std::abs(at), t);
@@ -533,6 +545,7 @@ class AllocatedEpoch::Numbers {
       rounding += u * (8 * passes + 16 * static_cast<long double>(n + 2)) * (moduli[n] + moduli[n + 1]) *
                   (std::ldexp(1.0L, -static_cast<int>(n)) + std::ldexp(1.0L, -static_cast<int>(n) - 1));
       for (std::size_t i = 0; i < count; ++i) {
+        poll();
         const auto at = static_cast<std::size_t>(table_.first) + i;
         const long double grown = std::exp(static_cast<long double>(c) * spacing * static_cast<long double>(at));
         table_.panels[i][n] = static_cast<double>(work[at].real() * grown);
@@ -607,7 +620,9 @@ LossCells AllocatedEpoch::cells(bool reversed, double step, const Cut& cut) cons
   const double width = -std::expm1(-step);
   double from = low;
   double x1 = std::exp(static_cast<double>(first) * step);
+  PollNowAndThen poll;
   for (std::int64_t j = first; j < last; ++j) {
+    poll();
     const double x0 = x1;
     x1 = std::exp(static_cast<double>(j + 1) * step);
     const double to = std::min(x1, high);

@@ -8,6 +8,7 @@
 
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/convolution.h>
+#include <surety/accounting/numbers/limit.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {
@@ -210,7 +211,9 @@ void ComposedCurve::accumulate(std::vector<double> entries) {
   weighted.resize(plain.size());
   double b = 0;
   double d = 0;
+  PollNowAndThen poll;
   for (std::size_t j = plain.size(); j-- > 0;) {
+    poll();
     d = keep * (d + gain * b);
     b = std::max(plain[j], 0.0) + keep_plain * b;
     weighted[j] = d;

@@ -13,6 +13,7 @@
 #include <surety/accounting/accountants/privacy_loss/replaced_epoch.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -118,7 +119,9 @@ struct DiscreteGaussianShape {
     }
     double total = 0;
     double blocks = 0;
+    PollNowAndThen poll;
     for (double j = first; j <= last; j += block, ++blocks) {
+      poll();
       const double n = std::min(block, last - j + 1);
       const double mid = j + 0.5 * (n - 1);
       total += std::exp(-(mid - r) * (mid + r) * half_inverse) * (n > 1 ? n * shape(mid / sigma, n) : 1);
@@ -342,7 +345,9 @@ void add_atom(std::vector<LossCell>& out, const MixedAtom& atom, double anchor, 
 /// A law whose masses are computed has all of its mass in the cells and beyond the cuts: what were lost would cost nothing.
 void require_whole(const LossCells& law) {
   long double whole = law.cut_above + law.cut_below;
+  PollNowAndThen poll;
   for (const auto& cell : law.cells) {
+    poll();
     whole += static_cast<long double>(cell.mass) * (1 + cell.mass_error) * std::exp(static_cast<long double>(cell.log_scale));
   }
   if (!(whole > 1 - 1e-9L && whole < infinity)) refuse_range();
@@ -513,7 +518,9 @@ LossCells public_cells(const PublicMixtureBase& mixture, double step, const Cut&
     if (mixture.weights[i] == 0) continue;
     const LossCells one = cells((*mixture.laws)[i], step, cut);
     if (one.anchor != 0) throw Error{ErrorCode::unsupported, "privacy-loss: a public mixture of laws with atoms"};
+    PollNowAndThen poll;
     for (LossCell cell : one.cells) {
+      poll();
       cell.mass *= mixture.weights[i];
       cell.mass_error += mixture.weight_error + 2 * unit_roundoff;
       found.cells.push_back(cell);

@@ -7,6 +7,7 @@
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -27,7 +28,9 @@ class Curve {
     least += static_cast<long double>(found.loss_error) + 8 * long_unit_roundoff * (std::abs(least) + std::abs(largest) + step_);
     std::vector<long double> masses(size, 0.0L);
     const long double width = -std::expm1(-step_);
+    PollNowAndThen poll;
     for (const auto& cell : found.cells) {
+      poll();
       const long double mass = static_cast<long double>(cell.mass) * std::exp(static_cast<long double>(cell.log_scale)) *
                                (1 + static_cast<long double>(cell.mass_error) + 16 * long_unit_roundoff);
       const long double share = (static_cast<long double>(cell.excess) + static_cast<long double>(cell.excess_error) +
@@ -46,6 +49,7 @@ class Curve {
     long double b = 0;
     long double d = 0;
     for (std::size_t j = size; j-- > 0;) {
+      poll();
       d += width * b;
       b = masses[j] + keep * b;
       plain_[j] = b;
@@ -112,7 +116,9 @@ LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut
   const auto slope_to = [&](std::size_t j, const Corner& next) {
     return (next.delta - corners[j].delta) / std::expm1(h * static_cast<long double>(next.index - corners[j].index));
   };
+  PollNowAndThen poll;
   for (std::int64_t k = first; k <= last; ++k) {
+    poll();
     const long double x = static_cast<long double>(found.anchor) + static_cast<long double>(k) * h;
     long double delta = infinite;
     for (const auto& curve : curves) delta = std::max(delta, curve(x));

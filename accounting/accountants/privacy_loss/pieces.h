@@ -8,6 +8,7 @@
 
 #include <surety/accounting/accountants/privacy_loss/loss_law.h>
 #include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
@@ -93,7 +94,9 @@ void sweep(std::vector<LossCell>& out, double anchor, double step, double least,
   out.reserve(out.size() + static_cast<std::size_t>(last - first));
   // From the least loss up; the outermost cells take all that is left.
   double from = start;
+  PollNowAndThen poll;
   for (std::int64_t i = first; i < last; ++i) {
+    poll();
     const double to = i + 1 == last ? end : std::clamp(coordinate(point(i + 1)), std::min(start, end), std::max(start, end));
     if (end > start ? !(to > from) : !(to < from)) continue;
     add_cell(i, point(i), from, to);

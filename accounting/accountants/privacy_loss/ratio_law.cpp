@@ -10,6 +10,7 @@
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
@@ -79,7 +80,9 @@ RatioLaw RatioLaw::share_of_round(Bound bound, double multiplier, double rounds,
   if (bound == Bound::below) law.mean_.assign(size + 1, 0.0);
   const double width = -std::expm1(-step);
   double from = low;
+  PollNowAndThen poll;
   for (std::size_t at = 0; at < size; ++at) {
+    poll();
     const double l = static_cast<double>(law.first_ + static_cast<std::int64_t>(at)) * step;
     const double to = at + 1 == size ? high : std::clamp(shape.coordinate(l + step + log_rounds, false), low, high);
     if (!(to > from)) continue;
@@ -140,6 +143,7 @@ RatioLaw operator+(const RatioLaw& a, const RatioLaw& b) {
   const bool twice = &a == &b;  // each pair of different values has its mirror image
   // Pairs of a larger (or equal) value of x and a smaller one of y, n points below it.
   const auto take = [&](const RatioLaw& x, const RatioLaw& y, std::int64_t n) {
+    poll_limit();
     const std::int64_t low = std::max(x.first_, y.first_ + n);
     const std::int64_t high = std::min(x.first_ + size(x.mass_), y.first_ + n + size(y.mass_));
     if (low >= high) return;
@@ -235,6 +239,7 @@ RatioLaw operator*(const RatioLaw& a, const RatioLaw& b) {
   for (std::size_t i = 0; i < a.mass_.size(); ++i) {
     const double factor = a.mass_[i];
     if (factor == 0) continue;
+    poll_limit();
     double* __restrict to = product.mass_.data() + i;
     const double* __restrict from = b.mass_.data();
     for (std::size_t j = 0; j < b.mass_.size(); ++j) to[j] += factor * from[j];

@@ -15,6 +15,7 @@
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/convolution.h>
+#include <surety/accounting/numbers/limit.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {
@@ -104,6 +105,7 @@ class Run {
     // Two products, and what is convolved before: at most twice as many points as a transform takes.
     if (task.by_tests) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
+    poll_limit();
     task.step = window.step;
     const auto takes_sums = [](const Part& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
     task.cheap = window.size < (std::size_t{1} << 16) && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);

@@ -11,6 +11,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/last_few.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -97,7 +98,9 @@ class ReplacedEpoch::Numbers {
     long double sines = 0;
     long double cosine_error = 0;
     long double sine_error = 0;
+    PollNowAndThen poll;
     for (std::size_t k = 0; k < count; ++k) {
+      poll();
       const auto n = static_cast<long double>(2 * k + 1);
       const long double w = n * h / t;
       const Complex& less = transform[k].less_one;
@@ -215,6 +218,7 @@ class ReplacedEpoch::Numbers {
       Complex less{0, 0};
       for (std::size_t k = 0; k < count; ++k) {
         if (k % restart == 0) {
+          poll_limit();
           const long double w = h * static_cast<long double>(2 * k + 1);
           less = exponential_less_one({w * z.real(), w * z.imag()});
           if (less.real() == -1 && less.imag() == 0) {
@@ -285,6 +289,8 @@ class ReplacedEpoch::Numbers {
 
   void make() {
     const StandardFloatingPoint environment;
+    // Nothing is left of a law that was not made to its end.
+    law_ = {};
     law_.most = largest();
     const double step = law_.most / cells_of_law;
     Beyond from = beyond(0);

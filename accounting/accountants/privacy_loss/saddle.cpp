@@ -5,6 +5,7 @@
 #include <variant>
 
 #include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
@@ -22,6 +23,7 @@ Saddle saddle_at(const ApproximateCumulants& k, double s) {
 ApproximateCumulants::ApproximateCumulants(const Parts& parts, const Cut& cut) {
   const double points = parts.size() == 1 ? 1000 : std::max(100.0, 100000.0 / static_cast<double>(parts.size()));
   for (const auto& part : parts) {
+    poll_limit();
     const auto bounds = range(part.upper, cut);
     Law law{{}, {}, static_cast<double>(part.count)};
     const double step = std::max((bounds.largest - bounds.least) / points, 1e-300);
@@ -83,6 +85,7 @@ void ApproximateCumulants::add_gaussian(Law& law, const LossLaw& pair, const Cut
 }
 
 Cumulants ApproximateCumulants::at(const Law& law, double s) {
+  poll_limit();
   double top = -infinity;
   for (std::size_t i = 0; i < law.losses.size(); ++i) top = std::max(top, law.log_masses[i] + s * law.losses[i]);
   double sum = 0;

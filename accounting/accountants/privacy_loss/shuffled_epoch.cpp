@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -122,6 +123,7 @@ AtomsBase largest_of(double multiplier, std::uint64_t batches, std::uint64_t mos
   Threshold from{whole, whole};
   Cell rest{{0, 1}, 0, 0};
   for (const double c : thresholds(static_cast<double>(mu), most)) {
+    poll_limit();
     const Threshold to = at(c, mu, count, all);
     const auto here = cell(between(from.p, to.p), between(from.q, to.q));
     const auto beyond = cell(to.p.above, to.q.above);

@@ -7,6 +7,7 @@
 
 #include <surety/accounting/accountants/privacy_loss/pieces.h>
 #include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
@@ -35,7 +36,9 @@ double weight_error(const LossCell& cell, double tilt, double shift) {
 class Merger {
  public:
   Merger(const LossCells& law, const TiltedGrid& grid, double shift) : law_{law}, grid_{grid} {
+    PollNowAndThen poll;
     for (const auto& cell : law.cells) {
+      poll();
       const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
       const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 - weight_error(cell, tilt, shift));
       if (weight > 0) pieces_.push_back({cell.index, weight, cell.excess - cell.excess_error});
@@ -55,7 +58,9 @@ class Merger {
     out.weights.assign(static_cast<std::size_t>(pieces_.back().index - out.first) + 4, 0.0);
     out.base = static_cast<long double>(law_.anchor) + static_cast<long double>(offset_);
     std::size_t j = 0;
+    PollNowAndThen poll;
     while (j < pieces_.size()) {
+      poll();
       const Piece& piece = pieces_[j];
       // The first grid point above the piece, unless one lies below it by next to nothing.
       std::int64_t k = piece.index + checked_cast<std::int64_t>(std::floor((piece.excess - offset_) / grid_.step));
@@ -186,7 +191,9 @@ class Merger {
 double log_of_largest(const LossCells& law, const TiltedGrid& grid) {
   if (law.cells.empty()) return 0;
   double largest = -infinity;
+  PollNowAndThen poll;
   for (const auto& cell : law.cells) {
+    poll();
     largest = std::max(largest, cell.log_scale + std::log(cell.mass) + grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step));
   }
   return largest;
@@ -204,7 +211,9 @@ TiltedLaw spread(const LossCells& law, const TiltedGrid& grid, double shift) {
   const double spread_width = -std::expm1(-grid.step);
   const double up = std::exp(grid.s * grid.step) * (1 + 4 * unit_roundoff * (1 + grid.s * grid.step));
   const double raise = 2 * grid.s * law.loss_error;
+  PollNowAndThen poll;
   for (const auto& cell : law.cells) {
+    poll();
     const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
     const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 + weight_error(cell, tilt, shift) + raise);
     // Were losses of a cell above its upper end, the grid would not dominate them.
@@ -238,7 +247,9 @@ CountedLaw counted(const LossCells& law, const TiltedGrid& grid, double shift) {
     one->base = static_cast<long double>(law.anchor);
     one->weights.assign(size, 0.0);
   }
+  PollNowAndThen poll;
   for (const auto& cell : law.cells) {
+    poll();
     const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
     const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift);
     const double error = weight_error(cell, tilt, shift);
@@ -262,6 +273,7 @@ std::vector<double> convolved(const std::vector<double>& x, const std::vector<do
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double weight = x[i] * factor;
     if (weight == 0) continue;
+    poll_limit();
     for (std::size_t j = 0; j < y.size(); ++j) out[i + j] += weight * y[j];
   }
   return out;
@@ -273,7 +285,9 @@ double log_transform(const std::vector<double>& weights, double step, double a) 
   double sum = 0;
   constexpr std::size_t block = 64;
   const double factor = std::exp(a * step);
+  PollNowAndThen poll;
   for (std::size_t i = 0; i < weights.size(); i += block) {
+    poll();
     double part = 0;
     for (std::size_t j = std::min(weights.size(), i + block); j-- > i;) part = part * factor + weights[j];
     sum += part * std::exp(a * static_cast<double>(i) * step - top);

@@ -11,6 +11,7 @@
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/last_few.h>
+#include <surety/accounting/numbers/limit.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {
@@ -61,7 +62,9 @@ Shares made_shares(SamplingRate rate, Batches batches) {
     (others < largest - 1 ? below : others == largest - 1 ? at : above) = one;
     if (others >= largest) kept = exactly(largest) / exactly(others + 1);
   } else {
+    PollNowAndThen poll;
     for (double n = 0; n <= others; ++n) {
+      poll();
       if (n < largest - 1) {
         below = below + b;
         if (n == largest - 2) roomiest = b;
@@ -146,6 +149,7 @@ std::vector<BatchShare> shares_by_others_seen(SamplingRate rate, Batches batches
   Interval b = shares.roomiest;
   Interval left = shares.roomy;
   for (double n = largest - 2; n >= 0 && n >= largest - 3 - 45 * multiplier; --n) {
+    poll_limit();
     count(n, b, q);
     left = left - b;
     b = b * exactly(n) / exactly(others - n + 1) * (exactly(1) - q) / q;

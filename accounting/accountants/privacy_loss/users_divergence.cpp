@@ -14,6 +14,7 @@
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
@@ -100,6 +101,7 @@ double finest(const std::function<long double(double step)>& moment, double coar
   long double least = no_bound;
   double step = coarsest;
   for (int i = 0; i < halvings; ++i, step /= 2) {
+    poll_limit();
     const long double found = moment(step);
     const long double before = least;
     least = std::min(least, std::max(found, 1.0L));
