@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -11,11 +13,14 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/explanation.h>
@@ -29,7 +34,9 @@
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/system/home_process.h>
+#include <surety/mechanisms/additive/any_noise.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
 #include <surety/mechanisms/additive/gaussian.h>
@@ -38,6 +45,8 @@
 #include <surety/mechanisms/additive/truncated_geometric.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/random_bits.h>
+
+#include "known_part.h"
 
 struct surety_failure {
   surety_code code;
@@ -49,12 +58,16 @@ struct surety_event {
 
 namespace surety::c {
 
+template <>
+inline constexpr std::size_t first_size<surety_unit> = offsetof(surety_unit, each_without_name);
+
 /// Bits that the program has vouched for. A copy of the process might draw the same ones.
 class CallerBits {
  public:
   explicit CallerBits(const surety_bits& bits) : bits_{bits} {}
+  void require_here() const { home_.require_here("noise from the program's own bits"); }
   void fill(std::span<std::byte> bytes) {
-    home_.require_here("noise from the program's own bits");
+    require_here();
     if (bits_.fill(bits_.context, reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()) != 0) {
       throw Error{ErrorCode::environment, "the program's random bits failed, must fill what is asked for"};
     }
@@ -72,10 +85,7 @@ template <>
 inline constexpr bool surety::is_cryptographic<surety::c::CallerBits> = true;
 
 struct surety_noise {
-  using Law = std::variant<surety::mechanisms::GaussianOnReals, surety::mechanisms::LaplaceOnReals, surety::mechanisms::KNormOnReals,
-                           surety::mechanisms::GeneralizedGaussianOnReals, surety::mechanisms::DiscreteGaussian,
-                           surety::mechanisms::DiscreteLaplace, surety::mechanisms::TruncatedGeometric>;
-  Law law;
+  surety::mechanisms::AnyNoise noise;
   std::variant<std::unique_ptr<surety::mechanisms::SystemBits>, surety::c::CallerBits> bits;
 };
 struct surety_ledger {
@@ -102,7 +112,7 @@ surety_code leave(surety_failure** failure, surety_code code, const char* messag
 }
 
 static_assert(static_cast<int>(ErrorCode::invalid_argument) + 1 == SURETY_INVALID_ARGUMENT &&
-              static_cast<int>(ErrorCode::internal) + 1 == SURETY_INTERNAL);
+              static_cast<int>(ErrorCode::internal) + 1 == SURETY_INTERNAL && static_cast<int>(ErrorCode::stopped) + 1 == SURETY_STOPPED);
 
 /// Runs `work`, and turns what it throws into a code.
 template <class Work>
@@ -117,11 +127,38 @@ surety_code guarded(surety_failure** failure, const Work& work) noexcept {
   } catch (const std::bad_alloc&) {
     if (failure != nullptr) *failure = &no_memory;
     return SURETY_ENVIRONMENT;
+  } catch (const std::length_error&) {  // of what no memory could hold
+    if (failure != nullptr) *failure = &no_memory;
+    return SURETY_ENVIRONMENT;
+  } catch (const std::system_error& error) {  // a file or a thread that the machine refuses
+    return leave(failure, SURETY_ENVIRONMENT, error.what());
   } catch (const std::exception& error) {
     return leave(failure, SURETY_INTERNAL, error.what());
   } catch (...) {
     return leave(failure, SURETY_INTERNAL, "an unknown error");
   }
+}
+
+/// What a thread has said of its questions. Plain data: nothing is left of it when the thread ends.
+struct QuestionLimit {
+  double seconds = 0;
+  surety_called_off is_called_off = nullptr;
+  void* context = nullptr;
+};
+constinit thread_local QuestionLimit question_limit;
+
+/// As `guarded`, for a question: within the limits of the thread.
+template <class Work>
+surety_code asked(surety_failure** failure, const Work& work) noexcept {
+  return guarded(failure, [&] {
+    const QuestionLimit said = question_limit;
+    if (said.seconds == 0 && said.is_called_off == nullptr) return work();
+    accounting::Limit::Rules rules;
+    if (said.seconds != 0) rules.seconds = said.seconds;
+    if (said.is_called_off != nullptr) rules.is_called_off = [said] { return said.is_called_off(said.context) != 0; };
+    const accounting::Limit limit{std::move(rules)};
+    work();
+  });
 }
 
 template <class T>
@@ -130,20 +167,19 @@ T& given(T* pointer, const char* name) {
   return *pointer;
 }
 
-std::string_view text_of(const char* text, std::size_t length, const char* name) {
-  if (text == nullptr && length > 0) given(text, name);
-  return {text == nullptr ? "" : text, length};
+/// So many values as the caller says lie there. Where there are none, the pointer may be NULL. \pre not a size that no memory has
+template <class T>
+std::span<T> given_all(T* pointer, std::size_t count, const char* name) {
+  if (count > static_cast<std::size_t>(PTRDIFF_MAX) / sizeof(T)) {
+    invalid("count of " + std::string{name} + " is " + std::to_string(count) + ", must be as many as fit in memory");
+  }
+  if (count == 0) return {};
+  return {&given(pointer, name), count};
 }
 
-/// A struct of the caller's, as far as he knows it. \pre It begins with its size.
-template <class T>
-T known_part(const T* options, const char* name) {
-  const std::size_t size = given(options, name).size;
-  if (size != sizeof(T)) {
-    invalid(std::string{name} + ".size is " + std::to_string(size) +
-            ", must be that of a version of this library: " + std::to_string(sizeof(T)));
-  }
-  return *options;
+std::string_view text_of(const char* text, std::size_t length, const char* name) {
+  const auto letters = given_all(text, length, name);
+  return {letters.empty() ? "" : letters.data(), letters.size()};
 }
 
 Adjacency adjacency_of(surety_adjacency adjacency) {
@@ -199,7 +235,7 @@ mechanisms::BitsRef bits_of(surety_noise& noise) {
   return std::get<CallerBits>(noise.bits);
 }
 
-surety_noise* with_bits(surety_noise::Law law, const surety_bits* bits) {
+surety_noise* with_bits(mechanisms::AnyNoise law, const surety_bits* bits) {
   if (bits == nullptr) return new surety_noise{std::move(law), std::make_unique<mechanisms::SystemBits>()};
   const auto own = known_part(bits, "bits");
   if (own.vouched_for != SURETY_I_VOUCH_FOR_THESE_BITS) {
@@ -231,40 +267,48 @@ Count whole(double value, const char* name) {
   return Count{static_cast<std::uint64_t>(value)};
 }
 
-template <class Law>
-inline constexpr bool is_on_reals = requires(const Law& law, std::span<double> values, mechanisms::BitsRef bits) {
-  law.release_in_place(values, bits);
-};
-
-Grid grid_of_law(const mechanisms::GaussianOnReals& law) { return law.options().grid; }
-Grid grid_of_law(const mechanisms::LaplaceOnReals& law) { return law.options().grid; }
-Grid grid_of_law(const mechanisms::KNormOnReals& law) { return law.rounded().grid(); }
-Grid grid_of_law(const mechanisms::GeneralizedGaussianOnReals& law) { return law.rounded().grid(); }
-
-/// One release in place, of what the noise is for.
-template <class Value>
-void release(surety_noise& noise, std::span<Value> values) {
-  const auto bits = bits_of(noise);
-  std::visit(
-      [&](const auto& law) {
-        using Law = std::decay_t<decltype(law)>;
-        if constexpr (is_on_reals<Law> != std::is_same_v<Value, std::int64_t>) {
-          law.release_in_place(values, bits);
-        } else if constexpr (is_on_reals<Law>) {
-          invalid("noise on a grid of reals is asked for integers, must be asked for doubles or floats");
-        } else {
-          invalid("noise on integers is asked for real numbers, must be asked for int64 values");
-        }
-      },
-      noise.law);
+/// Refuses what the bits refuse whatever they are asked for.
+void require_bits(const surety_noise& noise) {
+  if (const auto* const own = std::get_if<CallerBits>(&noise.bits)) own->require_here();
 }
-template <class Value>
-surety_code released(surety_noise* noise, Value* values, std::size_t count, surety_failure** failure) noexcept {
-  return guarded(failure, [&] {
-    given(noise, "noise");
-    if (count > 0) given(values, "values");
-    release(*noise, std::span<Value>{values, count});
-  });
+
+/// What is said before a release: nothing, or that it is spent.
+void spend_nothing(const surety_noise& noise) { static_cast<void>(noise); }
+auto spending(surety_reservation* reservation) {
+  return [&run = given(reservation, "reservation").reservation](const surety_noise& noise) { run.spend(noise.noise.event()); };
+}
+
+/// One release in place, of what the noise is for. Whatever can be refused is, before `spend` is asked.
+template <class Value, class Spend>
+void release(surety_noise* given_noise, Value* values, std::size_t count, const Spend& spend) {
+  auto& noise = given(given_noise, "noise");
+  const auto all = given_all(values, count, "values");
+  noise.noise.require_release_of<Value>(all.size());
+  require_bits(noise);
+  spend(noise);
+  noise.noise.release_in_place(all, bits_of(noise));
+}
+
+/// One release of a sum of rows, in the same order.
+template <class Row, class Value, class Spend>
+void release_sum(surety_noise* given_noise, const Row* rows, std::size_t count, std::size_t columns, double clip, Value* sum,
+                 const Spend& spend) {
+  auto& noise = given(given_noise, "noise");
+  if (noise.noise.is_on_integers() != std::is_same_v<Value, std::int64_t>) {
+    // As it says what it must be asked for.
+    noise.noise.require_release_of<Value>(columns);
+  }
+  const auto into = given_all(sum, columns, "sum");
+  auto added = noise.noise.sum_of_rows(ClippingNorm{clip}, columns);
+  if (count > static_cast<std::size_t>(PTRDIFF_MAX) / columns) {
+    invalid("count is " + std::to_string(count) + ", must be as many rows as fit in memory");
+  }
+  const auto all = given_all(rows, count * columns, "rows");
+  for (std::size_t row = 0; row < count; ++row) added.add(all.subspan(row * columns, columns));
+  require_bits(noise);
+  spend(noise);
+  const auto released = noise.noise.release<Value>(added, bits_of(noise));
+  std::copy(released.begin(), released.end(), into.begin());
 }
 
 /// The grid that is asked for, or one for doubles.
@@ -279,14 +323,17 @@ surety_code created(const surety_noise_options* options, surety_noise** noise, s
   return guarded(failure, [&] {
     given(noise, "noise");
     const auto asked = known_part(options, "options");
-    *noise = with_bits(make(asked), asked.bits);
+    *noise = with_bits(mechanisms::AnyNoise{make(asked)}, asked.bits);
   });
 }
 
 UnitOfPrivacy unit_of(const surety_unit* unit) {
   if (unit == nullptr) return {};
   const auto known = known_part(unit, "unit");
-  return {&given(known.name, "unit.name"), Count{known.most}};
+  if (known.each_without_name != 0 && known.each_without_name != 1) {
+    invalid("unit.each_without_name is " + std::to_string(known.each_without_name) + ", must be 0 or 1");
+  }
+  return {&given(known.name, "unit.name"), Count{known.most}, {.empty = known.each_without_name == 1 ? EmptyUnit::each : EmptyUnit::one}};
 }
 
 accounting::Stopping stopping_of(int adaptive) {
@@ -333,9 +380,15 @@ SURETY_API surety_code surety_event_json(const surety_event* event, char** text,
   return guarded(failure, [&] { give_text(to_json_text(given(event, "event").event), text, length); });
 }
 
+SURETY_API surety_code surety_limit_questions(double seconds, surety_called_off is_called_off, void* context, surety_failure** failure) {
+  return guarded(failure, [&] {
+    if (!(seconds >= 0) || !is_finite(seconds)) refuse_quantity("seconds", seconds, "finite and at least 0");
+    question_limit = {seconds, is_called_off, context};
+  });
+}
 SURETY_API surety_code surety_epsilon(const surety_event* event, double delta, double width, surety_enclosure* epsilon,
                                       const char** accountant, surety_failure** failure) {
-  return guarded(failure, [&] {
+  return asked(failure, [&] {
     given(epsilon, "epsilon");
     const auto best = accounting::best_epsilon(given(event, "event").event, Delta{delta}, effort_of(width));
     *epsilon = for_c(best.value);
@@ -344,7 +397,7 @@ SURETY_API surety_code surety_epsilon(const surety_event* event, double delta, d
 }
 SURETY_API surety_code surety_delta(const surety_event* event, double epsilon, double width, surety_enclosure* delta,
                                     const char** accountant, surety_failure** failure) {
-  return guarded(failure, [&] {
+  return asked(failure, [&] {
     given(delta, "delta");
     const auto best = accounting::best_delta(given(event, "event").event, Epsilon{epsilon}, effort_of(width));
     *delta = for_c(best.value);
@@ -353,7 +406,7 @@ SURETY_API surety_code surety_delta(const surety_event* event, double epsilon, d
 }
 SURETY_API surety_code surety_event_explain(const surety_event* event, surety_question question, double at, double width, char** json,
                                             size_t* length, surety_failure** failure) {
-  return guarded(failure, [&] {
+  return asked(failure, [&] {
     given(json, "json");
     const auto& asked = given(event, "event").event;
     give_text(accounting::explained_json_text(asked, question_of(question, at), effort_of(width)), json, length);
@@ -361,29 +414,29 @@ SURETY_API surety_code surety_event_explain(const surety_event* event, surety_qu
 }
 SURETY_API surety_code surety_curve(const surety_event* event, const double* epsilons, size_t count, double width, surety_enclosure* deltas,
                                     surety_failure** failure) {
-  return guarded(failure, [&] {
+  return asked(failure, [&] {
+    const auto asked = given_all(epsilons, count, "epsilons");
+    const auto into = given_all(deltas, count, "deltas");
     const accounting::QuickCurve curve{given(event, "event").event, effort_of(width)};
-    if (count == 0) return;
     std::vector<surety_enclosure> found;
-    for (const double epsilon : std::span{&given(epsilons, "epsilons"), count}) found.push_back(for_c(curve(Epsilon{epsilon})));
-    std::copy(found.begin(), found.end(), &given(deltas, "deltas"));
+    for (const double epsilon : asked) found.push_back(for_c(curve(Epsilon{epsilon})));
+    std::copy(found.begin(), found.end(), into.begin());
   });
 }
 SURETY_API surety_code surety_tradeoff(const surety_event* event, const double* false_positive_rates, size_t count, double width,
                                        surety_enclosure* false_negative_rates, surety_failure** failure) {
-  return guarded(failure, [&] {
+  return asked(failure, [&] {
+    const auto asked = given_all(false_positive_rates, count, "false_positive_rates");
+    const auto into = given_all(false_negative_rates, count, "false_negative_rates");
     const accounting::QuickCurve curve{given(event, "event").event, effort_of(width)};
-    if (count == 0) return;
     std::vector<surety_enclosure> found;
-    for (const double rate : std::span{&given(false_positive_rates, "false_positive_rates"), count}) {
-      found.push_back(for_c(accounting::tradeoff(curve, Probability{rate})));
-    }
-    std::copy(found.begin(), found.end(), &given(false_negative_rates, "false_negative_rates"));
+    for (const double rate : asked) found.push_back(for_c(accounting::tradeoff(curve, Probability{rate})));
+    std::copy(found.begin(), found.end(), into.begin());
   });
 }
 
 SURETY_API surety_code surety_event_risk(const surety_event* event, double width, surety_risk* risk, surety_failure** failure) {
-  return guarded(failure, [&] {
+  return asked(failure, [&] {
     auto answer = known_part(risk, "risk");
     accounting::RiskQuestions questions;
     questions.prior = Probability{answer.prior};
@@ -393,14 +446,14 @@ SURETY_API surety_code surety_event_risk(const surety_event* event, double width
     answer.true_positive_rate = for_c(found.rates.front().true_positive_rate);
     answer.accuracy = for_c(found.accuracy);
     answer.mu = for_c(found.mu);
-    *risk = answer;
+    give_known_part(answer, risk);
   });
 }
 
 SURETY_API surety_code surety_solve(const char* event, size_t length, const char* name, size_t name_length, surety_adjacency adjacency,
                                     double epsilon, double delta, double width, surety_solution* solution, surety_event** solved,
                                     surety_failure** failure) {
-  return guarded(failure, [&] {
+  return asked(failure, [&] {
     auto answer = known_part(solution, "solution");
     const std::string text{text_of(event, length, "event")};
     const std::string unknown{text_of(name, name_length, "name")};
@@ -415,7 +468,7 @@ SURETY_API surety_code surety_solve(const char* event, size_t length, const char
     answer.failing = found.failing.value_or(std::numeric_limits<double>::quiet_NaN());
     answer.epsilon = for_c(cost.report(found.event).value);
     if (solved != nullptr) *solved = new surety_event{found.event};
-    *solution = answer;
+    give_known_part(answer, solution);
   });
 }
 
@@ -486,30 +539,31 @@ SURETY_API void surety_noise_free(surety_noise* noise) { delete noise; }
 SURETY_API surety_code surety_noise_event(const surety_noise* noise, surety_event** event, surety_failure** failure) {
   return guarded(failure, [&] {
     given(event, "event");
-    *event = std::visit([](const auto& law) { return new surety_event{law.event()}; }, given(noise, "noise").law);
+    *event = new surety_event{given(noise, "noise").noise.event()};
   });
 }
-SURETY_API double surety_noise_step(const surety_noise* noise) {
-  if (noise == nullptr) return 0;
-  return std::visit(
-      [](const auto& law) {
-        if constexpr (is_on_reals<std::decay_t<decltype(law)>>) {
-          return grid_of_law(law).step();
-        } else {
-          return 1.0;
-        }
-      },
-      noise->law);
-}
+SURETY_API double surety_noise_step(const surety_noise* noise) { return noise == nullptr ? 0 : noise->noise.grid().step(); }
 
 SURETY_API surety_code surety_release_double(surety_noise* noise, double* values, size_t count, surety_failure** failure) {
-  return released(noise, values, count, failure);
+  return guarded(failure, [&] { release(noise, values, count, spend_nothing); });
 }
 SURETY_API surety_code surety_release_float(surety_noise* noise, float* values, size_t count, surety_failure** failure) {
-  return released(noise, values, count, failure);
+  return guarded(failure, [&] { release(noise, values, count, spend_nothing); });
 }
 SURETY_API surety_code surety_release_int64(surety_noise* noise, int64_t* values, size_t count, surety_failure** failure) {
-  return released(noise, values, count, failure);
+  return guarded(failure, [&] { release(noise, values, count, spend_nothing); });
+}
+SURETY_API surety_code surety_release_sum_double(surety_noise* noise, const double* rows, size_t count, size_t columns, double clip,
+                                                 double* sum, surety_failure** failure) {
+  return guarded(failure, [&] { release_sum(noise, rows, count, columns, clip, sum, spend_nothing); });
+}
+SURETY_API surety_code surety_release_sum_float(surety_noise* noise, const float* rows, size_t count, size_t columns, double clip,
+                                                double* sum, surety_failure** failure) {
+  return guarded(failure, [&] { release_sum(noise, rows, count, columns, clip, sum, spend_nothing); });
+}
+SURETY_API surety_code surety_release_sum_int64(surety_noise* noise, const int64_t* rows, size_t count, size_t columns, double clip,
+                                                int64_t* sum, surety_failure** failure) {
+  return guarded(failure, [&] { release_sum(noise, rows, count, columns, clip, sum, spend_nothing); });
 }
 
 SURETY_API surety_code surety_ledger_create(const char* path, surety_adjacency adjacency, const surety_budget* budget,
@@ -558,7 +612,7 @@ SURETY_API surety_code surety_ledger_settle(surety_ledger* ledger, uint64_t run,
   });
 }
 SURETY_API surety_code surety_ledger_audit(surety_ledger* ledger, double delta, char** json, size_t* length, surety_failure** failure) {
-  return guarded(failure, [&] {
+  return asked(failure, [&] {
     given(json, "json");
     give_text(accounting::to_json_text(accounting::audit(given(ledger, "ledger").ledger, Delta{delta})), json, length);
   });
@@ -566,6 +620,33 @@ SURETY_API surety_code surety_ledger_audit(surety_ledger* ledger, double delta, 
 
 SURETY_API surety_code surety_reservation_spend(surety_reservation* reservation, const surety_event* event, surety_failure** failure) {
   return guarded(failure, [&] { given(reservation, "reservation").reservation.spend(given(event, "event").event); });
+}
+SURETY_API surety_code surety_reservation_release_double(surety_reservation* reservation, surety_noise* noise, double* values, size_t count,
+                                                         surety_failure** failure) {
+  return guarded(failure, [&] { release(noise, values, count, spending(reservation)); });
+}
+SURETY_API surety_code surety_reservation_release_float(surety_reservation* reservation, surety_noise* noise, float* values, size_t count,
+                                                        surety_failure** failure) {
+  return guarded(failure, [&] { release(noise, values, count, spending(reservation)); });
+}
+SURETY_API surety_code surety_reservation_release_int64(surety_reservation* reservation, surety_noise* noise, int64_t* values, size_t count,
+                                                        surety_failure** failure) {
+  return guarded(failure, [&] { release(noise, values, count, spending(reservation)); });
+}
+SURETY_API surety_code surety_reservation_release_sum_double(surety_reservation* reservation, surety_noise* noise, const double* rows,
+                                                             size_t count, size_t columns, double clip, double* sum,
+                                                             surety_failure** failure) {
+  return guarded(failure, [&] { release_sum(noise, rows, count, columns, clip, sum, spending(reservation)); });
+}
+SURETY_API surety_code surety_reservation_release_sum_float(surety_reservation* reservation, surety_noise* noise, const float* rows,
+                                                            size_t count, size_t columns, double clip, double* sum,
+                                                            surety_failure** failure) {
+  return guarded(failure, [&] { release_sum(noise, rows, count, columns, clip, sum, spending(reservation)); });
+}
+SURETY_API surety_code surety_reservation_release_sum_int64(surety_reservation* reservation, surety_noise* noise, const int64_t* rows,
+                                                            size_t count, size_t columns, double clip, int64_t* sum,
+                                                            surety_failure** failure) {
+  return guarded(failure, [&] { release_sum(noise, rows, count, columns, clip, sum, spending(reservation)); });
 }
 SURETY_API surety_code surety_reservation_settle(surety_reservation* reservation, int adaptive, surety_failure** failure) {
   return guarded(failure, [&] { given(reservation, "reservation").reservation.settle(stopping_of(adaptive)); });

@@ -12,6 +12,8 @@
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +43,8 @@
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/accounting/logs/log_json.h>
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/limit.h>
+#include <surety/mechanisms/additive/any_noise.h>
 #include <surety/mechanisms/additive/discrete_gaussian.h>
 #include <surety/mechanisms/additive/discrete_laplace.h>
 #include <surety/mechanisms/additive/gaussian.h>
@@ -82,6 +86,51 @@ auto unlocked(const Work& work) {
 
 /// What is set as Python's error already.
 [[noreturn]] void python_error() { throw nb::python_error{}; }
+
+/// The seconds that a question may take.
+using LimitSeconds = std::optional<double>;
+
+/// The thread whose signals Python handles, as the module found it: asked for once, for while the interpreter goes down nothing can be imported.
+std::uint64_t main_thread = 0;
+
+/// Answers a question without the interpreter's lock, in its time. Of the main thread a signal is looked for some twenty times a second, and what its
+/// handler raises, KeyboardInterrupt for one, ends the question. Other threads have no signals, and do not ask for the lock, which might unwind them
+/// while the interpreter goes down.
+template <class Work>
+auto asked(LimitSeconds seconds, const Work& work) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto between_looks = std::chrono::milliseconds{50};
+  bool is_raised = false;
+  accounting::Limit::Rules rules{.seconds = seconds, .name = "limit_seconds", .unit = ""};
+  if (seconds && !(*seconds > 0)) refuse_quantity("limit_seconds", *seconds, "greater than 0");
+  if (PyThread_get_thread_ident() == main_thread) {
+    rules.is_called_off = [&is_raised, last = Clock::now(), between_looks]() mutable {
+      if (Clock::now() - last < between_looks) return false;
+      const PyGILState_STATE lock = PyGILState_Ensure();
+      is_raised = PyErr_CheckSignals() != 0;
+      PyGILState_Release(lock);
+      last = Clock::now();
+      return is_raised;
+    };
+  }
+  const auto limited = [&] {
+    const accounting::Limit limit{std::move(rules)};
+    return work();
+  };
+  try {
+    if constexpr (std::is_void_v<decltype(work())>) {
+      unlocked(limited);
+      if (is_raised) python_error();
+    } else {
+      auto answer = unlocked(limited);
+      if (is_raised) python_error();
+      return answer;
+    }
+  } catch (const Error&) {
+    if (is_raised) python_error();
+    throw;
+  }
+}
 
 /// Error becomes surety.SuretyError, whose code is that of surety.h: one more than here.
 void translate(const std::exception_ptr& thrown, void* /*unused*/) {
@@ -125,8 +174,11 @@ accounting::Effort effort_of(std::optional<double> width) {
 /// The memory of an array that is one block of C order, held as long as this lives: whoever has it cannot resize it meanwhile.
 class Block {
  public:
-  Block(nb::handle array, const char* name) {
-    if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE) != 0) python_error();
+  enum class Use { change, read };
+
+  Block(nb::handle array, const char* name, Use use = Use::change) {
+    const int writable = use == Use::change ? PyBUF_WRITABLE : 0;
+    if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | writable) != 0) python_error();
     std::string_view format = view_.format == nullptr ? "B" : view_.format;
     if (!format.empty() && (format.front() == '@' || format.front() == '=')) format.remove_prefix(1);
     kind_ = format.size() == 1 ? format.front() : '?';
@@ -177,16 +229,19 @@ std::vector<Event> parts_of(const Event& event) {
   return {event};
 }
 
-/// `lower` and `upper` become the ends of `value` at each of `at`.
+/// `lower` and `upper` become the ends of `value(curve, x)` at each x of `at`.
 template <class Value>
-void fill_curve(const Block& at, const Block& lower, const Block& upper, const Value& value) {
+void fill_curve(const Event& event, std::optional<double> width, LimitSeconds seconds, const Block& at, const Block& lower,
+                const Block& upper, const Value& value) {
+  const auto effort = effort_of(width);
   const auto x = at.doubles("at");
   const auto low = lower.doubles("lower");
   const auto high = upper.doubles("upper");
   if (low.size() != x.size() || high.size() != x.size()) invalid("the results have another length than what is asked for");
-  unlocked([&] {
+  asked(seconds, [&] {
+    const accounting::QuickCurve quick{event, effort};
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const Enclosure found = value(x[i]);
+      const Enclosure found = value(quick, x[i]);
       low[i] = found.lower;
       high[i] = found.upper;
     }
@@ -197,8 +252,8 @@ void fill_curve(const Block& at, const Block& lower, const Block& upper, const V
 template <auto answer>
 auto log_function() {
   return [](const std::string& log, const std::optional<std::string>& adjacency, std::optional<double> epsilon, std::optional<double> delta,
-            const std::vector<std::string>& readings, std::optional<double> width) {
-    return unlocked([&] {
+            const std::vector<std::string>& readings, std::optional<double> width, LimitSeconds seconds) {
+    return asked(seconds, [&] {
       accounting::LogQuestion question{.effort = effort_of(width)};
       if (adjacency) question.adjacency = parse_adjacency(*adjacency);
       if (epsilon) question.epsilon = Epsilon{*epsilon};
@@ -209,21 +264,19 @@ auto log_function() {
   };
 }
 
-void curve(const Event& event, nb::handle epsilons, nb::handle lower, nb::handle upper, std::optional<double> width) {
-  const auto effort = effort_of(width);
-  const auto quick = unlocked([&] { return accounting::QuickCurve{event, effort}; });
-  fill_curve(Block{epsilons, "epsilons"}, Block{lower, "lower"}, Block{upper, "upper"}, [&](double at) { return quick(Epsilon{at}); });
+void curve(const Event& event, nb::handle epsilons, nb::handle lower, nb::handle upper, std::optional<double> width, LimitSeconds seconds) {
+  fill_curve(event, width, seconds, Block{epsilons, "epsilons"}, Block{lower, "lower"}, Block{upper, "upper"},
+             [](const accounting::QuickCurve& quick, double at) { return quick(Epsilon{at}); });
 }
 
-void tradeoff(const Event& event, nb::handle rates, nb::handle lower, nb::handle upper, std::optional<double> width) {
-  const auto effort = effort_of(width);
-  const auto quick = unlocked([&] { return accounting::QuickCurve{event, effort}; });
-  fill_curve(Block{rates, "false_positive_rates"}, Block{lower, "lower"}, Block{upper, "upper"},
-             [&](double at) { return accounting::tradeoff(quick, Probability{at}); });
+void tradeoff(const Event& event, nb::handle rates, nb::handle lower, nb::handle upper, std::optional<double> width, LimitSeconds seconds) {
+  fill_curve(event, width, seconds, Block{rates, "false_positive_rates"}, Block{lower, "lower"}, Block{upper, "upper"},
+             [](const accounting::QuickCurve& quick, double at) { return accounting::tradeoff(quick, Probability{at}); });
 }
 
-auto risk(const Event& event, const std::vector<double>& rates, double prior, double floor, std::optional<double> width) {
-  return unlocked([&] {
+auto risk(const Event& event, const std::vector<double>& rates, double prior, double floor, std::optional<double> width,
+          LimitSeconds seconds) {
+  return asked(seconds, [&] {
     accounting::RiskQuestions questions{.false_positive_rates = {}, .prior = Probability{prior}, .floor = Delta{floor}};
     for (const double rate : rates) questions.false_positive_rates.emplace_back(rate);
     const auto found = accounting::risk(event, questions, effort_of(width));
@@ -234,8 +287,8 @@ auto risk(const Event& event, const std::vector<double>& rates, double prior, do
 }
 
 auto solve_target(const std::string& text, const std::string& unknown, const std::string& adjacency, double epsilon, double delta,
-                  std::optional<double> width) {
-  return unlocked([&] {
+                  std::optional<double> width, LimitSeconds seconds) {
+  return asked(seconds, [&] {
     const Target target{.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)};
     const auto parameter = parameter_of(text, target.adjacency, unknown);
     accounting::BestCost cost{target, effort_of(width)};
@@ -249,8 +302,8 @@ auto solve_target(const std::string& text, const std::string& unknown, const std
 }
 
 auto solve_risk(const std::string& text, const std::string& unknown, const std::string& adjacency, double most,
-                std::optional<double> false_positive_rate, std::optional<double> width) {
-  return unlocked([&] {
+                std::optional<double> false_positive_rate, std::optional<double> width, LimitSeconds seconds) {
+  return asked(seconds, [&] {
     RiskTarget target{.most = RiskTarget::Advantage{Probability{most}}, .adjacency = parse_adjacency(adjacency)};
     if (false_positive_rate) target.most = RiskTarget::Rate{Probability{most}, Probability{*false_positive_rate}};
     const auto parameter = parameter_of(text, target.adjacency, unknown);
@@ -271,13 +324,7 @@ mechanisms::SystemBits& bits_of_thread() {
   return bits;
 }
 
-/// A mechanism.
-struct Noise {
-  using Law = std::variant<mechanisms::GaussianOnReals, mechanisms::LaplaceOnReals, mechanisms::KNormOnReals,
-                           mechanisms::GeneralizedGaussianOnReals, mechanisms::DiscreteGaussian, mechanisms::DiscreteLaplace,
-                           mechanisms::TruncatedGeometric>;
-  Law law;
-};
+using Noise = mechanisms::AnyNoise;
 
 /// A power of two as a grid.
 Grid grid_of(double step) {
@@ -366,52 +413,63 @@ Noise truncated_geometric_noise(double scale, double sensitivity, std::int64_t l
   });
 }
 
-Event event_of(const Noise& noise) {
-  return std::visit([](const auto& law) { return Event{law.event()}; }, noise.law);
+/// The type of the values that a release has, as a word for people.
+const char* wanted_type(const Noise& noise) {
+  return noise.is_on_integers() ? "one of int64 for noise on integers" : "one of float64 or float32 for noise on real numbers";
 }
 
-template <class Law>
-constexpr bool is_on_reals = requires(const Law& law, std::span<double> values, mechanisms::BitsRef bits) {
-  law.release_in_place(values, bits);
-};
-
-/// sigma or b in data units, and the distance of the grid's points.
-std::pair<double, double> scale_and_step_of(const mechanisms::GaussianOnReals& law) { return {law.sigma(), law.options().grid.step()}; }
-std::pair<double, double> scale_and_step_of(const mechanisms::LaplaceOnReals& law) { return {law.scale(), law.options().grid.step()}; }
-std::pair<double, double> scale_and_step_of(const mechanisms::KNormOnReals& law) {
-  const auto& options = law.rounded().options();
-  return {options.scale.value() * std::visit([](const auto& moved) { return moved.value(); }, options.sensitivity), options.grid.step()};
-}
-std::pair<double, double> scale_and_step_of(const mechanisms::GeneralizedGaussianOnReals& law) {
-  const auto& options = law.rounded().options();
-  return {options.multiplier.value() * options.sensitivity.value(), options.grid.step()};
-}
-std::pair<double, double> scale_and_step_of(const mechanisms::DiscreteGaussian& law) { return {law.sigma(), 1}; }
-std::pair<double, double> scale_and_step_of(const mechanisms::DiscreteLaplace& law) { return {law.scale(), 1}; }
-std::pair<double, double> scale_and_step_of(const mechanisms::TruncatedGeometric& law) { return {law.scale(), 1}; }
-std::pair<double, double> scale_and_step(const Noise& noise) {
-  return std::visit([](const auto& law) { return scale_and_step_of(law); }, noise.law);
+/// `work(values)` with the values of a type that the noise is for. A TypeError for others.
+template <class Work>
+void with_values(const Noise& noise, const Block& block, const char* name, const Work& work) {
+  if (noise.is_on_integers()) {
+    if (const auto values = block.of<std::int64_t>()) return work(*values);
+  } else {
+    if (const auto values = block.of<double>()) return work(*values);
+    if (const auto values = block.of<float>()) return work(*values);
+  }
+  const char* const found = noise.is_on_integers() ? "floats" : "int64";
+  PyErr_SetString(PyExc_TypeError, (std::string{name} + " is an array of " + found + ", must be " + wanted_type(noise)).c_str());
+  python_error();
 }
 
-/// One release, in place.
-void add_noise_to(const Noise& noise, nb::handle array) {
+/// One release, in place. Whatever can be refused is, before `spend` is asked.
+template <class Spend>
+void release_in_place(const Noise& noise, nb::handle array, const Spend& spend) {
   const Block block{array, "values"};
-  std::visit(
-      [&](const auto& law) {
-        using Law = std::decay_t<decltype(law)>;
-        const auto run = [&](auto values) { unlocked([&] { law.release_in_place(values, bits_of_thread()); }); };
-        if constexpr (is_on_reals<Law>) {
-          if (const auto values = block.of<double>()) return run(*values);
-          if (const auto values = block.of<float>()) return run(*values);
-          PyErr_SetString(PyExc_TypeError, "values is an array of int64, must be one of float64 or float32 for noise on real numbers");
-        } else {
-          if (const auto values = block.of<std::int64_t>()) return run(*values);
-          PyErr_SetString(PyExc_TypeError, "values is an array of floats, must be one of int64 for noise on integers");
-        }
-        python_error();
-      },
-      noise.law);
+  with_values(noise, block, "values", [&](auto values) {
+    using Value = typename decltype(values)::element_type;
+    noise.require_release_of<Value>(values.size());
+    spend(noise);
+    unlocked([&] { noise.release_in_place(values, bits_of_thread()); });
+  });
 }
+
+/// One release of the sum of rows, which becomes `into`, in the same order.
+template <class Spend>
+void release_sum(const Noise& noise, nb::handle rows, double clip, nb::handle into, const Spend& spend) {
+  const Block block{rows, "rows", Block::Use::read};
+  const Block result{into, "sum"};
+  with_values(noise, block, "rows", [&](auto values) {
+    using Row = typename decltype(values)::element_type;
+    using Value = std::conditional_t<std::is_same_v<Row, std::int64_t>, std::int64_t, double>;
+    const auto sum = result.of<Value>();
+    if (!sum) throw Error{ErrorCode::internal, "the sum is of another type than the rows"};
+    auto added = noise.sum_of_rows(ClippingNorm{clip}, sum->size());
+    unlocked([&] {
+      for (std::size_t first = 0; first + sum->size() <= values.size(); first += sum->size()) {
+        added.add(std::span<const Row>{values}.subspan(first, sum->size()));
+      }
+    });
+    spend(noise);
+    unlocked([&] {
+      const auto released = noise.template release<Value>(added, bits_of_thread());
+      std::copy(released.begin(), released.end(), sum->begin());
+    });
+  });
+}
+
+/// What is said before a release of noise alone.
+void spend_nothing(const Noise& noise) { static_cast<void>(noise); }
 
 /// As numpy/random/bitgen.h has it, for ever.
 struct NumpyBits {
@@ -482,8 +540,9 @@ std::optional<accounting::Budget> budget_of(const std::optional<BudgetArguments>
 }
 
 LedgerHandle create_ledger(const std::filesystem::path& path, const std::string& adjacency, const std::optional<BudgetArguments>& budget,
-                           const std::optional<std::string>& owner, nb::handle most_rows) {
-  const UnitOfPrivacy unit = owner ? UnitOfPrivacy{*owner, count_of(most_rows, "most_rows")} : UnitOfPrivacy{};
+                           const std::optional<std::string>& owner, nb::handle most_rows, const std::string& without_name) {
+  const OwnerRule rule{.empty = parse_empty_unit(without_name)};
+  const UnitOfPrivacy unit = owner ? UnitOfPrivacy{*owner, count_of(most_rows, "most_rows"), rule} : UnitOfPrivacy{};
   return unlocked([&] {
     const auto relation = parse_adjacency(adjacency);
     return LedgerHandle{accounting::Ledger::create(path, relation, budget_of(budget, relation), unit)};
@@ -502,6 +561,10 @@ ReservationHandle reserve(const LedgerHandle& handle, const Event& event, const 
 
 accounting::Stopping stopping_of(bool adaptive) {
   return adaptive ? accounting::Stopping::adaptive : accounting::Stopping::data_independent;
+}
+
+auto spending(const ReservationHandle& handle) {
+  return [&handle](const Noise& noise) { handle.use().spend(noise.event()); };
 }
 
 void settle(ReservationHandle& handle, bool adaptive) {
@@ -527,6 +590,7 @@ NB_MODULE(_library, module) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
   module.attr("version") = SURETY_VERSION;
+  main_thread = nb::cast<std::uint64_t>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
 
   nb::class_<Event>(module, "Event", nb::is_final())
       .def("text", [](const Event& event) { return unlocked([&] { return describe(event); }); })
@@ -548,40 +612,52 @@ NB_MODULE(_library, module) {
 
   module.def(
       "epsilon",
-      [](const Event& event, double delta, std::optional<double> width) {
-        return unlocked([&] { return answer(accounting::best_epsilon(event, Delta{delta}, effort_of(width))); });
+      [](const Event& event, double delta, std::optional<double> width, LimitSeconds seconds) {
+        return asked(seconds, [&] { return answer(accounting::best_epsilon(event, Delta{delta}, effort_of(width))); });
       },
-      "event"_a, "delta"_a, "width"_a.none());
+      "event"_a, "delta"_a, "width"_a.none(), "limit_seconds"_a.none());
   module.def(
       "delta",
-      [](const Event& event, double epsilon, std::optional<double> width) {
-        return unlocked([&] { return answer(accounting::best_delta(event, Epsilon{epsilon}, effort_of(width))); });
+      [](const Event& event, double epsilon, std::optional<double> width, LimitSeconds seconds) {
+        return asked(seconds, [&] { return answer(accounting::best_delta(event, Epsilon{epsilon}, effort_of(width))); });
       },
-      "event"_a, "epsilon"_a, "width"_a.none());
+      "event"_a, "epsilon"_a, "width"_a.none(), "limit_seconds"_a.none());
   module.def(
       "explain",
-      [](const Event& event, std::optional<double> delta, std::optional<double> epsilon, std::optional<double> width) {
+      [](const Event& event, std::optional<double> delta, std::optional<double> epsilon, std::optional<double> width,
+         LimitSeconds seconds) {
         if (delta.has_value() == epsilon.has_value()) invalid("one of delta and epsilon must be given");
-        return unlocked([&] {
+        return asked(seconds, [&] {
           const auto question = delta ? accounting::Question{Delta{*delta}} : accounting::Question{Epsilon{*epsilon}};
           return accounting::explained_json_text(event, question, effort_of(width));
         });
       },
-      "event"_a, "delta"_a.none(), "epsilon"_a.none(), "width"_a.none());
+      "event"_a, "delta"_a.none(), "epsilon"_a.none(), "width"_a.none(), "limit_seconds"_a.none());
   module.def("audit_log", log_function<accounting::audit_log_text>(), "log"_a, "adjacency"_a.none(), "epsilon"_a.none(), "delta"_a.none(),
-             "readings"_a, "width"_a.none());
+             "readings"_a, "width"_a.none(), "limit_seconds"_a.none());
   module.def("calibrate_log", log_function<accounting::calibrate_log_text>(), "log"_a, "adjacency"_a.none(), "epsilon"_a.none(),
-             "delta"_a.none(), "readings"_a, "width"_a.none());
-  module.def("curve", &curve, "event"_a, "epsilons"_a, "lower"_a, "upper"_a, "width"_a.none());
-  module.def("tradeoff", &tradeoff, "event"_a, "false_positive_rates"_a, "lower"_a, "upper"_a, "width"_a.none());
-  module.def("risk", &risk, "event"_a, "false_positive_rates"_a, "prior"_a, "floor"_a, "width"_a.none());
-  module.def("solve", &solve_target, "text"_a, "unknown"_a, "adjacency"_a, "epsilon"_a, "delta"_a, "width"_a.none());
-  module.def("solve_risk", &solve_risk, "text"_a, "unknown"_a, "adjacency"_a, "most"_a, "false_positive_rate"_a.none(), "width"_a.none());
+             "delta"_a.none(), "readings"_a, "width"_a.none(), "limit_seconds"_a.none());
+  module.def("curve", &curve, "event"_a, "epsilons"_a, "lower"_a, "upper"_a, "width"_a.none(), "limit_seconds"_a.none());
+  module.def("tradeoff", &tradeoff, "event"_a, "false_positive_rates"_a, "lower"_a, "upper"_a, "width"_a.none(), "limit_seconds"_a.none());
+  module.def("risk", &risk, "event"_a, "false_positive_rates"_a, "prior"_a, "floor"_a, "width"_a.none(), "limit_seconds"_a.none());
+  module.def("solve", &solve_target, "text"_a, "unknown"_a, "adjacency"_a, "epsilon"_a, "delta"_a, "width"_a.none(),
+             "limit_seconds"_a.none());
+  module.def("solve_risk", &solve_risk, "text"_a, "unknown"_a, "adjacency"_a, "most"_a, "false_positive_rate"_a.none(), "width"_a.none(),
+             "limit_seconds"_a.none());
 
   nb::class_<Noise>(module, "Noise", nb::is_final())
-      .def("event", &event_of)
-      .def("scale_and_step", &scale_and_step)
-      .def("add_to", &add_noise_to, "values"_a);
+      .def("event", &Noise::event)
+      .def("scale_and_step",
+           [](const Noise& noise) {
+             return std::pair{noise.scale(), noise.grid().step()};
+           })
+      .def("is_on_integers", &Noise::is_on_integers)
+      .def(
+          "add_to", [](const Noise& noise, nb::handle values) { release_in_place(noise, values, spend_nothing); }, "values"_a)
+      .def(
+          "release_sum",
+          [](const Noise& noise, nb::handle rows, double clip, nb::handle sum) { release_sum(noise, rows, clip, sum, spend_nothing); },
+          "rows"_a, "clip"_a, "sum"_a);
   module.def("gaussian_noise", &gaussian_noise, "multiplier"_a, "sensitivity"_a, "dimension"_a, "step"_a.none(), "adjacency"_a);
   module.def("laplace_noise", &laplace_noise, "scale"_a, "sensitivity"_a, "dimension"_a, "step"_a.none(), "adjacency"_a);
   module.def(
@@ -607,6 +683,16 @@ NB_MODULE(_library, module) {
       .def("run", [](const ReservationHandle& handle) { return handle.run; })
       .def(
           "spend", [](const ReservationHandle& handle, const Event& event) { handle.use().spend(event); }, "event"_a)
+      .def(
+          "release",
+          [](const ReservationHandle& handle, const Noise& noise, nb::handle values) { release_in_place(noise, values, spending(handle)); },
+          "noise"_a, "values"_a)
+      .def(
+          "release_sum",
+          [](const ReservationHandle& handle, const Noise& noise, nb::handle rows, double clip, nb::handle sum) {
+            release_sum(noise, rows, clip, sum, spending(handle));
+          },
+          "noise"_a, "rows"_a, "clip"_a, "sum"_a)
       .def("settle", &settle, "adaptive"_a)
       .def("close",
            [](ReservationHandle& handle) {
@@ -622,11 +708,11 @@ NB_MODULE(_library, module) {
       .def("reserve", &reserve, "event"_a, "note"_a, "promise"_a.none())
       .def(
           "audit",
-          [](const LedgerHandle& handle, double delta) {
+          [](const LedgerHandle& handle, double delta, LimitSeconds seconds) {
             const auto ledger = handle.open();
-            return unlocked([&] { return accounting::to_json_text(accounting::audit(ledger, Delta{delta})); });
+            return asked(seconds, [&] { return accounting::to_json_text(accounting::audit(ledger, Delta{delta})); });
           },
-          "delta"_a)
+          "delta"_a, "limit_seconds"_a.none())
       .def(
           "settle",
           [](const LedgerHandle& handle, nb::handle run, const Event* released, bool adaptive) {
@@ -640,7 +726,8 @@ NB_MODULE(_library, module) {
         auto dying = std::exchange(handle.ledger, std::nullopt);
         unlocked([&] { dying.reset(); });
       });
-  module.def("create_ledger", &create_ledger, "path"_a, "adjacency"_a, "budget"_a.none(), "owner"_a.none(), "most_rows"_a);
+  module.def("create_ledger", &create_ledger, "path"_a, "adjacency"_a, "budget"_a.none(), "owner"_a.none(), "most_rows"_a,
+             "without_name"_a);
   module.def(
       "open_ledger",
       [](const std::filesystem::path& path) { return unlocked([&] { return LedgerHandle{accounting::Ledger::open(path)}; }); }, "path"_a);

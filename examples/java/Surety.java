@@ -98,11 +98,12 @@ public interface Surety extends Library {
         }
     }
 
-    @FieldOrder({"size", "name", "most"})
+    @FieldOrder({"size", "name", "most", "each_without_name"})
     class surety_unit extends Structure {
         public SizeT size = new SizeT();
         public Pointer name;
         public long most;
+        public int each_without_name;
 
         public surety_unit() {
             size = new SizeT(size());
@@ -132,6 +133,7 @@ public interface Surety extends Library {
     int surety_event_adjacency(Pointer event);
     int surety_event_text(Pointer event, PointerByReference text, Pointer length, PointerByReference failure);
     int surety_event_json(Pointer event, PointerByReference text, Pointer length, PointerByReference failure);
+    int surety_limit_questions(double seconds, Pointer is_called_off, Pointer context, PointerByReference failure);
     int surety_epsilon(
         Pointer event, double delta, double width, surety_enclosure epsilon, PointerByReference accountant, PointerByReference failure);
     int surety_delta(
@@ -158,6 +160,12 @@ public interface Surety extends Library {
     int surety_release_double(Pointer noise, double[] values, SizeT count, PointerByReference failure);
     int surety_release_float(Pointer noise, float[] values, SizeT count, PointerByReference failure);
     int surety_release_int64(Pointer noise, long[] values, SizeT count, PointerByReference failure);
+    int surety_release_sum_double(Pointer noise, double[] rows, SizeT count, SizeT columns, double clip, double[] sum,
+        PointerByReference failure);
+    int surety_release_sum_float(Pointer noise, float[] rows, SizeT count, SizeT columns, double clip, double[] sum,
+        PointerByReference failure);
+    int surety_release_sum_int64(Pointer noise, long[] rows, SizeT count, SizeT columns, double clip, long[] sum,
+        PointerByReference failure);
     int surety_ledger_create(
         String path, int adjacency, surety_budget budget, surety_unit unit, PointerByReference ledger, PointerByReference failure);
     int surety_ledger_open(String path, PointerByReference ledger, PointerByReference failure);
@@ -167,6 +175,18 @@ public interface Surety extends Library {
     int surety_ledger_settle(Pointer ledger, long run, Pointer released, int adaptive, PointerByReference failure);
     int surety_ledger_audit(Pointer ledger, double delta, PointerByReference json, Pointer length, PointerByReference failure);
     int surety_reservation_spend(Pointer reservation, Pointer event, PointerByReference failure);
+    int surety_reservation_release_double(
+        Pointer reservation, Pointer noise, double[] values, SizeT count, PointerByReference failure);
+    int surety_reservation_release_float(
+        Pointer reservation, Pointer noise, float[] values, SizeT count, PointerByReference failure);
+    int surety_reservation_release_int64(
+        Pointer reservation, Pointer noise, long[] values, SizeT count, PointerByReference failure);
+    int surety_reservation_release_sum_double(Pointer reservation, Pointer noise, double[] rows, SizeT count, SizeT columns,
+        double clip, double[] sum, PointerByReference failure);
+    int surety_reservation_release_sum_float(Pointer reservation, Pointer noise, float[] rows, SizeT count, SizeT columns,
+        double clip, double[] sum, PointerByReference failure);
+    int surety_reservation_release_sum_int64(Pointer reservation, Pointer noise, long[] rows, SizeT count, SizeT columns,
+        double clip, long[] sum, PointerByReference failure);
     int surety_reservation_settle(Pointer reservation, int adaptive, PointerByReference failure);
     long surety_reservation_run(Pointer reservation);
     void surety_reservation_free(Pointer reservation);

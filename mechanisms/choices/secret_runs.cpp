@@ -1,5 +1,8 @@
 #include <surety/mechanisms/choices/secret_runs.h>
 
+#include <algorithm>
+#include <limits>
+
 #include <surety/accounting/events/runs_law.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
@@ -19,10 +22,10 @@ class RunsMasses {
       mass_ = exp(-ratio_);
       return;
     }
-    // With g = e^-w: P(K = 1) = mean g^(1 + shape), and P(K = k + 1) / P(K = k) = (1 - g) (k + shape) / (k + 1).
+    // With g = e^-w: P(K = 1) = mean g^(1 + shape), and P(K = k + 1) / P(K = k) = (1 - g) (k + shape) / (k + 1); g itself where there is a cap.
     shape_ = accounting::shape_of(runs);
     const Interval w = accounting::minus_log_stopping(runs, precision);
-    mass_ = ratio_ * exp(-(number(1) + number(shape_)) * w);
+    mass_ = runs.cap() ? exp(-w) : ratio_ * exp(-(number(1) + number(shape_)) * w);
     ratio_ = -expm1(-w);
     k_ = 1;
   }
@@ -49,7 +52,9 @@ class RunsMasses {
 
 SecretRuns::SecretRuns(const Runs& runs) : runs_{runs} {
   const accounting::StandardFloatingPoint environment;
-  constexpr std::size_t most_kept = 64;
+  // At the cap the sum is 1, and nothing is left to be decided.
+  const std::uint64_t decided = runs_.cap() ? runs_.cap()->value() - 1 : std::numeric_limits<std::uint64_t>::max();
+  const std::size_t most_kept = std::min<std::uint64_t>(decided, 64);
   RunsMasses masses{runs_, precision_for(1)};
   Interval sum = masses.mass();
   up_to_.push_back(sum);
@@ -70,8 +75,9 @@ std::uint64_t SecretRuns::draw(BitsRef bits) const {
   for (std::size_t i = 0; i < up_to_.size(); ++i) {
     if (is_at_most(up_to_[i], cell)) continue;
     if (is_at_most(cell, up_to_[i])) return least + i;
-    break;
+    return draw_by_intervals(uniform, next_word);
   }
+  if (runs_.cap() && runs_.cap()->value() == least + up_to_.size()) return runs_.cap()->value();
   return draw_by_intervals(uniform, next_word);
 }
 
@@ -83,6 +89,8 @@ std::uint64_t SecretRuns::draw_by_intervals(LazyUniform uniform, const NextWord&
     Interval sum = masses.mass();
     while (is_at_most(sum, cell)) {
       masses.advance();
+      // All of the cell lies above P(K < k), and K is at most the cap.
+      if (runs_.cap() && masses.k() == runs_.cap()->value()) return masses.k();
       sum = sum + masses.mass();
     }
     if (is_at_most(cell, sum)) return masses.k();

@@ -28,7 +28,8 @@ class SecretRuns {
 
   /// A number with exactly the law that `Runs` says: the first k such that a uniform real lies below P(K <= k).
   /// \throws Error{environment} when the bits fail.
-  /// \complexity O(k), some 20 ns each up to 64, a microsecond each beyond; one word, rarely more.
+  /// \complexity O(k), some 20 ns each up to 64, a microsecond each beyond; one word, rarely more. So the time of drawing says nothing beside that of
+  /// the runs.
   [[nodiscard]] std::uint64_t draw(BitsRef bits) const;
 
   /// best_of(runs, run). \throws as `best_of`.

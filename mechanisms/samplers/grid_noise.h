@@ -84,12 +84,13 @@ class GridNoise {
 /// `Mechanism` (a `GridNoise` with the sensitivity after rounding) for a query that arrives as real numbers, already summed.
 ///
 /// The guarantee is as good as the caller's bound on the sensitivity of what the machine computes: floating-point sums do not keep the
-/// sensitivity that their formula has, unlike `RecordSum`. Coordinates are rounded to the nearest grid point and clamped to +-2^62 steps, a
-/// NaN counts as 0, and the bound must hold with that.
+/// sensitivity that their formula has, unlike `RecordSum` and `ClippedSum`. Coordinates are rounded to the nearest grid point and clamped to
+/// +-2^62 steps, a NaN counts as 0, and the bound must hold with that: a sum that one record can make NaN or infinite has none.
 template <class Mechanism>
 class OnReals {
  public:
   [[nodiscard]] Event event() const { return rounded_.event(); }
+  [[nodiscard]] const Mechanism& rounded() const noexcept { return rounded_; }
 
   /// One release of `query`, rounded to nearest, as of `Mechanism`. Never throws on a value of the query.
   /// \throws Error{invalid_argument} when the query does not have the mechanism's dimension; Error{environment} when the bits fail.
@@ -115,7 +116,6 @@ class OnReals {
 
  protected:
   OnReals(Mechanism rounded, std::size_t dimension) : rounded_{std::move(rounded)}, dimension_{dimension} {}
-  [[nodiscard]] const Mechanism& rounded() const noexcept { return rounded_; }
 
  private:
   Mechanism rounded_;

@@ -19,7 +19,10 @@
 namespace surety::optimizers {
 namespace {
 
-Runs runs_of(const SearchOptions& options) { return {RunsLaw::geometric, static_cast<double>(options.runs.value())}; }
+Runs runs_of(const SearchOptions& options) {
+  const auto mean = static_cast<double>(options.runs.value());
+  return options.most_runs ? Runs::capped_geometric(mean, *options.most_runs) : Runs{RunsLaw::geometric, mean};
+}
 
 std::size_t draw_below(std::size_t end, mechanisms::BitsRef bits) {
   return static_cast<std::size_t>(mechanisms::uniform_below(end, [&bits] { return mechanisms::draw_word(bits); }));
@@ -50,7 +53,7 @@ SearchResult search(const SearchOptions& options, accounting::Reservation& reser
     return Found{{.candidate = candidate, .model = std::move(model)}, score};
   };
   if (options.order == SearchOrder::at_random) {
-    // This law starts at one run.
+    // These laws start at one run.
     return *mechanisms::best_run(mechanisms::SecretRuns{runs_of(options)}, bits, [&] { return run_of(draw_below(candidates, bits)); });
   }
   std::vector<std::size_t> left(candidates);

@@ -5,7 +5,7 @@
 // cost gaussian(z), and so does the run. Two ways to search are known:
 //
 //   at random   a secret number of runs, geometric with a public mean, each with a candidate drawn uniformly: best_of(geometric_runs, mean,
-//               gaussian(z)). Only the best run is seen.
+//               gaussian(z)), or best_of(capped_geometric_runs, mean, cap, gaussian(z)). Only the best run is seen.
 //   each        so many different candidates, in a random order: repeat(count, gaussian(z)), the budget split among them.
 //
 // docs/proofs/tuning.md
@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,8 +33,9 @@ struct SearchOptions {
   NoiseMultiplier noise_multiplier;  ///< z: a run costs at most gaussian(z)
   Adjacency adjacency = Adjacency::replace_one;
   SearchOrder order = SearchOrder::at_random;
-  Count runs;        ///< at random: their mean, from 2 on; each: how many, at most `candidates`
-  Count candidates;  ///< K
+  Count runs;                           ///< at random: their mean, from 2 on; each: how many, at most `candidates`
+  Count candidates;                     ///< K
+  std::optional<Count> most_runs = {};  ///< at random: no more than these, which are more than their mean
 };
 
 /// What a search costs. \throws Error{invalid_argument} when the options break their constraints.

@@ -20,8 +20,8 @@ namespace surety::optimizers {
 namespace {
 
 // Version 2 has labels that are texts, columns whose missing cells count as something, and units of several rows; version 3 has bounds that are
-// scaled to [-1, 1]; version 4 has several classes; version 5 has rows of a common scale.
-constexpr int newest_version = 5;
+// scaled to [-1, 1]; version 4 has several classes; version 5 has rows of a common scale; version 6 has units that say their rule.
+constexpr int newest_version = 6;
 constexpr std::array known_losses{LogisticLoss::name, SquaredLoss::name, SmoothedHingeLoss::name, HingeLoss::name};
 
 [[noreturn]] void invalid_model(const std::string& reason) { invalid(fmt::format("model: {}", reason)); }
@@ -52,6 +52,7 @@ Guarantee guarantee_from_json(const nlohmann::json& json) {
 /// The oldest one that can say it, so that models which need nothing new are read by every version of Surety.
 int version_of(const Model& model) {
   const auto* const columns = std::get_if<data::NamedColumns>(&model.features.inputs);
+  if (const auto& unit = model.guarantee.unit; !unit.is_row() && unit.says_rule()) return 6;
   if (model.features.row_scale != 1) return 5;
   if (model.classes() > 1) return 4;
   const auto has_column = [&](const auto& holds) { return columns != nullptr && std::any_of(columns->begin(), columns->end(), holds); };
@@ -63,7 +64,7 @@ int version_of(const Model& model) {
 Model model_from_json(const nlohmann::json& json) {
   if (!json.is_object() || !json.contains("surety_model")) invalid_model("not a model of surety");
   const auto& version = json["surety_model"];
-  if (version != 1 && version != 2 && version != 3 && version != 4 && version != newest_version) {
+  if (!version.is_number_integer() || version < 1 || version > newest_version) {
     invalid_model(fmt::format("version is {}, must be from 1 to {}", data::in_quotes(version.dump()), newest_version));
   }
   const bool has_classes = json.contains("classes");
@@ -261,24 +262,26 @@ void require_writable_names(const data::FeatureMap& features, const std::optiona
 namespace {
 
 accounting::NewFile new_file(const std::filesystem::path& path, const data::FeatureMap& features,
-                             const std::optional<data::LabelRule>& label) {
+                             const std::optional<data::LabelRule>& label, accounting::Overwrite overwrite) {
   require_writable_names(features, label);
   accounting::Place place{path};
-  require_replaceable(place);
+  require_replaceable(place, model_file, overwrite);
   return accounting::NewFile{std::move(place), largest_text(features, label)};
 }
 
 }  // namespace
 
-ModelFile::ModelFile(const std::filesystem::path& path, const data::FeatureMap& features, const std::optional<data::LabelRule>& label)
-    : file_{new_file(path, features, label)} {}
+ModelFile::ModelFile(const std::filesystem::path& path, const data::FeatureMap& features, const std::optional<data::LabelRule>& label,
+                     accounting::Overwrite overwrite)
+    : file_{new_file(path, features, label, overwrite)}, overwrite_{overwrite} {}
 
-void ModelFile::commit(const Model& model) {
+void ModelFile::commit(const Model& model, std::optional<std::time_t> time) {
   if (is_written_) throw Error{ErrorCode::invalid_argument, "the model is written already"};
   const std::string text = write_model(model);
   is_written_ = true;
   file_.write(text);
-  file_.replace();
+  if (time) file_.show_change(*time);
+  file_.replace(model_file, overwrite_);
 }
 
 }  // namespace surety::optimizers

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -30,7 +31,7 @@ struct Guarantee {
   Target target;             ///< (epsilon, delta) and adjacency
   Event event;               ///< what was released, under the same adjacency
   bool not_private = false;  ///< the noise was a replay with a known seed: nothing is promised
-  UnitOfPrivacy unit = {};   ///< to whom; in the file where it is not one row
+  UnitOfPrivacy unit = {};   ///< to whom; in the file where it is not one row, with its rule from version 6 on
 };
 
 struct Model {
@@ -75,25 +76,31 @@ struct Model {
 /// `predict` of the scores of every record. \pre model.classes() == 1
 [[nodiscard]] std::vector<double> predict(const Model& model, const Dataset& data);
 
+/// A model as a file.
+inline constexpr accounting::FileKind model_file{"a model", "{\"surety_model\":"};
+
 /// A model file in the making. Its space on the disk is taken before the training, so that a full disk, a missing folder or a
-/// missing permission is known before any budget is spent; it replaces what was at `path` in one step, or not at all. Where `path` is a link,
-/// what it leads to is replaced and the link stays.
+/// missing permission is known before any budget is spent; it replaces what was at `path` in one step, or not at all: another model, an empty
+/// file, or what `overwrite` says, and never an SQLite database. Where `path` is a link, what it leads to is replaced and the link stays.
 class ModelFile {
  public:
   /// Takes space for a model with `features` in the folder of `path`.
-  /// \throws Error{environment} when that fails; Error{invalid_argument} when `path` is empty or something other than a regular file, or when
+  /// \throws Error{environment} when that fails; Error{invalid_argument} when `path` is empty or something that may not be replaced, or when
   ///         the names in `features` and `label` cannot be written (`require_writable_names`).
-  ModelFile(const std::filesystem::path& path, const data::FeatureMap& features,
-            const std::optional<data::LabelRule>& label = std::nullopt);
+  ModelFile(const std::filesystem::path& path, const data::FeatureMap& features, const std::optional<data::LabelRule>& label = std::nullopt,
+            accounting::Overwrite overwrite = accounting::Overwrite::own_kind_alone);
 
   /// The bytes on the disk that were taken.
   [[nodiscard]] std::uint64_t space() const noexcept { return file_.space(); }
 
-  /// Writes the model; durable, and at `path`, on return. Once. \throws Error{environment}; Error{invalid_argument} as `write_model`.
-  void commit(const Model& model);
+  /// Writes the model; durable, and at `path`, on return. Once. With `time` the file says that it was last changed then: that of the run's
+  /// reservation, so that nothing tells how long the run took. \throws Error{environment}; Error{invalid_argument} as `write_model`, and when
+  /// what may not be replaced has come to `path` meanwhile.
+  void commit(const Model& model, std::optional<std::time_t> time = std::nullopt);
 
  private:
   accounting::NewFile file_;
+  accounting::Overwrite overwrite_;
   bool is_written_ = false;
 };
 

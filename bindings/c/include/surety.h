@@ -8,11 +8,13 @@
  *   Text       UTF-8 with a length, no zero needed. Messages are one line, and nothing that may be private is in them.
  *   Results    go where the caller says. A text is made by surety and freed with surety_free.
  *   Handles    are made by a function that ends in _create, _parse, _open or _reserve and freed by the one that ends in _free, which takes NULL.
- *   Structs    begin with their size, which the caller sets: fields may be appended.
+ *   Structs    begin with their size, which the caller sets: fields may be appended. A struct of an earlier, smaller size is taken as it was, one of
+ *              a later version where its fields that are not known here are zero; no more than its size is written.
  *   Threads    Functions without a handle, those that take a const one and those of one ledger may be called by several threads at once; calls to
  *              a ledger wait for each other. Noise, a reservation, and a handle that is freed belong to one thread at a time.
  *   Processes  In a copy of the process made by fork, ledgers, reservations and noise from the caller's own bits refuse; noise from the operating
- *              system's bits is independent there; events are data. Do not unload the library: threads and the kernel hold on to what it made.
+ *              system's bits is independent there; events are data. The shared library stays loaded: dlclose leaves it, for threads and the kernel
+ *              hold on to what it made.
  *   Numbers    NaN and infinities are refused, but for what is noised: see there. How the calling thread rounds and whether it flushes subnormal
  *              numbers changes no result.
  */
@@ -42,12 +44,13 @@ enum surety_codes {
   SURETY_INVALID_ARGUMENT = 1, /* an argument breaks its constraint */
   SURETY_UNSUPPORTED = 2,      /* no theorem is known for the event */
   SURETY_BAD_DATA = 3,
-  SURETY_BUDGET_EXCEEDED = 4, /* a reservation would exceed the ledger's budget */
+  SURETY_BUDGET_EXCEEDED = 4, /* a reservation would exceed the ledger's budget, or a release what is left of its reservation */
   SURETY_DAMAGED_LEDGER = 5,
   SURETY_ENVIRONMENT = 6, /* the machine refused: full disk, no entropy, no permission, no memory */
   SURETY_UNREACHABLE = 7, /* no value meets the target */
   SURETY_MEMORY = 8,      /* an answer of the width asked for would take more memory than allowed */
-  SURETY_INTERNAL = 9     /* a defect in Surety itself */
+  SURETY_INTERNAL = 9,    /* a defect in Surety itself */
+  SURETY_STOPPED = 10     /* a question took longer than its limit, or was called off */
 };
 
 typedef struct surety_failure surety_failure;
@@ -84,6 +87,13 @@ SURETY_API surety_code surety_event_text(const surety_event* event, char** text,
 SURETY_API surety_code surety_event_json(const surety_event* event, char** text, size_t* length, surety_failure** failure);
 
 /* ---- What events cost ---- */
+
+/* How long each later question of the calling thread may take, in seconds of the clock, 0 for no limit; and who calls one off: `is_called_off`, NULL
+ * for nobody, is asked every 10 milliseconds or so by the thread that computes, and answers other than 0 to end the question. It must not call
+ * surety. Such a question returns SURETY_STOPPED, within a fifth of a second of the machine's time. Questions are the functions that follow, up to
+ * surety_solve, and surety_ledger_audit; nothing else is cut short. Other threads have limits of their own. */
+typedef int (*surety_called_off)(void* context);
+SURETY_API surety_code surety_limit_questions(double seconds, surety_called_off is_called_off, void* context, surety_failure** failure);
 
 /* The truth lies between the ends. An upper end may be infinity. */
 typedef struct surety_enclosure {
@@ -186,14 +196,29 @@ SURETY_API surety_code surety_noise_event(const surety_noise* noise, surety_even
 SURETY_API double surety_noise_step(const surety_noise* noise);
 
 /* One release, in place; of zeros, the noise alone. Never refused for a value: NaN counts as 0, what lies beyond 2^62 steps as the nearest that does
- * not, -0 as 0, and subnormal numbers are rounded to the grid as all others. `count` is the mechanism's dimension, or any number for noise on
- * integers. Where the bits fail, SURETY_ENVIRONMENT: what stands there then must not be published. */
+ * not, -0 as 0, and subnormal numbers are rounded to the grid as all others. That is right for values of which each is one record's. A sum that was
+ * made elsewhere must keep its sensitivity as it is computed: one that a record can make NaN or infinite has none, for the sum of all others
+ * then counts as 0, and one in float32 has not that of its formula. surety_release_sum_double takes the rows in its place. `count` is the mechanism's
+ * dimension, or any number for noise on integers. Where the bits fail, SURETY_ENVIRONMENT: what stands there then must not be published. */
 SURETY_API surety_code surety_release_double(surety_noise* noise, double* values, size_t count, surety_failure** failure);
 /* The same of floats. Results are kept within 2^24 steps of the grid, where each is a float exactly. Refused, before a value is looked at, where that
  * is not so (steps below 2^-149 and above 2^103) and where the noise would often go beyond: more than 2^20 steps. Choose a step, as sigma / 4096. */
 SURETY_API surety_code surety_release_float(surety_noise* noise, float* values, size_t count, surety_failure** failure);
 /* For noise on integers. */
 SURETY_API surety_code surety_release_int64(surety_noise* noise, int64_t* values, size_t count, surety_failure** failure);
+/* One release of the sum of `count` rows of `columns` numbers, which stand one after the other. Each row is scaled down to at most `clip` in the norm
+ * of the noise, rounded toward zero to the grid, and added in integers; a row that is not finite counts as zero. So a record that is one row moves
+ * the sum by at most `clip`, or twice that under replace-one, whatever it holds and in every order: refused where that is more than the noise's
+ * sensitivity. `columns` is the mechanism's dimension; of surety_discrete_gaussian_create 1, of the other noise on integers any number. Nothing
+ * is refused for a value, and `sum`, of `columns` numbers, is written where all went well. */
+SURETY_API surety_code surety_release_sum_double(surety_noise* noise, const double* rows, size_t count, size_t columns, double clip,
+                                                 double* sum, surety_failure** failure);
+/* Of rows in floats; their sum is in doubles. */
+SURETY_API surety_code surety_release_sum_float(surety_noise* noise, const float* rows, size_t count, size_t columns, double clip,
+                                                double* sum, surety_failure** failure);
+/* For noise on integers. */
+SURETY_API surety_code surety_release_sum_int64(surety_noise* noise, const int64_t* rows, size_t count, size_t columns, double clip,
+                                                int64_t* sum, surety_failure** failure);
 
 /* ---- Ledgers ---- */
 
@@ -210,9 +235,10 @@ typedef struct surety_budget {
 
 /* What a promise protects: all rows of one owner, of which there are at most `most`. */
 typedef struct surety_unit {
-  size_t size;      /* sizeof(surety_unit) */
+  size_t size;      /* sizeof(surety_unit), or that of an earlier version, which ends before `each_without_name` and means 0 */
   const char* name; /* "patient", ended by a zero */
   uint64_t most;
+  int each_without_name; /* what rows are whose owner has no name: 0, they are one unit; 1, each is a unit of its own */
 } surety_unit;
 
 /* A new ledger. `budget` is NULL for one that only counts, `unit` for one row. Paths are the file system's bytes, ended by a zero. */
@@ -236,8 +262,25 @@ SURETY_API surety_code surety_ledger_settle(surety_ledger* ledger, uint64_t run,
 /* What is proved of everything that is charged, as JSON. */
 SURETY_API surety_code surety_ledger_audit(surety_ledger* ledger, double delta, char** json, size_t* length, surety_failure** failure);
 
-/* Says before a release that it happens now: SURETY_INTERNAL where the rest of the reservation does not hold it, and then it must not. */
+/* Says before a release that it happens now: SURETY_BUDGET_EXCEEDED where the rest of the reservation does not hold it, and then it must not. */
 SURETY_API surety_code surety_reservation_spend(surety_reservation* reservation, const surety_event* event, surety_failure** failure);
+/* surety_release_double and the others, and before that what the noise costs is spent: the order in which all is right. Whatever is refused is
+ * refused before anything is spent, so that a wrong argument costs nothing; where the bits fail afterwards, the release stays charged. */
+SURETY_API surety_code surety_reservation_release_double(surety_reservation* reservation, surety_noise* noise, double* values, size_t count,
+                                                         surety_failure** failure);
+SURETY_API surety_code surety_reservation_release_float(surety_reservation* reservation, surety_noise* noise, float* values, size_t count,
+                                                        surety_failure** failure);
+SURETY_API surety_code surety_reservation_release_int64(surety_reservation* reservation, surety_noise* noise, int64_t* values, size_t count,
+                                                        surety_failure** failure);
+SURETY_API surety_code surety_reservation_release_sum_double(surety_reservation* reservation, surety_noise* noise, const double* rows,
+                                                             size_t count, size_t columns, double clip, double* sum,
+                                                             surety_failure** failure);
+SURETY_API surety_code surety_reservation_release_sum_float(surety_reservation* reservation, surety_noise* noise, const float* rows,
+                                                            size_t count, size_t columns, double clip, double* sum,
+                                                            surety_failure** failure);
+SURETY_API surety_code surety_reservation_release_sum_int64(surety_reservation* reservation, surety_noise* noise, const int64_t* rows,
+                                                            size_t count, size_t columns, double clip, int64_t* sum,
+                                                            surety_failure** failure);
 /* Writes what was released. `adaptive` is 0 where the end did not depend on what was released. */
 SURETY_API surety_code surety_reservation_settle(surety_reservation* reservation, int adaptive, surety_failure** failure);
 SURETY_API uint64_t surety_reservation_run(const surety_reservation* reservation);

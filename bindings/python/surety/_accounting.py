@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surety import _library
-from surety._events import Event, _event_of, _handle_of
+from surety._events import Event, _event_of, _handle_of, _number_of, _number_or_none, _text_of
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -128,10 +128,14 @@ class Calibration:
     failing_is_proved: bool = field(repr=False)  #: nobody can show that it does
 
 
-def epsilon(event: Event | str, *, delta: float, adjacency: str | None = None, width: float | None = None) -> Enclosure:
+def epsilon(
+    event: Event | str, *, delta: float, adjacency: str | None = None, width: float | None = None, limit_seconds: float | None = None
+) -> Enclosure:
     """The smallest epsilon at which the event is (epsilon, delta)-differentially private, by all accountants together.
 
     ``event`` is an ``Event``, or its text with the ``adjacency`` beside it. ``width`` is what accountants on a grid aim at, in epsilon (0.0001).
+    ``limit_seconds`` is how long the answer may take: beyond, ``SuretyError`` (STOPPED). In the main thread a signal ends a question within a fifth
+    of a second, also without a limit: what its handler raises, as KeyboardInterrupt, is raised. Both hold for every question.
 
     >>> import surety
     >>> surety.epsilon("repeat(100, gaussian(40))", delta=1e-5, adjacency="replace-one")
@@ -139,17 +143,19 @@ def epsilon(event: Event | str, *, delta: float, adjacency: str | None = None, w
 
     Raises ``SuretyError``: with the code UNSUPPORTED where no accountant has a theorem for the event, with each one's reason.
     """
-    return Enclosure(*_library.epsilon(_handle_of(event, adjacency), delta, width))
+    return Enclosure(*_library.epsilon(_handle_of(event, adjacency), _number_of(delta, "delta"), *_effort(width, limit_seconds)))
 
 
-def delta(event: Event | str, *, epsilon: float, adjacency: str | None = None, width: float | None = None) -> Enclosure:
+def delta(
+    event: Event | str, *, epsilon: float, adjacency: str | None = None, width: float | None = None, limit_seconds: float | None = None
+) -> Enclosure:
     """The smallest delta at this epsilon. Arguments and errors as of ``epsilon``.
 
     >>> import surety
     >>> surety.delta("laplace(1)", epsilon=0.5, adjacency="replace-one")
     <Enclosure [0.2211992169, 0.221199217] by closed-form>
     """
-    return Enclosure(*_library.delta(_handle_of(event, adjacency), epsilon, width))
+    return Enclosure(*_library.delta(_handle_of(event, adjacency), _number_of(epsilon, "epsilon"), *_effort(width, limit_seconds)))
 
 
 def explain(
@@ -159,6 +165,7 @@ def explain(
     epsilon: float | None = None,
     adjacency: str | None = None,
     width: float | None = None,
+    limit_seconds: float | None = None,
 ) -> dict[str, Any]:
     """What an answer rests on, as ``surety account --explain --json`` prints it: the theorem, what the numbers in the event mean, what each
     kind of sampling assumes, and what each accountant says.
@@ -172,19 +179,34 @@ def explain(
 
     Other arguments and errors as of ``epsilon``.
     """
-    told = json.loads(_library.explain(_handle_of(event, adjacency), delta, epsilon, width))
+    asked = _number_or_none(delta, "delta"), _number_or_none(epsilon, "epsilon")
+    told = json.loads(_library.explain(_handle_of(event, adjacency), *asked, *_effort(width, limit_seconds)))
     assert isinstance(told, dict)
     return told
 
 
+def _effort(width: object, limit_seconds: object) -> tuple[float | None, float | None]:
+    return _number_or_none(width, "width"), _number_or_none(limit_seconds, "limit_seconds")
+
+
 def _points(values: npt.ArrayLike, name: str) -> Numbers:
-    points = np.array(values, dtype=np.float64)
+    try:
+        points = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers, as a list or an array") from None
     if points.ndim != 1:
         raise ValueError(f"{name} has {points.ndim} dimensions, must have one")
     return points
 
 
-def curve(event: Event | str, epsilons: npt.ArrayLike, *, adjacency: str | None = None, width: float | None = None) -> Curve:
+def curve(
+    event: Event | str,
+    epsilons: npt.ArrayLike,
+    *,
+    adjacency: str | None = None,
+    width: float | None = None,
+    limit_seconds: float | None = None,
+) -> Curve:
     """delta at each of many epsilons: quicker than one by one.
 
     >>> import surety
@@ -199,11 +221,18 @@ def curve(event: Event | str, epsilons: npt.ArrayLike, *, adjacency: str | None 
     handle = _handle_of(event, adjacency)
     points = _points(epsilons, "epsilons")
     lower, upper = np.empty_like(points), np.empty_like(points)
-    _library.curve(handle, points, lower, upper, width)
+    _library.curve(handle, points, lower, upper, *_effort(width, limit_seconds))
     return Curve(points, lower, upper, "epsilon", "delta", _event_of(handle))
 
 
-def tradeoff(event: Event | str, false_positive_rates: npt.ArrayLike, *, adjacency: str | None = None, width: float | None = None) -> Curve:
+def tradeoff(
+    event: Event | str,
+    false_positive_rates: npt.ArrayLike,
+    *,
+    adjacency: str | None = None,
+    width: float | None = None,
+    limit_seconds: float | None = None,
+) -> Curve:
     """The smallest rate of false negatives at each of many rates of false positives, in (0, 1): ``lower`` is what is guaranteed.
 
     >>> import surety
@@ -215,7 +244,7 @@ def tradeoff(event: Event | str, false_positive_rates: npt.ArrayLike, *, adjacen
     handle = _handle_of(event, adjacency)
     points = _points(false_positive_rates, "false_positive_rates")
     lower, upper = np.empty_like(points), np.empty_like(points)
-    _library.tradeoff(handle, points, lower, upper, width)
+    _library.tradeoff(handle, points, lower, upper, *_effort(width, limit_seconds))
     return Curve(points, lower, upper, "false_positive_rate", "false_negative_rate", _event_of(handle))
 
 
@@ -227,6 +256,7 @@ def risk(
     prior: float = 0.5,
     floor: float = 1e-10,
     width: float | None = None,
+    limit_seconds: float | None = None,
 ) -> Risk:
     """What an attacker gets: advantage, true positives at these rates of false positives, accuracy where the record is there with this prior
     probability, and the least mu that covers the event at every epsilon, and where delta is at least ``floor``.
@@ -240,8 +270,9 @@ def risk(
 
     Other arguments and errors as of ``epsilon``.
     """
-    rates = [float(rate) for rate in false_positive_rates]
-    advantage, at, accuracy, mu, above = _library.risk(_handle_of(event, adjacency), rates, prior, floor, width)
+    rates = [_number_of(rate, "a rate of false_positive_rates") for rate in false_positive_rates]
+    asked = _number_of(prior, "prior"), _number_of(floor, "floor")
+    advantage, at, accuracy, mu, above = _library.risk(_handle_of(event, adjacency), rates, *asked, *_effort(width, limit_seconds))
     return Risk(Enclosure(*advantage), {rate: Enclosure(*ends) for rate, ends in at}, Enclosure(*accuracy), Enclosure(*mu), Enclosure(*above))
 
 
@@ -256,6 +287,7 @@ def calibrate(
     true_positive_rate: float | None = None,
     false_positive_rate: float | None = None,
     width: float | None = None,
+    limit_seconds: float | None = None,
 ) -> Calibration:
     """The value of the number that stands as ``solve`` in the event which meets the target with the least noise: a multiplier, a scale, a
     sampling rate or a count. The target is ``epsilon`` and ``delta``, or ``advantage``, or ``true_positive_rate`` at ``false_positive_rate``.
@@ -272,6 +304,14 @@ def calibrate(
     Raises ``SuretyError``: with the code UNREACHABLE where no value meets the target, naming what is reachable; ``TypeError`` where there is not
     exactly one target.
     """
+    if isinstance(event, Event):
+        raise TypeError(f"event is a surety.Event, must be a text in which {solve!r} stands for the number to find")
+    event, solve, adjacency = _text_of(event, "event"), _text_of(solve, "solve"), _text_of(adjacency, "adjacency")
+    epsilon, delta = _number_or_none(epsilon, "epsilon"), _number_or_none(delta, "delta")
+    effort = _effort(width, limit_seconds)
+    advantage = _number_or_none(advantage, "advantage")
+    true_positive_rate = _number_or_none(true_positive_rate, "true_positive_rate")
+    false_positive_rate = _number_or_none(false_positive_rate, "false_positive_rate")
     of_budget = epsilon is not None or delta is not None
     of_rates = true_positive_rate is not None or false_positive_rate is not None
     if of_budget + (advantage is not None) + of_rates != 1:
@@ -279,12 +319,12 @@ def calibrate(
     if of_budget:
         if epsilon is None or delta is None:
             raise TypeError("epsilon and delta are one target, must be given together")
-        value, failing, proved, parameter, handle, answer = _library.solve(event, solve, adjacency, epsilon, delta, width)
+        value, failing, proved, parameter, handle, answer = _library.solve(event, solve, adjacency, epsilon, delta, *effort)
         cost = Enclosure(*answer)
     else:
         if advantage is None and (true_positive_rate is None or false_positive_rate is None):
             raise TypeError("true_positive_rate and false_positive_rate are one target, must be given together")
         most = advantage if advantage is not None else true_positive_rate
-        value, failing, proved, parameter, handle, ends = _library.solve_risk(event, solve, adjacency, most, false_positive_rate, width)
+        value, failing, proved, parameter, handle, ends = _library.solve_risk(event, solve, adjacency, most, false_positive_rate, *effort)
         cost = Enclosure(*ends)
     return Calibration(value, _event_of(handle), cost, parameter, failing, proved)

@@ -11,12 +11,13 @@ class ErrorCode(enum.IntEnum):
     INVALID_ARGUMENT = 1  #: an argument breaks its constraint, or two do not fit together
     UNSUPPORTED = 2  #: no theorem is known for the event
     BAD_DATA = 3
-    BUDGET_EXCEEDED = 4  #: a reservation would exceed the ledger's budget
+    BUDGET_EXCEEDED = 4  #: a reservation would exceed the ledger's budget, or a release what is left of its reservation
     DAMAGED_LEDGER = 5
     ENVIRONMENT = 6  #: the machine refused: full disk, no entropy, no permission
     UNREACHABLE = 7  #: no value meets the target
     MEMORY = 8  #: an answer of the width asked for would take more memory than allowed
     INTERNAL = 9  #: a defect in Surety itself
+    STOPPED = 10  #: a question took longer than its ``limit_seconds``
 
 
 class SuretyError(Exception):

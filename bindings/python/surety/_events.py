@@ -9,6 +9,34 @@ from typing import Any, ClassVar, SupportsIndex, final
 from surety import _library
 
 
+def _shown(value: object) -> str:
+    """A value for a refusal: what it is, or of what type where that would be long."""
+    text = repr(value) if value is None or isinstance(value, (str, bytes, int, float)) else ""
+    return f"is {text}" if 0 < len(text) <= 40 else f"is of type {type(value).__name__}"
+
+
+def _number_of(value: object, name: str) -> float:
+    """A number of an argument: a float, or what turns into one; no text."""
+    if not isinstance(value, (str, bytes, bytearray)):
+        try:
+            return float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            pass
+        except OverflowError:
+            raise ValueError(f"{name} {_shown(value)}, must be a number that a float holds") from None
+    raise TypeError(f"{name} {_shown(value)}, must be a number")
+
+
+def _number_or_none(value: object, name: str) -> float | None:
+    return None if value is None else _number_of(value, name)
+
+
+def _text_of(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} {_shown(value)}, must be a text")
+    return value
+
+
 @final
 class Event:
     """What was released: a text of the event language under one adjacency. Never changes.
@@ -41,7 +69,10 @@ class Event:
     _text: str
 
     def __init__(self, text: str, adjacency: str, values: Mapping[str, float] | None = None) -> None:
-        self._take(_library.parse_event(text, adjacency, dict(values or {})))
+        if not isinstance(values, Mapping | None):
+            raise TypeError(f"values {_shown(values)}, must be a mapping of names to numbers")
+        named = {_text_of(name, "a name of values"): _number_of(value, f"values[{name!r}]") for name, value in dict(values or {}).items()}
+        self._take(_library.parse_event(_text_of(text, "text"), _text_of(adjacency, "adjacency"), named))
 
     def _take(self, handle: _library.Event) -> None:
         self._handle = handle
@@ -54,7 +85,7 @@ class Event:
         >>> Event.from_json(Event("gaussian(2)", "replace-one").json())
         Event('gaussian(2)', 'replace-one')
         """
-        return _event_of(_library.parse_json(text))
+        return _event_of(_library.parse_json(_text_of(text, "text")))
 
     def json(self) -> str:
         """The event as JSON on one line, with its version and adjacency.
@@ -122,7 +153,7 @@ def _handle_of(event: Event | str, adjacency: str | None) -> _library.Event:
             raise ValueError(f"adjacency is {adjacency!r}, must be {event.adjacency!r} as in the event")
         return event._handle
     if not isinstance(event, str):
-        raise TypeError(f"event is of type {type(event).__name__}, must be a surety.Event or a text")
+        raise TypeError(f"event {_shown(event)}, must be a surety.Event or a text")
     if adjacency is None:
         raise TypeError("adjacency is missing, must be given where the event is a text")
-    return _library.parse_event(event, adjacency, {})
+    return _library.parse_event(event, _text_of(adjacency, "adjacency"), {})

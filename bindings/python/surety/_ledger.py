@@ -53,10 +53,12 @@ class Ledger:
         filter: str | None = None,
         owner: str | None = None,
         most_rows: SupportsIndex = 1,
+        without_name: str = "one",
     ) -> Self:
         """Makes a new ledger, complete or not at all; it replaces nothing. With ``epsilon`` and ``delta`` every run must keep that budget, by
         the rule that ``filter`` names ("renyi", "gaussian", "zcdp" or "basic"). ``owner`` and ``most_rows`` say whom a promise protects: a person
-        with at most so many rows; without them it is one row.
+        with at most so many rows; without them it is one row. ``without_name`` says what rows are whose owner has no name: "one", they are one unit
+        together, or "each", each is a unit of its own.
 
         Raises ``SuretyError`` where something exists at ``path``, or an argument breaks its constraint.
         """
@@ -66,7 +68,7 @@ class Ledger:
             raise TypeError("filter is given without epsilon and delta, must be given with them")
         budget = None if epsilon is None or delta is None else (epsilon, delta, filter)
         ledger = cls.__new__(cls)
-        ledger._handle = _library.create_ledger(path, adjacency, budget, owner, most_rows)
+        ledger._handle = _library.create_ledger(path, adjacency, budget, owner, most_rows, without_name)
         return ledger
 
     @property
@@ -81,7 +83,7 @@ class Ledger:
 
     @property
     def unit(self) -> str:
-        """What a promise protects: "one row", "one patient of at most 5 rows"."""
+        """What a promise protects: "one row", "one patient of at most 5 rows (names byte by byte, rows without one: one unit)"."""
         return self._handle.unit()
 
     def reserve(
@@ -100,9 +102,9 @@ class Ledger:
         """Writes what was released by a run whose process has died. You vouch for it: nobody else knows."""
         self._handle.settle(run, None if released is None else _handle_of(released, None), adaptive)
 
-    def audit(self, delta: float) -> dict[str, Any]:
-        """What is proved of everything that is charged, as ``surety audit --json`` prints it."""
-        report = json.loads(self._handle.audit(delta))
+    def audit(self, delta: float, *, limit_seconds: float | None = None) -> dict[str, Any]:
+        """What is proved of everything that is charged, as ``surety audit --json`` prints it. ``limit_seconds`` as of ``surety.epsilon``."""
+        report = json.loads(self._handle.audit(delta, limit_seconds))
         assert isinstance(report, dict)
         return report
 
@@ -146,14 +148,23 @@ class Reservation:
         return self._handle.run()
 
     def spend(self, event: Event) -> None:
-        """Says that ``event`` is released now, before it is. Raises ``SuretyError`` where the rest of the reservation does not hold it: then it
-        must not be."""
+        """Says that ``event`` is released now, before it is. Raises ``SuretyError`` (BUDGET_EXCEEDED) where the rest of the reservation does not hold
+        it: then it must not be."""
         self._handle.spend(_handle_of(event, None))
 
     def release(self, noise: Noise, values: npt.NDArray[Any]) -> None:
-        """Spends what ``noise`` costs, then adds it to ``values``, in place."""
-        self.spend(noise.event)
-        noise.add_to(values)
+        """Spends what ``noise`` costs, then adds it to ``values``, in place, as ``noise.add_to``.
+
+        Whatever is refused, of the array or by the reservation, is refused before anything is spent. Raises ``SuretyError`` with the code
+        BUDGET_EXCEEDED where the rest of the reservation does not hold the release. Where the bits fail, the release stays charged.
+        """
+        self._handle.release(noise._handle, values)
+
+    def release_sum(self, noise: Noise, rows: npt.ArrayLike, *, clip: float) -> npt.NDArray[Any]:
+        """Spends what ``noise`` costs, then releases the sum of ``rows``, clipped and exact, as ``noise.release_sum``: the order as of ``release``."""
+        rows, total = noise._rows_and_sum(rows)
+        self._handle.release_sum(noise._handle, rows, clip, total)
+        return total
 
     def settle(self, *, adaptive: bool = False) -> None:
         """Writes what was released, durably. ``adaptive`` says that released values had a say in when the run ended."""

@@ -7,10 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surety import _library
+from surety._events import _number_or_none, _shown
 
 
 def _text_of(log: str | Mapping[str, Any]) -> str:
-    return log if isinstance(log, str) else json.dumps({"version": 1, **log})
+    if isinstance(log, str):
+        return log
+    if not isinstance(log, Mapping):
+        raise TypeError(f"log {_shown(log)}, must be a text of JSON or its fields")
+    return json.dumps({"version": 1, **log})
+
+
+def _numbers(*numbers: tuple[object, str]) -> tuple[float | None, ...]:
+    return tuple(_number_or_none(value, name) for value, name in numbers)
 
 
 def audit_log(
@@ -21,6 +30,7 @@ def audit_log(
     delta: float | None = None,
     readings: Sequence[str] = (),
     width: float | None = None,
+    limit_seconds: float | None = None,
 ) -> dict[str, Any]:
     """What the numbers of a log cost under each way to draw batches, which of them is proved for what happened, and whether what was claimed
     holds: what ``surety audit --log --json`` prints. ``log`` is the JSON text, or its fields (docs/reference/log.md); ``adjacency``, ``delta`` and
@@ -37,7 +47,9 @@ def audit_log(
 
     Raises ``SuretyError`` for a text that is no log, and for numbers that contradict each other.
     """
-    told = json.loads(_library.audit_log(_text_of(log), adjacency, epsilon, delta, list(readings), width))
+    epsilon, delta, width = _numbers((epsilon, "epsilon"), (delta, "delta"), (width, "width"))
+    (limit_seconds,) = _numbers((limit_seconds, "limit_seconds"))
+    told = json.loads(_library.audit_log(_text_of(log), adjacency, epsilon, delta, list(readings), width, limit_seconds))
     assert isinstance(told, dict)
     return told
 
@@ -50,6 +62,7 @@ def calibrate_log(
     delta: float | None = None,
     readings: Sequence[str] = (),
     width: float | None = None,
+    limit_seconds: float | None = None,
 ) -> dict[str, Any]:
     """The least noise multiplier for a target under each way to draw the batches of a log: what ``surety calibrate --log --json`` prints.
     ``epsilon`` and ``delta`` are the target, where they are not given those of the log.
@@ -63,6 +76,8 @@ def calibrate_log(
 
     Other arguments and errors as of ``audit_log``.
     """
-    told = json.loads(_library.calibrate_log(_text_of(log), adjacency, epsilon, delta, list(readings), width))
+    epsilon, delta, width = _numbers((epsilon, "epsilon"), (delta, "delta"), (width, "width"))
+    (limit_seconds,) = _numbers((limit_seconds, "limit_seconds"))
+    told = json.loads(_library.calibrate_log(_text_of(log), adjacency, epsilon, delta, list(readings), width, limit_seconds))
     assert isinstance(told, dict)
     return told

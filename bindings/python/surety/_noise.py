@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random.bit_generator import SeedlessSeedSequence
 
-from surety import _library
+from surety import _errors, _library
 from surety._events import Event, _event_of
 
 _Array = TypeVar("_Array", bound=npt.NDArray[Any])
@@ -62,10 +62,39 @@ class Noise:
         """One release, in place: ``values`` become what may be published.
 
         They are float64 or float32 (of float32 with a ``step``), int64 for noise on integers; of one block in C order, aligned, and writable.
-        Never refused for a value: NaN counts as 0, and what lies beyond 2^62 steps as the nearest that does not. Where the bits fail,
-        ``SuretyError`` (ENVIRONMENT): what stands there then must not be published.
+        Never refused for a value: NaN counts as 0, and what lies beyond 2^62 steps as the nearest that does not. That is right for values of which
+        each is one record's. A sum that was made elsewhere must keep its sensitivity as it is computed: one that a record can make NaN or infinite has
+        none, for the sum of all others then counts as 0, and one in float32 has not that of its formula. ``release_sum`` takes the rows in its
+        place. Where the bits fail, ``SuretyError`` (ENVIRONMENT): what stands there then must not be published.
         """
         self._handle.add_to(values)
+
+    def release_sum(self, rows: npt.ArrayLike, *, clip: float) -> npt.NDArray[Any]:
+        """One release of the sum of ``rows``, an array of two dimensions of which each row is one record: float64 or float32, int64 for noise on
+        integers. The sum is float64 or int64.
+
+        Each row is scaled down to at most ``clip`` in the norm of the noise, rounded toward zero to the grid, and added in integers; a row that is not
+        finite counts as zero. So a record moves the sum by at most ``clip``, or twice that under replace-one, whatever it holds and in every order.
+        Raises ``InvalidArgument`` where that is more than the noise's sensitivity, and for rows of another length than its dimension (of
+        ``DiscreteGaussianNoise`` with ``sensitivity``: 1); never for a value.
+
+        >>> import numpy as np
+        >>> import surety
+        >>> noise = surety.GaussianNoise(2, sensitivity=1, dimension=2, adjacency="add-or-remove-one")
+        >>> rows = np.array([[0.5, 0.5], [3.0, 4.0], [np.nan, 1.0]])
+        >>> noise.release_sum(rows, clip=1).shape  # of .5 + .6 + 0 and .5 + .8 + 0, and noise
+        (2,)
+        """
+        rows, total = self._rows_and_sum(rows)
+        self._handle.release_sum(rows, clip, total)
+        return total
+
+    def _rows_and_sum(self, rows: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The rows as the library takes them, and room for their sum."""
+        array = np.ascontiguousarray(rows)
+        if array.ndim != 2 or np.ndim(rows) != 2:
+            raise _errors.InvalidArgument(f"rows have {np.ndim(rows)} dimensions, must have 2", _errors.ErrorCode.INVALID_ARGUMENT)
+        return array, np.empty(array.shape[1], dtype=np.int64 if self._handle.is_on_integers() else np.float64)
 
     def fill(self, values: npt.NDArray[Any]) -> None:
         """Noise alone, in place: a release of zeros."""

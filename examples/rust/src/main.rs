@@ -92,6 +92,7 @@ fn run(path: &str) -> Result<(), String> {
         size: size_of::<surety_unit>(),
         name: patient.as_ptr(),
         most: 1,
+        each_without_name: 0,
     };
     let note = "means";
     let mut ledger: *mut surety_ledger = null_mut();

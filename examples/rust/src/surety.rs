@@ -7,6 +7,7 @@ pub type surety_code = i32;
 pub type surety_adjacency = i32;
 pub type surety_question = i32;
 pub type surety_norm = i32;
+pub type surety_called_off = Option<unsafe extern "C" fn(*mut c_void) -> c_int>;
 pub type surety_fill = Option<unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> c_int>;
 
 pub const SURETY_OK: surety_code = 0;
@@ -104,6 +105,7 @@ pub struct surety_unit {
     pub size: usize,
     pub name: *const c_char,
     pub most: u64,
+    pub each_without_name: c_int,
 }
 
 #[repr(C)]
@@ -146,6 +148,12 @@ extern "C" {
         event: *const surety_event,
         text: *mut *mut c_char,
         length: *mut usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_limit_questions(
+        seconds: f64,
+        is_called_off: surety_called_off,
+        context: *mut c_void,
         failure: *mut *mut surety_failure,
     ) -> surety_code;
     pub fn surety_epsilon(
@@ -260,6 +268,33 @@ extern "C" {
         -> surety_code;
     pub fn surety_release_int64(noise: *mut surety_noise, values: *mut i64, count: usize, failure: *mut *mut surety_failure)
         -> surety_code;
+    pub fn surety_release_sum_double(
+        noise: *mut surety_noise,
+        rows: *const f64,
+        count: usize,
+        columns: usize,
+        clip: f64,
+        sum: *mut f64,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_release_sum_float(
+        noise: *mut surety_noise,
+        rows: *const f32,
+        count: usize,
+        columns: usize,
+        clip: f64,
+        sum: *mut f64,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_release_sum_int64(
+        noise: *mut surety_noise,
+        rows: *const i64,
+        count: usize,
+        columns: usize,
+        clip: f64,
+        sum: *mut i64,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
     pub fn surety_ledger_create(
         path: *const c_char,
         adjacency: surety_adjacency,
@@ -296,6 +331,57 @@ extern "C" {
     pub fn surety_reservation_spend(
         reservation: *mut surety_reservation,
         event: *const surety_event,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_reservation_release_double(
+        reservation: *mut surety_reservation,
+        noise: *mut surety_noise,
+        values: *mut f64,
+        count: usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_reservation_release_float(
+        reservation: *mut surety_reservation,
+        noise: *mut surety_noise,
+        values: *mut f32,
+        count: usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_reservation_release_int64(
+        reservation: *mut surety_reservation,
+        noise: *mut surety_noise,
+        values: *mut i64,
+        count: usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_reservation_release_sum_double(
+        reservation: *mut surety_reservation,
+        noise: *mut surety_noise,
+        rows: *const f64,
+        count: usize,
+        columns: usize,
+        clip: f64,
+        sum: *mut f64,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_reservation_release_sum_float(
+        reservation: *mut surety_reservation,
+        noise: *mut surety_noise,
+        rows: *const f32,
+        count: usize,
+        columns: usize,
+        clip: f64,
+        sum: *mut f64,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_reservation_release_sum_int64(
+        reservation: *mut surety_reservation,
+        noise: *mut surety_noise,
+        rows: *const i64,
+        count: usize,
+        columns: usize,
+        clip: f64,
+        sum: *mut i64,
         failure: *mut *mut surety_failure,
     ) -> surety_code;
     pub fn surety_reservation_settle(

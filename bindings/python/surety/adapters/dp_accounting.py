@@ -6,6 +6,9 @@
 A ``GaussianDpEvent`` has a noise multiplier over the bound C on one record's value, whatever neighbours differ in: under REPLACE_ONE, where a
 sum moves by 2C, it is ``record_sum(z)``, and a ``LaplaceDpEvent(z)`` is ``laplace(z / 2)``. Where a parameter of an event is not exactly a float,
 it is rounded towards more cost.
+
+A ``RandomizedResponseDpEvent`` is that of a record that is replaced, under REPLACE_SPECIAL too. There dp_accounting's special record answers
+uniformly, which costs less: upper ends hold, and the lower end of ``SuretyAccountant.epsilon`` and ``delta`` is 0.
 """
 
 from __future__ import annotations
@@ -242,6 +245,8 @@ def _back(tree: dict[str, Any], adjacency: str) -> dp_event.DpEvent:
         multiplier = _gaussian_back(fields["event"], adjacency, tree)
         return dp_event.TruncatedSubsampledGaussianDpEvent(fields["records"], fields["sampling_rate"], fields["largest"], multiplier)
     if kind == "best_of":
+        if "cap" in fields:
+            raise Untranslatable(tree, "dp_accounting has no number of runs with a cap")
         shapes = {"poisson_runs": math.inf, "geometric_runs": 1.0, "logarithmic_runs": 0.0}
         shape = shapes[fields["runs"]] if fields["runs"] in shapes else fields["shape"]
         if shape < 0:
@@ -284,6 +289,7 @@ class SuretyAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         self._width = width
         self._releases: list[tuple[surety.Event, int]] = []
         self._not_private = False
+        self._upper_alone = False
 
     def _error(self, event: dp_event.DpEvent, reason: str) -> Any:
         return self.CompositionErrorDetails(invalid_event=event, error_message=reason)
@@ -312,6 +318,8 @@ class SuretyAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         if not do_compose:
             refusal = _refusal(translated)
             return None if refusal is None else self._error(event, refusal)
+        # The special record answers uniformly, a zeroed one as some record does: a mixture of such, which costs no more.
+        self._upper_alone = self._upper_alone or (self._adjacency == "zero-out" and "randomized_response" in str(translated))
         if self._releases and self._releases[-1][0] == translated:
             count += self._releases.pop()[1]
         self._releases.append((translated, count))
@@ -327,18 +335,21 @@ class SuretyAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[mi
         return whole[0] if len(whole) == 1 else surety.Event(f"compose({', '.join(map(str, whole))})", self._adjacency)
 
     def epsilon(self, target_delta: float) -> surety.Enclosure:
-        """Both ends of epsilon."""
+        """Both ends of epsilon; 0 and the upper end where a special record answers a randomized response."""
         return self._asked(lambda event: surety.epsilon(event, delta=target_delta, width=self._width), math.inf, target_delta >= 1)
 
     def delta(self, target_epsilon: float) -> surety.Enclosure:
-        """Both ends of delta."""
+        """Both ends of delta; 0 and the upper end where a special record answers a randomized response."""
         return self._asked(lambda event: surety.delta(event, epsilon=target_epsilon, width=self._width), 1.0, target_epsilon == math.inf)
 
     def _asked(self, ask: Callable[[surety.Event], surety.Enclosure], worst: float, is_nothing: bool) -> surety.Enclosure:
         if self._not_private:
             return surety.Enclosure(worst, worst)
         event = self.event
-        return surety.Enclosure(0.0, 0.0) if event is None or is_nothing else ask(event)
+        if event is None or is_nothing:
+            return surety.Enclosure(0.0, 0.0)
+        found = ask(event)
+        return surety.Enclosure(0.0, found.upper) if self._upper_alone else found
 
     def get_epsilon(self, target_delta: float) -> float:
         return self.epsilon(target_delta).upper
