@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,6 +25,8 @@ constexpr std::array<std::pair<std::string_view, Relation>, 6> relations{{{">=",
 constexpr std::string_view blanks = " \t";
 constexpr std::string_view operators = "<>=!";
 constexpr std::string_view ends_of_bare_texts = " \t()<>=!'\",;&|";
+
+constexpr std::array<std::pair<std::string_view, Relation>, 2> presences{{{"missing", Relation::missing}, {"present", Relation::present}}};
 
 bool is_quote(char byte) { return byte == '"' || byte == '\''; }
 
@@ -48,12 +51,63 @@ bool begins_with_word(std::string_view text, std::string_view word) {
   return rest.empty() || rest.front() == '(' || blanks.find(rest.front()) != std::string_view::npos;
 }
 
+/// Of "missing(age)", "present (age)".
+const std::pair<std::string_view, Relation>* presence_at(std::string_view text) {
+  for (const auto& one : presences) {
+    if (!text.starts_with(one.first)) continue;
+    const auto next = text.find_first_not_of(blanks, one.first.size());
+    if (next != std::string_view::npos && text[next] == '(') return &one;
+  }
+  return nullptr;
+}
+
+template <class T>
+bool stands(const T& cell, Relation relation, const T& value) {
+  switch (relation) {
+    case Relation::greater: return cell > value;
+    case Relation::at_least: return cell >= value;
+    case Relation::less: return cell < value;
+    case Relation::at_most: return cell <= value;
+    case Relation::equal: return cell == value;
+    case Relation::not_equal: return cell != value;
+    case Relation::missing:
+    case Relation::present: break;
+  }
+  throw Error{ErrorCode::internal, "no relation of two values"};
+}
+
 }  // namespace
+
+std::optional<Date> parse_date(std::string_view text) {
+  text = trimmed(text);
+  constexpr std::string_view form = "0000-00-00";
+  if (text.size() != form.size()) return std::nullopt;
+  const auto is_digit = [](char byte) { return byte >= '0' && byte <= '9'; };
+  for (std::size_t k = 0; k < form.size(); ++k) {
+    if (form[k] == '-' ? text[k] != '-' : !is_digit(text[k])) return std::nullopt;
+  }
+  const auto number = [&](std::size_t from, std::size_t count) {
+    unsigned value = 0;
+    for (const char byte : text.substr(from, count)) value = 10 * value + static_cast<unsigned>(byte - '0');
+    return value;
+  };
+  const std::chrono::year_month_day day{std::chrono::year{static_cast<int>(number(0, 4))}, std::chrono::month{number(5, 2)},
+                                        std::chrono::day{number(8, 2)}};
+  if (!day.ok()) return std::nullopt;
+  return Date{static_cast<std::int32_t>(std::chrono::sys_days{day}.time_since_epoch().count())};
+}
+
+std::string describe(Date date) {
+  const std::chrono::year_month_day day{std::chrono::sys_days{std::chrono::days{date.days}}};
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
+                     static_cast<unsigned>(day.day()));
+}
 
 /// A cursor over the text of a condition.
 class ConditionParser {
  public:
-  ConditionParser(std::string_view text, std::string_view what) : text_{text}, rest_{text}, what_{what} {
+  ConditionParser(std::string_view text, std::string_view what, const ColumnKinds& kinds)
+      : text_{text}, rest_{text}, what_{what}, kinds_{kinds} {
     if (text.size() > Condition::most_bytes) {
       invalid(fmt::format("{} has {} bytes, must have at most {}", what, text.size(), Condition::most_bytes));
     }
@@ -62,6 +116,14 @@ class ConditionParser {
   Condition condition() {
     either(0);
     require_end("and, or or its end");
+    // A column whose numbers are compared is one of numbers.
+    for (auto& asked : result_.comparisons_) {
+      if (!is_about_presence(asked.relation) || kinds_.contains(asked.column)) continue;
+      const bool is_compared = std::any_of(result_.comparisons_.begin(), result_.comparisons_.end(), [&](const CellComparison& other) {
+        return other.column == asked.column && !is_about_presence(other.relation) && other.kind() == CellKind::number;
+      });
+      if (is_compared) asked.value = 0.0;
+    }
     return std::move(result_);
   }
 
@@ -134,8 +196,38 @@ class ConditionParser {
       rest_.remove_prefix(1);
     } else {
       result_.steps_.push_back(Step::comparison);
-      result_.comparisons_.push_back(read_comparison());
+      const auto* const presence = presence_at(rest_);
+      result_.comparisons_.push_back(presence != nullptr ? read_presence(*presence) : read_comparison());
     }
+  }
+
+  [[nodiscard]] CellKind kind_of(const std::string& column, CellKind otherwise) const {
+    const auto found = kinds_.find(column);
+    return found == kinds_.end() ? otherwise : found->second;
+  }
+
+  /// "missing(age)", whose column is what stands between the parentheses, in quotes where it holds one.
+  CellComparison read_presence(const std::pair<std::string_view, Relation>& presence) {
+    rest_.remove_prefix(rest_.find('(') + 1);
+    skip_blanks();
+    std::string name;
+    if (!rest_.empty() && is_quote(rest_.front())) {
+      auto text = quoted_text();
+      if (!text) refuse("must close each quote");
+      name = *std::move(text);
+      skip_blanks();
+    } else {
+      const auto length = std::min(rest_.find_first_of("()"), rest_.size());
+      name = std::string{trimmed(rest_.substr(0, length))};
+      rest_.remove_prefix(length);
+    }
+    if (!rest_.starts_with(')') || name.empty()) refuse(fmt::format("must name one column in {}(column)", presence.first));
+    rest_.remove_prefix(1);
+    CellComparison result{.column = std::move(name), .relation = presence.second, .value = std::string{}};
+    const auto kind = kind_of(result.column, CellKind::text);
+    if (kind == CellKind::number) result.value = 0.0;
+    if (kind == CellKind::date) result.value = Date{0};
+    return result;
   }
 
   CellComparison read_comparison() {
@@ -147,13 +239,34 @@ class ConditionParser {
     }
     rest_.remove_prefix(found->first.size());
     result.relation = found->second;
+    if (kind_of(result.column, CellKind::text) == CellKind::date) {
+      result.value = read_date(found->first);
+      return result;
+    }
     result.value = read_value();
     const bool is_order = result.relation != Relation::equal && result.relation != Relation::not_equal;
     if (is_order && std::holds_alternative<std::string>(result.value)) {
-      refuse(fmt::format("must have a number behind {} where it has {}: texts are compared by == and != alone", found->first,
-                         in_quotes(std::get<std::string>(result.value))));
+      const auto& text = std::get<std::string>(result.value);
+      refuse(fmt::format("must have a number behind {} where it has {}: texts are compared by == and != alone{}", found->first,
+                         in_quotes(text), parse_date(text) ? ", and dates in a column whose type is date in --schema" : ""));
     }
     return result;
+  }
+
+  Date read_date(std::string_view relation) {
+    skip_blanks();
+    std::string text;
+    if (!rest_.empty() && is_quote(rest_.front())) {
+      auto quoted = quoted_text();
+      if (!quoted) refuse("must close each quote");
+      text = *std::move(quoted);
+    } else {
+      text = std::string{rest_.substr(0, std::min(rest_.find_first_of(ends_of_bare_texts), rest_.size()))};
+      rest_.remove_prefix(text.size());
+    }
+    const auto date = parse_date(text);
+    if (!date) refuse(fmt::format("must have a date such as '2017-06-01' behind {} where it has {}", relation, in_quotes(text)));
+    return *date;
   }
 
   std::string read_column() {
@@ -172,7 +285,7 @@ class ConditionParser {
     return name;
   }
 
-  std::variant<double, std::string> read_value() {
+  std::variant<double, std::string, Date> read_value() {
     skip_blanks();
     if (!rest_.empty() && is_quote(rest_.front())) {
       auto text = quoted_text();
@@ -192,31 +305,34 @@ class ConditionParser {
   std::string_view text_;
   std::string_view rest_;
   std::string_view what_;
+  const ColumnKinds& kinds_;
   Condition result_;
 };
 
-Condition parse_condition(std::string_view text, std::string_view what) { return ConditionParser{text, what}.condition(); }
+Condition parse_condition(std::string_view text, std::string_view what, const ColumnKinds& kinds) {
+  return ConditionParser{text, what, kinds}.condition();
+}
 
-CellComparison parse_comparison(std::string_view text, std::string_view what) { return ConditionParser{text, what}.comparison(); }
+CellComparison parse_comparison(std::string_view text, std::string_view what) {
+  const ColumnKinds nothing_is_known;
+  return ConditionParser{text, what, nothing_is_known}.comparison();
+}
 
 std::optional<std::string> parse_column(std::string_view text) {
   text = trimmed(text);
   if (text.empty() || !is_quote(text.front())) return std::string{text};
-  ConditionParser parser{text, "the column"};
+  const ColumnKinds nothing_is_known;
+  ConditionParser parser{text, "the column", nothing_is_known};
   auto name = parser.quoted_text();
   return name && parser.is_at_end() ? std::move(name) : std::nullopt;
 }
 
-bool holds(double cell, Relation relation, double value) {
-  switch (relation) {
-    case Relation::greater: return cell > value;
-    case Relation::at_least: return cell >= value;
-    case Relation::less: return cell < value;
-    case Relation::at_most: return cell <= value;
-    case Relation::equal: return cell == value;
-    case Relation::not_equal: return cell != value;
-  }
-  throw Error{ErrorCode::internal, "an unknown relation"};
+bool holds(double cell, Relation relation, double value) { return stands(cell, relation, value); }
+bool holds(Date cell, Relation relation, Date value) { return stands(cell, relation, value); }
+
+Truth compare_dates(const CellComparison& comparison, std::optional<Date> cell) {
+  if (!cell) return Truth::unknown;
+  return holds(*cell, comparison.relation, std::get<Date>(comparison.value)) ? Truth::met : Truth::missed;
 }
 
 Truth compare(const CellComparison& comparison, std::optional<double> cell) {
@@ -250,16 +366,24 @@ bool Condition::is_met(std::span<const Truth> values) const noexcept {
 
 std::string column_text(std::string_view column) {
   const bool needs_quotes = column.find_first_of(operators) != std::string_view::npos || column != trimmed(column) || column.empty() ||
-                            is_quote(column.front()) || column.front() == '(' || begins_with_word(column, "not");
+                            is_quote(column.front()) || column.front() == '(' || begins_with_word(column, "not") ||
+                            presence_at(column) != nullptr;
   return needs_quotes ? single_quoted(column) : std::string{column};
 }
 
 std::string describe(const CellComparison& comparison) {
+  if (is_about_presence(comparison.relation)) {
+    const auto& column = comparison.column;
+    const bool is_plain = column_text(column) == column && column.find_first_of("()") == std::string::npos;
+    return fmt::format("{}({})", comparison.relation == Relation::missing ? "missing" : "present",
+                       is_plain ? column : single_quoted(column));
+  }
   const auto* const symbol =
       std::find_if(relations.begin(), relations.end(), [&](const auto& one) { return one.second == comparison.relation; });
   return fmt::format("{}{}{}", column_text(comparison.column), symbol->first,
                      std::visit(Overload{[](double number) { return fmt::format("{}", number); },
-                                         [](const std::string& text) { return is_bare(text) ? text : single_quoted(text); }},
+                                         [](const std::string& text) { return is_bare(text) ? text : single_quoted(text); },
+                                         [](Date date) { return single_quoted(describe(date)); }},
                                 comparison.value));
 }
 

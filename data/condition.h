@@ -4,22 +4,31 @@
 //   class==yes   class!='New York, NY'         a text: == and != alone
 //   smoker==yes and (age>=40 or not (age<18))  and, or, not, parentheses; `not` binds closest, then `and`, then `or`
 //
+//   missing(age)   present(age) and age!=40    whether the cell is missing
+//   admission>='2017-06-01'                    a date, in a column of dates
+//
+// A cell is *missing* where it is empty or blank; in a column of numbers (which is known to be one, or whose numbers the same condition compares)
+// also where it is no number, in one of dates where it is no date. `CsvFormat::missing` changes nothing of that.
+//
 // The literal decides: one that is written as a number, without quotes, compares numbers ('07' and '7.0' are 7); every other one compares
 // the whole text of the cell, byte by byte, as categories do ("7" in quotes is not '07'). A text that begins with a letter and has no blanks,
 // quotes, operators, parentheses, commas or semicolons needs no quotes. Quotes are single or double, and doubled inside themselves. The name
-// of a column is what stands before the operator without blanks around it; one that begins with a quote, a parenthesis or the word `not`, or
-// holds one of < > = !, stands in quotes.
+// of a column is what stands before the operator without blanks around it; one that begins with a quote, a parenthesis or the word `not`, or with
+// `missing(` or `present(`, or holds one of < > = !, stands in quotes. Which columns hold dates is said beside the text (`CellKind`).
 //
 // **Three values.** A comparison with a damaged cell (data_policy.h; of texts: an empty or blank one) is neither met nor missed but
-// unknown. `not` of unknown is unknown, `and` is the least and `or` the greatest of its sides in the order missed < unknown < met, and a
+// unknown; so is whether a cell of a damaged record is missing. `not` of unknown is unknown, `and` is the least and `or` the greatest of its sides in the order missed < unknown < met, and a
 // record meets a condition where that comes out as met. So a record whose cells are all damaged, as an empty line's are, meets no condition:
-// each comparison of it is unknown, hence so is whatever `not`, `and` and `or` make of them, by induction (a condition has no constants).
+// each comparison and each question of it is unknown, hence so is whatever `not`, `and` and `or` make of them, by induction (a condition has no constants).
 // Two values, in which `not (age<18)` and `age!=3` would hold for an empty line, would break what zero-out means for counts
 // (docs/proofs/data.md#conditions).
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,14 +38,33 @@
 
 namespace surety::data {
 
-/// How a cell is compared.
-enum class Relation { greater, at_least, less, at_most, equal, not_equal };
+/// How a cell is compared, or whether there is one.
+enum class Relation { greater, at_least, less, at_most, equal, not_equal, missing, present };
+[[nodiscard]] inline bool is_about_presence(Relation relation) noexcept {
+  return relation == Relation::missing || relation == Relation::present;
+}
+
+/// A day, which is written 2017-06-01.
+struct Date {
+  std::int32_t days;  ///< since 1970-01-01
+  friend auto operator<=>(const Date&, const Date&) = default;
+};
+/// A text, without blanks around it, that is a day of the years 0000 to 9999 of the Gregorian calendar in the form YYYY-MM-DD.
+[[nodiscard]] std::optional<Date> parse_date(std::string_view text);
+[[nodiscard]] std::string describe(Date date);
+
+/// What a column holds.
+enum class CellKind : std::uint8_t { number, text, date };
+/// What is known of columns by name.
+using ColumnKinds = std::map<std::string, CellKind, std::less<>>;
 
 /// A column, and what its cell is compared with.
 struct CellComparison {
   std::string column;
   Relation relation;
-  std::variant<double, std::string> value;  ///< a text with equal and not_equal alone
+  std::variant<double, std::string, Date> value;  ///< a text with equal and not_equal alone; of a presence its kind alone matters
+
+  [[nodiscard]] CellKind kind() const noexcept { return static_cast<CellKind>(value.index()); }
 
   friend bool operator==(const CellComparison&, const CellComparison&) = default;
 };
@@ -46,6 +74,9 @@ enum class Truth : std::uint8_t { missed, unknown, met };
 
 /// Whether a number stands in the relation to another; neither is a NaN.
 [[nodiscard]] bool holds(double cell, Relation relation, double value);
+[[nodiscard]] bool holds(Date cell, Relation relation, Date value);
+/// Of the date in a cell, nothing where it is damaged. \pre the comparison's value is a date
+[[nodiscard]] Truth compare_dates(const CellComparison& comparison, std::optional<Date> cell);
 /// Of the number in a cell, nothing where it is damaged. \pre the comparison's value is a number
 [[nodiscard]] Truth compare(const CellComparison& comparison, std::optional<double> cell);
 /// Of the text of a cell; an empty or blank one is unknown. \pre the comparison's value is a text
@@ -73,12 +104,12 @@ class Condition {
 };
 
 /// \throws Error{invalid_argument} "<what> is '<text>', must ..." for what is no condition, is longer than `Condition::most_bytes` or nested
-///         deeper than `Condition::deepest`.
-[[nodiscard]] Condition parse_condition(std::string_view text, std::string_view what = "the condition");
-/// A single comparison, without and, or, not and parentheses, whose names may begin with those. \throws as `parse_condition`.
+///         deeper than `Condition::deepest`, or compares a column of dates with something else.
+[[nodiscard]] Condition parse_condition(std::string_view text, std::string_view what = "the condition", const ColumnKinds& kinds = {});
+/// A single comparison of numbers or texts, without and, or, not and parentheses, whose names may begin with those. \throws as `parse_condition`.
 [[nodiscard]] CellComparison parse_comparison(std::string_view text, std::string_view what = "the comparison");
 
-/// Texts that parse as what they were made of.
+/// Texts that parse as what they were made of, where the same is known of columns.
 [[nodiscard]] std::string describe(const Condition& condition);
 [[nodiscard]] std::string describe(const CellComparison& comparison);
 /// The name of a column as it stands in such a text: in quotes where it needs them.

@@ -22,12 +22,23 @@ const DataPolicy& checked(const DataPolicy& policy) {
   if (byte == 0 || byte >= 0x80 || byte == '"' || byte == '\r' || byte == '\n') {
     invalid("the delimiter of cells is a quote, a line end or no byte of ASCII, must be another one");
   }
+  if (policy.csv.decimal != '.' && policy.csv.decimal != ',') invalid("what stands before decimals is neither a point nor a comma");
   std::set<std::string_view> names;
   for (const auto& name : policy.csv.columns) {
     if (trimmed(name).empty()) invalid("a column has no name");
     if (!names.insert(trimmed(name)).second) invalid(fmt::format("column {} is named twice", in_quotes(name)));
   }
   return policy;
+}
+
+/// What a header is not the text of, by its first bytes: "a Parquet file"; empty where it may be a header.
+std::string_view foreign_format(std::string_view header) {
+  const bool has_zero = header.find('\0') != std::string_view::npos;
+  const bool has_control = std::any_of(header.begin(), header.end(), [](char byte) { return byte >= '\0' && byte < ' ' && byte != '\t'; });
+  if (header.starts_with("PK\x03\x04")) return "a ZIP archive, as files of spreadsheets are";
+  if (header.starts_with("PAR1") && has_control) return "a Parquet file";
+  if ((header.starts_with("\xff\xfe") || header.starts_with("\xfe\xff")) && has_zero) return "UTF-16 text";
+  return "";
 }
 
 }  // namespace
@@ -37,6 +48,9 @@ CsvReader::CsvReader(const std::filesystem::path& path, const DataPolicy& policy
   const auto& limits = policy.limits;
   if (policy.csv.columns.empty()) {
     if (!records_.next(record_)) records_.refuse_file("is empty, must start with a header line");
+    if (const auto format = foreign_format(record_); !format.empty()) {
+      records_.refuse_file(fmt::format("is {}, must be CSV in UTF-8", format));
+    }
     if (const auto fault = cut(limits.columns, limits.header_bytes, header_); !fault.empty()) refuse_record(fault);
   } else {
     header_ = policy.csv.columns;
@@ -53,6 +67,7 @@ CsvReader::CsvReader(const std::filesystem::path& path, const DataPolicy& policy
     }
   }
   for (const auto& [column, value] : policy.csv.missing) count_missing_as(column, value);
+  for (const auto& column : policy.csv.complete) static_cast<void>(position(column));
 }
 
 std::string CsvReader::cut(std::size_t cells, std::size_t most_bytes, std::vector<std::string>& result) {
@@ -143,7 +158,7 @@ const std::string& CsvReader::text(const std::vector<std::string>& cells, std::s
 }
 
 std::optional<double> CsvReader::number(const std::vector<std::string>& cells, std::size_t position, std::string_view advice) const {
-  const auto [value, fault] = parse_number(cells[position]);
+  const auto [value, fault] = parse_number(cells[position], policy_.csv.decimal);
   if (fault == NumberFault::none) return value;
   const bool is_private = policy_.form == RecordForm::is_private;
   const bool is_empty = trimmed(cells[position]).empty();
@@ -153,6 +168,29 @@ std::optional<double> CsvReader::number(const std::vector<std::string>& cells, s
   if (is_empty) refuse_record(fmt::format(", column {}: the cell is empty, must be a number", column));
   refuse_record(fmt::format(", column {}: {} {}{}", column, in_quotes(cells[position]), describe(fault),
                             fault == NumberFault::not_a_number ? advice : ""));
+}
+
+std::optional<Date> CsvReader::date(const std::vector<std::string>& cells, std::size_t position) const {
+  if (const auto date = parse_date(cells[position])) return date;
+  const bool is_private = policy_.form == RecordForm::is_private;
+  const bool is_empty = trimmed(cells[position]).empty();
+  if (!missing_.empty() && missing_[position] && !is_damaged_ && (is_private || is_empty)) return parse_date(missing_[position]->text);
+  if (is_private) return std::nullopt;
+  const auto column = in_quotes(header_[position]);
+  if (is_empty) refuse_record(fmt::format(", column {}: the cell is empty, must be a date", column));
+  refuse_record(fmt::format(", column {}: {} is not a date", column, in_quotes(cells[position])));
+}
+
+bool CsvReader::is_missing(const std::vector<std::string>& cells, std::size_t position, CellKind kind) const {
+  if (trimmed(cells[position]).empty()) return true;
+  if (kind == CellKind::text) return false;
+  const bool is_there = kind == CellKind::number ? parse_number(cells[position], policy_.csv.decimal).fault == NumberFault::none
+                                                 : parse_date(cells[position]).has_value();
+  if (!is_there && policy_.form == RecordForm::is_public) {
+    refuse_record(fmt::format(", column {}: {} is not a {}", in_quotes(header_[position]), in_quotes(cells[position]),
+                              kind == CellKind::number ? "number" : "date"));
+  }
+  return !is_there;
 }
 
 void CsvReader::refuse_record(const std::string& reason) const {
@@ -183,7 +221,7 @@ bool append_features(const CsvReader& reader, const std::vector<std::string>& ce
 
 CsvCondition::CsvCondition(Condition condition, const CsvReader& reader) : condition_{std::move(condition)} {
   for (const auto& comparison : condition_.comparisons()) {
-    const bool is_number = std::holds_alternative<double>(comparison.value);
+    const bool is_number = comparison.kind() == CellKind::number && !is_about_presence(comparison.relation);
     positions_.push_back(is_number ? reader.number_position(comparison.column) : reader.position(comparison.column));
   }
   values_.resize(positions_.size());
@@ -192,9 +230,19 @@ CsvCondition::CsvCondition(Condition condition, const CsvReader& reader) : condi
 bool CsvCondition::is_met(const CsvReader& reader, const std::vector<std::string>& cells) {
   for (std::size_t k = 0; k < positions_.size(); ++k) {
     const auto& comparison = condition_.comparisons()[k];
-    const bool is_number = std::holds_alternative<double>(comparison.value);
-    values_[k] = is_number ? compare(comparison, reader.number(cells, positions_[k]))
-                           : compare(comparison, std::string_view{reader.text(cells, positions_[k])});
+    if (is_about_presence(comparison.relation)) {
+      // Of a damaged record nothing is known, so that a zeroed one meets no condition.
+      const bool asks_for_missing = comparison.relation == Relation::missing;
+      values_[k] = reader.is_damaged()                                                              ? Truth::unknown
+                   : reader.is_missing(cells, positions_[k], comparison.kind()) == asks_for_missing ? Truth::met
+                                                                                                    : Truth::missed;
+    } else if (comparison.kind() == CellKind::number) {
+      values_[k] = compare(comparison, reader.number(cells, positions_[k]));
+    } else if (comparison.kind() == CellKind::date) {
+      values_[k] = compare_dates(comparison, reader.date(cells, positions_[k]));
+    } else {
+      values_[k] = compare(comparison, std::string_view{reader.text(cells, positions_[k])});
+    }
   }
   return condition_.is_met(values_);
 }

@@ -1,5 +1,5 @@
 // CSV files as data sets: RFC 4180 with a header line, or with other delimiters and names from the user (`CsvFormat`). Line ends are LF or CRLF, cells may be quoted ("" inside quotes is one quote),
-// a UTF-8 byte order mark is ignored, gzip is recognised. Numbers are decimal with a point, whatever the locale, and may have spaces
+// a UTF-8 byte order mark is ignored, compression recognised. Numbers are decimal with a point, whatever the locale, and may have spaces
 // around them. What a record is, and what becomes of one that is damaged, is said in data_policy.h.
 //
 // What does not fit is Error{bad_data} with the file: in the header always, in a record where the form of the file is public, then with
@@ -31,7 +31,7 @@ class CsvReader {
  public:
   /// Reads the header, or nothing where `policy.csv` names the columns.
   /// \throws Error{bad_data} for an empty file, a header beyond the limits, a column name that is empty or appears twice, or a column of
-  ///         `policy.csv.missing` that is not there; Error{invalid_argument} for a delimiter that is none, names from the user that are empty
+  ///         `policy.csv.missing` or `complete` that is not there; Error{invalid_argument} for a delimiter that is none, names from the user that are empty
   ///         or appear twice, and an empty value of a missing cell.
   CsvReader(const std::filesystem::path& path, const DataPolicy& policy);
 
@@ -71,6 +71,13 @@ class CsvReader {
   ///         text.
   [[nodiscard]] std::optional<double> number(const std::vector<std::string>& cells, std::size_t position,
                                              std::string_view advice = {}) const;
+
+  /// The date in column `position` of the row that was read last, or that which it counts as where it is missing; nothing when it is
+  /// damaged. \throws Error{bad_data} in place of nothing where the form is public.
+  [[nodiscard]] std::optional<Date> date(const std::vector<std::string>& cells, std::size_t position) const;
+  /// Whether the cell, as it stands in the file, is missing (condition.h). \pre the row that was read last is no damaged record
+  /// \throws Error{bad_data} where the form is public for one that is neither empty nor blank.
+  [[nodiscard]] bool is_missing(const std::vector<std::string>& cells, std::size_t position, CellKind kind) const;
 
   /// \throws DamagedRecord "<file>: row <row> (line <line>)<reason>", always; of the header Error{bad_data}.
   [[noreturn]] void refuse_record(const std::string& reason) const;

@@ -3,11 +3,15 @@
 //
 // *A record* is what lies between two record ends, and nothing that it holds makes it more than one or none:
 //   CSV     a record ends at a line end outside quotes, a cell at a delimiter (`CsvFormat`) outside them. A quote opens at the start of a cell and closes at the next quote that is not
-//           doubled, so a line end inside quotes belongs to its cell. Where a quote is never closed, all that follows is one record.
+//           doubled, so a line end inside quotes belongs to its cell, which holds at most `quoted_lines` of them. Where a
+//           cell would hold more, and where its record would pass the limit of bytes before it is closed, the line on which the cell begins is the
+//           record's last one: the record has an unclosed quote, and what follows is read as records of its own. Where a quote is not closed and
+//           less than that follows, all that follows is one record.
 //   LIBSVM  a record ends at every line end; '#' starts a comment that lasts to it.
 // A line end is LF or CR LF. An empty line, and one with nothing but a comment, is a record like any other; only the empty piece behind
 // the last line end is none. So a record that gives way to another text of one record leaves all others and their number as they are. (A
-// text with an odd quote at the start of a cell is not that of one record: it reaches into the next. Writers of CSV double quotes.)
+// text with an odd quote at the start of a cell may not be that of one record: it takes in lines up to the next such quote, at most as many as a cell
+// may hold. Writers of CSV double quotes.)
 //
 // *A damaged record* has a wrong number of cells (an empty line, too), an unclosed quote, a quote where none may be, a carriage return
 // that ends no line, or more bytes than the limit: all its cells count as missing. *A damaged cell* is one of a column of numbers that is
@@ -15,10 +19,13 @@
 // count as follows:
 //   training   a record with a damaged cell in a used column, or with a label that the loss does not know, is a record of zeros: it is
 //              still one record, is sampled and charged like any, and adds nothing to any gradient.
-//   statistic  a damaged cell counts as 0, clamped to the bounds; in a histogram it is in no cell, and it meets no condition. Under
-//              zero-out it is no record of a quantile, a variance or a mean of a private count: a zeroed record has such a cell.
+//   statistic  a record with a damaged cell in its column is none of that statistic; in a histogram it is in no cell, and it meets no
+//              comparison. Where the user promises that there is none (`CsvFormat::complete`), or says what such cells count as and the whole
+//              record is damaged, it counts as 0, clamped to the bounds; but under zero-out it is no record of a quantile, a variance or a
+//              mean of a private count: a zeroed record has such a cell.
 // In a column of categories every text is one, whatever its bytes; one that is not listed is in no category. A condition is met by
-// comparisons with cells that are not damaged alone, in three values (condition.h); for those with a text, an empty or blank cell is one.
+// comparisons with cells that are not damaged alone, in three values (condition.h); for those with a text, an empty or blank cell is one, for
+// those with a date one that is no date. Whether a cell is missing can be asked of a record that is not damaged as a whole.
 //
 // *What a missing cell counts as* can be said of a column (`CsvFormat::missing`): a damaged cell of numbers, or an empty or blank one of
 // texts, then counts as that, everywhere. Where the form is public only an empty or blank one does, and other damage is an error. A cell of
@@ -33,6 +40,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -84,6 +92,10 @@ struct CsvFormat {
   /// The names of the columns of a file that has no header: its first record is one like any other. Empty: the first record is the header.
   std::vector<std::string> columns = {};
   std::map<std::string, std::string> missing = {};  ///< by column: a number as a text, or a text
+  char decimal = '.';                               ///< or a comma: what stands before the decimals of a number in a cell
+  /// Columns of which no cell is missing, as the user promises; that is checked where the form of the file is public.
+  std::set<std::string> complete = {};
+  std::uint64_t quoted_lines = 100;  ///< how many line ends a cell in quotes holds at most
 };
 
 struct DataPolicy {

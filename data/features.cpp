@@ -211,7 +211,10 @@ LabelRule parse_label_rule(std::string_view text) {
   auto compared = parse_comparison(text, "label");
   LabelRule rule{.column = std::move(compared.column), .test = LabelRule::Test{compared.relation, 0}};
   std::visit(Overload{[&](double threshold) { rule.test->threshold = threshold; },
-                      [&](std::string& sought) { rule.test->text = std::move(sought); }},
+                      [&](std::string& sought) { rule.test->text = std::move(sought); },
+                      [](Date) {
+                        throw Error{ErrorCode::internal, "a label is compared with a date"};
+                      }},
              compared.value);
   return rule;
 }

@@ -20,11 +20,12 @@
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/safe_text.h>
+#include <surety/data/text_reader.h>
 
 namespace surety::data {
 namespace {
 
-constexpr std::string_view magic{"surety records\n\0", 16};
+constexpr std::string_view magic = record_file_magic;
 constexpr std::uint64_t order_mark = 0x0102030405060708;
 constexpr std::uint64_t known_version = 1;
 constexpr std::size_t word = sizeof(std::uint64_t);
@@ -123,10 +124,10 @@ void RecordFileText::finish() {
 
 RecordFile::RecordFile(std::filesystem::path path) : path_{std::move(path)} {
   file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not wait for a writer
-  if (file_ < 0) refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  if (file_ < 0) refuse_machine("cannot be opened", errno);
   try {
     struct stat status {};
-    if (::fstat(file_, &status) != 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+    if (::fstat(file_, &status) != 0) refuse_machine("cannot be read", errno);
     const auto size = static_cast<std::uint64_t>(status.st_size);
     if (!S_ISREG(status.st_mode) || size < (head_words + tail_words) * word) refuse("is no record file: 'surety convert' makes them");
 
@@ -189,11 +190,15 @@ void RecordFile::refuse(std::string_view reason) const {
   throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(path_.string()), reason)};
 }
 
+void RecordFile::refuse_machine(std::string_view failed, int error_number) const {
+  throw Error{code_of_failed_read(error_number), fmt::format("{}: {}: {}", one_line(path_.string()), failed, std::strerror(error_number))};
+}
+
 void RecordFile::read_at(std::uint64_t offset, std::span<char> bytes) const {
   while (!bytes.empty()) {
     const ssize_t got = ::pread(file_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+    if (got < 0) refuse_machine("cannot be read", errno);
     if (got == 0) refuse("became shorter while it was read");
     offset += static_cast<std::uint64_t>(got);
     bytes = bytes.subspan(static_cast<std::size_t>(got));
@@ -210,13 +215,24 @@ void RecordFile::read_block(std::size_t block, std::vector<double>& numbers) con
 
 bool is_record_file(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return false;
+  const auto refuse_machine = [&](int error_number) {
+    throw Error{ErrorCode::environment, fmt::format("{}: cannot be read: {}", one_line(path.string()), std::strerror(error_number))};
+  };
+  if (file < 0) {
+    if (code_of_failed_read(errno) == ErrorCode::environment) refuse_machine(errno);
+    return false;
+  }
   struct stat status {};
   std::array<char, magic.size()> bytes{};
   const bool is_regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  const bool is_read = is_regular && ::pread(file, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+  ssize_t got = 0;
+  do {
+    got = is_regular ? ::pread(file, bytes.data(), bytes.size(), 0) : 0;
+  } while (got < 0 && errno == EINTR);
+  const int error_number = errno;
   ::close(file);
-  return is_read && std::string_view{bytes.data(), bytes.size()} == magic;
+  if (got < 0) refuse_machine(error_number);
+  return got == static_cast<ssize_t>(bytes.size()) && std::string_view{bytes.data(), bytes.size()} == magic;
 }
 
 bool StoredRecords::next(std::vector<double>& row, double& label) {

@@ -26,6 +26,9 @@
 
 namespace surety::data {
 
+/// The first bytes of every record file, and the last ones.
+inline constexpr std::string_view record_file_magic{"surety records\n\0", 16};
+
 /// What a record file says of its records: public.
 struct RecordFileDescription {
   FeatureMap features;
@@ -62,7 +65,7 @@ class RecordFileText {
 /// A record file that is open. Blocks may be read from several threads.
 class RecordFile {
  public:
-  /// Reads what the file says of itself. \throws Error{bad_data} when it cannot be opened or read, is no record file, is of another version or byte
+  /// Reads what the file says of itself. \throws Error{code_of_failed_read} when it cannot be opened or read; Error{bad_data} when it is no record file, is of another version or byte
   /// order, is cut short or longer than it says, or when what it says of itself was changed.
   explicit RecordFile(std::filesystem::path path);
   ~RecordFile();
@@ -85,6 +88,7 @@ class RecordFile {
 
  private:
   [[noreturn]] void refuse(std::string_view reason) const;
+  [[noreturn]] void refuse_machine(std::string_view failed, int error_number) const;
   /// Fills `bytes` from `offset` on.
   void read_at(std::uint64_t offset, std::span<char> bytes) const;
 
@@ -99,7 +103,8 @@ class RecordFile {
   std::uint64_t checksum_ = 0;
 };
 
-/// The file is one, by its first bytes. False for what cannot be read.
+/// The file is one, by its first bytes. False for a path that names nothing, or no regular file. \throws Error{environment} when the machine
+/// refuses to open or read it.
 [[nodiscard]] bool is_record_file(const std::filesystem::path& path);
 
 /// The records of a record file, one at a time. A record reader as `LibsvmRecords`.

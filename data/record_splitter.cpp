@@ -33,40 +33,97 @@ RecordSplitter::RecordSplitter(const std::filesystem::path& path, RecordEnd end,
                       : ExpansionLimit{.factor = policy.limits.expansion, .unsuspicious = policy.limits.unsuspicious_bytes}},
       end_{end},
       delimiter_{policy.csv.delimiter},
-      most_bytes_{most_bytes} {}
+      most_bytes_{most_bytes},
+      quoted_lines_{policy.csv.quoted_lines} {}
+
+std::string_view RecordSplitter::available() {
+  return again_begin_ < again_.size() ? std::string_view{again_}.substr(again_begin_) : text_.available();
+}
+
+void RecordSplitter::skip(std::size_t count) {
+  if (again_begin_ == again_.size()) {
+    text_.skip(count);
+    return;
+  }
+  const auto begin = again_.begin() + static_cast<std::ptrdiff_t>(again_begin_);
+  again_lines_ -= static_cast<std::size_t>(std::count(begin, begin + static_cast<std::ptrdiff_t>(count), '\n'));
+  again_begin_ += count;
+}
+
+void RecordSplitter::read_again(std::string_view ahead) {
+  again_lines_ += static_cast<std::size_t>(std::count(ahead.begin(), ahead.end(), '\n'));
+  again_ = std::string{ahead}.append(again_, again_begin_);
+  again_begin_ = 0;
+}
 
 bool RecordSplitter::next(std::string& record) {
   record.clear();
   is_too_long_ = false;
-  line_ = text_.line();
+  line_ = text_.line() - again_lines_;
   bool is_empty = true;
   bool has_quotes = false;  // in what was read of this record
   Place place = Place::at_start;
-  for (;;) {
-    const std::string_view bytes = text_.available();
-    if (bytes.empty()) return !is_empty;
-    is_empty = false;
-    // Up to the next line end, which mostly is the record's; only where there are quotes do single bytes matter.
-    std::size_t length = std::min(bytes.find('\n'), bytes.size());
-    bool is_ended = length < bytes.size();
-    if (end_ == RecordEnd::line_outside_quotes && (has_quotes || bytes.substr(0, length).find('"') != std::string_view::npos)) {
-      has_quotes = true;
-      is_ended = false;
-      for (length = 0; length < bytes.size(); ++length) {
-        is_ended = bytes[length] == '\n' && place != Place::in_quotes;
-        if (is_ended) break;
-        place = after(place, bytes[length], delimiter_);
-      }
-    } else if (length > 0) {
-      place = after(Place::in_text, bytes[length - 1], delimiter_);
-    }
-    const std::size_t kept = std::min(length, most_bytes_ - record.size());
-    is_too_long_ = is_too_long_ || kept < length;
+  std::string ahead;        // where the cell in hand holds line ends: what comes from the first of them on, which may not be the record's
+  std::uint64_t lines = 0;  // how many there are in it
+  const auto keep = [&](std::string_view bytes) {
+    const std::size_t kept = std::min(bytes.size(), most_bytes_ - record.size());
+    is_too_long_ = is_too_long_ || kept < bytes.size();
     record.append(bytes.substr(0, kept));
-    text_.skip(length + (is_ended ? 1 : 0));
-    if (!is_ended) continue;
+  };
+  const auto keep_ahead = [&] {
+    keep(ahead);
+    ahead.clear();
+    lines = 0;
+  };
+  const auto finish = [&] {
     if (!is_too_long_ && record.ends_with('\r')) record.pop_back();
     return true;
+  };
+  // The record ends where its cell first reaches over a line end, and what follows is read by itself.
+  const auto cut = [&] {
+    read_again(std::string_view{ahead}.substr(1));
+    return finish();
+  };
+  for (;;) {
+    const std::string_view bytes = available();
+    if (bytes.empty()) {
+      keep_ahead();
+      return !is_empty;
+    }
+    is_empty = false;
+    // Up to the next line end, which mostly is the record's; only where there are quotes do single bytes matter.
+    const std::size_t length = std::min(bytes.find('\n'), bytes.size());
+    const bool is_at_line_end = length < bytes.size();
+    const std::string_view part = bytes.substr(0, length);
+    has_quotes = has_quotes || (end_ == RecordEnd::line_outside_quotes && part.find('"') != std::string_view::npos);
+    if (has_quotes) {
+      std::size_t in_cell = length;  // how many bytes of the part are the cell's that `ahead` is of
+      for (std::size_t k = 0; k < length; ++k) {
+        place = after(place, part[k], delimiter_);
+        if (place == Place::at_start || place == Place::in_text) in_cell = std::min(in_cell, k);
+      }
+      const bool is_closed = in_cell < length || (is_at_line_end && place != Place::in_quotes);
+      const bool is_beyond = lines > 0 && record.size() + ahead.size() + in_cell > most_bytes_;
+      if (lines > 0 && (is_beyond || !is_closed)) {
+        ahead.append(part);
+      } else {
+        keep_ahead();
+        keep(part);
+      }
+      if (is_beyond) {
+        skip(length);
+        return cut();
+      }
+    } else {
+      if (length > 0) place = after(Place::in_text, part.back(), delimiter_);
+      keep(part);
+    }
+    skip(length + (is_at_line_end ? 1 : 0));
+    if (!is_at_line_end) continue;
+    if (place != Place::in_quotes) return finish();
+    ahead += '\n';
+    ++lines;
+    if (lines > quoted_lines_ || record.size() + ahead.size() > most_bytes_) return cut();
   }
 }
 

@@ -25,6 +25,17 @@ constexpr std::size_t chunk = std::size_t{1} << 16;
 
 }  // namespace
 
+ErrorCode code_of_failed_read(int error_number) noexcept {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case ENAMETOOLONG:
+    case ELOOP: return ErrorCode::bad_data;
+    default: return ErrorCode::environment;
+  }
+}
+
 struct TextReader::Stream {
   int file = -1;
   std::vector<unsigned char> raw;
@@ -44,7 +55,7 @@ struct TextReader::Stream {
 TextReader::TextReader(std::filesystem::path path, const ExpansionLimit& limit)
     : path_{std::move(path)}, stream_{std::make_unique<Stream>()}, buffer_(chunk), limit_{limit} {
   stream_->file = path_ == standard_input ? STDIN_FILENO : open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (stream_->file < 0) refuse_file(fmt::format("cannot be opened ({})", std::strerror(errno)));
+  if (stream_->file < 0) refuse_machine("cannot be opened", errno);
   if (path_ == standard_input) path_ = "standard input";
   stream_->raw.resize(chunk);
   constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
@@ -67,6 +78,10 @@ TextReader& TextReader::operator=(TextReader&&) noexcept = default;
 
 void TextReader::refuse_file(std::string_view reason) const { throw Error{ErrorCode::bad_data, about_file(reason)}; }
 
+void TextReader::refuse_machine(std::string_view failed, int error_number) const {
+  throw Error{code_of_failed_read(error_number), about_file(fmt::format("{} ({})", failed, std::strerror(error_number)))};
+}
+
 std::string TextReader::about_file(std::string_view reason) const { return fmt::format("{}: {}", one_line(path_.string()), reason); }
 
 void TextReader::skip(std::size_t count) {
@@ -82,7 +97,7 @@ std::size_t TextReader::read_some(std::size_t offset) {
       raw_bytes_ += static_cast<std::uint64_t>(got);
       return static_cast<std::size_t>(got);
     }
-    if (errno != EINTR) refuse_file(fmt::format("cannot be read ({})", std::strerror(errno)));
+    if (errno != EINTR) refuse_machine("cannot be read", errno);
   }
 }
 
@@ -144,8 +159,16 @@ bool is_tiny(std::string_view text) {
 
 }  // namespace
 
-ParsedNumber parse_number(std::string_view text) {
+ParsedNumber parse_number(std::string_view text, char point) {
   text = trimmed(text);
+  if (point != '.') {
+    if (text.find('.') != std::string_view::npos) return {0, NumberFault::not_a_number};
+    if (const auto comma = text.find(point); comma != std::string_view::npos) {
+      std::string with_point{text};
+      with_point[comma] = '.';
+      return parse_number(with_point);
+    }
+  }
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   double value = 0;
   const auto* const last = text.data() + text.size();

@@ -1,5 +1,5 @@
 // Reading text that may be hostile or damaged: a file, plain or compressed by gzip, zstd or bzip2, byte by byte in bounded memory, and the
-// numbers in it. Every refusal is Error{bad_data} and starts with the file's name.
+// numbers in it. Every refusal is Error{bad_data}, or Error{environment} where it is the machine's, and starts with the file's name.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include <surety/accounting/numbers/error.h>
+
 namespace surety::data {
+
+/// Whose fault it is that a file cannot be opened or read: bad_data where its path is wrong, which names nothing or a folder; environment where
+/// the machine refuses: no permission, a failing disk, too many open files.
+[[nodiscard]] ErrorCode code_of_failed_read(int error_number) noexcept;
 
 /// The most that a compressed file may grow to. Such a limit is decided by all bytes, so it is for files that nobody keeps private.
 struct ExpansionLimit {
@@ -26,14 +32,15 @@ class TextReader {
   /// The path that stands for standard input, which can be read once. Bytes are handed on as they arrive.
   static constexpr const char* standard_input = "-";
 
-  /// \throws Error{bad_data} when the file cannot be opened or read, or grows beyond `limit`.
+  /// \throws Error{code_of_failed_read} when the file cannot be opened or read; Error{bad_data} when it grows beyond `limit`.
   explicit TextReader(std::filesystem::path path, const ExpansionLimit& limit = {});
   ~TextReader();
   TextReader(TextReader&&) noexcept;
   TextReader& operator=(TextReader&&) noexcept;
 
   /// The next byte as an unsigned char, or `end`; `peek` leaves it in place.
-  /// \throws Error{bad_data} on a read error, a compressed stream that is truncated or damaged, or one that grows beyond the limit.
+  /// \throws Error{code_of_failed_read} on a read error; Error{bad_data} on a compressed stream that is truncated or damaged, or one that grows
+  ///         beyond the limit.
   [[nodiscard]] int peek() {
     if (position_ == filled_ && !refill()) return end;
     return static_cast<unsigned char>(buffer_[position_]);
@@ -65,6 +72,8 @@ class TextReader {
 
  private:
   struct Stream;
+  /// `failed` is "cannot be read".
+  [[noreturn]] void refuse_machine(std::string_view failed, int error_number) const;
   bool refill();
   /// Reads what there is, at least one byte unless the file ends, into the raw bytes from `offset` on.
   std::size_t read_some(std::size_t offset);
@@ -89,8 +98,9 @@ struct ParsedNumber {
 };
 
 /// The whole of `text`, without surrounding spaces and tabs, as a decimal number. Independent of the locale; a leading '+' is
-/// accepted. A number that overflows a double is out of range; one that underflows is 0.
-[[nodiscard]] ParsedNumber parse_number(std::string_view text);
+/// accepted. A number that overflows a double is out of range; one that underflows is 0. Before the decimals stands `point`: with a comma there
+/// a text with a point is no number, since nobody knows whether it groups thousands. \pre `point` is '.' or ','.
+[[nodiscard]] ParsedNumber parse_number(std::string_view text, char point = '.');
 
 /// "is not a number", "is not finite" or "is outside the range of double".
 [[nodiscard]] std::string_view describe(NumberFault fault);

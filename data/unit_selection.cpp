@@ -423,7 +423,7 @@ FileReadTwice::FileReadTwice(std::filesystem::path path) : path_{std::move(path)
     for (;;) {
       const ssize_t got = read(STDIN_FILENO, bytes.data(), bytes.size());
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw Error{ErrorCode::bad_data, fmt::format("standard input: cannot be read ({})", std::strerror(errno))};
+      if (got < 0) throw Error{code_of_failed_read(errno), fmt::format("standard input: cannot be read ({})", std::strerror(errno))};
       if (got == 0) break;
       copy.append({bytes.data(), static_cast<std::size_t>(got)});
     }
@@ -435,8 +435,14 @@ FileReadTwice::FileReadTwice(std::filesystem::path path) : path_{std::move(path)
 
 FileReadTwice::State FileReadTwice::state() const {
   struct stat status {};
-  // What cannot be looked at cannot be opened either, and the reader says why.
-  if ((is_standard_input_ ? fstat(STDIN_FILENO, &status) : stat(path_.c_str(), &status)) != 0) return {};
+  if ((is_standard_input_ ? fstat(STDIN_FILENO, &status) : stat(path_.c_str(), &status)) != 0) {
+    const int error_number = errno;
+    if (code_of_failed_read(error_number) == ErrorCode::environment) {
+      throw Error{ErrorCode::environment, fmt::format("{}: cannot be read ({})", one_line(path_.string()), std::strerror(error_number))};
+    }
+    // What is not there cannot be opened either, and the reader says why.
+    return {};
+  }
   return {.device = status.st_dev,
           .file = status.st_ino,
           .size = status.st_size,

@@ -17,17 +17,12 @@
 #include <string>
 #include <vector>
 
+#include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
 #include <surety/data/data_policy.h>
 #include <surety/data/dataset.h>
 
 namespace surety::data {
-
-/// What becomes of rows whose identifier is empty, as it is in a damaged record.
-enum class EmptyUnit {
-  one,   ///< they are the rows of one unit
-  each,  ///< each is a unit of its own
-};
 
 /// All public.
 struct UnitRule {

@@ -37,9 +37,13 @@ void validate_cells(const Bins& bins) {
 
 void validate_cells(const Categories& categories) {
   if (categories.names.empty()) invalid("the list of categories is empty");
-  const std::set<std::string_view> distinct{categories.names.begin(), categories.names.end()};
-  if (distinct.contains("")) invalid("a category is empty, must be a text");
-  if (distinct.size() != categories.names.size()) invalid("the list of categories names one twice");
+  std::set<std::string_view> distinct;
+  for (const auto& name : categories.names) {
+    if (name.empty()) invalid("a category is empty, must be a text");
+    if (!distinct.insert(name).second) {
+      invalid(fmt::format("the list of categories (--categories, --keys) names '{}' twice, must name each once", one_line(name)));
+    }
+  }
 }
 
 }  // namespace

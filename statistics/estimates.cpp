@@ -5,6 +5,9 @@
 #include <limits>
 #include <span>
 
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/overload.h>
 #include <surety/statistics/exact.h>
 #include <surety/statistics/ratio.h>
@@ -123,6 +126,9 @@ std::vector<Estimate> estimates_of_group(const StatisticSum& sum, std::span<cons
 
 std::vector<Estimate> estimates_of(const StatisticSum& sum, const std::vector<double>& released, const NoiseReach& reach,
                                    std::uint64_t records) {
+  if (const auto parts = sum.groups() * sum.coordinates_of_group(); released.size() != parts) {
+    throw Error{ErrorCode::invalid_argument, fmt::format("released vector has {} numbers, must have {}", released.size(), parts)};
+  }
   std::vector<Estimate> result;
   const std::span<const double> all{released};
   for (std::size_t group = 0; group < sum.groups(); ++group) {

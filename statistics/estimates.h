@@ -32,9 +32,8 @@ struct NoiseReach {
 
 /// What the released vector says about each number asked for: one, or one per cell, for each group. Each interval alone holds the exact statistic of the
 /// clamped and rounded records with at least the probability `confidence`, for the reach of that confidence. `records` is the number of records where
-/// it is public, and is not read elsewhere. Means and variances keep within what
-/// is possible; an end of another interval is infinite where a sum may
-/// have saturated. \pre `released` is as long as `sum.sum()`.
+/// it is public, and is not read elsewhere. Means and variances keep within what is possible; an end of another interval is infinite where a sum may
+/// have saturated. \throws Error{invalid_argument} unless `released` is as long as `sum.sum()`.
 [[nodiscard]] std::vector<Estimate> estimates_of(const StatisticSum& sum, const std::vector<double>& released, const NoiseReach& reach,
                                                  std::uint64_t records);
 

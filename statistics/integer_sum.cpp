@@ -38,7 +38,7 @@ Grid grid_for(const Statistic& statistic, NoiseMultiplier noise) {
   return mechanisms::grid_for(L2Sensitivity{extent}, noise);
 }
 
-StatisticSum::StatisticSum(Statistic statistic, Grid grid) : statistic_{std::move(statistic)}, grid_{grid} {
+StatisticSum::StatisticSum(Statistic statistic, Grid grid, NoiseLaw law) : statistic_{std::move(statistic)}, grid_{grid} {
   statistic_.validate();
   if (std::holds_alternative<QuantileOf>(statistic_.of) || std::holds_alternative<KeysOf>(statistic_.of)) {
     invalid(fmt::format("{} is no sum of records", describe(statistic_)));
@@ -54,7 +54,7 @@ StatisticSum::StatisticSum(Statistic statistic, Grid grid) : statistic_{std::mov
     low_ = steps_of(bounds_.lower);
     high_ = steps_of(bounds_.upper);
     if (is_ratio(statistic_)) {
-      weight_ = farthest();
+      weight_ = weight_beside_sum(law);
       coordinates_ = 2;
     } else if (is_variance()) {
       weight_ = has_count_of_variance(statistic_) ? farthest() : 0;
@@ -65,6 +65,17 @@ StatisticSum::StatisticSum(Statistic statistic, Grid grid) : statistic_{std::mov
     coordinates_ = number_of(histogram->cells);
   }
   sum_.resize(groups() * coordinates_);
+}
+
+std::int64_t StatisticSum::weight_beside_sum(NoiseLaw law) const {
+  // With W = M the ratio has the least variance at the worst mean where the move is that of a record that comes (docs/proofs/statistics.md).
+  if (law == NoiseLaw::laplace || statistic_.adjacency != Adjacency::replace_one || groups() > 1) return farthest();
+  // Where one that changes moves the sum by more, the largest W that leaves it so: sqrt(M^2 + W^2) <= K' - K, both below 2^42.
+  const Integer room = Integer{high_ - low_} * (high_ - low_) - Integer{farthest()} * farthest();
+  auto weight = static_cast<std::int64_t>(std::sqrt(static_cast<double>(room)));
+  while (Integer{weight} * weight > room) --weight;
+  while (Integer{weight + 1} * (weight + 1) <= room) ++weight;
+  return std::max(weight, farthest());
 }
 
 std::int64_t StatisticSum::steps_of(double number) const {
@@ -90,7 +101,7 @@ void StatisticSum::add(const std::string& text, std::size_t group) {
 
 void StatisticSum::add_damaged(std::size_t group) {
   const bool is_zeroed = weight_ != 0 && statistic_.adjacency == Adjacency::zero_out;
-  if (!is_histogram() && !is_zeroed) add(0.0, group);
+  if (!is_histogram() && !is_zeroed && statistic_.missing != MissingCells::left_out) add(0.0, group);
 }
 
 GridVector StatisticSum::sum() const {
@@ -118,8 +129,11 @@ double StatisticSum::norm(bool squared) const {
   const bool may_come = statistic_.adjacency != Adjacency::replace_one || !statistic_.has_public_count();
   const bool may_change = statistic_.adjacency == Adjacency::replace_one;
   const Interval most = !may_change ? comes : may_come ? maximum(comes, changes) : changes;
-  // Each record of a unit may do so, all in one direction.
-  const auto records = static_cast<std::int64_t>(statistic_.unit.most().value());
+  // Each record of a unit may do so, all in one direction. But every unit has a row, and where all rows are counted so has what stands in its
+  // place, another unit or itself with nothing but its name.
+  const bool counts_all_rows = std::holds_alternative<CountOf>(statistic_.of) && !statistic_.where && !statistic_.by;
+  const bool keeps_a_row = counts_all_rows && statistic_.adjacency != Adjacency::add_or_remove_one;
+  const auto records = static_cast<std::int64_t>(statistic_.unit.most().value()) - (keeps_a_row ? 1 : 0);
   return (point(records) * most * point(grid_.step())).enclosure().upper;
 }
 

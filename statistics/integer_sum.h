@@ -6,12 +6,15 @@
 //   count      1 for every record that meets the condition
 //   sum        the number in the column, clamped to the bounds and rounded to the grid
 //   mean       where the number of records is public, the same sum, divided afterwards;
-//              else the sum of (number - middle of the bounds), and beside it the count with the weight of half the bounds' width
+//              else the sum of (number - middle of the bounds), and beside it the count with a weight: half the bounds' width, or under
+//              replace-one beside Gaussian noise sqrt 3 times that, with which a record that comes moves no more than one that changes
 //   variance   the number's distance from the middle of the bounds, its centred square, and the count with a weight (variance.h)
 //   histogram  1 in the cell that the record falls into
 //
-// Which records are counted: all, or those that meet a condition. Their number is public only without a condition and under replace-one
-// or zero-out. Under zero-out a record gives way to one that contributes zero to every sum here.
+// A record whose cell is missing is none of a sum, mean or variance, unless the statistic says otherwise (`MissingCells`).
+//
+// Which records are counted: all, or those that meet a condition. Their number is public only without a condition, where none is left out,
+// and under replace-one or zero-out. Under zero-out a record gives way to one that contributes zero to every sum here.
 //
 // Groups have one such vector each, side by side. A record is in one group or none, and may leave one and join another.
 #pragma once
@@ -27,6 +30,7 @@
 
 #include <surety/mechanisms/queries/grid.h>
 #include <surety/mechanisms/queries/sensitivity.h>
+#include <surety/statistics/confidence_set.h>
 #include <surety/statistics/query.h>
 
 namespace surety::statistics {
@@ -38,17 +42,18 @@ namespace surety::statistics {
 /// The exact integer vector of a statistic.
 class StatisticSum {
  public:
-  /// The sum over no records. \throws Error{invalid_argument} as `Statistic::validate`, or when the grid has fewer than 1 or more than 2^40
-  /// steps between the origin and a bound.
-  StatisticSum(Statistic statistic, Grid grid);
+  /// The sum over no records, for noise of this law: it decides the weight of a count beside a sum, and every weight is right for every law.
+  /// \throws Error{invalid_argument} as `Statistic::validate`, or when the grid has fewer than 1 or more than 2^40 steps between the origin
+  /// and a bound.
+  StatisticSum(Statistic statistic, Grid grid, NoiseLaw law = NoiseLaw::laplace);
 
   /// Adds one record that meets the condition to its group, by the cell of the statistic's column. A text is looked up among the categories, or is
   /// ignored otherwise; a number is clamped, a NaN counts as the lower bound. Never throws. O(log cells).
   /// \pre group < groups()
   void add(double number, std::size_t group = 0);
   void add(const std::string& text, std::size_t group = 0);
-  /// Adds one record that meets the condition and whose cell is damaged: 0, clamped to the bounds; in a histogram it is in no cell. Under
-  /// zero-out, where a zeroed record is such a one, it is none where records are counted beside their numbers.
+  /// Adds one record that meets the condition and whose cell is missing: nothing where such are left out, else 0, clamped to the bounds; in a
+  /// histogram it is in no cell. Under zero-out, where a zeroed record is such a one, it is none where records are counted beside their numbers.
   void add_damaged(std::size_t group = 0);
   /// Adds one record to a count.
   void add_to_count(std::size_t group = 0) { add_steps(group, 0, 1); }
@@ -91,6 +96,8 @@ class StatisticSum {
   void add_steps(std::size_t group, std::size_t coordinate, std::int64_t steps) { sum_[group * coordinates_ + coordinate] += steps; }
   /// The clamped number in steps from the origin.
   [[nodiscard]] std::int64_t steps_of(double number) const;
+  /// The weight of the count beside a sum, in steps.
+  [[nodiscard]] std::int64_t weight_beside_sum(NoiseLaw law) const;
   [[nodiscard]] double norm(bool squared) const;
 
   Statistic statistic_;

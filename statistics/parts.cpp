@@ -45,6 +45,12 @@ Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale)
   return keys != nullptr ? event_of_keys(noise, keys->chance) : noise;
 }
 
+std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
+  const auto& keys = std::get<KeysOf>(query.statistic.of);
+  const KeyCounts counts{keys.most_keys, query.statistic.adjacency};
+  return key_threshold(counts.noise_for(noise_at(query, family, scale)), keys.most_keys, keys.chance);
+}
+
 Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale) {
   // One query stands for all of its weight and kind: the events of quantiles and of keys are others than a sum's.
   const auto kind_of = [](const Statistic& statistic) {
@@ -64,20 +70,47 @@ Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
   return *all.event();
 }
 
+namespace {
+
+/// What is public of the cells that a statistic reads.
+PartFacts with_cells(PartFacts facts, const Statistic& statistic) {
+  const auto* const column = column_of(statistic);
+  if (column == nullptr) return facts;
+  facts.column = *column;
+  // No cell of a histogram and no key is a missing one, whatever was promised.
+  facts.missing_cells = statistic.missing;
+  const auto between = [](const Bounds& bounds) { return fmt::format("[{}, {}]", bounds.lower, bounds.upper); };
+  if (const auto* const histogram = std::get_if<HistogramOf>(&statistic.of)) {
+    const auto* const bins = std::get_if<Bins>(&histogram->cells);
+    facts.other_cells = bins == nullptr ? "texts that are not listed are in no cell"
+                                        : fmt::format("numbers beyond {} are in the outer cells", between(bins->bounds));
+  } else if (const auto* const quantile = std::get_if<QuantileOf>(&statistic.of)) {
+    facts.other_cells = fmt::format("numbers are clamped to {}", between(quantile->bounds));
+  } else if (const auto* const bounds = bounds_of(statistic)) {
+    facts.other_cells = fmt::format("numbers are clamped to {}", between(*bounds));
+  } else {
+    facts.other_cells = fmt::format("texts of more than {} bytes are no keys", KeyCounts::longest_key);
+  }
+  return facts;
+}
+
+}  // namespace
+
 SumPart::SumPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach)
     : sum_{std::move(sum)}, noise_{std::move(noise)}, reach_{std::move(reach)} {}
 
 PartFacts SumPart::facts() const {
-  return {.query = describe(sum_.statistic()),
-          .noise = std::string{name(noise_)},
-          .standard_deviation = statistics::standard_deviation(noise_),
-          .noise_is_on = sum_.what_is_released(),
-          .l1_sensitivity = sum_.l1_sensitivity().value(),
-          .l2_sensitivity = sum_.l2_sensitivity().value(),
-          .grid_step = sum_.grid().step(),
-          .is_whole = sum_.counts(),
-          .has_groups = sum_.statistic().by.has_value(),
-          .has_cells = sum_.is_histogram()};
+  return with_cells({.query = describe(sum_.statistic()),
+                     .noise = std::string{name(noise_)},
+                     .standard_deviation = statistics::standard_deviation(noise_),
+                     .noise_is_on = sum_.what_is_released(),
+                     .l1_sensitivity = sum_.l1_sensitivity().value(),
+                     .l2_sensitivity = sum_.l2_sensitivity().value(),
+                     .grid_step = sum_.grid().step(),
+                     .is_whole = sum_.counts(),
+                     .has_groups = sum_.statistic().by.has_value(),
+                     .has_cells = sum_.is_histogram()},
+                    sum_.statistic());
 }
 
 std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
@@ -115,7 +148,7 @@ QuantilePart::QuantilePart(const Statistic& statistic, const Event& event, doubl
 }
 
 void QuantilePart::start(const Rows& rows) {
-  column_ = rows.position(*column_of(statistic_));
+  column_ = rows.number_position(*column_of(statistic_));
   if (statistic_.where) where_ = rows.on_rows(*statistic_.where);
 }
 
@@ -125,23 +158,24 @@ void QuantilePart::add(Rows& rows) {
   if (!meets) return;
   if (number) {
     counts_.add(*number);
-  } else if (statistic_.adjacency != Adjacency::zero_out) {  // where a zeroed record, which has no number, is none
+  } else if (statistic_.missing != MissingCells::left_out && statistic_.adjacency != Adjacency::zero_out) {  // where a zeroed one is none
     counts_.add_damaged();
   }
 }
 
 PartFacts QuantilePart::facts() const {
-  return {.query = describe(statistic_),
-          .noise = "exponential",
-          .standard_deviation = {},
-          .noise_is_on = fmt::format("the choice of one of {} candidates", counts_.candidates().count()),
-          .l1_sensitivity = {},
-          .l2_sensitivity = {},
-          .grid_step = {},
-          .is_whole = false,
-          .has_groups = false,
-          .has_cells = false,
-          .rank_error = rank_error_};
+  return with_cells({.query = describe(statistic_),
+                     .noise = "exponential",
+                     .standard_deviation = {},
+                     .noise_is_on = fmt::format("the choice of one of {} candidates", counts_.candidates().count()),
+                     .l1_sensitivity = {},
+                     .l2_sensitivity = {},
+                     .grid_step = {},
+                     .is_whole = false,
+                     .has_groups = false,
+                     .has_cells = false,
+                     .rank_error = rank_error_},
+                    statistic_);
 }
 
 std::vector<Answer> QuantilePart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
@@ -182,25 +216,25 @@ void KeysPart::add(Rows& rows) {
 Event KeysPart::event() const { return event_of_keys(event_of(noise_), std::get<KeysOf>(statistic_.of).chance); }
 
 PartFacts KeysPart::facts() const {
-  return {.query = describe(statistic_),
-          .noise = std::string{name(noise_)},
-          .standard_deviation = statistics::standard_deviation(noise_),
-          .noise_is_on = fmt::format("the count of each key, of which those above {} are shown", threshold_),
-          .l1_sensitivity = counts_.l1_sensitivity().value(),
-          .l2_sensitivity = counts_.l2_sensitivity().value(),
-          .grid_step = 1,
-          .is_whole = true,
-          .has_groups = false,
-          .has_cells = true,
-          .rank_error = {}};
+  return with_cells({.query = describe(statistic_),
+                     .noise = std::string{name(noise_)},
+                     .standard_deviation = statistics::standard_deviation(noise_),
+                     .noise_is_on = fmt::format("the count of each key, of which those above {} are shown", threshold_),
+                     .l1_sensitivity = counts_.l1_sensitivity().value(),
+                     .l2_sensitivity = counts_.l2_sensitivity().value(),
+                     .grid_step = 1,
+                     .is_whole = true,
+                     .has_groups = false,
+                     .has_cells = true,
+                     .rank_error = {}},
+                    statistic_);
 }
 
 std::vector<Answer> KeysPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
   reservation.spend(event());
   std::vector<Answer> answers;
   for (const auto& [key, count] : draw_keys(counts_, noise_, threshold_, bits)) {
-    // Reports are UTF-8.
-    answers.push_back({"", is_utf8(key) ? key : one_line(key, 4 * KeyCounts::longest_key), {count, count - reach_, count + reach_}});
+    answers.push_back({"", key, {count, count - reach_, count + reach_}});
   }
   return answers;
 }
@@ -224,7 +258,8 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
       parts.push_back(std::make_unique<KeysPart>(query.statistic, noise_at(query, family, scale), confidence));
       continue;
     }
-    StatisticSum sum{query.statistic, grid_for(query.statistic, multiplier_of(event))};
+    StatisticSum sum{query.statistic, grid_for(query.statistic, multiplier_of(event)),
+                     family == NoiseFamily::gaussian ? NoiseLaw::gaussian : NoiseLaw::laplace};
     const std::tuple key{query.weight, sum.l1_sensitivity().value(), sum.l2_sensitivity().value(), sum.grid().log2_step.value(),
                          (sum.weight() != 0 ? 1 : 0) + (sum.is_variance() ? 2 : 0)};
     auto found = made.find(key);
@@ -237,9 +272,22 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
   return parts;
 }
 
+namespace {
+
+void start(Rows& rows, const Parts& parts) {
+  for (const auto& part : parts) part->start(rows);
+}
+
+}  // namespace
+
+void check_header(CsvReader reader, const Parts& parts) {
+  Rows rows{std::move(reader)};
+  start(rows, parts);
+}
+
 std::uint64_t read_parts(CsvReader reader, const Parts& parts, bool number_is_public) {
   Rows rows{std::move(reader)};
-  for (const auto& part : parts) part->start(rows);
+  start(rows, parts);
   return read_rows(rows, number_is_public, [&](Rows& row) {
     for (const auto& part : parts) part->add(row);
   });

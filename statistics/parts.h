@@ -42,6 +42,8 @@ enum class NoiseFamily { laplace, gaussian };
 /// exponential(sqrt(w) / s) beside Laplace noise and exponential(2 sqrt(w) / s) beside Gaussian noise, which cost as much by pure and by
 /// concentrated privacy.
 [[nodiscard]] Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale);
+/// The threshold that a query for keys has at the common scale. \pre it is one. \throws Error{unsupported, invalid_argument} as KeysPart.
+[[nodiscard]] std::int64_t key_threshold_of(const WeightedStatistic& query, NoiseFamily family, double scale);
 /// What all of them cost together, each different release once with its count: that of the query itself where there is one.
 /// \pre `queries` is not empty and of one adjacency.
 [[nodiscard]] Event event_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale);
@@ -67,6 +69,10 @@ struct PartFacts {
   bool has_cells;
   /// Of a quantile: its rank misses the one asked for by fewer records than that, with the confidence of an interval. There is no interval.
   std::optional<double> rank_error = std::nullopt;
+  /// The column that is read; empty where records alone are counted.
+  std::string column = {};
+  std::optional<MissingCells> missing_cells = std::nullopt;  ///< where a column is read
+  std::string other_cells = {};  ///< what becomes of cells beyond what is public: "numbers are clamped to [0, 20]"
 };
 
 class Part {
@@ -161,6 +167,9 @@ using Parts = std::vector<std::unique_ptr<Part>>;
 /// The parts of queries at the common scale, before any row, of which those with equal noise share what its sampler needs.
 /// \param confidence of each interval alone. \throws Error{invalid_argument} as StatisticSum and `noise_for`.
 [[nodiscard]] Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale, double confidence);
+
+/// Looks at the header alone, for all parts. \throws Error{bad_data, invalid_argument} as `read_parts` before its first row.
+void check_header(data::CsvReader reader, const Parts& parts);
 
 /// Reads the rows that `reader` has not read yet, once for all parts. \return the number of records.
 /// \throws Error{bad_data} as `read_statistic`. \complexity one pass; memory does not grow with the rows.

@@ -60,7 +60,13 @@ bool has_public_size(Adjacency adjacency, const UnitOfPrivacy& unit) noexcept {
   return adjacency != Adjacency::add_or_remove_one && unit.most().value() == 1;
 }
 
-bool Statistic::has_public_count() const noexcept { return !where && !by && has_public_size(adjacency, unit); }
+bool Statistic::has_public_count() const noexcept {
+  return !where && !by && !leaves_out_missing_cells(*this) && has_public_size(adjacency, unit);
+}
+
+bool leaves_out_missing_cells(const Statistic& statistic) noexcept {
+  return bounds_of(statistic) != nullptr && statistic.missing == MissingCells::left_out;
+}
 
 std::string describe(const Statistic& statistic) {
   const auto* const column = column_of(statistic);

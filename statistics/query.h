@@ -59,6 +59,13 @@ struct Groups {
   Cells keys;
 };
 
+/// What a missing cell is, one that is empty or no number, of the column of a statistic.
+enum class MissingCells {
+  left_out,          ///< no record of the statistic: how many records it has is private
+  count_as_a_value,  ///< the value that `data::CsvFormat::missing` says; where that does not hold, of damaged records, 0 clamped to the bounds
+  promised_complete  ///< there is none; one that is there all the same is 0 clamped to the bounds, which is within the sensitivity
+};
+
 /// What is asked of the data. Public in every part.
 struct Statistic {
   std::variant<CountOf, SumOf, MeanOf, VarianceOf, QuantileOf, HistogramOf, KeysOf> of;
@@ -66,6 +73,7 @@ struct Statistic {
   Adjacency adjacency;
   std::optional<Groups> by = std::nullopt;
   UnitOfPrivacy unit = {};  ///< what is added, removed, replaced or zeroed between neighbours: all its rows, of which unit.most() are used
+  MissingCells missing = MissingCells::left_out;
 
   static constexpr std::size_t most_numbers = std::size_t{1} << 20;  ///< of all groups
 
@@ -74,8 +82,8 @@ struct Statistic {
   ///         or keys of groups, and for a
   ///         count of all records where their number is public.
   void validate() const;
-  /// How many records are counted is public: there is neither a condition nor a group, and the adjacency keeps the number of units, of
-  /// one record each. A unit of several may have fewer or more of them.
+  /// How many records are counted is public: there is neither a condition nor a group, no record is left out for a missing cell, and the
+  /// adjacency keeps the number of units, of one record each. A unit of several may have fewer or more of them.
   [[nodiscard]] bool has_public_count() const noexcept;
 };
 
@@ -92,6 +100,8 @@ struct Statistic {
 [[nodiscard]] const std::string* column_of(const Statistic& statistic) noexcept;
 /// The bounds of a sum, mean or variance; nullptr for others.
 [[nodiscard]] const data::Bounds* bounds_of(const Statistic& statistic) noexcept;
+/// A sum, mean or variance without the records whose cell is missing.
+[[nodiscard]] bool leaves_out_missing_cells(const Statistic& statistic) noexcept;
 /// A mean of an unknown number of records: a sum and a count.
 [[nodiscard]] bool is_ratio(const Statistic& statistic) noexcept;
 
