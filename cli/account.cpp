@@ -55,15 +55,15 @@ int account_risk(const AccountOptions& options) {
            {"event", describe(event)}});
     return exit_code::fine;
   }
-  fmt::print("{:<14} in {} of true over false positives\n", "advantage", text(risk.advantage));
+  say("{:<14} in {} of true over false positives\n", "advantage", text(risk.advantage));
   for (const auto& [at, rate] : risk.rates) {
-    fmt::print("{:<14} in {} at a false-positive rate of {}\n", "true positives", text(rate), at.value());
+    say("{:<14} in {} at a false-positive rate of {}\n", "true positives", text(rate), at.value());
   }
-  fmt::print("{:<14} in {} at a prior of {}\n", "accuracy", text(risk.accuracy), questions.prior.value());
-  fmt::print("{:<14} in {} covers every epsilon\n", "mu", text(risk.mu));
-  fmt::print("{:<14} in {} covers those with delta >= {}\n", "mu", text(risk.mu_above_floor), questions.floor.value());
-  fmt::print("{:<14} {}\n", "event", describe(event));
-  fmt::print("{:<14} {}\n", "adjacency", name(event.adjacency()));
+  say("{:<14} in {} at a prior of {}\n", "accuracy", text(risk.accuracy), questions.prior.value());
+  say("{:<14} in {} covers every epsilon\n", "mu", text(risk.mu));
+  say("{:<14} in {} covers those with delta >= {}\n", "mu", text(risk.mu_above_floor), questions.floor.value());
+  say("{:<14} {}\n", "event", describe(event));
+  say("{:<14} {}\n", "adjacency", name(event.adjacency()));
   return exit_code::fine;
 }
 
@@ -84,17 +84,17 @@ int account(const AccountOptions& options) {
   const char* asked = asks_epsilon ? "epsilon" : "delta";
   const char* given = asks_epsilon ? "delta" : "epsilon";
   const auto* second = second_opinion(best);
-  fmt::print("{:<12} in {} at {} = {}\n", asked, text(best.value), given, at);
-  fmt::print("{:<12} {}\n", "event", describe(event));
-  fmt::print("{:<12} {}\n", "adjacency", name(event.adjacency()));
-  fmt::print("{:<12} {}\n", "accountant", best.accountant);
-  if (second != nullptr) fmt::print("{:<12} {} <= {} by {}\n", "independent", asked, rounded_up(second->value->upper), second->accountant);
+  say("{:<12} in {} at {} = {}\n", asked, text(best.value), given, at);
+  say("{:<12} {}\n", "event", describe(event));
+  say("{:<12} {}\n", "adjacency", name(event.adjacency()));
+  say("{:<12} {}\n", "accountant", best.accountant);
+  if (second != nullptr) say("{:<12} {} <= {} by {}\n", "independent", asked, rounded_up(second->value->upper), second->accountant);
   if (!options.explain) return exit_code::fine;
-  fmt::print("\n");
-  for (const auto& line : accounting::explanation(event, best)) fmt::print("{}\n", line);
-  fmt::print("\n");
+  say("\n");
+  for (const auto& line : accounting::explanation(event, best)) say("{}\n", line);
+  say("\n");
   for (const auto& opinion : best.opinions) {
-    fmt::print("  {:<20} {}\n", opinion.accountant, opinion.value ? fmt::format("{} in {}", asked, text(*opinion.value)) : opinion.refusal);
+    say("  {:<20} {}\n", opinion.accountant, opinion.value ? fmt::format("{} in {}", asked, text(*opinion.value)) : opinion.refusal);
   }
   return exit_code::fine;
 }

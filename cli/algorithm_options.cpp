@@ -7,6 +7,8 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 
+#include "output.h"
+
 namespace surety::cli {
 namespace {
 
@@ -89,7 +91,7 @@ void require_own_options(const OptionTable& hidden, const std::vector<AlgorithmO
 }
 
 void print_algorithms(const std::vector<AlgorithmOptions>& all) {
-  fmt::print("| algorithm | what it is | its own options, with their defaults |\n|---|---|---|\n");
+  say("| algorithm | what it is | its own options, with their defaults |\n|---|---|---|\n");
   for (const auto& one : all) {
     std::string options;
     for (const auto& group : one.options.groups()) {
@@ -99,7 +101,7 @@ void print_algorithms(const std::vector<AlgorithmOptions>& all) {
         if (!option.standard().empty()) options += fmt::format(" ({})", option.standard());
       }
     }
-    fmt::print("| `{}` | {} | {} |\n", one.algorithm, one.summary, options);
+    say("| `{}` | {} | {} |\n", one.algorithm, one.summary, options);
   }
 }
 

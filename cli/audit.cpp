@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit.h>
@@ -54,34 +56,48 @@ std::string kept_verdict(const accounting::Audit& report) {
                      report.runs.size(), together);
 }
 
-void print_report(const AuditOptions& options, const accounting::Audit& report, bool kept) {
-  fmt::print("{:<12} {}\n", "ledger", shown(options.ledger));
-  fmt::print("{:<12} {}\n", "adjacency", name(report.adjacency));
-  fmt::print("{:<12} {}\n", "unit", describe(report.unit));
-  fmt::print("{:<12} {}\n", "released", describe_or_nothing(report.event));
-  fmt::print("{:<12} in {} at delta = {} by {}\n", "epsilon", text(report.epsilon), report.delta, report.accountant);
-  if (report.independent_accountant != accounting::Audit::nobody) {
-    fmt::print("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(report.independent.upper), report.independent_accountant);
+/// Enclosures as texts. Those of many runs are alike, and writing a number that was rounded takes longer than all else of a line.
+class EnclosureTexts {
+ public:
+  [[nodiscard]] const std::string& of(const Enclosure& enclosure) {
+    auto& known = known_[{enclosure.lower, enclosure.upper}];
+    if (known.empty()) known = text(enclosure);
+    return known;
   }
+
+ private:
+  std::map<std::pair<double, double>, std::string> known_;
+};
+
+void print_report(const AuditOptions& options, const accounting::Audit& report, bool kept) {
+  say("{:<12} {}\n", "ledger", shown(options.ledger));
+  say("{:<12} {}\n", "adjacency", name(report.adjacency));
+  say("{:<12} {}\n", "unit", describe(report.unit));
+  say("{:<12} {}\n", "released", describe_or_nothing(report.event));
+  say("{:<12} in {} at delta = {} by {}\n", "epsilon", text(report.epsilon), report.delta, report.accountant);
+  if (report.independent_accountant != accounting::Audit::nobody) {
+    say("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(report.independent.upper), report.independent_accountant);
+  }
+  EnclosureTexts texts;
   for (const auto& audited : report.runs) {
     const auto& run = audited.run;
-    fmt::print("run {:<8} {}  {}\n", run.id.value, run.created, one_line(run.plan.note));
-    fmt::print("  charged    {} ({})\n", describe_or_nothing(run.charged()), state_of(run));
+    say("run {:<8} {}  {}\n", run.id.value, run.created, one_line(run.plan.note));
+    say("  charged    {} ({})\n", describe_or_nothing(run.charged()), state_of(run));
     if (const auto& promise = run.plan.promise) {
-      fmt::print("  promise    epsilon = {} at delta = {}: {}, epsilon in {}, delta in {}\n", promise->epsilon, promise->delta,
-                 *audited.kept ? "kept" : "BROKEN", text(*audited.epsilon), text(*audited.delta));
+      say("  promise    epsilon = {} at delta = {}: {}, epsilon in {}, delta in {}\n", promise->epsilon, promise->delta,
+          *audited.kept ? "kept" : "BROKEN", texts.of(*audited.epsilon), texts.of(*audited.delta));
     }
-    if (run.plan.not_private) fmt::print("  NOT PRIVATE: its noise was replayed from a known seed\n");
+    if (run.plan.not_private) say("  NOT PRIVATE: its noise was replayed from a known seed\n");
   }
   if (report.balance) {
     const auto& balance = *report.balance;
-    fmt::print("{:<12} epsilon = {} at delta = {}; {} spent in {} of {} ({})\n", "budget", balance.budget.target.epsilon,
-               balance.budget.target.delta, balance.unit, text(balance.spent), text(balance.limit), filter_words(balance.budget));
+    say("{:<12} epsilon = {} at delta = {}; {} spent in {} of {} ({}){}\n", "budget", balance.budget.target.epsilon,
+        balance.budget.target.delta, balance.unit, text(balance.spent), text(balance.limit), filter_words(balance.budget),
+        rule_words(balance));
   }
   if (options.epsilon)
-    fmt::print("{:<12} epsilon <= {}: {}\n", "asked", *options.epsilon, report.epsilon.upper <= *options.epsilon ? "kept" : "BROKEN");
-  fmt::print(
-      "{:<12} {}\n", "verdict",
+    say("{:<12} epsilon <= {}: {}\n", "asked", *options.epsilon, report.epsilon.upper <= *options.epsilon ? "kept" : "BROKEN");
+  say("{:<12} {}\n", "verdict",
       kept ? kept_verdict(report) : (report.not_private ? "NOT PRIVATE: noise was replayed from a known seed" : "a promise is BROKEN"));
 }
 
@@ -91,31 +107,27 @@ int audit_claim(const AuditOptions& options) {
   if (options.event.adjacency.empty()) invalid("--event needs --adjacency");
   const Event event = options.event.parse();
   const Target claim{.epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = event.adjacency()};
-  const auto by_delta = accounting::best_epsilon(event, claim.delta);
-  const auto epsilon = by_delta.value;
-  const auto delta = accounting::best_delta(event, claim.epsilon).value;
-  const bool kept = delta.upper <= claim.delta.value() || epsilon.upper <= claim.epsilon.value();
-  const bool refuted = delta.lower > claim.delta.value() || epsilon.lower > claim.epsilon.value();
+  const auto [epsilon, delta, accountant, kept, refuted] = accounting::judge(event, claim);
   if (options.json) {
     print({{"event", describe(event)},
            {"adjacency", name(event.adjacency())},
            {"claim", accounting::to_json(claim)},
            {"epsilon", json(epsilon)},
            {"delta", json(delta)},
-           {"accountant", by_delta.accountant},
+           {"accountant", accountant},
            {"kept", kept},
            {"refuted", refuted}});
     return kept ? exit_code::fine : exit_code::broken;
   }
-  fmt::print("{:<12} {}\n", "event", describe(event));
-  fmt::print("{:<12} {}\n", "adjacency", name(event.adjacency()));
-  fmt::print("{:<12} epsilon = {} at delta = {}\n", "claim", claim.epsilon, claim.delta);
-  fmt::print("{:<12} in {} at delta = {} by {}\n", "epsilon", text(epsilon), claim.delta, by_delta.accountant);
-  fmt::print("{:<12} in {} at epsilon = {}\n", "delta", text(delta), claim.epsilon);
-  fmt::print("{:<12} {}\n", "verdict",
-             kept      ? "the claim is kept"
-             : refuted ? "the claim is BROKEN: some data sets cost more"
-                       : "the claim is not proved: the bounds lie on both sides of it");
+  say("{:<12} {}\n", "event", describe(event));
+  say("{:<12} {}\n", "adjacency", name(event.adjacency()));
+  say("{:<12} epsilon = {} at delta = {}\n", "claim", claim.epsilon, claim.delta);
+  say("{:<12} in {} at delta = {} by {}\n", "epsilon", text(epsilon), claim.delta, accountant);
+  say("{:<12} in {} at epsilon = {}\n", "delta", text(delta), claim.epsilon);
+  say("{:<12} {}\n", "verdict",
+      kept      ? "the claim is kept"
+      : refuted ? "the claim is BROKEN: some data sets cost more"
+                : "the claim is not proved: the bounds lie on both sides of it");
   return kept ? exit_code::fine : exit_code::broken;
 }
 

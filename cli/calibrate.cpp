@@ -100,14 +100,14 @@ int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
     print(object);
     return exit_code::fine;
   }
-  fmt::print("{:<14} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
+  say("{:<14} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
   if (rate != nullptr) {
-    fmt::print("{:<14} in {} at a false-positive rate of {}\n", "true positives", text(found.risk), *options.false_positive_rate);
+    say("{:<14} in {} at a false-positive rate of {}\n", "true positives", text(found.risk), *options.false_positive_rate);
   } else {
-    fmt::print("{:<14} in {}\n", "advantage", text(found.risk));
+    say("{:<14} in {}\n", "advantage", text(found.risk));
   }
-  fmt::print("{:<14} {}\n", "event", describe(found.event));
-  fmt::print("{:<14} {}\n", "adjacency", name(target.adjacency));
+  say("{:<14} {}\n", "event", describe(found.event));
+  say("{:<14} {}\n", "adjacency", name(target.adjacency));
   return exit_code::fine;
 }
 
@@ -163,12 +163,12 @@ int calibrate(const CalibrateOptions& options) {
     print(object);
     return exit_code::fine;
   }
-  fmt::print("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
-  fmt::print("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), *options.delta);
-  fmt::print("{:<12} {}\n", "event", describe(found.event));
-  fmt::print("{:<12} {}\n", "adjacency", name(target.adjacency));
-  fmt::print("{:<12} {}\n", "accountant", best.accountant);
-  if (second != nullptr) fmt::print("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(second->value->upper), second->accountant);
+  say("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
+  say("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), *options.delta);
+  say("{:<12} {}\n", "event", describe(found.event));
+  say("{:<12} {}\n", "adjacency", name(target.adjacency));
+  say("{:<12} {}\n", "accountant", best.accountant);
+  if (second != nullptr) say("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(second->value->upper), second->accountant);
   return exit_code::fine;
 }
 

@@ -23,24 +23,25 @@ namespace {
 struct ConvertOptions {
   TrainOptions data;  ///< of which only how a file is read is said
   std::string output;
+  OverwriteOption overwrite;
   bool json = false;
 };
 
 int convert(const ConvertOptions& given) {
   auto options = given.data;
-  require_separate({.inputs = options.reading.with_schema({{"the data file", options.data}}), .outputs = {{"the output", given.output}}});
+  const accounting::FileKind kind{"a record file", data::record_file_magic};
+  require_separate({.inputs = options.reading.with_schema({{"the data file", options.data}}),
+                    .outputs = {{{"the output", given.output}, kind, given.overwrite.said()}}});
   apply_schema(options);
   // What is trained on such a file promises to rows, and would say nothing of the owners that the schema promises to.
-  if (options.run.has_unit()) invalid("--schema names a unit, must not: a record file has no column that names an owner");
+  if (options.run.said_unit.column) invalid("--schema names a unit, must not: a record file has no column that names an owner");
   const Source source = source_of(options);
   auto [records, features] = open_stream(options, source);
   optimizers::require_writable_names(features, source.label);
 
   data::RecordFileText text{{.features = features, .label = source.label}};
-  accounting::Place place{given.output};
-  require_replaceable(place);
   using accounting::NewFile;
-  NewFile file{std::move(place), 0, NewFile::Method::nameless, NewFile::Readers::owner_alone};
+  NewFile file{accounting::Place{given.output}, 0, NewFile::Method::nameless, NewFile::Readers::owner_alone};
   const auto write = [&] {
     file.write(text.text());
     text.forget_text();
@@ -64,7 +65,7 @@ int convert(const ConvertOptions& given) {
   }
   text.finish();
   write();
-  file.replace();
+  file.replace(kind, given.overwrite.said());
 
   const nlohmann::json report{{"file", given.output},
                               {"features", count},
@@ -74,8 +75,8 @@ int convert(const ConvertOptions& given) {
   if (given.json) {
     print(report);
   } else {
-    fmt::print("{}: {} records of {} features, of which {} count as zeros (numbers of records that are not private)\n", shown(given.output),
-               converted, count, records.damaged());
+    say("{}: {} records of {} features, of which {} count as zeros (numbers of records that are not private)\n", shown(given.output),
+        converted, count, records.damaged());
   }
   return exit_code::fine;
 }
@@ -87,7 +88,8 @@ Command convert_command() {
     add_data_options(table, options.data, {"csv", "libsvm"});
     options.data.reading.add_form_to(table);
     table.group("Output");
-    table.add("output", options.output, "The record file to write, in place of what has that name").required();
+    table.add("output", options.output, "The record file to write: a new name, or another record file").required();
+    options.overwrite.add_to(table);
     table.add("--json", options.json, "Print one JSON object");
     command.footer =
         R"(A record file holds features and labels as 'surety train' would read them with the same options, 8 bytes a number, and says what they are.

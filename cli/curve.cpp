@@ -92,10 +92,10 @@ Kind kind_of(const CurveOptions& options, const Event& event) {
 }
 
 void print_csv(const Kind& kind, const std::vector<Point>& points) {
-  fmt::print("{},{}_lower,{}_upper\n", kind.across, kind.up, kind.up);
+  say("{},{}_lower,{}_upper\n", kind.across, kind.up, kind.up);
   for (const auto& point : points) {
     const auto spelled = [](double value) { return std::isinf(value) ? std::string{"infinity"} : fmt::format("{}", value); };
-    fmt::print("{},{},{}\n", point.x, spelled(point.y.lower), spelled(point.y.upper));
+    say("{},{},{}\n", point.x, spelled(point.y.lower), spelled(point.y.upper));
   }
 }
 
@@ -111,7 +111,7 @@ void print_svg(const Kind& kind, const Event& event, const std::vector<Point>& p
                        .up = {kind.up_title, kind.log_up},
                        .points = {}};
   for (const auto& point : points) picture.points.push_back({point.x, point.y.lower, point.y.upper});
-  fmt::print("{}", svg(picture));
+  say_lines(svg(picture));
 }
 
 int curve(const CurveOptions& options) {

@@ -10,6 +10,7 @@
 #include <surety/data/text_reader.h>
 
 #include "private_run.h"
+#include "validators.h"
 
 namespace surety::cli {
 
@@ -40,9 +41,19 @@ void DataOptions::add_limits_to(OptionTable& table) {
 
 void DataOptions::add_csv_to(OptionTable& table) {
   table.add("--delimiter", delimiter, "CSV: the character between cells, where it is no comma: ';', 'tab', 'space' or another one");
+  table.add("--decimal", decimal,
+            "CSV: the character before the decimals of a number in a cell, '.' or ','; a cell with the other one is no number. Options are "
+            "written with points");
   table.add("--columns", columns,
             "CSV: name,name,...: the names of the columns of a file without a header, whose first line is then a record. One with a comma "
             "stands in double quotes");
+  table
+      .add("--quoted-lines", quoted_lines,
+           "CSV: how many line ends a cell in double quotes holds at most. Where it would hold more, its first line ends a damaged record "
+           "and the "
+           "next line begins another, so that a quote that nobody closes hides no more than that",
+           whole_number(0, std::uint64_t{1} << 53))
+      .standard(fmt::format("{}", data::CsvFormat{}.quoted_lines));
 }
 
 void DataOptions::add_missing_to(OptionTable& table) {
@@ -50,6 +61,13 @@ void DataOptions::add_missing_to(OptionTable& table) {
       "--missing", missing,
       "CSV: column=value: what an empty cell of that column counts as, and one that is no number where numbers are used; known without "
       "looking at the data. May be repeated. A record with a wrong number of cells stays a damaged one");
+}
+
+void DataOptions::add_complete_to(OptionTable& table) {
+  table.add(
+      "--complete", complete,
+      "CSV: name,name,...: promise that no cell of these columns is missing, so that a sum or a mean under replace-one needs no private "
+      "count. One that is there all the same counts as 0, clamped; with --form-is-public it is an error");
 }
 
 void DataOptions::add_schema_to(OptionTable& table) {
@@ -68,10 +86,15 @@ std::vector<NamedFile> DataOptions::with_schema(std::vector<NamedFile> inputs) c
 
 data::CsvFormat DataOptions::csv() const {
   data::CsvFormat format;
+  if (quoted_lines) format.quoted_lines = *quoted_lines;
   if (delimiter) {
     format.delimiter = delimiter_of(*delimiter, "--delimiter");
   } else if (schema && schema->delimiter) {
     format.delimiter = delimiter_of(*schema->delimiter, fmt::format("{}: delimiter", one_line(schema->file)));
+  }
+  if (const auto& said = decimal ? decimal : schema ? schema->decimal : std::nullopt) {
+    if (*said != "." && *said != ",") invalid(fmt::format("--decimal is '{}', must be '.' or ','", one_line(*said)));
+    format.decimal = said->front();
   }
   if (schema && !schema->has_header && !columns) {
     for (const auto& column : schema->columns) format.columns.push_back(column.name);
@@ -92,9 +115,19 @@ data::CsvFormat DataOptions::csv() const {
     }
     if (!format.missing.emplace(column, values.front()).second) invalid(fmt::format("--missing names column '{}' twice", one_line(column)));
   }
+  if (complete) {
+    for (auto& name : parse_values(*complete, "--complete")) {
+      if (name.empty()) invalid(fmt::format("--complete is '{}', must have a name between commas", one_line(*complete)));
+      if (format.missing.contains(name))
+        invalid(fmt::format("--complete and --missing both name column '{}', must be one of them", one_line(name)));
+      format.complete.insert(std::move(name));
+    }
+  }
   if (schema) {
-    for (const auto& column : schema->columns) {
-      if (column.missing) format.missing.emplace(column.name, *column.missing);  // unless an option says otherwise
+    for (const auto& column : schema->columns) {  // unless an option says otherwise
+      if (format.missing.contains(column.name) || format.complete.contains(column.name)) continue;
+      if (column.missing) format.missing.emplace(column.name, *column.missing);
+      if (column.is_complete) format.complete.insert(column.name);
     }
   }
   return format;

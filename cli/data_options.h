@@ -1,6 +1,7 @@
 // What the commands share that read records: how much may be known of them and how large a file may be, and lists of values in an option.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,8 +23,11 @@ struct DataOptions {
   bool form_is_public = false;
   bool no_limits = false;
   std::optional<std::string> delimiter;
+  std::optional<std::string> decimal;
   std::optional<std::string> columns;
   std::vector<std::string> missing;
+  std::optional<std::string> complete;
+  std::optional<std::uint64_t> quoted_lines;
   std::optional<std::string> schema_file;
   std::optional<Schema> schema;  ///< what `load_schema` read
 
@@ -40,8 +44,12 @@ struct DataOptions {
   void add_csv_to(OptionTable& table);
   /// For commands that say what becomes of cells.
   void add_missing_to(OptionTable& table);
+  /// For commands that leave out missing cells.
+  void add_complete_to(OptionTable& table);
   /// One of these was given.
-  [[nodiscard]] bool is_about_csv() const noexcept { return delimiter || columns || !missing.empty() || schema_file; }
+  [[nodiscard]] bool is_about_csv() const noexcept {
+    return delimiter || decimal || columns || !missing.empty() || quoted_lines || schema_file;
+  }
   /// \throws Error{invalid_argument} naming the option.
   [[nodiscard]] data::CsvFormat csv() const;
   /// "age=40, town=\"New York, NY\"": what missing cells count as, for a report; empty where nothing was said. By column in JSON.

@@ -97,13 +97,24 @@ void require_separate(const Files& files) {
   }
   taken.insert(taken.end(), read.begin(), read.end());
   for (const auto& output : files.outputs) {
-    const auto file = checked(output);
+    const auto file = checked(output.file);
     require_free(file, taken);
     require_ordinary(file);
-    require_replaceable(file.place);
-    taken.push_back({file.place, std::string{output.name}});
+    if (const auto obstacle = obstacle_to(file.place, output.kind, output.overwrite)) {
+      const std::string_view cannot = obstacle->code == ErrorCode::environment ? "cannot be written: " : "";
+      throw Error{obstacle->code, fmt::format("{}, which {}{}", file.said, cannot, obstacle->reason)};
+    }
+    taken.push_back({file.place, std::string{output.file.name}});
   }
   require_no_stream(taken);
+}
+
+void OverwriteOption::add_to(OptionTable& table) {
+  table.add("--overwrite", is_given_, "Replace a file of another kind as well; never an SQLite database, as ledgers are");
+}
+
+accounting::Overwrite OverwriteOption::said() const noexcept {
+  return is_given_ ? accounting::Overwrite::any_kind : accounting::Overwrite::own_kind_alone;
 }
 
 std::string read_text(const std::string& file, std::size_t most, std::string_view what) {

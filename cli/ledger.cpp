@@ -7,11 +7,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/accountants/best.h>
+#include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit_json.h>
@@ -19,6 +21,7 @@
 
 #include "budget.h"
 #include "command.h"
+#include "data_options.h"
 #include "files.h"
 #include "output.h"
 #include "private_run.h"
@@ -32,8 +35,8 @@ using accounting::Ledger;
 struct LedgerOptions {
   std::string path;
   std::string adjacency;
-  std::optional<std::string> unit;
-  std::optional<std::uint64_t> most;
+  UnitOptions unit;
+  DataOptions reading;  ///< of the files to come, as far as that finds a unit
   std::optional<double> epsilon;
   std::optional<double> delta;
   std::string filter = "renyi";  // admits all that the commands release
@@ -56,10 +59,13 @@ class Costs {
     const auto charged = run.charged();
     if (!charged) return Enclosure{0, 0};
     const auto delta = run.plan.promise->delta;
-    const auto [known, is_new] = known_.try_emplace({to_json(*charged).dump(), delta.value()});
+    const auto [known, is_new] = known_.try_emplace({to_json(*charged).dump(), delta.value(), run.plan.promise->epsilon.value()});
     if (is_new) {
       try {
         known->second = accounting::quick_epsilon(*charged, delta);
+        // Beside a promise it is known as well as a calibration knows it.
+        if (known->second->upper > run.plan.promise->epsilon.value())
+          known->second = accounting::judge(*charged, *run.plan.promise).epsilon;
       } catch (const Error& error) {
         if (error.code() != ErrorCode::unsupported) throw;
       }
@@ -69,12 +75,12 @@ class Costs {
   }
 
  private:
-  std::map<std::pair<std::string, double>, std::optional<Enclosure>> known_;
+  std::map<std::tuple<std::string, double, double>, std::optional<Enclosure>> known_;
 };
 
 nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
-  nlohmann::json object{{"run", run.id.value},           {"unit", to_json(run.plan.unit)},     {"created", run.created},
-                        {"state", settlement_word(run)}, {"planned", to_json(run.plan.event)}, {"charged", event_json(run.charged())},
+  nlohmann::json object{{"run", run.id.value},           {"unit", reported_json(run.plan.unit)}, {"created", run.created},
+                        {"state", settlement_word(run)}, {"planned", to_json(run.plan.event)},   {"charged", event_json(run.charged())},
                         {"note", run.plan.note},         {"not_private", run.plan.not_private}};
   if (run.plan.promise) object["promise"] = {{"epsilon", run.plan.promise->epsilon.value()}, {"delta", run.plan.promise->delta.value()}};
   if (run.settlement) {
@@ -88,7 +94,11 @@ nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
 
 int create(const LedgerOptions& options) {
   const auto adjacency = parse_adjacency(options.adjacency);
-  const auto unit = unit_of(options.unit, options.most);
+  const auto unit = unit_of(options.unit, options.reading);
+  if (unit.is_row() &&
+      (options.reading.delimiter || options.reading.columns || options.reading.quoted_lines || options.reading.no_limits)) {
+    invalid("--delimiter, --columns, --quoted-lines and --no-limits say whose a row of a --unit is, which is missing");
+  }
   if (options.epsilon.has_value() != options.delta.has_value()) {
     invalid("a budget needs both --epsilon and --delta");
   }
@@ -108,14 +118,14 @@ int create(const LedgerOptions& options) {
   const auto ledger = Ledger::create(options.path, adjacency, budget, unit);
   budget = ledger.budget();
   if (options.json) {
-    nlohmann::json object{{"ledger", options.path}, {"adjacency", name(adjacency)}, {"unit", to_json(ledger.unit())}};
+    nlohmann::json object{{"ledger", options.path}, {"adjacency", name(adjacency)}, {"unit", reported_json(ledger.unit())}};
     if (budget) object["budget"] = accounting::to_json(*budget);
     print(object);
   } else if (budget) {
-    fmt::print("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({})\n", shown(options.path), name(adjacency),
-               describe(ledger.unit()), *options.epsilon, *options.delta, filter_words(*budget));
+    say("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({})\n", shown(options.path), name(adjacency),
+        describe(ledger.unit()), *options.epsilon, *options.delta, filter_words(*budget));
   } else {
-    fmt::print("made {} under {} for {} without a budget\n", shown(options.path), name(adjacency), describe(ledger.unit()));
+    say("made {} under {} for {} without a budget\n", shown(options.path), name(adjacency), describe(ledger.unit()));
   }
   return exit_code::fine;
 }
@@ -127,20 +137,20 @@ int list(const LedgerOptions& options) {
   if (options.json) {
     auto array = nlohmann::json::array();
     for (const auto& run : runs) array.push_back(run_json(run, costs));
-    print(
-        {{"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", to_json(ledger.unit())}, {"runs", std::move(array)}});
+    print({{"ledger", options.path},
+           {"adjacency", name(ledger.adjacency())},
+           {"unit", reported_json(ledger.unit())},
+           {"runs", std::move(array)}});
     return exit_code::fine;
   }
   for (const auto& run : runs) {
     const auto charged = run.charged();
     const auto cost = costs.of(run);
-    fmt::print("{:>4}  {}  {:<8}  {}{}{}  # {}\n", run.id.value, run.created, settlement_word(run),
-               charged ? describe(*charged) : "nothing",
-               cost ? fmt::format("  epsilon <= {} at delta = {}", rounded_up(cost->upper, 6), run.plan.promise->delta) : "",
-               run.plan.not_private ? "  NOT PRIVATE" : "", one_line(run.plan.note));
+    say("{:>4}  {}  {:<8}  {}{}{}  # {}\n", run.id.value, run.created, settlement_word(run), charged ? describe(*charged) : "nothing",
+        cost ? fmt::format("  epsilon <= {} at delta = {}", rounded_up(cost->upper, 6), run.plan.promise->delta) : "",
+        run.plan.not_private ? "  NOT PRIVATE" : "", one_line(run.plan.note));
   }
-  fmt::print("{} run{} under {}, each for {}\n", runs.size(), runs.size() == 1 ? "" : "s", name(ledger.adjacency()),
-             describe(ledger.unit()));
+  say("{} run{} under {}, each for {}\n", runs.size(), runs.size() == 1 ? "" : "s", name(ledger.adjacency()), describe(ledger.unit()));
   return exit_code::fine;
 }
 
@@ -158,7 +168,7 @@ struct Room {
       return std::nullopt;
     }
   }
-  [[nodiscard]] std::string count() const { return runs == most ? fmt::format("{} or more", most) : fmt::format("{}", runs); }
+  [[nodiscard]] std::string count() const { return runs == most ? fmt::format("at least {}", most) : fmt::format("{}", runs); }
 };
 
 /// A tenth of the budget's epsilon, for a count by Laplace noise.
@@ -181,7 +191,7 @@ int show_all(const LedgerOptions& options) {
   const auto counts = balance ? room_for_counts(ledger, balance->budget) : std::nullopt;
   if (options.json) {
     nlohmann::json object{
-        {"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", to_json(ledger.unit())}, {"runs", runs.size()}};
+        {"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", reported_json(ledger.unit())}, {"runs", runs.size()}};
     if (balance) {
       object["budget"] = accounting::to_json(*balance);
       auto& left = object["left"] = nlohmann::json::object();
@@ -192,30 +202,28 @@ int show_all(const LedgerOptions& options) {
     print(object);
     return exit_code::fine;
   }
-  const auto line = [](std::string_view field, std::string_view value) { fmt::print("{:<12} {}\n", field, value); };
-  line("ledger", shown(options.path));
-  line("adjacency", name(ledger.adjacency()));
-  line("unit", describe(ledger.unit()));
-  line("runs", fmt::format("{}", runs.size()));
+  say_line("ledger", shown(options.path));
+  say_line("adjacency", name(ledger.adjacency()));
+  say_line("unit", describe(ledger.unit()));
+  say_line("runs", fmt::format("{}", runs.size()));
   if (!balance) {
-    line("budget", "none: nothing bounds what later runs may cost together");
+    say_line("budget", "none: nothing bounds what later runs may cost together");
     return exit_code::fine;
   }
   const auto& target = balance->budget.target;
-  line("budget", fmt::format("epsilon = {} at delta = {} ({})", target.epsilon, target.delta, filter_words(balance->budget)));
-  line("spent", fmt::format("{} {} of {}{}", balance->unit, rounded_up(balance->spent.upper, 6), rounded_down(balance->limit.lower, 6),
-                            balance->spent_epsilon ? fmt::format(", or epsilon {} of {} while every run promises one",
-                                                                 rounded_up(balance->spent_epsilon->upper, 6), target.epsilon)
-                                                   : ""));
+  say_line("budget", fmt::format("epsilon = {} at delta = {} ({})", target.epsilon, target.delta, filter_words(balance->budget)));
+  say_line("spent", fmt::format("{} {} of {}{}", balance->unit, rounded_up(balance->spent.upper, 6), rounded_down(balance->limit.lower, 6),
+                                rule_words(*balance)));
   std::string left;
   if (last) left = fmt::format("{} more run{} like the last", last->count(), last->runs == 1 ? "" : "s");
   if (counts) {
     left += fmt::format("{}{} count{} at epsilon {:.6g}", left.empty() ? "" : ", or ", counts->count(), counts->runs == 1 ? "" : "s",
                         epsilon_of_count(balance->budget));
   }
-  if (!left.empty()) line("left", left);
+  if (!left.empty()) say_line("left", left);
   if (balance->odometer) {
-    line("so far", fmt::format("epsilon <= {} surely, but for a probability of {}", rounded_up(balance->odometer->upper, 6), target.delta));
+    say_line("so far",
+             fmt::format("epsilon <= {} surely, but for a probability of {}", rounded_up(balance->odometer->upper, 6), target.delta));
   }
   return exit_code::fine;
 }
@@ -229,22 +237,23 @@ int show(const LedgerOptions& options) {
       print(run_json(run, costs));
       return exit_code::fine;
     }
-    const auto line = [](std::string_view field, std::string_view value) { fmt::print("{:<12} {}\n", field, value); };
-    line("run", fmt::format("{}", run.id.value));
-    line("note", one_line(run.plan.note));
-    line("created", run.created);
-    line("unit", describe(run.plan.unit));
-    line("planned", describe(run.plan.event));
+    const auto cost = costs.of(run);
+    say_line("run", fmt::format("{}", run.id.value));
+    say_line("note", one_line(run.plan.note));
+    say_line("created", run.created);
+    say_line("unit", describe(run.plan.unit));
+    say_line("planned", describe(run.plan.event));
     if (run.settlement) {
-      line("settled", run.settlement->time);
-      line("released", run.settlement->released ? describe(*run.settlement->released) : "nothing");
-      line("stop", accounting::name(run.settlement->stopping));
+      say_line("settled", "yes");
+      say_line("released", run.settlement->released ? describe(*run.settlement->released) : "nothing");
+      say_line("stop", accounting::name(run.settlement->stopping));
     } else {
-      line("settled", "no: running or killed, counts in full");
+      say_line("settled", "no: running or killed, counts in full");
     }
-    if (run.plan.promise) line("promise", fmt::format("epsilon = {} at delta = {}", run.plan.promise->epsilon, run.plan.promise->delta));
-    if (const auto cost = costs.of(run)) line("epsilon", fmt::format("in {} at delta = {}", text(*cost), run.plan.promise->delta));
-    line("noise", run.plan.not_private ? "NOT PRIVATE: replayed from a known seed" : "fresh");
+    if (run.plan.promise)
+      say_line("promise", fmt::format("epsilon = {} at delta = {}", run.plan.promise->epsilon, run.plan.promise->delta));
+    if (cost) say_line("epsilon", fmt::format("in {} at delta = {}", text(*cost), run.plan.promise->delta));
+    say_line("noise", run.plan.not_private ? "NOT PRIVATE: replayed from a known seed" : "fresh");
     return exit_code::fine;
   }
   invalid(fmt::format("run is {}, must be one that 'surety ledger list {}' shows", *options.run, one_line(options.path)));
@@ -268,9 +277,13 @@ Command ledger_command() {
   // Each stays in place until the next is added.
   auto& create_command = add("create", "Make a ledger, with a budget if --epsilon and --delta say one", create);
   create_command.options.add("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out").required();
-  create_command.options.add("--unit", options->unit, "The column that names the owner of rows, in the runs to come").standard("one row");
-  create_command.options.add("--most", options->most, "How many rows of a --unit are used, at most",
+  create_command.options.add("--unit", options->unit.column, "The column that names the owner of rows, in the runs to come")
+      .standard("one row");
+  create_command.options.add("--most", options->unit.most, "How many rows of a --unit are used, at most",
                              whole_number(1, std::uint64_t{1} << 53));
+  add_empty_unit_to(create_command.options, options->unit);
+  options->reading.add_csv_to(create_command.options);
+  options->reading.add_limits_to(create_command.options);
   create_command.options.add("--epsilon", options->epsilon, "The budget's epsilon", number());
   create_command.options.add("--delta", options->delta, "The budget's delta", number());
   create_command.options.add(

@@ -58,7 +58,7 @@ void print_table(const std::vector<Row>& rows) {
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t k = 0; k + 1 < row.size(); ++k) line += fmt::format("{:<{}}  ", row[k], widths[k]);
-    fmt::print("{}{}\n", line, row.back());
+    say("{}{}\n", line, row.back());
   }
 }
 
@@ -71,13 +71,13 @@ std::string name_of(const accounting::Reading& reading) {
 }
 
 void print_log(const LogOptions& options, const accounting::RunLog& log, Adjacency adjacency) {
-  fmt::print("{:<12} {}\n", "log", shown(options.file));
-  fmt::print("{:<12} {}\n", "adjacency", name(adjacency));
+  say("{:<12} {}\n", "log", shown(options.file));
+  say("{:<12} {}\n", "adjacency", name(adjacency));
   const auto steps = log.total_steps();
-  fmt::print("{:<12} {} step{}{}\n", "run", steps.value(), steps == Count{1} ? "" : "s",
-             log.records ? fmt::format(" of batches of {} of {} records", log.batch_size->value(), log.records->value())
-                         : fmt::format(" at a sampling rate of {}", log.rate()));
-  fmt::print("{:<12} {}\n", "sampler", accounting::name(log.sampler));
+  say("{:<12} {} step{}{}\n", "run", steps.value(), steps == Count{1} ? "" : "s",
+      log.records ? fmt::format(" of batches of {} of {} records", log.batch_size->value(), log.records->value())
+                  : fmt::format(" at a sampling rate of {}", log.rate()));
+  say("{:<12} {}\n", "sampler", accounting::name(log.sampler));
 }
 
 /// "poisson, allocated": of the noise that the log has.
@@ -92,11 +92,11 @@ std::string names_where(const accounting::LogAudit& audit, accounting::ClaimVerd
 
 void print_proved(const accounting::RunLog& log, const accounting::Reading* reading, const std::string& what) {
   if (reading != nullptr) {
-    fmt::print("{:<12} {} if {}\n", "proved", what, reading->condition);
+    say("{:<12} {} if {}\n", "proved", what, reading->condition);
   } else if (log.sampler == accounting::LoggedSampler::unknown) {
-    fmt::print("{:<12} nothing: the log does not say how batches were drawn, must have \"sampler\"\n", "proved");
+    say("{:<12} nothing: the log does not say how batches were drawn, must have \"sampler\"\n", "proved");
   } else {
-    fmt::print("{:<12} nothing: nobody has a theorem for {} here\n", "proved", accounting::name(log.sampler));
+    say("{:<12} nothing: nobody has a theorem for {} here\n", "proved", accounting::name(log.sampler));
   }
 }
 
@@ -123,11 +123,11 @@ int audit_log(const LogOptions& options) {
   const int code = audit.kept() ? exit_code::fine : exit_code::broken;
   if (options.json) return print_json(accounting::to_json(audit), options, code);
   print_log(options, audit.log, audit.adjacency);
-  fmt::print("{:<12} {}, over {}\n", "noise", *audit.log.noise_multiplier,
-             audit.log.noise_over == accounting::NoiseOver::clip ? "the clip" : "twice the clip");
+  say("{:<12} {}, over {}\n", "noise", *audit.log.noise_multiplier,
+      audit.log.noise_over == accounting::NoiseOver::clip ? "the clip" : "twice the clip");
   if (audit.claim) {
-    fmt::print("{:<12} epsilon = {} at delta = {}{}\n", "claim", *audit.claim, audit.delta,
-               audit.log.accountant.empty() ? "" : fmt::format(" by {}", one_line(audit.log.accountant)));
+    say("{:<12} epsilon = {} at delta = {}{}\n", "claim", *audit.claim, audit.delta,
+        audit.log.accountant.empty() ? "" : fmt::format(" by {}", one_line(audit.log.accountant)));
   }
   std::vector<Row> rows{{"  reading", fmt::format("epsilon at delta = {}", audit.delta), "claim", "event"}};
   if (!audit.claim) rows.front().erase(rows.front().begin() + 2);
@@ -140,13 +140,13 @@ int audit_log(const LogOptions& options) {
     if (audit.claim) rows.back().emplace_back(accounting::name(*cost.claim));
     rows.back().push_back(describe(*cost.event));
   }
-  fmt::print("\n");
+  say("\n");
   print_table(rows);
   const auto* proved = audit.proved();
-  fmt::print("\n");
+  say("\n");
   print_proved(audit.log, proved == nullptr ? nullptr : &proved->reading,
                proved == nullptr ? "" : fmt::format("epsilon <= {}", rounded_up(proved->epsilon->upper)));
-  if (audit.claim) fmt::print("{:<12} {}\n", "verdict", verdict_of(audit));
+  if (audit.claim) say("{:<12} {}\n", "verdict", verdict_of(audit));
   return code;
 }
 
@@ -154,7 +154,7 @@ int calibrate_log(const LogOptions& options) {
   const auto found = accounting::calibrate_log(read_log(options.file), question_of(options));
   if (options.json) return print_json(accounting::to_json(found), options, exit_code::fine);
   print_log(options, found.log, found.target.adjacency);
-  fmt::print("{:<12} epsilon = {} at delta = {}\n", "target", found.target.epsilon, found.target.delta);
+  say("{:<12} epsilon = {} at delta = {}\n", "target", found.target.epsilon, found.target.delta);
   std::vector<Row> rows{{"  reading", "noise multiplier", "epsilon", "event"}};
   for (const auto& noise : found.readings) {
     if (!noise.multiplier) {
@@ -163,10 +163,10 @@ int calibrate_log(const LogOptions& options) {
       rows.push_back({name_of(noise.reading), fmt::format("{}", *noise.multiplier), text(*noise.epsilon), describe(*noise.event)});
     }
   }
-  fmt::print("\n");
+  say("\n");
   print_table(rows);
   const auto* proved = found.proved();
-  fmt::print("\n");
+  say("\n");
   print_proved(found.log, proved == nullptr ? nullptr : &proved->reading,
                proved == nullptr ? "" : fmt::format("a noise multiplier of {} is enough", *proved->multiplier));
   return exit_code::fine;

@@ -7,6 +7,7 @@
 
 #include <surety/accounting/system/new_file.h>
 
+#include "exhaustion.h"
 #include "run.h"
 
 namespace {
@@ -25,6 +26,7 @@ int main(int argc, char** argv) {
   // A file size limit is to be an error of the write, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
   claim_standard_descriptors();
+  surety::cli::end_in_a_line_where_memory_runs_out();
   surety::accounting::remove_new_files_on_signals();
   return surety::cli::run_command({argv + std::min(argc, 1), argv + argc});
 }

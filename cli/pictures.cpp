@@ -79,9 +79,10 @@ std::string fitting(const std::string& text, double width) {
   return lines.empty() ? "" : lines.front();
 }
 
-std::string escaped(const std::string& text) {
+/// A text of an element: no other way leads a text into a picture.
+std::string in_xml(const std::string& text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : one_line(text, 1000)) {
     switch (c) {
       case '&': result += "&amp;"; break;
       case '<': result += "&lt;"; break;
@@ -89,6 +90,10 @@ std::string escaped(const std::string& text) {
       case '"': result += "&quot;"; break;
       default: result += c;
     }
+  }
+  // The two characters of Unicode's first 2^16 that are UTF-8 and may not be in XML.
+  for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
+    for (std::size_t at = 0; (at = result.find(none, at)) != std::string::npos;) result.replace(at, none.size(), "\xef\xbf\xbd");
   }
   return result;
 }
@@ -201,7 +206,7 @@ class Paper {
         std::back_inserter(text_),
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
         "font-family=\"sans-serif\" font-size=\"{2}\">\n<title>{3}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-        width, height, font_size, escaped(one_line(title)));
+        width, height, font_size, in_xml(title));
   }
 
   void line(double x0, double y0, double x1, double y1, const Pen& pen) {
@@ -222,8 +227,7 @@ class Paper {
   }
   /// `anchor` is start, middle or end.
   void write(double x, double y, const char* anchor, const std::string& text) {
-    fmt::format_to(std::back_inserter(text_), "<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                   escaped(text));
+    fmt::format_to(std::back_inserter(text_), "<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, in_xml(text));
   }
   /// Below `y`.
   void write_lines(double x, double y, const std::vector<std::string>& lines) {
@@ -233,7 +237,7 @@ class Paper {
   void write_upwards(double x, double y, const std::string& text) {
     fmt::format_to(std::back_inserter(text_),
                    "<text x=\"{0:.2f}\" y=\"{1:.2f}\" text-anchor=\"middle\" transform=\"rotate(-90 {0:.2f} {1:.2f})\">{2}</text>\n", x, y,
-                   escaped(text));
+                   in_xml(text));
   }
 
   [[nodiscard]] std::string finish() && {

@@ -8,7 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include <surety/accounting/system/place.h>
+
 namespace surety::cli {
+
+/// A picture as a file.
+inline constexpr accounting::FileKind picture_file{"a picture of Surety", "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\""};
 
 /// What an axis measures, and how.
 struct AxisTitle {

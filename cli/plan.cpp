@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <exception>
 
 #include <nlohmann/json.hpp>
 
@@ -23,8 +24,8 @@ constexpr int plan_version = 1;
 constexpr std::string_view plan_option = "--plan";
 /// A plan says these by themselves.
 constexpr std::array target_options{"--epsilon", "--delta", "--adjacency"};
-/// What is asked of a plan, and no part of it.
-constexpr std::array asking_options{"--plan", "--print-plan", "--json", "--list-algorithms"};
+/// What is asked of a plan, and no part of it. Who writes a plan does not decide that a file may be lost.
+constexpr std::array asking_options{"--plan", "--print-plan", "--json", "--list-algorithms", "--overwrite", "--limit-seconds"};
 
 /// Without dashes.
 std::string field_of(const Option& option) { return option.is_positional() ? option.name() : option.name().substr(2); }
@@ -40,8 +41,9 @@ nlohmann::json values_of(const Option& option) {
   if (option.name() != "--query") return option.given();
   auto values = nlohmann::json::array();
   for (const auto& text : option.given()) {
-    const bool is_object = data::trimmed(text).starts_with('{');
-    values.push_back(is_object ? nlohmann::json::parse(text) : nlohmann::json(text));
+    // What looks like an object and is none is refused where queries are read.
+    auto object = data::trimmed(text).starts_with('{') ? nlohmann::json::parse(text, nullptr, false) : nlohmann::json{};
+    values.push_back(object.is_object() ? std::move(object) : nlohmann::json(text));
   }
   return values.size() == 1 ? values.front() : values;
 }
@@ -157,6 +159,8 @@ PlannedArguments with_plan_as_options(const Arguments& words) {
       result.words.push_back(data.starts_with('-') && data != "-" ? "./" + data : data);
     } else if (field == "epsilon" || field == "delta" || field == "adjacency" || field == "plan") {
       refuse_plan(*file, fmt::format("options have '{}', which must stand in target or adjacency", field));
+    } else if (field == "overwrite") {
+      refuse_plan(*file, "options have 'overwrite', which must be said where the plan is run");
     } else {
       append_option(result.words, *file, field, value);
     }
@@ -180,8 +184,18 @@ void require_as_expected(const ExpectedRun& expected, const PlannedRun& plan) {
     invalid(fmt::format("{}: schema_sha256 is {}, must be {}, the hash of the schema's file: it has changed since", one_line(expected.file),
                         one_line(said["schema_sha256"].dump()), one_line(follows.value("schema_sha256", nlohmann::json{}).dump())));
   }
+  const auto agrees = [&](const char* field) {
+    if (std::string_view{field} != "unit") return said[field] == follows[field];
+    try {
+      // A plan that does not say the rule of its unit has it in its options.
+      const auto unit = unit_from_json(said[field]);
+      return unit.says_rule() ? unit == plan.unit : unit.name() == plan.unit.name() && unit.most() == plan.unit.most();
+    } catch (const std::exception&) {  // it is none
+      return false;
+    }
+  };
   for (const char* field : {"event", "noise", "unit"}) {
-    if (said.contains(field) && said[field] != follows[field]) {
+    if (said.contains(field) && !agrees(field)) {
       invalid(fmt::format("{}: {} is {}, must be {} as follows from the plan's options here", one_line(expected.file), field,
                           one_line(said[field].dump()), one_line(follows[field].dump())));
     }

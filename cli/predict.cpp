@@ -71,7 +71,7 @@ class Said {
       if (model_.classes() > 1) object["classes"] = model_.label->classes;
       print(object);
     }
-    fmt::print("{}", lines_);
+    say_lines(lines_);
     if (damaged_ == 0) return exit_code::fine;
     finish_output();
     throw Error{ErrorCode::bad_data,
@@ -130,7 +130,7 @@ int predict(const PredictOptions& given) {
   }
   const bool is_csv = std::holds_alternative<data::NamedColumns>(model.features.inputs);
   if (!is_csv && options.reading.is_about_csv()) {
-    invalid("--delimiter, --columns and --schema are for CSV files, the model was trained on LIBSVM text");
+    invalid("--delimiter, --decimal, --columns and --schema are for CSV files, the model was trained on LIBSVM text");
   }
   if (options.data != data::TextReader::standard_input && data::is_record_file(options.data)) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: is a record file, must be CSV or LIBSVM text for predict", one_line(options.data))};

@@ -1,8 +1,13 @@
 #include "private_run.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <ctime>
 #include <filesystem>
 #include <span>
 
@@ -12,8 +17,11 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/limit.h>
+#include <surety/data/text_reader.h>
 
 #include "command.h"
+#include "data_options.h"
 #include "files.h"
 #include "output.h"
 #include "validators.h"
@@ -33,71 +41,106 @@ double parse_double(std::string_view text, std::string_view option) {
 void PrivateRunOptions::add_promise_to(OptionTable& table, bool delta_is_required) {
   table.add("--epsilon", epsilon, "The promise's epsilon", number()).required().essential();
   table.add("--delta", delta, "The promise's delta", number()).required(delta_is_required).essential();
-  table.add("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out").essential();
+  table.add("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out").standard("the ledger's, else replace-one").essential();
 }
 
 void PrivateRunOptions::add_unit_to(OptionTable& table) {
   table
       .add(
-          "--unit", unit_column,
+          "--unit", said_unit.column,
           "CSV: the column that names the owner of a row. What is promised is then promised to an owner with all rows, of which --most are "
           "used; names are compared byte by byte")
-      .standard("one row");
-  table.add("--most", most, "How many rows of a --unit are used, at most: chosen by a secret hash of that unit's rows alone",
+      .standard("the ledger's, else one row");
+  table.add("--most", said_unit.most, "How many rows of a --unit are used, at most: chosen by a secret hash of that unit's rows alone",
             whole_number(1, std::uint64_t{1} << 53));
+  add_empty_unit_to(table, said_unit);
+}
+
+void add_empty_unit_to(OptionTable& table, UnitOptions& said) {
   table
-      .add("--empty-unit", empty_unit,
+      .add("--empty-unit", said.empty,
            "What records are whose --unit is empty, as in damaged ones: one, all of them are one unit, or each, each is a unit",
            one_of({"one", "each"}))
       .standard("one");
 }
 
 void PrivateRunOptions::take_schema(const Schema& schema) {
-  if (unit_column || !schema.unit) return;
-  unit_column = schema.unit;
-  if (!most) most = schema.most;
+  if (said_unit.column || !schema.unit) return;
+  said_unit.column = schema.unit;
+  if (!said_unit.most) said_unit.most = schema.most;
+  if (!said_unit.empty) said_unit.empty = schema.empty_unit;
 }
 
-UnitOfPrivacy unit_of(const std::optional<std::string>& column, const std::optional<std::uint64_t>& most) {
-  if (column.has_value() != most.has_value()) {
-    invalid(column ? "--most is missing: --unit needs a public number of rows, of which no more are used of a unit"
-                   : "--unit is missing: --most is the number of rows that are used of a unit, so name its column");
+void PrivateRunOptions::take_ledger(const OptionTable& given) {
+  if (!std::filesystem::exists(ledger)) return;
+  *opened_ = Ledger::open(ledger);
+  const Ledger& found = opened_->value();
+  const auto* const said = given.find("--adjacency");
+  if (said == nullptr || !said->is_given()) adjacency = name(found.adjacency());
+  const auto& of_ledger = found.unit();
+  if (of_ledger.is_row()) return;
+  has_unit_of_ledger = !said_unit.column;
+  if (has_unit_of_ledger) said_unit.column = jobs::column_of(of_ledger);
+  if (said_unit.column != jobs::column_of(of_ledger)) return;
+  if (!said_unit.most) said_unit.most = of_ledger.most().value();
+  if (!said_unit.empty) said_unit.empty = name(of_ledger.rule().empty);
+}
+
+void PrivateRunOptions::take_promise_of(const PrivateRunOptions& other) {
+  adjacency = other.adjacency;
+  said_unit = other.said_unit;
+  unit = other.unit;
+  has_unit_of_ledger = other.has_unit_of_ledger;
+}
+
+namespace {
+
+OwnerRule rule_of(const std::string& column, const std::optional<std::string>& empty, const DataOptions& reading) {
+  const auto policy = reading.policy();
+  OwnerRule rule{.empty = empty ? parse_empty_unit(*empty) : EmptyUnit::one, .delimiter = policy.csv.delimiter};
+  if (reading.no_limits) rule.record_bytes.reset();
+  rule.quoted_lines = policy.csv.quoted_lines;
+  const auto& columns = policy.csv.columns;
+  if (columns.empty()) return rule;
+  const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return data::trimmed(one) == column; });
+  if (found == columns.end()) {
+    invalid(fmt::format("--unit is '{}', must be one of the {} columns that are named", one_line(column), columns.size()));
   }
-  if (!column) return {};
-  // "row" is the name of a row itself.
-  constexpr std::string_view prefix = "column ";
-  const bool is_ambiguous = *column == UnitOfPrivacy::row || column->starts_with(prefix);
-  return {is_ambiguous ? std::string{prefix} + *column : *column, Count{*most}};
+  rule.place = {.column = static_cast<std::uint64_t>(found - columns.begin()) + 1, .columns = columns.size()};
+  return rule;
 }
 
-void PrivateRunOptions::take_unit() {
-  unit = unit_of(unit_column, most);
-  if (empty_unit && !unit_column) invalid("--empty-unit is for --unit, which is missing");
-}
+}  // namespace
 
-void UnitsRead::keep_only(data::CsvReader& reader) const { reader.keep_only({rows, &rows->is_kept}, column); }
-
-std::optional<UnitsRead> read_units(const std::string& path, const PrivateRunOptions& options, const data::DataPolicy& policy,
-                                    RunBits& bits, const data::UnitSelectionOptions& selection) {
-  if (!options.has_unit()) {
-    if (!(options.unit == UnitOfPrivacy{})) throw Error{ErrorCode::internal, "a unit without its column"};
-    return std::nullopt;
+UnitOfPrivacy unit_of(const UnitOptions& said, const DataOptions& reading) {
+  if (said.column.has_value() != said.most.has_value()) {
+    invalid(said.column ? "--most is missing: --unit needs a public number of rows, of which no more are used of a unit"
+                        : "--unit is missing: --most is the number of rows that are used of a unit, so name its column");
   }
-  if (options.unit == UnitOfPrivacy{}) throw Error{ErrorCode::internal, "a unit that was not taken"};
-  if (policy.csv.missing.contains(*options.unit_column)) {
+  if (!said.column) {
+    if (said.empty) invalid("--empty-unit is for --unit, which is missing");
+    return {};
+  }
+  const auto& column = *said.column;
+  return jobs::unit_of_column(column, Count{*said.most}, rule_of(column, said.empty, reading));
+}
+
+void PrivateRunOptions::take_unit(const DataOptions& reading) {
+  unit = unit_of(said_unit, reading);
+  if (has_unit() && reading.policy().csv.missing.contains(unit_column())) {
     invalid(
         fmt::format("what a missing cell of column '{}' counts as is said, must not be: it names the unit, for which --empty-unit says it",
-                    one_line(*options.unit_column)));
+                    one_line(unit_column())));
   }
-  data::UnitKey key;
-  bits.source().fill(std::as_writable_bytes(std::span{key}));
-  data::FileReadTwice file{path};
-  const data::UnitRule rule{.column = *options.unit_column,
-                            .most = options.unit.most(),
-                            .empty = options.empty_unit == "each" ? data::EmptyUnit::each : data::EmptyUnit::one};
-  auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, rule, policy, key, selection));
-  file.rewind();
-  return UnitsRead{.column = *options.unit_column, .rows = std::move(rows), .file = std::move(file)};
+}
+
+std::optional<jobs::KeptUnits> read_units(const std::string& path, const PrivateRunOptions& options, const data::DataPolicy& policy,
+                                          RunBits& bits, const data::UnitSelectionOptions& selection) {
+  if (!options.has_unit()) {
+    if (options.said_unit.column) throw Error{ErrorCode::internal, "a unit that was not taken"};
+    return std::nullopt;
+  }
+  return jobs::keep_units(path, options.unit, policy, bits.source(), selection);
 }
 
 void PrivateRunOptions::add_ledger_to(OptionTable& table) {
@@ -133,12 +176,14 @@ accounting::Plan PrivateRunOptions::plan(const Event& event, const std::string& 
 
 void PrivateRunOptions::check(const accounting::Plan& plan) const {
   if (!ledger_must_exist && !std::filesystem::exists(ledger)) return;
-  *opened_ = Ledger::open(ledger);
+  if (!*opened_) *opened_ = Ledger::open(ledger);
   (*opened_)->check(plan);
 }
 
 accounting::Reservation PrivateRunOptions::reserve(const accounting::Plan& plan) const {
   if (!*opened_) *opened_ = ledger_must_exist ? Ledger::open(ledger) : Ledger::open_or_create(ledger, plan.event.adjacency(), plan.unit);
+  // What is charged is released, however long that takes.
+  accounting::Limit::lift();
   return (*opened_)->reserve(plan);
 }
 
@@ -148,14 +193,28 @@ std::string PrivateRunOptions::ledger_and(accounting::RunId run) const {
 
 nlohmann::json PrivateRunOptions::charge_json(accounting::RunId run) const {
   const Ledger& used = opened_->value();
-  return {{"ledger", ledger}, {"ledger_is_new", used.is_new()}, {"run", run.value}, {"unit", to_json(used.unit())}};
+  return {{"ledger", ledger}, {"ledger_is_new", used.is_new()}, {"run", run.value}, {"unit", to_json(unit)}};
 }
+
+namespace {
+
+/// A report in a file says no later time than the ledger does: how long a run took is nobody's business.
+void show_change_of_output(std::time_t reserved) {
+  struct stat status {};
+  if (::fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return;
+  const timespec time{.tv_sec = reserved, .tv_nsec = 0};
+  const std::array<timespec, 2> of_access_and_change{time, time};
+  static_cast<void>(::futimens(STDOUT_FILENO, of_access_and_change.data()));  // another user's file keeps its own
+}
+
+}  // namespace
 
 int report_and_settle(accounting::Reservation& reservation, const std::string& ledger, const std::function<void()>& report) {
   std::exception_ptr lost;
   try {
     report();
     finish_output();
+    show_change_of_output(reservation.time());
   } catch (...) {
     lost = std::current_exception();
   }

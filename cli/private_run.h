@@ -16,6 +16,7 @@
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/data/csv.h>
 #include <surety/data/unit_selection.h>
+#include <surety/jobs/run/kept_units.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
@@ -29,10 +30,19 @@ namespace surety::cli {
 /// The number that is all of `text`. \throws Error{invalid_argument} naming the option.
 [[nodiscard]] double parse_double(std::string_view text, std::string_view option);
 
-/// One row where neither is said, else the unit that column names. \throws Error{invalid_argument} for one without the other, or a name that no
-/// ledger takes.
-[[nodiscard]] UnitOfPrivacy unit_of(const std::optional<std::string>& column, const std::optional<std::uint64_t>& most);
+struct DataOptions;
 
+/// What the options say of the unit.
+struct UnitOptions {
+  std::optional<std::string> column;
+  std::optional<std::uint64_t> most;
+  std::optional<std::string> empty;
+};
+/// Adds --empty-unit.
+void add_empty_unit_to(OptionTable& table, UnitOptions& said);
+/// One row where nothing is said, else the owners that column names, found as `reading` says that files are read.
+/// \throws Error{invalid_argument} for a part of it alone, a name that no ledger takes, or one that is none of the columns that are named.
+[[nodiscard]] UnitOfPrivacy unit_of(const UnitOptions& said, const DataOptions& reading);
 /// The options by which a command promises and charges.
 struct PrivateRunOptions {
   double epsilon = 0;
@@ -42,10 +52,9 @@ struct PrivateRunOptions {
   bool ledger_must_exist = false;
   std::string note;
   std::optional<std::uint64_t> replay_seed;
-  std::optional<std::string> unit_column;
-  std::optional<std::uint64_t> most;
-  std::optional<std::string> empty_unit;
-  UnitOfPrivacy unit = {};                   ///< what `take_unit` made of them
+  UnitOptions said_unit;
+  UnitOfPrivacy unit = {};                   ///< what `take_unit` made of it
+  bool has_unit_of_ledger = false;           ///< no option and no schema says one
   std::string plan_file;                     ///< whose options are among the words already
   std::optional<ExpectedRun> expected = {};  ///< by that plan
   bool print_plan = false;
@@ -53,12 +62,21 @@ struct PrivateRunOptions {
   void add_promise_to(OptionTable& table, bool delta_is_required);
   /// For commands that know units. Whoever runs them calls `take_unit` first.
   void add_unit_to(OptionTable& table);
-  /// What a schema says of the unit, where no option does. Before `take_unit`.
+  /// What a schema says of the unit, where no option does. Before `take_ledger`.
   void take_schema(const Schema& schema);
+  /// Where there is a ledger already, its adjacency and its unit hold where nothing else says them. Before `take_unit`, and once it is known that
+  /// the ledger's file is none that the command reads or writes. \throws as `Ledger::open`.
+  void take_ledger(const OptionTable& given);
   /// Makes `unit` of what was said of it: one row where nothing was.
-  /// \throws Error{invalid_argument} for a part of it alone, or a name that no ledger takes.
-  void take_unit();
-  [[nodiscard]] bool has_unit() const noexcept { return unit_column.has_value(); }
+  /// \throws as `unit_of`, and Error{invalid_argument} where it is said what a missing cell of its column counts as.
+  void take_unit(const DataOptions& reading);
+  /// Whom another run promises to, and under which adjacency, as it found out. \pre it took its unit
+  void take_promise_of(const PrivateRunOptions& other);
+  [[nodiscard]] bool has_unit() const noexcept { return !unit.is_row(); }
+  /// "--unit", or "the unit of the ledger" where nothing else says it.
+  [[nodiscard]] std::string_view unit_words() const noexcept { return has_unit_of_ledger ? "the unit of the ledger" : "--unit"; }
+  /// Of the owner of a row. \pre has_unit()
+  [[nodiscard]] const std::string& unit_column() const { return said_unit.column.value(); }
   void add_ledger_to(OptionTable& table);
   void add_plan_to(OptionTable& table);
   [[nodiscard]] Target target() const;
@@ -101,19 +119,11 @@ struct Released {
 /// \param plan, epsilon what was planned, and its cost
 [[nodiscard]] Released released_by(const accounting::Reservation& reservation, const Event& plan, const Enclosure& epsilon, Delta delta);
 
-/// The rows that are kept, for the second pass.
-struct UnitsRead {
-  std::string column;  ///< that names the owner of a row
-  std::shared_ptr<const data::KeptRows> rows;
-  data::FileReadTwice file;
-
-  /// Lets the reader of the second pass see them alone.
-  void keep_only(data::CsvReader& reader) const;
-};
 class RunBits;
 /// The first pass, where a unit was given: after it nothing but kept rows is looked at.
-[[nodiscard]] std::optional<UnitsRead> read_units(const std::string& path, const PrivateRunOptions& options, const data::DataPolicy& policy,
-                                                  RunBits& bits, const data::UnitSelectionOptions& selection = {});
+[[nodiscard]] std::optional<jobs::KeptUnits> read_units(const std::string& path, const PrivateRunOptions& options,
+                                                        const data::DataPolicy& policy, RunBits& bits,
+                                                        const data::UnitSelectionOptions& selection = {});
 
 /// Bits from the operating system, or replayed from a seed. Entropy fails here, before private data is read.
 class RunBits {

@@ -1,26 +1,23 @@
 // surety release: private statistics, charged to a ledger before their noise is drawn.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/system/new_file.h>
-#include <surety/data/csv.h>
-#include <surety/statistics/parts.h>
+#include <surety/jobs/release/release_job.h>
+#include <surety/statistics/query.h>
 
 #include "command.h"
 #include "data_options.h"
 #include "files.h"
+#include "pictures.h"
 #include "private_run.h"
 #include "release/queries.h"
 #include "release/release_report.h"
-#include "release/shared_noise.h"
 #include "validators.h"
 
 namespace surety::cli {
@@ -38,20 +35,13 @@ struct ReleaseOptions {
   bool json = false;
   std::string format = "table";
   std::optional<std::string> svg;
+  OverwriteOption overwrite;
 };
-
-/// For the ledger, where the user has no word for the run.
-std::string note_of(const std::vector<WeightedStatistic>& queries) {
-  constexpr std::size_t most_named = 3;
-  std::string note;
-  for (std::size_t k = 0; k < std::min(queries.size(), most_named); ++k) note += (k > 0 ? "; " : "") + describe(queries[k].statistic);
-  return queries.size() > most_named ? fmt::format("{} queries: {}; ...", queries.size(), note) : note;
-}
 
 /// Whose rows are whose; nothing where the unit is a row.
 std::optional<KeysOf::Owner> owner_of(const PrivateRunOptions& run) {
-  if (!run.unit_column) return std::nullopt;
-  return KeysOf::Owner{*run.unit_column, run.empty_unit == "each"};
+  if (!run.has_unit()) return std::nullopt;
+  return KeysOf::Owner{run.unit_column(), run.unit.rule().empty == EmptyUnit::each};
 }
 
 void print_report(const ReleaseOptions& options, const ReleaseReport& report) {
@@ -72,63 +62,53 @@ int release(ReleaseOptions& options, OptionTable given) {
   options.reading.load_schema();
   const Schema* const schema = options.reading.schema ? &*options.reading.schema : nullptr;
   if (schema != nullptr) options.run.take_schema(*schema);
-  options.run.take_unit();
-  const Target target = options.run.target();
-  const auto policy = options.reading.policy();
-  const auto list = options.asked.file;
-  options.asked.take_file(given);
-  const auto queries =
-      parse_queries(options.asked, {.target = target, .unit = options.run.unit, .owner = owner_of(options.run), .schema = schema});
   Files files{.ledger = NamedFile{"--ledger", options.run.ledger},
               .inputs = options.run.inputs(options.reading.with_schema({{"the data file", options.data}}))};
-  if (list) files.inputs.push_back({"--queries", *list});
-  if (options.svg) files.outputs.push_back({"--svg", *options.svg});
+  if (options.asked.file) files.inputs.push_back({"--queries", *options.asked.file});
+  if (options.svg) files.outputs.push_back({{"--svg", *options.svg}, picture_file, options.overwrite.said()});
   require_separate(files);
-  auto chosen = choose_noise(queries, target, options.noise, options.confidence);
-  const auto planned = options.run.plan(chosen.cost.event, note_of(queries));
+  options.run.take_ledger(given);
+  options.run.take_unit(options.reading);
+  const Target target = options.run.target();
+  const auto policy = options.reading.policy();
+  options.asked.take_file(given);
+  jobs::ReleasePlan plan{
+      .target = target,
+      .queries = parse_queries(
+          options.asked,
+          {.target = target, .unit = options.run.unit, .owner = owner_of(options.run), .schema = schema, .format = policy.csv}),
+      .unit = options.run.unit,
+      .noise = jobs::parse_noise_choice(options.noise),
+      .confidence = options.confidence,
+      .reading = policy,
+      .note = options.run.note};
+  // A column that is not there is said before seconds of calibration; but what a plan expects of a run is looked at before the data are, and needs its
+  // noise.
+  if (!options.run.print_plan && !options.run.expected) jobs::require_columns(plan, options.data);
+  jobs::ReleaseJob job{std::move(plan)};
   if (options.run.is_only_planned({.command = "release",
                                    .options = given,
                                    .target = target,
                                    .unit = options.run.unit,
-                                   .event = chosen.cost.event,
-                                   .noise = chosen.cost.value,
+                                   .event = job.cost().event,
+                                   .noise = job.cost().value,
                                    .schema_sha256 = options.reading.schema_sha256()})) {
     return exit_code::fine;
   }
-  options.run.check(planned);
+  const auto charge = job.charge(options.run.replay_seed.has_value());
+  options.run.check(charge);
   RunBits bits{options.run.replay_seed};
   auto picture = options.svg ? std::make_unique<accounting::NewFile>(accounting::Place{*options.svg}) : nullptr;
-
-  const bool number_is_public = has_public_size(target.adjacency, options.run.unit);
-  const auto units = read_units(options.data, options.run, policy, bits);
-  data::CsvReader reader{options.data, policy};
-  if (units) units->keep_only(reader);
-  const auto records = read_parts(std::move(reader), chosen.parts, number_is_public);
-  if (units) units->file.require_unchanged();
-  auto reservation = options.run.reserve(planned);
-
-  // From here on nothing depends on data but the values.
-  ReleaseReport report{.options = options.run,
-                       .reading = options.reading,
-                       .confidence = options.confidence,
-                       .cost = std::move(chosen.cost),
-                       .run = reservation.id(),
-                       .records = {},
-                       .queries = {}};
-  // A single query that counts some of the records is reported without the number of all.
-  if (queries.size() > 1 ? number_is_public : queries.front().statistic.has_public_count()) report.records = records;
-  for (std::size_t k = 0; k < queries.size(); ++k) {
-    auto& part = *chosen.parts[k];
-    report.queries.push_back({.facts = part.facts(),
-                              .weight = queries[k].weight,
-                              .event = part.event(),
-                              .answers = part.release(reservation, bits.source(), records)});
-  }
+  auto read = std::move(job).read(options.data, bits.source());
+  auto reservation = options.run.reserve(charge);
+  const ReleaseReport report{
+      .options = options.run, .reading = options.reading, .released = std::move(read).release(reservation, bits.source())};
   return report_and_settle(reservation, options.run.ledger, [&] {
     print_report(options, report);
     if (!picture) return;
     picture->write(svg_of(report));
-    picture->replace();
+    picture->show_change(reservation.time());
+    picture->replace(picture_file, options.overwrite.said());
   });
 }
 
@@ -144,6 +124,7 @@ Command release_command(const PlannedArguments& given) {
   command.exactly_one_of = options->asked.add_to(table);
   table.add("--confidence", options->confidence, "Of the interval that holds the statistic of the clamped records", number());
   options->reading.add_missing_to(table);
+  options->reading.add_complete_to(table);
   options->reading.add_schema_to(table);
   options->reading.add_csv_to(table);
   options->reading.add_form_to(table);
@@ -160,27 +141,36 @@ Command release_command(const PlannedArguments& given) {
   table.add("--format", options->format, "table, json (one object) or csv (one line for each number)", one_of({"table", "json", "csv"}));
   table.add("--json", options->json, "The same as --format json").excludes("--format");
   table.add("--svg", options->svg, "Write a picture to this file as well: bars with their intervals");
+  options->overwrite.add_to(table);
   options->run.add_plan_to(table);
   options->run.expected = given.expected;
   command.footer =
-      "The number of records is public under replace-one and zero-out, unless --where selects some: a mean is then the noisy sum over\n"
-      "that number. Elsewhere a mean is the ratio of a sum and a count that share one release.\n"
-      "A variance divides by the number of records. A median or quantile is one of public candidates, drawn by the exponential mechanism; "
+      "A record whose cell is missing, empty or no number, is no record of a sum, mean, variance, median, quantile or histogram of that\n"
+      "column; how many there are is private. So a mean is the ratio of a sum and a count that share one release. --missing column=0 "
+      "counts\n"
+      "such cells as 0, and --complete column promises that there is none: under replace-one and zero-out the number of records is then\n"
+      "public, unless --where selects some, and a mean is the noisy sum over that number.\n"
+      "A variance divides by the number of its records. A median or quantile is one of public candidates, drawn by the exponential "
+      "mechanism; "
       "its\n"
       "rank error is by how many of the clamped and rounded numbers it misses the rank asked for. It is of no groups.\n"
-      "Under replace-one a record moves a sum by upper - lower, and where it may cease to meet --where by the larger magnitude of the\n"
-      "bounds, too; under add-or-remove-one and zero-out, whose records come and go, by that magnitude alone.\n"
-      "A unit with --most K rows moves each statistic by up to K times that, and the number of records is then private.\n"
+      "Under replace-one a record moves a sum by upper - lower, and where its cell may be missing or it may cease to meet --where by the\n"
+      "larger magnitude of the bounds, too; under add-or-remove-one and zero-out, whose records come and go, by that magnitude alone.\n"
+      "A unit with --most K rows moves each statistic by up to K times that, and count() of all rows by K - 1, since it has one at\n"
+      "least; the number of records is then private.\n"
       "Keys are shown where their noisy count is above a threshold: half of --delta is the chance that one unit's own key appears.\n"
       "Groups: a record is in one group or none, but a unit of several rows may be in several. Means of groups are ratios.\n"
       "Several queries cost together what their composition costs, and nothing is released unless all are well-formed. Their noise is "
       "that\n"
       "of one scale s, divided by the square root of each query's weight: with Gaussian noise a weight is a share of the budget.\n"
       "The interval is about the noise: it knows nothing of sampling, nor of numbers beyond the bounds.\n"
-      "Every line end outside quotes ends a record. A cell that is missing or no number counts as 0, clamped to --bounds, is in no cell\n"
-      "of a histogram and meets no --where, by which it can be left out; so does every cell of a record with a wrong number of them.\n"
-      "Under zero-out it is no record of a quantile, a variance or a mean of a private count: a zeroed record is such a one.\n"
-      "CSV puts an apostrophe before a text that begins with = + - @, a tab or a carriage return, which spreadsheets run as a formula.\n"
+      "Every line end outside quotes ends a record, and a cell in quotes holds at most --quoted-lines of them.\n"
+      "A missing cell meets no comparison of --where, and missing(column) alone; every cell of\n"
+      "a record with a wrong number of them meets nothing. With --missing or --complete such a record counts as 0, clamped to --bounds, "
+      "but\n"
+      "under zero-out it is none of a quantile, a variance or a mean of a private count: a zeroed record is such a one.\n"
+      "CSV puts an apostrophe before a text that begins with = + - @, which spreadsheets run as a formula, or with an apostrophe, doubles\n"
+      "backslashes, and spells control characters and bytes that are not UTF-8 \\xHH or \\uHHHH.\n"
       "Examples:\n"
       "  surety release examples/data/randhie.csv --query 'mean(mdvis)' --bounds 0,20 --epsilon 0.5 --ledger run.db\n"
       "  surety release examples/data/randhie.csv --query 'count()' --where 'mdvis>0' --epsilon 0.5 --ledger run.db\n"

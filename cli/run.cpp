@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -10,10 +11,12 @@
 #include <system_error>
 
 #include <surety/accounting/events/format.h>
+#include <surety/accounting/ledger/beyond_reservation.h>
 #include <surety/accounting/numbers/error.h>
 
 #include "command.h"
 #include "help.h"
+#include "limit.h"
 #include "output.h"
 #include "parser.h"
 #include "ranks.h"
@@ -29,16 +32,15 @@ int exit_code_of(ErrorCode code) {
     case ErrorCode::damaged_ledger: return exit_code::damaged_ledger;
     case ErrorCode::environment: return exit_code::environment;
     case ErrorCode::unreachable:
-    case ErrorCode::memory: return exit_code::unreachable;
+    case ErrorCode::memory:
+    case ErrorCode::stopped: return exit_code::unreachable;
     case ErrorCode::internal: return exit_code::internal;
   }
   return exit_code::internal;
 }
 
 int fail(int code, const std::string& message) {
-  // Messages cut what they repeat of a user's text to 200 characters each; this is for those of other libraries.
-  constexpr std::size_t most = 1000;
-  std::fputs(fmt::format("surety: error: {}\n", one_line(message, most)).c_str(), stderr);
+  say_error(message);
   return code;
 }
 
@@ -47,6 +49,8 @@ Failure failure_of(const std::exception_ptr& error) {
     std::rethrow_exception(error);
   } catch (const Failure& failure) {
     return failure;
+  } catch (const accounting::BeyondReservation& defect) {  // of a plan that the command itself has made
+    return {exit_code::internal, defect.what()};
   } catch (const Error& refusal) {
     return {exit_code_of(refusal.code()), refusal.what()};
   } catch (const std::bad_alloc&) {
@@ -61,14 +65,15 @@ Failure failure_of(const std::exception_ptr& error) {
 namespace {
 
 Command surety_command(const PlannedArguments& given) {
-  Command surety{.name = "surety",
-                 .summary =
-                     "Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, release private "
-                     "statistics, train private models.",
-                 .footer =
-                     "Exit codes: 0 fine, 1 budget exceeded or promise broken, 2 usage, 3 bad data, 4 damaged ledger,\n"
-                     "5 environment (full disk, no entropy), 6 unreachable target, 70 internal.\n"
-                     "Each command has --help with examples; --version says which surety this is."};
+  Command surety{
+      .name = "surety",
+      .summary =
+          "Differential privacy that stands behind its numbers: calibrate noise, audit what was spent, release private "
+          "statistics, train private models.",
+      .footer =
+          "Exit codes: 0 fine, 1 budget exceeded or promise broken, 2 usage, 3 bad data, 4 damaged ledger,\n"
+          "5 environment (full disk, no entropy), 6 unreachable target, or no answer in the memory and time allowed, 70 internal.\n"
+          "Each command has --help with examples; --version says which surety this is."};
   surety.commands.push_back(calibrate_command());
   surety.commands.push_back(account_command());
   surety.commands.push_back(curve_command());
@@ -80,6 +85,11 @@ Command surety_command(const PlannedArguments& given) {
   surety.commands.push_back(simulate_command(given.words));
   surety.commands.push_back(audit_command());
   surety.commands.push_back(ledger_command());
+  for (auto& command : surety.commands) {
+    if (std::find(commands_with_a_limit.begin(), commands_with_a_limit.end(), command.name) != commands_with_a_limit.end()) {
+      add_limit_to(command);
+    }
+  }
   return surety;
 }
 
@@ -118,8 +128,8 @@ int run_given(const PlannedArguments& given) {
   }
   switch (request.kind) {
     // What cannot be written is noticed at the end.
-    case Request::Kind::help: std::fputs(help_of(*request.command, request.path).c_str(), stdout); break;
-    case Request::Kind::version: std::fputs("surety " SURETY_VERSION "\n", stdout); break;
+    case Request::Kind::help: say_lines(help_of(*request.command, request.path)); break;
+    case Request::Kind::version: say("surety {}\n", SURETY_VERSION); break;
     case Request::Kind::run:
       if (request.command->name != "train") require_one_process();
       return request.command->run(*request.command);

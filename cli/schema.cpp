@@ -8,6 +8,7 @@
 #include "command.h"
 #include "data_options.h"
 #include "files.h"
+#include "output.h"
 #include "schema_file.h"
 
 namespace surety::cli {
@@ -25,8 +26,8 @@ int print_schema(const SchemaOptions& options) {
   const bool has_header = policy.csv.columns.empty();
   // Only the header is read, and where the columns are named not even that.
   const auto columns = has_header ? data::CsvReader{options.data, policy}.header() : policy.csv.columns;
-  fmt::print("{}",
-             schema_text(options.data, policy.csv.delimiter == '\t' ? "tab" : std::string(1, policy.csv.delimiter), has_header, columns));
+  say_lines(schema_text(options.data, policy.csv.delimiter == '\t' ? "tab" : std::string(1, policy.csv.delimiter), policy.csv.decimal,
+                        has_header, columns));
   return exit_code::fine;
 }
 

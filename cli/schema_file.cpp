@@ -11,7 +11,10 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
+#include <surety/accounting/events/unit.h>
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/escaped_text.h>
+#include <surety/data/condition.h>
 #include <surety/data/text_reader.h>
 
 #include "files.h"
@@ -21,8 +24,10 @@ namespace {
 
 constexpr int schema_version = 1;
 constexpr const char* about =
-    "Names and form only, from the header line: no record was read. Fill in type (number or text), bounds ([lower, upper]), categories "
-    "([text, ...]), missing (what an empty cell counts as) and drop from public knowledge, never from the records.";
+    "Names and form only, from the header line: no record was read. Fill in type (number, text or date), bounds ([lower, upper]), "
+    "categories "
+    "([text, ...]), missing (what an empty cell counts as), complete (true: no cell is missing) and drop from public knowledge, never from "
+    "the records.";
 
 std::string sha256_of(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -66,14 +71,14 @@ std::optional<bool> flag_in(const nlohmann::json& object, const char* field, con
 }
 
 SchemaColumn column_from_json(const nlohmann::json& json) {
-  require_known_fields(json, {"name", "type", "bounds", "categories", "missing", "drop"}, "a column");
+  require_known_fields(json, {"name", "type", "bounds", "categories", "missing", "complete", "drop"}, "a column");
   const auto name = text_in(json, "name", "a column");
   if (!name) invalid("a column has no name");
   SchemaColumn column{.name = std::string{data::trimmed(*name)}};
   const std::string what = "column " + data::in_quotes(column.name);
   column.type = text_in(json, "type", what);
-  if (column.type && *column.type != "number" && *column.type != "text") {
-    invalid(fmt::format("type of {} is {}, must be number, text or null", what, data::in_quotes(*column.type)));
+  if (column.type && *column.type != "number" && *column.type != "text" && *column.type != "date") {
+    invalid(fmt::format("type of {} is {}, must be number, text, date or null", what, data::in_quotes(*column.type)));
   }
   if (const auto* const bounds = said(json, "bounds")) {
     const bool are_two = bounds->is_array() && bounds->size() == 2 && (*bounds)[0].is_number() && (*bounds)[1].is_number();
@@ -93,8 +98,17 @@ SchemaColumn column_from_json(const nlohmann::json& json) {
   } else {
     column.missing = text_in(json, "missing", what);
   }
+  column.is_complete = flag_in(json, "complete", what).value_or(false);
+  if (column.is_complete && column.missing) invalid(fmt::format("{} is complete, must say nothing of missing cells", what));
   column.is_dropped = flag_in(json, "drop", what).value_or(false);
   if (column.bounds && column.categories) invalid(fmt::format("{} has both bounds and categories, must have one of them", what));
+  if (column.type == "date" && (column.bounds || column.categories)) {
+    invalid(fmt::format("{} is a date with {}, must have none", what, column.bounds ? "bounds" : "categories"));
+  }
+  if (column.type == "date" && column.missing && !data::parse_date(*column.missing)) {
+    invalid(fmt::format("{} is a date whose missing cells count as {}, must count as a date such as 2017-06-01", what,
+                        data::in_quotes(*column.missing)));
+  }
   if (column.type == "text" && column.bounds) invalid(fmt::format("{} is a text with bounds, must have categories", what));
   if (column.type == "number" && column.missing && data::parse_number(*column.missing).fault != data::NumberFault::none) {
     invalid(fmt::format("{} is a number whose missing cells count as {}, must count as a number", what, data::in_quotes(*column.missing)));
@@ -108,12 +122,17 @@ Schema schema_from_json(const nlohmann::json& json) {
     invalid(fmt::format("version is {}, must be {}", one_line(json["surety_schema"].dump()), schema_version));
   }
   const std::string what = "the schema";
-  require_known_fields(json, {"surety_schema", "about", "delimiter", "header", "columns", "label", "unit", "most"}, what);
+  require_known_fields(json, {"surety_schema", "about", "delimiter", "decimal", "header", "columns", "label", "unit", "most", "empty_unit"},
+                       what);
   Schema schema;
   // A tab or a blank is a text here.
   if (const auto* const delimiter = said(json, "delimiter")) {
     if (!delimiter->is_string() || delimiter->get_ref<const std::string&>().empty()) invalid("delimiter of the schema is no text");
     schema.delimiter = delimiter->get<std::string>();
+  }
+  schema.decimal = text_in(json, "decimal", what);
+  if (schema.decimal && *schema.decimal != "." && *schema.decimal != ",") {
+    invalid(fmt::format("decimal of the schema is {}, must be a point or a comma", data::in_quotes(*schema.decimal)));
   }
   schema.has_header = flag_in(json, "header", what).value_or(true);
   const auto* const columns = said(json, "columns");
@@ -130,6 +149,8 @@ Schema schema_from_json(const nlohmann::json& json) {
       invalid(fmt::format("most of the schema is {}, must be a whole number or null", one_line(most->dump())));
     schema.most = most->get<std::uint64_t>();
   }
+  schema.empty_unit = text_in(json, "empty_unit", what);
+  if (schema.empty_unit) static_cast<void>(parse_empty_unit(*schema.empty_unit));
   return schema;
 }
 
@@ -155,22 +176,24 @@ Schema read_schema(const std::string& file) {
   }
 }
 
-std::string schema_text(const std::string& data, std::string_view delimiter, bool has_header, const std::vector<std::string>& columns) {
+std::string schema_text(const std::string& data, std::string_view delimiter, char decimal, bool has_header,
+                        const std::vector<std::string>& columns) {
   const auto quoted = [&](const std::string& name) {
     if (!is_utf8(name)) {
       throw Error{ErrorCode::bad_data, fmt::format("{}: column {} is not UTF-8, must be where a schema names it", one_line(data),
                                                    surety::data::in_quotes(name))};
     }
-    return nlohmann::json(name).dump();
+    return json_for_terminals(nlohmann::json(name).dump());
   };
-  std::string text =
-      fmt::format("{{\n  \"surety_schema\": {},\n  \"about\": {},\n  \"delimiter\": {},\n  \"header\": {},\n  \"columns\": [\n",
-                  schema_version, nlohmann::json(about).dump(), nlohmann::json(delimiter).dump(), has_header);
+  std::string text = fmt::format(
+      "{{\n  \"surety_schema\": {},\n  \"about\": {},\n  \"delimiter\": {},\n  \"decimal\": \"{}\",\n  \"header\": {},\n  \"columns\": [\n",
+      schema_version, nlohmann::json(about).dump(), nlohmann::json(delimiter).dump(), decimal, has_header);
   for (std::size_t k = 0; k < columns.size(); ++k) {
-    text += fmt::format(R"(    {{"name": {}, "type": null, "bounds": null, "categories": null, "missing": null, "drop": false}}{})",
-                        quoted(columns[k]), k + 1 < columns.size() ? ",\n" : "\n");
+    text += fmt::format(
+        R"(    {{"name": {}, "type": null, "bounds": null, "categories": null, "missing": null, "complete": null, "drop": false}}{})",
+        quoted(columns[k]), k + 1 < columns.size() ? ",\n" : "\n");
   }
-  return text + "  ],\n  \"label\": null,\n  \"unit\": null,\n  \"most\": null\n}\n";
+  return text + "  ],\n  \"label\": null,\n  \"unit\": null,\n  \"most\": null,\n  \"empty_unit\": null\n}\n";
 }
 
 }  // namespace surety::cli

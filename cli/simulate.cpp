@@ -337,27 +337,26 @@ struct SimulationReport {
 };
 
 void print_report(const SimulateOptions& options, const SimulationReport& report) {
-  const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
   const std::string size = !has_losses(options) ? fmt::format("{} arms, ", options.arms)
                            : options.rank       ? fmt::format("rank {}, ", *options.rank)
                                                 : "";
-  line("simulated", fmt::format("{} on the {} instance, {}dimension {}", options.algorithm, options.instance, size, options.dimension));
-  line("runs", fmt::format("{} of {} users, seeds {} to {}", options.seeds, options.steps, options.first_seed,
-                           options.first_seed + options.seeds - 1));
+  say_line("simulated", fmt::format("{} on the {} instance, {}dimension {}", options.algorithm, options.instance, size, options.dimension));
+  say_line("runs", fmt::format("{} of {} users, seeds {} to {}", options.seeds, options.steps, options.first_seed,
+                               options.first_seed + options.seeds - 1));
   if (report.charge) {
-    line("adjacency", options.run.adjacency);
-    line("unit", describe(options.run.unit));
-    line("promise", fmt::format("epsilon = {} at delta = {}, for all {}", options.run.epsilon, options.run.delta,
-                                has_losses(options) ? "points played" : "but a user's own arm"));
-    line("released", as_charged(report.charge->event) + (options.seeds > 1 ? ", once: a user is in one run" : ""));
-    line("epsilon", fmt::format("in {} at delta = {}", text(report.charge->epsilon), options.run.delta));
-    line("ledger", options.run.ledger_and(report.charge->run));
+    say_line("adjacency", options.run.adjacency);
+    say_line("unit", describe(options.run.unit));
+    say_line("promise", fmt::format("epsilon = {} at delta = {}, for all {}", options.run.epsilon, options.run.delta,
+                                    has_losses(options) ? "points played" : "but a user's own arm"));
+    say_line("released", as_charged(report.charge->event) + (options.seeds > 1 ? ", once: a user is in one run" : ""));
+    say_line("epsilon", fmt::format("in {} at delta = {}", text(report.charge->epsilon), options.run.delta));
+    say_line("ledger", options.run.ledger_and(report.charge->run));
   }
-  if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
-  if (options.without_noise) line("NOT PRIVATE", "there is no noise");
-  fmt::print("\n{:>10} {:>12} {:>12} {:>12} {:>12}\n", "users", "regret", "deviation", "least", "largest");
+  if (options.run.replay_seed) say_line("NOT PRIVATE", "the noise was replayed from a known seed");
+  if (options.without_noise) say_line("NOT PRIVATE", "there is no noise");
+  say("\n{:>10} {:>12} {:>12} {:>12} {:>12}\n", "users", "regret", "deviation", "least", "largest");
   for (const auto& band : report.regret) {
-    fmt::print("{:>10} {:>12.2f} {:>12.2f} {:>12.2f} {:>12.2f}\n", band.users, band.mean, band.deviation, band.least, band.largest);
+    say("{:>10} {:>12.2f} {:>12.2f} {:>12.2f} {:>12.2f}\n", band.users, band.mean, band.deviation, band.least, band.largest);
   }
 }
 
@@ -415,19 +414,24 @@ std::vector<RegretBand> bands_of(const SimulateOptions& options, const Simulated
   return bands(regret);
 }
 
-int simulate(const SimulateOptions& options, const SimulatedAlgorithm& algorithm, const OptionTable& given) {
+int simulate(SimulateOptions& options, const SimulatedAlgorithm& algorithm, const OptionTable& given) {
   if (has_losses(options) != algorithm.is_for_losses()) {
     invalid(fmt::format("--algorithm is '{}', must be {} on the {} instance", options.algorithm,
                         has_losses(options) ? "projection-free" : "hdb, ucb or random", options.instance));
   }
-  if (algorithm.draws_noise()) require_fitting_promise(options, given);
+  if (algorithm.draws_noise()) {
+    require_fitting_promise(options, given);
+    if (!options.without_noise) {
+      require_separate({.ledger = NamedFile{"--ledger", options.run.ledger}});
+      options.run.take_ledger(given);
+    }
+  }
   auto simulated = algorithm.prepare(options);
   if (!simulated.charge) {
     print_simulation(options,
                      {.charge = {}, .not_private = simulated.is_without_needed_noise, .regret = bands_of(options, simulated, nullptr)});
     return exit_code::fine;
   }
-  require_separate({.ledger = NamedFile{"--ledger", options.run.ledger}});
   // The users of different seeds are different ones, so all runs cost a user as much as one.
   const auto planned = options.run.plan(simulated.charge->event, fmt::format("{} on {} runs of the {} instance, simulated users",
                                                                              options.algorithm, options.seeds, options.instance));

@@ -47,14 +47,23 @@ int follow(TrainingRun& training, const TrainOptions& options, const OptionTable
 /// Makes the run that the options ask for. It outlives neither them nor `source` nor `team`.
 using Prepare = std::function<std::unique_ptr<TrainingRun>(const Source& source, Team& team)>;
 
-int train(const TrainOptions& options, const Algorithm& algorithm, const Prepare& prepare, const OptionTable& given, Team& team) {
-  if (team.is_first()) {
+/// Refuses files that are one, and takes from the schema and the ledger what no option says: the ledger where there is one process, since later
+/// ranks may see none.
+void settle_promise(TrainOptions& options, const Algorithm& algorithm, const OptionTable& given, std::size_t rank, std::size_t processes) {
+  apply_schema(options);
+  if (rank == 0) {
     require_separate({.ledger = NamedFile{"--ledger", options.run.ledger},
                       .inputs = options.run.inputs(options.reading.with_schema(algorithm.inputs(options))),
-                      .outputs = {{"--model", options.model}}});
+                      .outputs = {{{"--model", options.model}, optimizers::model_file, options.overwrite.said()}}});
   }
+  if (processes == 1) options.run.take_ledger(given);
+  options.run.take_unit(options.reading);
+}
+
+int train(const TrainOptions& options, const Algorithm& algorithm, const Prepare& prepare, const OptionTable& given, Team& team) {
   if (options.run.has_unit() && !algorithm.why_no_units().empty()) {
-    throw Error{ErrorCode::unsupported, fmt::format("--unit is not for {}: {}", algorithm.name(), algorithm.why_no_units())};
+    throw Error{ErrorCode::unsupported,
+                fmt::format("{} is not for {}: {}", options.run.unit_words(), algorithm.name(), algorithm.why_no_units())};
   }
   const Target target = options.run.target();
   const Source source = source_of(options);
@@ -80,7 +89,7 @@ int train(const TrainOptions& options, const Algorithm& algorithm, const Prepare
 
   const auto& features = training->read(noise.value, bits);
   team.await_ready(identity_of(*training, noise.value, given));
-  ModelFile model_file{options.model, features, source.label};
+  ModelFile model_file{options.model, features, source.label, options.overwrite.said()};
   auto reservation = options.run.reserve(planned);
   team.go();
 
@@ -90,7 +99,7 @@ int train(const TrainOptions& options, const Algorithm& algorithm, const Prepare
       .features = features,
       .weights = training->run(noise.value, &reservation, bits),
       .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value(), .unit = options.run.unit}};
-  model_file.commit(model);
+  model_file.commit(model, reservation.time());
 
   Report report{.options = options,
                 .model = model,
@@ -118,12 +127,14 @@ Arguments knowing(const std::vector<AlgorithmOptions>& all, const OptionTable& h
 }
 
 /// Runs what `auto` chooses, as if its words had been said.
-int run_chosen(AlgorithmCommand<Algorithm, TrainOptions>& state, const Arguments& words, const Arguments& algorithms) {
+int run_chosen(AlgorithmCommand<Algorithm, TrainOptions>& state, const Arguments& words, const Arguments& algorithms,
+               const OptionTable& given) {
   if (state.options.run.expected) invalid("--algorithm is auto, must be named in a plan");
   TrainOptions options = state.options;
-  apply_schema(options);
-  options.run.take_unit();
-  const auto chosen = choose_for(algorithm_named(state.algorithms, automatic_name), options, words, algorithms);
+  const auto& itself = algorithm_named(state.algorithms, automatic_name);
+  const auto launch = launched_by_mpirun();
+  settle_promise(options, itself, given, launch ? launch->rank : 0, launch ? launch->size : 1);
+  const auto chosen = choose_for(itself, options, words, algorithms);
   std::string text = chosen.choice.algorithm;
   for (const auto& word : chosen.choice.words) text += " " + word;
   return run_given({.words = chosen.words, .chosen = text + ": " + chosen.choice.why});
@@ -167,14 +178,17 @@ std::unique_ptr<TrainingRun> search_of(const TrainOptions& options, const Algori
   }
   std::vector<TunedCandidate> candidates;
   for (const auto& [text, values] : combinations(over, own->options, given)) {
-    Arguments of_candidate = without(without(without(words, "--tune"), "--tune-over"), "--tune-by");
+    Arguments of_candidate = words;
+    for (const char* option : {"--tune", "--tune-over", "--tune-by", "--tune-most", "--answer-at", "--limit-seconds"}) {
+      of_candidate = without(of_candidate, option);
+    }
     of_candidate.insert(of_candidate.end(), values.begin(), values.end());
     auto [state, tables, command] = described(of_candidate);
     Command surety{.name = "surety", .summary = {}};
     surety.commands.push_back(std::move(command));
     static_cast<void>(parse(surety, of_candidate));
     apply_schema(state->options);
-    state->options.run.take_unit();
+    state->options.run.take_promise_of(options.run);
     state->options.is_candidate = true;
     auto run = algorithm_named(state->algorithms, algorithm.name()).prepare(state->options, source, team);
     candidates.push_back({.text = text, .kept = state, .run = std::move(run)});
@@ -213,17 +227,17 @@ Command train_command(const PlannedArguments& given) {
       "               --clip 0.5 --epsilon 1 --delta 1e-5 --ledger run.db --model model.json";
 
   const auto run = [state = state, words = given.words](const Command& said, const std::vector<AlgorithmOptions>& all) {
-    if (state->options.algorithm == automatic_name) return run_chosen(*state, words, knowing(all, said.hidden));
+    if (state->options.algorithm == automatic_name) return run_chosen(*state, words, knowing(all, said.hidden), said.options);
     const Algorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
     const auto start = [&](Team& team) {
       if (state->options.algorithm != "gossip") take_rank(state->options, team.rank(), team.size());
-      apply_schema(state->options);
-      state->options.run.take_unit();
       require_own_options(said.hidden, all, algorithm.name());
-      if (const auto* by = said.options.find("--tune-by");
-          !state->options.tune && (!state->options.tune_over.empty() || (by != nullptr && by->is_given()))) {
-        invalid("--tune is missing: --tune-over and --tune-by say how a search would be done");
+      for (const char* option : {"--tune-over", "--tune-by", "--tune-most", "--answer-at"}) {
+        if (const auto* by = said.options.find(option); !state->options.tune && by != nullptr && by->is_given()) {
+          invalid(fmt::format("--tune is missing: {} says how a search would be done", option));
+        }
       }
+      settle_promise(state->options, algorithm, said.options, team.rank(), team.size());
       const Prepare prepare = [&](const Source& source, Team& ranks) {
         if (!state->options.tune) return algorithm.prepare(state->options, source, ranks);
         return search_of(state->options, algorithm, words, all, said.options, source, ranks);

@@ -100,6 +100,23 @@ std::optional<Groups> groups_of(const SaidOfQuery& said) {
   return Groups{*said.by, Bins{*said.key_bounds, *said.key_bins}};
 }
 
+/// What columns hold: by the schema, and since a statistic or its groups use their numbers.
+ColumnKinds kinds_of(const Statistic& statistic, const Schema* schema) {
+  ColumnKinds kinds;
+  for (const auto& column : schema != nullptr ? schema->columns : std::vector<SchemaColumn>{}) {
+    if (column.type == "date") kinds.emplace(column.name, CellKind::date);
+    if (column.type == "text" || column.categories) kinds.emplace(column.name, CellKind::text);
+    if (column.type == "number" || column.bounds) kinds.emplace(column.name, CellKind::number);
+  }
+  const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
+  const bool is_number = histogram != nullptr
+                             ? std::holds_alternative<Bins>(histogram->cells)
+                             : !std::holds_alternative<CountOf>(statistic.of) && !std::holds_alternative<KeysOf>(statistic.of);
+  if (is_number) kinds.emplace(*column_of(statistic), CellKind::number);
+  if (statistic.by && std::holds_alternative<Bins>(statistic.by->keys)) kinds.emplace(statistic.by->column, CellKind::number);
+  return kinds;
+}
+
 /// \throws Error{invalid_argument} for a field that is missing or out of place.
 WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context) {
   const auto [function, column] = function_and_column(said);
@@ -135,7 +152,6 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
       .statistic = {.of = CountOf{}, .adjacency = context.target.adjacency, .by = groups_of(said), .unit = context.unit},
       .weight = said.weight};
   auto& statistic = query.statistic;
-  if (said.where) statistic.where = parse_condition(*said.where, said.place + said.name("where"));
   if (function == "sum") {
     statistic.of = SumOf{column, bounds()};
   } else if (function == "mean") {
@@ -158,6 +174,12 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     if (!said.bins)
       said.refuse(fmt::format("{} or {} is missing: the cells of a histogram are public", said.name("bins"), said.name("categories")));
     statistic.of = HistogramOf{column, Bins{bounds(), *said.bins}};
+  }
+  if (said.where) statistic.where = parse_condition(*said.where, said.place + said.name("where"), kinds_of(statistic, context.schema));
+  if (const auto* const read = column_of(statistic)) {
+    statistic.missing = context.format.missing.contains(*read)    ? MissingCells::count_as_a_value
+                        : context.format.complete.contains(*read) ? MissingCells::promised_complete
+                                                                  : MissingCells::left_out;
   }
   try {
     query.validate();
@@ -262,9 +284,9 @@ SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
   if (is_histogram && !said.categories && !said.bins && !said.bounds) said.categories = categories_in(column);
   const bool needs_bounds = function == "sum" || function == "mean" || function == "variance" || function == "median" ||
                             function == "quantile" || (is_histogram && said.bins);
-  if (needs_bounds && column != nullptr && column->type == "text") {
-    said.refuse(
-        fmt::format("{} is '{}', whose column is a text by --schema, must be one of numbers", said.name("query"), one_line(said.query)));
+  if (needs_bounds && column != nullptr && (column->type == "text" || column->type == "date")) {
+    said.refuse(fmt::format("{} is '{}', whose column is a {} by --schema, must be one of numbers", said.name("query"),
+                            one_line(said.query), *column->type));
   }
   if (needs_bounds && !said.bounds) said.bounds = bounds_in(column);
   if (!said.by) return said;
@@ -342,7 +364,8 @@ std::vector<std::string> QueryOptions::add_to(OptionTable& table) {
   table.add(
       "--where", where,
       "Only records that meet a condition: comparisons of a column with a number or a text, with and, or, not and parentheses, such as "
-      "'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not");
+      "'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not; missing(column) and "
+      "present(column) ask for it. A column that --schema calls a date is compared with days: 'admission>=2017-06-01'");
   table.add("--bounds", bounds, "lower,upper, known without looking at the data: numbers are clamped to them");
   table.add("--bins", bins, "Histogram: this many cells of equal width between the bounds", whole_number(2, statistics::most_cells));
   table.add("--categories", categories,

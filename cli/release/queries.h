@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/data/data_policy.h>
 #include <surety/statistics/parts.h>
 
 #include "../options.h"
@@ -51,6 +52,7 @@ struct QueryContext {
   UnitOfPrivacy unit;
   std::optional<statistics::KeysOf::Owner> owner = {};  ///< of a row, where the unit is none
   const Schema* schema = nullptr;
+  data::CsvFormat format = {};  ///< which says what missing cells of a column are
 };
 
 /// Where a query says no bounds, categories or keys, those of its columns in the schema hold. Keys that nobody listed share half of the

@@ -1,41 +1,25 @@
 // What `release` says of what it released: a table for people, JSON, or CSV.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include <surety/accounting/calibration/solve.h>
-#include <surety/accounting/ledger/ledger.h>
-#include <surety/statistics/parts.h>
+#include <surety/jobs/release/released_statistics.h>
 
 #include "../data_options.h"
 #include "../private_run.h"
 
 namespace surety::cli {
 
-struct ReleasedQuery {
-  statistics::PartFacts facts;
-  double weight;
-  Event event;
-  std::vector<statistics::Answer> answers;
-};
-
+/// What was released, and what the options say of its ledger and of how records are read.
 struct ReleaseReport {
   const PrivateRunOptions& options;
   const DataOptions& reading;
-  double confidence;
-  Solution cost;  ///< of all queries
-  accounting::RunId run;
-  std::optional<std::uint64_t> records;  ///< where their number is public
-  std::vector<ReleasedQuery> queries;
+  jobs::ReleasedStatistics released;
 };
 
 void print_table(const ReleaseReport& report);
 void print_json(const ReleaseReport& report);
-/// One line a number. A text that a spreadsheet would take for a formula, beginning with = + - @, a tab or a carriage return, gets an
-/// apostrophe before it; numbers never do.
+/// One line a number, whose texts are those of `csv_text`.
 void print_csv(const ReleaseReport& report);
 /// A picture: for each query its numbers as bars, with their intervals.
 [[nodiscard]] std::string svg_of(const ReleaseReport& report);

@@ -28,7 +28,7 @@ Owned<Ref> named_objective(const TrainOptions& options) {
 
 template <class Ref>
 Reader reader(const TrainOptions& options, const Source& source, const Owned<Ref>& objective, KeepRows keep) {
-  return [&options, &source, objective, keep](const UnitsRead* units) { return read(options, source, objective, units, keep); };
+  return [&options, &source, objective, keep](const jobs::KeptUnits* units) { return read(options, source, objective, units, keep); };
 }
 
 }  // namespace
@@ -130,6 +130,17 @@ void add_tune(OptionTable& table, TrainOptions& shared, std::string standard) {
       "random: a secret number of runs, of which the best alone is seen; split: the budget, among as many candidates; cheapest: what needs "
       "less noise",
       one_of({"cheapest", "random", "split"}));
+  table
+      .add("--tune-most", shared.tune_most, "Of a random number of runs: no more than these, a public number that is above --tune",
+           whole_number(3, most_capped_runs))
+      .standard("any number; with --answer-at 5 times --tune");
+  table
+      .add(
+          "--answer-at", shared.answer_at,
+          "Publish the model then, and neither before nor after: a time, as 2026-11-24T06:00Z, or how long from now, as +90m. How long the "
+          "search took would show how many runs it had. Refused before the charge where --tune-most runs of made-up records do not fit; a "
+          "search that is late all the same publishes nothing, and stays charged")
+      .standard("as soon as the search is done");
   table.group("Problem and algorithm");
 }
 

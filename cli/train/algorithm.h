@@ -112,7 +112,7 @@ auto with_objective(const TrainOptions& options, Prepare prepare) {
 
 /// What reads all records with labels as `objective` wants them, or those of `units` that are kept. \param keep of an algorithm that reads rows
 /// through a `RowReader` alone
-using Reader = std::function<ReadRecords(const UnitsRead* units)>;
+using Reader = std::function<ReadRecords(const jobs::KeptUnits* units)>;
 [[nodiscard]] Reader reader_for(const TrainOptions& options, const Source& source, const AnyObjective& objective,
                                 KeepRows keep = KeepRows::in_memory);
 [[nodiscard]] Reader reader_for(const TrainOptions& options, const Source& source, const AnyConvexObjective& objective,

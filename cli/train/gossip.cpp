@@ -1,12 +1,15 @@
 // Learners that own records and exchange parameters, in one process or spread over the ranks of an mpirun. Every rank runs this file.
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <concepts>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
+#include <surety/data/text_reader.h>
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/gossip/mixing.h>
 #include <surety/optimizers/models/model.h>
@@ -40,6 +43,7 @@ TrainOptions of_learner(TrainOptions shared, std::size_t learner) {
 }
 
 std::vector<Edge> read_graph(const std::string& path) {
+  errno = 0;
   std::ifstream file{path};
   std::vector<Edge> edges;
   std::size_t number = 0;
@@ -54,7 +58,11 @@ std::vector<Edge> read_graph(const std::string& path) {
     }
     edges.push_back(edge);
   }
-  if (!file.eof()) throw Error{ErrorCode::bad_data, fmt::format("{}: cannot be read", one_line(path))};
+  if (!file.eof()) {
+    const int error_number = errno;
+    throw Error{data::code_of_failed_read(error_number),
+                fmt::format("{}: cannot be read ({})", one_line(path), std::strerror(error_number))};
+  }
   return edges;
 }
 

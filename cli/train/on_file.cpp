@@ -241,7 +241,7 @@ class FileRun final : public CandidateRun {
     if (training_.check) training_.check(parts_->training);
   }
 
-  void read_kept(const UnitsRead& units) {
+  void read_kept(const jobs::KeptUnits& units) {
     found_.emplace(training_.read(&units));
     damaged_ = found_->damaged;
     units_ = units.rows->units;

@@ -40,29 +40,28 @@ void print_report(const Report& report) {
     print_json(report);
     return;
   }
-  const auto line = [](std::string_view field, const std::string& value) { fmt::print("{:<12} {}\n", field, value); };
-  line("trained", fmt::format("{} loss by {}, {}", options.loss, options.algorithm, report.extent));
-  if (!options.chosen.empty()) line("chosen", options.chosen);
-  for (const auto& [field, value] : report.lines) line(field, value);
-  if (const auto missing = options.reading.missing_text(); !missing.empty()) line("missing", missing);
-  line("adjacency", options.run.adjacency);
-  line("unit", describe(options.run.unit));
-  line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
+  say_line("trained", fmt::format("{} loss by {}, {}", options.loss, options.algorithm, report.extent));
+  if (!options.chosen.empty()) say_line("chosen", options.chosen);
+  for (const auto& [field, value] : report.lines) say_line(field, value);
+  if (const auto missing = options.reading.missing_text(); !missing.empty()) say_line("missing", missing);
+  say_line("adjacency", options.run.adjacency);
+  say_line("unit", describe(options.run.unit));
+  say_line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
   if (report.in_place_of.empty()) {
-    if (report.released.event != report.released.planned) line("planned", report.released.planned);
-    line("released", report.released.event);
+    if (report.released.event != report.released.planned) say_line("planned", report.released.planned);
+    say_line("released", report.released.event);
   }
-  for (const auto& [field, value] : report.in_place_of) line(field, value);
-  line("epsilon", fmt::format("in {} at delta = {}", text(report.released.epsilon), options.run.delta));
-  if (report.noise.sigma) line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", *report.noise.sigma));
-  line("ledger", options.run.ledger_and(report.run));
-  line("model", shown(options.model));
+  for (const auto& [field, value] : report.in_place_of) say_line(field, value);
+  say_line("epsilon", fmt::format("in {} at delta = {}", text(report.released.epsilon), options.run.delta));
+  if (report.noise.sigma) say_line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", *report.noise.sigma));
+  say_line("ledger", options.run.ledger_and(report.run));
+  say_line("model", shown(options.model));
   if (report.damaged > 0) {
-    line("damaged", fmt::format("{} records were damaged and counted as zeros (a number computed on private data: do not publish it)",
-                                report.damaged));
+    say_line("damaged", fmt::format("{} records were damaged and counted as zeros (a number computed on private data: do not publish it)",
+                                    report.damaged));
   }
-  if (options.run.replay_seed) line("NOT PRIVATE", "the noise was replayed from a known seed");
-  fmt::print("{}", report.scores);
+  if (options.run.replay_seed) say_line("NOT PRIVATE", "the noise was replayed from a known seed");
+  say_lines(report.scores);
 }
 
 }  // namespace surety::cli

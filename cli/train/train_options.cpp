@@ -9,6 +9,7 @@
 
 #include <surety/accounting/events/format.h>
 
+#include "../output.h"
 #include "../validators.h"
 
 namespace surety::cli {
@@ -53,13 +54,14 @@ CsvOptions csv_options(const TrainOptions& options, const std::string& label) {
       result.categories.emplace(column.name, *column.categories);
     } else if (column.bounds) {
       result.bounds.emplace(column.name, Bounds{column.bounds->lower, column.bounds->upper});
-    } else if (column.type == "text" && column.name != options.run.unit_column) {
-      invalid(fmt::format("column {} of --schema is a text, must have categories or be dropped", in_quotes(column.name)));
+    } else if ((column.type == "text" || column.type == "date") && column.name != options.run.said_unit.column) {
+      invalid(fmt::format("column {} of --schema is a {}, must {}", in_quotes(column.name), *column.type,
+                          column.type == "text" ? "have categories or be dropped" : "be dropped"));
     }
   }
   // A name is no feature, unless the user says which.
-  if (const auto& unit = options.run.unit_column; unit && !result.bounds.contains(*unit) && !result.categories.contains(*unit) &&
-                                                  std::find(result.drop.begin(), result.drop.end(), *unit) == result.drop.end()) {
+  if (const auto& unit = options.run.said_unit.column; unit && !result.bounds.contains(*unit) && !result.categories.contains(*unit) &&
+                                                       std::find(result.drop.begin(), result.drop.end(), *unit) == result.drop.end()) {
     result.drop.push_back(*unit);
   }
   return result;
@@ -119,6 +121,7 @@ void add_shared_options(OptionTable& table, TrainOptions& options, const std::ve
 
   table.group("Output");
   table.add("--model", options.model, "Where to write the model").required().essential();
+  options.overwrite.add_to(table);
   table.add("--json", options.json, "Print one JSON object").essential();
   options.run.add_plan_to(table);
 }
@@ -143,7 +146,7 @@ void apply_schema(TrainOptions& options) {
 
 Source source_of(const TrainOptions& options) {
   if (options.run.has_unit() && options.format != "csv")
-    invalid(fmt::format("--unit is for CSV files: a {} file has no column that names an owner",
+    invalid(fmt::format("{} is for CSV files: a {} file has no column that names an owner", options.run.unit_words(),
                         options.format == "libsvm" ? "LIBSVM" : "record"));
   if (options.format == "csv") {
     if (options.label.empty()) invalid("--label is missing, a CSV file needs a column or a comparison such as 'visits>0'");
@@ -158,7 +161,8 @@ Source source_of(const TrainOptions& options) {
     if (!options.label.empty() || !options.drop.empty() || !options.bounds.empty() || !options.categories.empty() || options.features ||
         options.rows != "unit" || options.reading.is_about_csv()) {
       invalid(
-          "--label, --features, --drop, --bounds, --categories, --rows, --delimiter, --columns, --missing and --schema were said when the "
+          "--label, --features, --drop, --bounds, --categories, --rows, --delimiter, --decimal, --columns, --missing and --schema were "
+          "said when the "
           "record "
           "file was converted");
     }
@@ -171,7 +175,7 @@ Source source_of(const TrainOptions& options) {
     invalid("--label, --drop, --bounds and --categories are for CSV files, a LIBSVM file has its own labels and no columns");
   }
   if (options.reading.is_about_csv())
-    invalid("--delimiter, --columns, --missing and --schema are for CSV files, a LIBSVM file has no such cells");
+    invalid("--delimiter, --decimal, --columns, --missing and --schema are for CSV files, a LIBSVM file has no such cells");
   if (!options.classes.empty()) invalid("--classes is for CSV files, whose label is a text");
   if (!options.features) invalid("--features is missing: the largest index that occurs is private, so say how many features there are");
   if (const auto most = options.reading.limits().features; *options.features > most) {
@@ -189,7 +193,7 @@ FeatureMap sparse_map_of(const Source& source) {
   return features;
 }
 
-OpenStream open_stream(const TrainOptions& options, const Source& source, const UnitsRead* units) {
+OpenStream open_stream(const TrainOptions& options, const Source& source, const jobs::KeptUnits* units) {
   if (options.format != "records" && options.data != TextReader::standard_input && is_record_file(options.data)) {
     throw Error{ErrorCode::bad_data, fmt::format("{}: is a record file, must be read with --format records", one_line(options.data))};
   }
@@ -221,7 +225,7 @@ void require_said_records(const TrainOptions& options, std::size_t records, std:
   throw Error{ErrorCode::bad_data, fmt::format("{}: has {} records, must have the {} of --records", one_line(options.data), records, said)};
 }
 
-ReadRecords read(const TrainOptions& options, const Source& source, ObjectiveRef objective, const UnitsRead* units, KeepRows keep) {
+ReadRecords read(const TrainOptions& options, const Source& source, ObjectiveRef objective, const jobs::KeptUnits* units, KeepRows keep) {
   if (const auto* file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs);
       file != nullptr && keep == KeepRows::in_their_file) {
     auto found = read_in_place(*file, objective, options.reading.policy().form);
@@ -240,10 +244,8 @@ std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps) {
   return [steps](std::uint64_t done) {
     const auto percent = [&](std::uint64_t step) { return step * 100 / steps; };
     if (done != steps && percent(done) == percent(done - 1)) return;
-    // A terminal that went away is no reason to stop, so nothing here throws.
-    std::fputs(fmt::format("\rstep {} of {}", done, steps).c_str(), stderr);
-    if (done == steps) std::fputs(fmt::format("\r{:40}\r", "").c_str(), stderr);
-    std::fflush(stderr);
+    say_progress(fmt::format("step {} of {}", done, steps));
+    if (done == steps) say_progress("");
   };
 }
 

@@ -23,6 +23,8 @@ namespace surety::cli {
 inline constexpr std::uint64_t max_count = std::uint64_t{1} << 53;
 /// Of --tune, and of the combinations of --tune-over.
 inline constexpr std::uint64_t most_tuned_candidates = 1000;
+/// Of --tune-most.
+inline constexpr std::uint64_t most_capped_runs = 100'000;
 
 struct TrainOptions {
   std::string data;
@@ -47,10 +49,13 @@ struct TrainOptions {
   std::optional<std::uint64_t> tune;   ///< how many candidates a search is expected to run, where the algorithm knows one
   std::vector<std::string> tune_over;  ///< what its candidates differ in: "steps=10,30"
   std::string tune_by = "cheapest";
-  bool is_candidate = false;  ///< of a search: who counts bars of progress would count its runs, a secret number
+  std::optional<std::uint64_t> tune_most;  ///< runs that it never goes beyond
+  std::optional<std::string> answer_at;    ///< when it answers, as it was said
+  bool is_candidate = false;               ///< of a search: who counts bars of progress would count its runs, a secret number
 
   PrivateRunOptions run;
   std::string model;
+  OverwriteOption overwrite;
   bool json = false;
 };
 
@@ -82,7 +87,7 @@ struct OpenStream {
   data::FeatureMap features;
 };
 /// \param units whose kept rows are read alone, if any
-[[nodiscard]] OpenStream open_stream(const TrainOptions& options, const Source& source, const UnitsRead* units = nullptr);
+[[nodiscard]] OpenStream open_stream(const TrainOptions& options, const Source& source, const jobs::KeptUnits* units = nullptr);
 
 /// Where rows of a record file are while an algorithm runs.
 enum class KeepRows {
@@ -120,7 +125,7 @@ void require_said_records(const TrainOptions& options, std::size_t records, std:
 ///         public for a file without any.
 /// \param units whose kept rows are read alone, if any
 [[nodiscard]] ReadRecords read(const TrainOptions& options, const Source& source, optimizers::ObjectiveRef objective,
-                               const UnitsRead* units = nullptr, KeepRows keep = KeepRows::in_memory);
+                               const jobs::KeptUnits* units = nullptr, KeepRows keep = KeepRows::in_memory);
 
 /// Shows public progress on a terminal, and nothing elsewhere.
 [[nodiscard]] std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps);

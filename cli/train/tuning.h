@@ -7,7 +7,9 @@
 //     best_of(geometric_runs, K, gaussian(z))     K runs are expected, of candidates drawn with replacement
 //     repeat(k, gaussian(z))                      k = min(K, candidates) different ones: the budget is split among them
 //
-// whichever meets the promise with less noise. docs/proofs/tuning.md
+// whichever meets the promise with less noise. Where the number of runs has a cap, it is best_of(capped_geometric_runs, K, cap, gaussian(z)); such
+// a search can answer at a time that was said before (answer_time.h): a run of each candidate on made-up records says whether cap runs fit, before
+// anything is charged. docs/proofs/tuning.md
 #pragma once
 
 #include <cstddef>
@@ -40,7 +42,8 @@ struct TunedCandidate {
   std::unique_ptr<TrainingRun> run;
 };
 
-/// The search as one run. `shared` and `team` outlive it. \throws Error{unsupported} on several ranks and for units.
+/// The search as one run. `shared` and `team` outlive it. \throws Error{unsupported} on several ranks and for units, and where it
+/// cannot be said how long a run takes.
 [[nodiscard]] std::unique_ptr<TrainingRun> tuned(const TrainOptions& shared, std::vector<TunedCandidate> candidates, Team& team);
 
 }  // namespace surety::cli

@@ -1,0 +1,35 @@
+// Noise for the queries of one charge: the family and the scale that meet a promise.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include <surety/accounting/calibration/solve.h>
+#include <surety/statistics/parts.h>
+
+namespace surety::jobs {
+
+/// Which noise is asked for.
+enum class NoiseChoice {
+  best,  ///< the family that is better for these queries
+  laplace,
+  gaussian,
+};
+/// "best", "laplace", "gaussian".
+[[nodiscard]] std::string_view name(NoiseChoice noise);
+/// The inverse. \throws Error{invalid_argument} listing them.
+[[nodiscard]] NoiseChoice parse_noise_choice(std::string_view text);
+
+/// Noise that meets the target, with the parts that it is for.
+struct CalibratedQueries {
+  Solution cost;  ///< of all, at the common scale
+  statistics::Parts parts;
+};
+
+/// The noise asked for, or for `best` the family that is better for these queries: of which the sum of weight times
+/// variance over squared l2 sensitivity is smaller, for a single query the smaller standard deviation, or for keys the lower threshold. Public.
+/// \throws Error{unreachable, unsupported, invalid_argument} as `solve` and `SumPart`.
+[[nodiscard]] CalibratedQueries choose_noise(const std::vector<statistics::WeightedStatistic>& queries, const Target& target,
+                                             NoiseChoice noise, double confidence);
+
+}  // namespace surety::jobs

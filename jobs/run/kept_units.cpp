@@ -1,0 +1,51 @@
+#include <surety/jobs/run/kept_units.h>
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/safe_text.h>
+
+namespace surety::jobs {
+namespace {
+
+// "row" is the name of a row itself.
+constexpr std::string_view column_prefix = "column ";
+
+}  // namespace
+
+UnitOfPrivacy unit_of_column(const std::string& column, Count most, const OwnerRule& rule) {
+  const bool is_ambiguous = column == UnitOfPrivacy::row || column.starts_with(column_prefix);
+  return {is_ambiguous ? std::string{column_prefix} + column : column, most, rule};
+}
+
+std::optional<std::string> column_of(const UnitOfPrivacy& unit) {
+  if (unit.is_row()) return std::nullopt;
+  return unit.name().substr(unit.name().starts_with(column_prefix) ? column_prefix.size() : 0);
+}
+
+void KeptUnits::keep_only(data::CsvReader& reader) const { reader.keep_only({rows, &rows->is_kept}, column); }
+
+KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits,
+                     const data::UnitSelectionOptions& selection) {
+  auto column = column_of(unit);
+  if (!column) throw Error{ErrorCode::internal, "rows of one row are to be kept"};
+  if (policy.csv.missing.contains(*column)) {
+    invalid(fmt::format(
+        "what a missing cell of column '{}' counts as is said, must not be: it names the unit, whose rule says it for rows without a name",
+        one_line(*column)));
+  }
+  data::UnitKey key;
+  bits.fill(std::as_writable_bytes(std::span{key}));
+  data::FileReadTwice file{path};
+  const data::UnitRule rule{.column = *column, .most = unit.most(), .empty = unit.rule().empty};
+  auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, rule, policy, key, selection));
+  file.rewind();
+  return {.column = *std::move(column), .rows = std::move(rows), .file = std::move(file)};
+}
+
+}  // namespace surety::jobs

@@ -1,0 +1,38 @@
+// Units of several rows in a job: by whose column they are named, and which of their rows are kept.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <surety/accounting/events/unit.h>
+#include <surety/data/csv.h>
+#include <surety/data/data_policy.h>
+#include <surety/data/unit_selection.h>
+#include <surety/mechanisms/bits/bits_ref.h>
+
+namespace surety::jobs {
+
+/// The unit whose owners a column of this name names. \throws Error{invalid_argument} as UnitOfPrivacy.
+[[nodiscard]] UnitOfPrivacy unit_of_column(const std::string& column, Count most, const OwnerRule& rule);
+/// The column by which `unit_of_column` made a unit; nothing of one row.
+[[nodiscard]] std::optional<std::string> column_of(const UnitOfPrivacy& unit);
+
+/// The rows that are kept, for the second pass over a file, which stays open and must stand still.
+struct KeptUnits {
+  std::string column;  ///< that names the owner of a row
+  std::shared_ptr<const data::KeptRows> rows;
+  data::FileReadTwice file;
+
+  /// Lets the reader of the second pass see them alone.
+  void keep_only(data::CsvReader& reader) const;
+};
+
+/// The first pass over a file of a unit's rows: after it nothing but kept rows is looked at. Draws the secret key by which they are chosen.
+/// \pre the unit is not one row. \throws Error{invalid_argument} where it is said what a missing cell of the unit's column counts as; Error{bad_data,
+///         environment} as `data::select_rows` and `data::FileReadTwice`; what the bits throw. \source docs/proofs/units.md#selection
+[[nodiscard]] KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy,
+                                   mechanisms::BitsRef bits, const data::UnitSelectionOptions& selection = {});
+
+}  // namespace surety::jobs
