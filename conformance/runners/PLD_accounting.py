@@ -3,7 +3,8 @@ from common import NotAsked, gaussian
 PACKAGE = "PLD_accounting"
 ENVIRONMENT = "PLD_accounting"
 CLAIMS = "interval"
-NOTE = "Random allocation under records that come or go: gaussian_allocation_epsilon_range at its default accuracy, documented as bounds from both sides, and delta by its default grid."
+NOTE = ("Random allocation under records that come or go: gaussian_allocation_epsilon_range at its default accuracy, documented as bounds from both sides, and delta "
+        "by its default grid. Its convolutions are its own; the bounds of a self-convolution are a function of dp_accounting.")
 
 
 def lines(vector):

@@ -34,9 +34,12 @@ def parts(event, allowed, count=1):
     return [(count, event)]
 
 
-def gaussian(event, adjacency):
-    """The noise multiplier, standard deviation over the sensitivity of one record that comes or goes; of a Gaussian that says just that."""
-    if event["mechanism"] == "gaussian" and adjacency == "replace-one":
+def gaussian(event, adjacency, over_sensitivity=False):
+    """The noise multiplier, standard deviation over the sensitivity of one record that comes or goes; of a Gaussian that says just that.
+
+    With `over_sensitivity` also of one that says what a replaced record moves: where the documentation of an accountant knows that reading, too.
+    """
+    if event["mechanism"] == "gaussian" and adjacency == "replace-one" and not over_sensitivity:
         raise NotAsked("its noise multiplier is over a norm, not over a sensitivity of replacing")
     if event["mechanism"] not in ("gaussian", "record_sum"):
         raise NotAsked("it has no %s here" % event["mechanism"])

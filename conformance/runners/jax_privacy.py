@@ -3,6 +3,7 @@ from common import NotAsked, gaussian, parts
 PACKAGE = "jax_privacy"
 ENVIRONMENT = "jax_privacy"
 CLAIMS = "upper bound"
+THROUGH = "dp_accounting_pld"
 NOTE = ("DpsgdTrainingAccountant with PldAccountantConfig at its defaults, on ten million samples or as many as the batch needs; it hands over to dp_accounting, and documents a DP guarantee. "
         "Poisson and cyclic batches under add-or-remove-one and zero-out, fixed batch sizes under replace-one.")
 
