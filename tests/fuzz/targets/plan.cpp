@@ -1,0 +1,39 @@
+// A plan: what is one becomes words, which the tables of its command take or refuse; and what they took makes the same plan.
+#include <nlohmann/json.hpp>
+
+#include <fuzz/target.h>
+
+#include <cli/command.h>
+#include <cli/parser.h>
+#include <cli/plan.h>
+
+using namespace surety;
+using namespace surety_fuzz;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const InputFile file;
+  Input input{data, size};
+  const bool is_training = input.choice(8) == 0;
+  const std::string name = is_training ? "train" : "release";
+  file.hold(input.rest());
+  accepted([&] {
+    const auto given = cli::with_plan_as_options({name, "--plan", file.path()});
+    expect(!given.words.empty() && given.words.front() == name, "a plan is another command's");
+    expect(given.expected.has_value(), "a plan expects nothing");
+    cli::Command surety{.name = "surety", .summary = ""};
+    surety.commands.push_back(is_training ? cli::train_command(given) : cli::release_command(given));
+    const auto request = cli::parse(surety, given.words);
+    // Help is no run.
+    if (request.kind != cli::Request::Kind::run) return;
+    const auto options = cli::options_json(name, request.command->options);
+    auto plan = nlohmann::json::parse(given.expected->text);
+    plan["options"] = options;
+    file.hold(plan.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    cli::Command again{.name = "surety", .summary = ""};
+    const auto once_more = cli::with_plan_as_options({name, "--plan", file.path()});
+    again.commands.push_back(is_training ? cli::train_command(once_more) : cli::release_command(once_more));
+    expect(cli::options_json(name, cli::parse(again, once_more.words).command->options) == options,
+           "a plan does not come back from its options");
+  });
+  return 0;
+}
