@@ -28,8 +28,8 @@ using namespace testing;
 
 const Condition condition = parse_condition("x>0");
 
-/// One record: not counted, or counted with this cell.
-using Record = std::optional<std::variant<double, std::string>>;
+/// One record: not counted, or counted with this cell or with a missing one.
+using Record = std::optional<std::variant<double, std::string, std::monostate>>;
 
 std::vector<Record> hard_records(const Statistic& statistic) {
   std::vector<Record> result;
@@ -39,17 +39,20 @@ std::vector<Record> hard_records(const Statistic& statistic) {
     result.emplace_back(x);
   }
   for (const char* text : {"red", "green", "blue", ""}) result.emplace_back(text);
+  result.emplace_back(std::monostate{});
   return result;
 }
 
-std::vector<std::int64_t> sum_of(const Statistic& statistic, Grid grid, const std::vector<Record>& records) {
-  StatisticSum sum{statistic, grid};
+std::vector<std::int64_t> sum_of(const Statistic& statistic, Grid grid, NoiseLaw law, const std::vector<Record>& records) {
+  StatisticSum sum{statistic, grid, law};
   const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
   const bool is_text = histogram != nullptr && std::holds_alternative<Categories>(histogram->cells);
   for (const auto& record : records) {
     if (!record) continue;
     if (std::holds_alternative<CountOf>(statistic.of)) {
       sum.add_to_count();
+    } else if (std::holds_alternative<std::monostate>(*record)) {
+      sum.add_damaged();
     } else if (is_text) {
       sum.add(std::holds_alternative<std::string>(*record) ? std::get<std::string>(*record) : "none");
     } else {
@@ -60,11 +63,11 @@ std::vector<std::int64_t> sum_of(const Statistic& statistic, Grid grid, const st
 }
 
 /// All moves of the sum between neighbours, up to sign.
-std::set<std::vector<std::int64_t>> moves(const Statistic& statistic, Grid grid) {
+std::set<std::vector<std::int64_t>> moves(const Statistic& statistic, Grid grid, NoiseLaw law) {
   std::set<std::vector<std::int64_t>> result;
   const auto take = [&](const std::vector<Record>& a, const std::vector<Record>& b) {
-    auto x = sum_of(statistic, grid, a);
-    const auto y = sum_of(statistic, grid, b);
+    auto x = sum_of(statistic, grid, law, a);
+    const auto y = sum_of(statistic, grid, law, b);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::abs(x[i] - y[i]);
     result.insert(x);
   };
@@ -99,7 +102,7 @@ std::vector<Neighbours> dearest(const Statistic& statistic, const StatisticSum& 
     return result;
   };
   std::vector<std::int64_t> farthest;
-  for (const auto& move : moves(statistic, sum.grid())) {
+  for (const auto& move : moves(statistic, sum.grid(), is_laplace ? NoiseLaw::laplace : NoiseLaw::gaussian)) {
     if (farthest.empty() || length(move) > length(farthest)) farthest = move;
   }
   const auto law = law_of(noise, sum.grid().steps_per_unit());
@@ -117,7 +120,10 @@ std::vector<Statistic> statistics() {
   auto all = every_statistic(
       condition, {Bounds{0, 6}, Bounds{-1, 3}, Bounds{4, 6}},
       {HistogramOf{"x", Bins{{0, 6}, 3}}, HistogramOf{"x", Categories{{"red"}}}, HistogramOf{"x", Categories{{"red", "green", "blue"}}}});
-  std::erase_if(all, [](const Statistic& statistic) { return std::holds_alternative<VarianceOf>(statistic.of); });
+  // With a condition a record whose cell is missing may be none, too, whatever the rule for it.
+  std::erase_if(all, [](const Statistic& statistic) {
+    return std::holds_alternative<VarianceOf>(statistic.of) || (statistic.where && statistic.missing != MissingCells::left_out);
+  });
   return all;
 }
 
@@ -145,7 +151,7 @@ TEST(BindingStatistics, LaplaceNoiseCostsWhatItsEventSays) {
 
 TEST(BindingStatistics, GaussianNoiseCostsWhatItsEventSays) {
   for (const auto& statistic : statistics()) {
-    const StatisticSum sum{statistic, coarse(statistic)};
+    const StatisticSum sum{statistic, coarse(statistic), NoiseLaw::gaussian};
     const double multiplier = sum.counts() ? 4 : 1;
     const auto event = gaussian(NoiseMultiplier{multiplier}, statistic.adjacency);
     const StatisticNoise noise = noise_for(sum, event);

@@ -76,7 +76,7 @@ TEST(Calibrate, RefusesATargetThatIsNone) {
 }
 
 TEST(Calibrate, RefusesToSolveForWhatIsNotInTheEvent) {
-  expect_refused(Words{"calibrate", "--event", "gaussian(2)"} + main_target, 2, {"--solve", "'z'", "gaussian(2)"});
+  expect_refused(Words{"calibrate", "--event", "gaussian(2)"} + main_target, 2, {"the name to solve for", "'z'", "gaussian(2)"});
   expect_refused(Words{"calibrate", "--event", "gaussian(y)"} + main_target, 2, {"'y'", "gaussian(y)"});
   expect_refused({"calibrate", "--event", hundred, "--epsilon", "1", "--delta", "1e-5", "--adjacency", "replace-one"}, 2, {"--solve"});
 }

@@ -177,5 +177,52 @@ TEST_F(DataOptions, NamesWithEveryCharacter) {
   EXPECT_EQ(columns[1]["map"]["categories"], (nlohmann::json{"x", "z"}));
 }
 
+// A quote that nobody closes, in the middle of 400 records: for every reader all others are what they were.
+TEST_F(DataOptions, AQuoteThatNobodyClosesTakesInNoMoreLinesThanSaid) {
+  const auto text = [](bool is_closed) {
+    std::string records = "x,y\n";
+    for (int k = 1; k <= 400; ++k) records += k == 200 ? (is_closed ? "\"1\",1\n" : "\"1,1\n") : "1," + std::to_string(k % 2) + "\n";
+    return records;
+  };
+  const auto records = [&](bool is_closed, const Words& more) {
+    const auto outcome = surety(release(text(is_closed), "sum(x)", Words{"--bounds", "0,1", "--json"} + more));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.json()["records"].get<int>();
+  };
+  EXPECT_EQ(records(true, {}), 400);
+  EXPECT_EQ(records(false, {}), 400);
+  EXPECT_EQ(records(false, {"--quoted-lines", "0"}), 400);
+  EXPECT_EQ(records(false, {"--quoted-lines", "1000"}), 200);
+  EXPECT_EQ(value(text(false), "sum(x)", {"--bounds", "0,1"}), 399);
+  EXPECT_EQ(value(text(false), "count()", {"--where", "x==1"}), 399);
+  std::filesystem::remove(path("run.db"));  // whose unit is a row
+  EXPECT_EQ(value(text(false), "sum(x)", {"--bounds", "0,1", "--unit", "y", "--most", "1000"}), 399);
+  std::filesystem::remove(path("run.db"));
+  const auto damaged = [](const Outcome& outcome) {
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const auto json = outcome.json();
+    return std::pair{json["training_records"].get<int>(), json["damaged_records_not_private"].get<int>()};
+  };
+  const Words json{"--algorithm", "gradient-descent", "--steps", "1", "--json"};
+  EXPECT_EQ(damaged(surety(train(text(true), "y>0", json))), (std::pair{400, 0}));
+  EXPECT_EQ(damaged(surety(train(text(false), "y>0", json))), (std::pair{400, 1}));
+  EXPECT_EQ(damaged(surety(train(text(false), "y>0", json + Words{"--quoted-lines", "300"}))), (std::pair{200, 1}));
+  const auto converted = surety({"convert", path("data"), path("records"), "--label", "y>0", "--json"});
+  ASSERT_EQ(converted.code, 0) << converted.err;
+  EXPECT_EQ(converted.json()["records_not_private"], 400);
+  EXPECT_EQ(converted.json()["damaged_not_private"], 1);
+  const auto predicted = Process{{"predict", path("m"), path("data"), "--json"}, {}}.finish();
+  EXPECT_EQ(predicted.code, 3);
+  EXPECT_EQ(predicted.json()["records"], 400);
+  EXPECT_EQ(predicted.json()["damaged"], 1);
+  EXPECT_NE(predicted.err.find("row 200 (line 201) has a quote that is never closed"), std::string::npos) << predicted.err;
+  // In a file that says its form, and in its header.
+  expect_refused(release(text(false), "sum(x)", {"--bounds", "0,1", "--form-is-public"}), 3, {"row 200 (line 201)", "never closed"});
+  expect_refused(release("\"" + text(true), "sum(x)", {"--bounds", "0,1"}), 3, {"header (line 1)", "never closed"});
+  for (const char* const wrong : {"-1", "1.5", "many"}) {
+    expect_refused(release(text(true), "sum(x)", {"--bounds", "0,1", "--quoted-lines", wrong}), 2, {"--quoted-lines", "whole number"});
+  }
+}
+
 }  // namespace
 }  // namespace surety_test::data_options_test

@@ -66,7 +66,7 @@ TEST_F(LedgerCommand, ABudgetAdmitsWhatTheCommandsReleaseUnlessAnotherFilterIsNa
   ASSERT_EQ(surety(create({"--epsilon", "3", "--delta", "1e-5", "--filter", "gaussian"})).code, 0);
   expect_refused_untouched(release, 2, {"no filter of kind gaussian is proved for laplace", "renyi, zcdp and basic would be"});
   expect_refused_untouched(Words{"ledger", "create", path("other.db"), "--adjacency", "replace-one", "--epsilon", "1", "--delta", "0"}, 2,
-                           {"delta of the budget is 0", "--filter basic"});
+                           {"delta of the budget is 0", "the filter basic needs none"});
 }
 
 TEST_F(LedgerCommand, OneBudgetAdmitsCountsAndTrainingAndSaysWhatIsLeft) {
@@ -108,6 +108,40 @@ TEST_F(LedgerCommand, OneBudgetAdmitsCountsAndTrainingAndSaysWhatIsLeft) {
   EXPECT_EQ(surety(audit()).code, 0);
   EXPECT_EQ(surety(audit() + Words{"--json"}).json()["budget"]["order"], shown["budget"]["order"]);
   EXPECT_EQ(surety({"ledger", "show", path("none.db")}).code, 5);
+}
+
+TEST_F(LedgerCommand, SaysWhichRuleAdmittedWhatIsSpent) {
+  const auto data = small_data();
+  const auto counted = [&](const std::string& epsilon) {
+    return Words{"release", data, "--query", "count()", "--where", "x>0", "--epsilon", epsilon, "--ledger", path("run.db")};
+  };
+  const auto show = [&] { return surety({"ledger", "show", path("run.db")}).out; };
+  const auto rules = [&] { return surety({"ledger", "show", path("run.db"), "--json"}).json()["budget"]["admitted_by"]; };
+  ASSERT_EQ(surety(create({"--epsilon", "1", "--delta", "1e-6"})).code, 0);
+  ASSERT_EQ(surety(counted("0.2")).code, 0);
+  EXPECT_NE(show().find(" of 0.535454, epsilon 0.2 of 1: within both rules, of which one is enough\n"), std::string::npos) << show();
+  EXPECT_EQ(rules(), (nlohmann::json{"divergence", "epsilon"}));
+  // Beyond the limit of the divergence, which a reader takes for a broken budget where no rule is named.
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(surety(counted("0.24")).code, 0);
+  const std::string words = ", epsilon 0.92 of 1: admitted by the sum of epsilons, as long as every run promises one";
+  EXPECT_NE(show().find(words + "\n"), std::string::npos) << show();
+  EXPECT_EQ(rules(), nlohmann::json{"epsilon"});
+  const auto json = surety({"ledger", "show", path("run.db"), "--json"}).json()["budget"];
+  EXPECT_GT(json["spent"]["lower"].get<double>(), json["limit"]["upper"].get<double>());
+  EXPECT_NE(surety(audit()).out.find(words + "\n"), std::string::npos);
+  expect_refused_untouched(counted("0.24"), 1, {"; all epsilons together are 1.16, above 1"});
+  expect_refused_untouched(Words{"train", data, "--label", "label", "--algorithm", "dp-sgd", "--records", "60", "--steps", "20",
+                                 "--epsilon", "0.3", "--delta", "1e-6", "--ledger", path("run.db"), "--model", path("model.json")},
+                           1, {"the sum of epsilons admits nothing that promises none"});
+}
+
+TEST_F(LedgerCommand, CountsRunsThatAreLeftUpToALimit) {
+  ASSERT_EQ(surety(create({"--epsilon", "1000000", "--delta", "1e-6"})).code, 0);
+  ASSERT_EQ(
+      surety({"release", small_data(), "--query", "count()", "--where", "x>0", "--epsilon", "0.0001", "--ledger", path("run.db")}).code, 0);
+  const auto shown = surety({"ledger", "show", path("run.db")}).out;
+  EXPECT_NE(shown.find("left         at least 1000000 more runs like the last, or 9 counts at epsilon 100000\n"), std::string::npos)
+      << shown;
 }
 
 TEST_F(LedgerCommand, ABudgetTakesTheOrderThatIsNamedOrPlanned) {
@@ -256,7 +290,7 @@ TEST_F(LedgerCommand, RefusesWhatIsNoIntactLedger) {
   flipped[flipped.rfind("gaussian")] = 'G';
   write(path("flipped.db"), flipped);
   auto future = good;
-  future[63] = static_cast<char>(future[63] + 1);  // the last byte of user_version, the version of the format
+  future[63] = static_cast<char>(future[63] + 2);  // the last byte of user_version, the version of the format
   write(path("future.db"), future);
   std::filesystem::create_directory(path("folder.db"));
   int refused = 0;

@@ -88,6 +88,11 @@ std::vector<Question> questions() {
       release("histogram(x)", {"--categories", "3, x,\"a,b\""}, every_adjacency),
       release("histogram(x)", {"--bounds", "-1,4", "--bins", "3"}, every_adjacency),
       release("median(x)", {"--bounds", "-5,5", "--candidates", "11"}, every_adjacency),
+      release("sum(x)", {"--bounds", "18, 90", "--complete", "x,y"}, every_adjacency),
+      release("mean(x)", {"--bounds", "-5,1", "--complete", "x"}, every_adjacency),
+      release("count()", {"--where", "missing(x) or not missing(y)"}, every_adjacency),
+      release("sum(y)", {"--bounds", "2,5", "--where", "present(x) and not (missing(label) or label==1)", "--decimal", ","},
+              every_adjacency),
       release("variance(x)", {"--bounds", "-5,5"}, every_adjacency),
       release("count()", {"--by", "y", "--keys", "1,3,x"}, every_adjacency),
       release("sum(x)", {"--bounds", "-2,20", "--by", "y", "--key-bounds", "0,4", "--key-bins", "2"}, every_adjacency),
@@ -134,8 +139,8 @@ nlohmann::json without_what_may_differ(const nlohmann::json& json) {
 
 /// A line of the table of numbers, or of CSV, without them and without the room that they take.
 std::string without_numbers(const std::string& line, bool is_csv) {
-  static const std::regex in_csv{R"((,[^,]*){3}((,[^,]*){4})$)"};
-  static const std::regex in_table{R"( +(-|\d)[-+.e\d]* +\[[^\]]*\] +)"};
+  static const std::regex in_csv{R"((,[^,]*){3}((,[^,]*){5})$)"};
+  static const std::regex in_table{R"( +(-|\d)[-+.e\d]* +\[[^\]]*\] *)"};
   static const std::regex blanks{" +"};
   return is_csv ? std::regex_replace(line, in_csv, "$2") : std::regex_replace(std::regex_replace(line, in_table, " # "), blanks, " ");
 }
@@ -364,6 +369,8 @@ std::vector<UnitQuestion> unit_questions() {
           release("sum(x)", {"--bounds", "-2,20"}),
           release("sum(x)", {"--bounds", "18,90", "--where", "y!=3"}),
           release("mean(x)", {"--bounds", "1,5"}),
+          release("sum(x)", {"--bounds", "2,5", "--complete", "x"}),
+          release("count()", {"--where", "missing(x) or not missing(y)"}),
           release("sum(x)", {"--bounds", "-5,5", "--missing", "x=-5", "--missing", "y=x"}),
           release("count()", {"--where", "not (x>2)", "--missing", "x=1"}),
           release("variance(x)", {"--bounds", "1,5"}),

@@ -153,6 +153,29 @@ TEST_F(Refusal, OfATruncatedGzipStream) {
   expect_bad_csv(damaged, {"gzip stream is damaged"});
 }
 
+// What stands for a disk that fails is the memory of the process at 0, which is not mapped: a regular file whose bytes cannot be read.
+TEST_F(Refusal, OfWhatTheMachineDoesNotHandOut) {
+  const auto data = small_data();
+  const std::string unreadable = "/proc/self/mem";
+  const Words promise{"--epsilon", "1", "--delta", "1e-5", "--ledger", path("run.db")};
+  const Words query{"--query", "sum(x)", "--bounds", "0,1"};
+  ASSERT_EQ(surety(train(data)).code, 0);
+  for (const Words& words : std::vector<Words>{
+           train(unreadable),
+           train(data, "label", "one-pass-sgd") + Words{"--radius", "1", "--schema", unreadable},
+           Words{"release", unreadable} + query + promise,
+           Words{"release", unreadable, "--unit", "x", "--most", "1"} + query + Words{"--epsilon", "1", "--ledger", path("units.db")},
+           Words{"release", data, "--queries", unreadable} + promise,
+           Words{"release", "--plan", unreadable},
+           {"convert", unreadable, path("data.records"), "--label", "label"},
+           {"predict", path("model.json"), unreadable},
+           {"predict", unreadable, data},
+           {"schema", unreadable},
+           {"audit", "--log", unreadable, "--epsilon", "1", "--delta", "1e-5"}}) {
+    expect_refused_untouched(words, 5, {unreadable, "cannot be read"});
+  }
+}
+
 TEST_F(Refusal, OfBadLibsvm) {
   const Words libsvm{"train",    path("bad.svm"), "--format", "libsvm",           "--features",
                      "3",        "--epsilon",     "1",        "--delta",          "1e-5",

@@ -1,6 +1,8 @@
 // surety release: a private statistic of real data, its charge, its interval, and what bad input gets.
 #include <zlib.h>
 
+#include <tuple>
+
 #include <support/surety_process.h>
 
 namespace surety_test::release_test {
@@ -164,6 +166,47 @@ TEST_F(Release, TakesTheNoiseOfTheSmallerDeviation) {
   expect_refused(release(data, "count()", {"--where", "x>0", "--noise", "gaussian"}), 6, {"delta = 0"});
 }
 
+// The search begins at a guess then, and looks at one family alone where it is far better.
+TEST_F(Release, TakesTheLeastNoiseForChoicesAmongOtherQueries) {
+  const auto data = small_data();
+  const auto kept = [&](const std::string& family, int counts, int medians, double scale) {
+    const auto times = [](int count, const std::string& mechanism, double number) {
+      return "repeat(" + std::to_string(count) + ", " + mechanism + "(" + nlohmann::json(number).dump() + "))";
+    };
+    const auto event =
+        "compose(" + times(medians, "exponential", (family == "gaussian" ? 2 : 1) / scale) + ", " + times(counts, family, scale) + ")";
+    const auto code = surety({"audit", "--event", event, "--adjacency", "add-or-remove-one", "--epsilon", "1", "--delta", "1e-6"}).code;
+    EXPECT_TRUE(code == 0 || code == 1) << event;
+    return code == 0;
+  };
+  for (const auto& [counts, medians, better] :
+       std::vector<std::tuple<int, int, std::string>>{{2, 2, "laplace"}, {6, 2, "laplace"}, {10, 30, "gaussian"}}) {
+    Words queries;
+    for (int k = 0; k < counts; ++k) queries = queries + Words{"--query", "count() where x>" + std::to_string(k)};
+    for (int k = 0; k < medians; ++k) {
+      queries = queries + Words{"--query", nlohmann::json{{"query", "median(x)"}, {"bounds", {0, k + 1}}}.dump()};
+    }
+    const auto plan = [&](const std::string& noise) {
+      const auto outcome =
+          surety(Words{"release", data} + queries +
+                 Words{"--epsilon", "1", "--delta", "1e-6", "--noise", noise, "--ledger", path("run.db"), "--print-plan"} + private_count);
+      EXPECT_EQ(outcome.code, 0) << outcome.err;
+      return outcome.code == 0 ? outcome.json() : nlohmann::json::object();
+    };
+    std::map<std::string, double> scales;
+    for (const char* family : {"laplace", "gaussian"}) {
+      const double scale = scales[family] = plan(family)["noise"].get<double>();
+      EXPECT_TRUE(kept(family, counts, medians, scale)) << family << " " << counts << " " << medians;
+      EXPECT_FALSE(kept(family, counts, medians, scale * (1 - 2e-5))) << family << " " << counts << " " << medians;
+    }
+    // The sum of the variances, of which a choice beside Gaussian noise has a quarter.
+    const double of_gaussian = (counts + medians / 4.0) * scales["gaussian"] * scales["gaussian"];
+    const double of_laplace = (2.0 * counts + medians) * scales["laplace"] * scales["laplace"];
+    EXPECT_EQ(of_gaussian < of_laplace ? "gaussian" : "laplace", better) << counts << " " << medians;
+    EXPECT_EQ(plan("best")["noise"].get<double>(), scales[better]) << counts << " " << medians;
+  }
+}
+
 TEST_F(Release, KeepsTheBudgetOfALedger) {
   const auto data = small_data();
   const Words create{"ledger", "create", path("run.db"), "--adjacency", "replace-one", "--epsilon", "15", "--delta", "1e-6"};
@@ -221,8 +264,9 @@ TEST_F(Release, GivesDamagedCellsTheirStatedValuesAndNoWord) {
     *(std::find(words.begin(), words.end(), "--epsilon") + 1) = "3000";
     return report_of(words);
   };
-  // Alice, C, Eve, the empty line and Hal at 18.
-  EXPECT_NEAR(value("sum(x)", {"--bounds", "18, 90"})["value"].get<double>(), 5 * 18 + 30 + 50 + 90, 1);
+  // Hal at 18; of Alice, C, Eve and the empty line there is no number, and with --missing they are at 18, too.
+  EXPECT_NEAR(value("sum(x)", {"--bounds", "18, 90"})["value"].get<double>(), 18 + 30 + 50 + 90, 1);
+  EXPECT_NEAR(value("sum(x)", {"--bounds", "18, 90", "--missing", "x=0"})["value"].get<double>(), 5 * 18 + 30 + 50 + 90, 1);
   EXPECT_EQ(value("count()", {})["value"], 8);
   EXPECT_EQ(value("count()", {"--where", "y>0"})["value"], 5);
   EXPECT_EQ(value("count()", {"--where", "x>=0"})["value"], 4);  // leaves damaged cells out
@@ -354,6 +398,28 @@ TEST_F(Release, ShowsKeysThatManyOwnersHoldAndNoneOfOneAlone) {
   EXPECT_NEAR(report_of(ask({}))["cells"][0]["value"].get<double>(), 600, 60) << "each row counts where rows are protected";
 }
 
+// What keeps a key from being shown is the threshold, and Laplace noise has the higher one at an equal deviation.
+TEST_F(Release, TakesTheNoiseOfTheLowerThresholdForKeys) {
+  write(path("jobs.csv"), "who,job\n1,a\n2,b\n");
+  const auto threshold = [&](const char* noise, const char* most, const char* epsilon, const Words& more) {
+    std::filesystem::remove(path("run.db"));
+    const auto found = report_of(Words{"release", path("jobs.csv"), "--query", "keys(job)", "--unit", "who", "--most", most, "--delta",
+                                       "1e-6", "--epsilon", epsilon, "--ledger", path("run.db"), "--noise", noise} +
+                                 more)["noise_is_on"]
+                           .get<std::string>();
+    return std::stoi(found.substr(found.find("above ") + 6));
+  };
+  int gaussian_is_lower = 0;
+  for (const auto& [most, epsilon, more] : std::vector<std::tuple<const char*, const char*, Words>>{
+           {"1", "1", {}}, {"3", "1", {}}, {"3", "0.1", private_count}, {"8", "1", private_count}}) {
+    const int laplace = threshold("laplace", most, epsilon, more);
+    const int gaussian = threshold("gaussian", most, epsilon, more);
+    EXPECT_EQ(threshold("best", most, epsilon, more), std::min(laplace, gaussian)) << most << " " << epsilon;
+    gaussian_is_lower += gaussian < laplace ? 1 : 0;
+  }
+  EXPECT_EQ(gaussian_is_lower, 3);
+}
+
 TEST_F(Release, WritesCsvThatNoSpreadsheetRuns) {
   write(path("texts.csv"), "t,x\n=1+1,1\n@a,2\n\"b,\"\"c\",-3\n");
   const auto out = surety(release(path("texts.csv"), "histogram(t)",
@@ -363,12 +429,12 @@ TEST_F(Release, WritesCsvThatNoSpreadsheetRuns) {
   std::istringstream lines{out};
   std::string line;
   std::getline(lines, line);
-  EXPECT_EQ(line, "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private");
+  EXPECT_EQ(line, "query,group,cell,value,lower,upper,confidence,noise,noise_standard_deviation,not_private,missing_cells");
   for (const char* start : {"histogram(t),,'=1+1,", "histogram(t),,'@a,", "histogram(t),,\"b,\"\"c\",", "histogram(t),,'-2,",
                             "histogram(t),,d,", "sum(x),,,-"}) {
     ASSERT_TRUE(std::getline(lines, line)) << out;
     EXPECT_TRUE(line.starts_with(start)) << line;
-    EXPECT_TRUE(line.ends_with(",true")) << line;
+    EXPECT_TRUE(line.ends_with(",true,left out")) << line;
   }
   EXPECT_FALSE(std::getline(lines, line)) << line;
   expect_refused(release(path("texts.csv"), "sum(x)", {"--bounds", "0,1", "--format", "csv", "--json"}), 2, {"--json"});
@@ -502,6 +568,8 @@ TEST_F(ReleaseRefusal, OfFiles) {
   for (const std::string cell : {"nan", "inf", "-inf", "1e999", "red"}) expect_bad("x\n1\n" + cell + "\n", {"row 2", "'x'", cell});
   expect_bad("x,y\n1,2\n,2\n", {"row 2", "'x'", "empty"});
   expect_refused_untouched(release(path("small.csv"), "count()", {"--where", "z>0"}), 3, {"'z' is missing"});
+  // Before noise is looked for, of which there is none here.
+  expect_refused_untouched(release(path("small.csv"), "count()", {"--where", "z>0", "--noise", "gaussian"}), 3, {"'z' is missing"});
   expect_refused_untouched(release(path("missing.csv"), "sum(x)", sum), 3, {"No such file"});
   auto words = release(path("small.csv"), "sum(x)", sum);
   const auto ledger = std::find(words.begin(), words.end(), "--ledger") + 1;

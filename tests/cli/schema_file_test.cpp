@@ -41,7 +41,9 @@ TEST_F(SchemaFile, IsMadeOfNamesAndFormAlone) {
   EXPECT_EQ(json["header"], true);
   ASSERT_EQ(json["columns"].size(), 4U);
   EXPECT_EQ(json["columns"][1], nlohmann::json::parse(R"({"name": "town", "type": null, "bounds": null, "categories": null, "missing": null,
-                                                          "drop": false})"));
+                                                          "complete": null, "drop": false})"));
+  EXPECT_EQ(json["decimal"], ".");
+  for (const char* field : {"label", "unit", "most", "empty_unit"}) EXPECT_TRUE(json.contains(field) && json[field].is_null()) << field;
   EXPECT_NE(json["about"].get<std::string>().find("no record was read"), std::string::npos);
   // Whatever the records are, to the last byte.
   for (const std::string& records : Words{"", "1;2;3;4\n", "\"", "secret\n\n;;;;;;;;", std::string(100'000, 'x')}) {
@@ -98,7 +100,9 @@ TEST_F(SchemaFile, SaysTheUnit) {
   json["unit"] = "id";
   json["most"] = 2;
   const auto file = written(json);
-  EXPECT_EQ(report(release("sum(age)", {"--schema", file}))["unit"], (nlohmann::json{{"name", "id"}, {"most", 2}}));
+  const auto unit = report(release("sum(age)", {"--schema", file}))["unit"];
+  EXPECT_EQ(unit["name"], "id");
+  EXPECT_EQ(unit["most"], 2);
   std::filesystem::remove(path("run.db"));
   EXPECT_EQ(report(release("sum(age)", {"--schema", file, "--most", "1"}))["unit"]["most"], 1);
 }
@@ -158,7 +162,10 @@ TEST_F(SchemaFile, IsReadStrictly) {
   refused(with_column("surprise", 1), {"a column has an unknown field 'surprise'"});
   refused(with_column("name", nullptr), {"a column has no name"});
   refused(with_column("name", "town"), {"column 'town' stands twice"});
-  refused(with_column("type", "date"), {"'date'", "number, text"});
+  refused(with_column("type", "day"), {"'day'", "number, text, date or null"});
+  refused(with_column("type", "date"), {"'age' is a date with bounds"});
+  refused(with("decimal", ";"), {"decimal of the schema is ';', must be a point or a comma"});
+  refused(with_column("complete", true), {"'age' is complete, must say nothing of missing cells"});
   refused(with_column("bounds", {3, 1}), {"bounds of column 'age' are [3,1]", "ascending"});
   refused(with_column("bounds", {1}), {"[lower, upper]"});
   refused(with_column("categories", {"a"}), {"both bounds and categories"});

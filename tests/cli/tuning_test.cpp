@@ -108,6 +108,8 @@ TEST_F(Tuning, RefusesWhatHasNoCommonEvent) {
   refused({"--algorithm", "constant", "--tune", "4"}, {"--tune is for shaped-descent, ", "not for constant"});
   refused(shaped + Words{"--tune-over", "held-out=.1,.2"}, {"names 'held-out', must name an option of the algorithm's own"});
   refused(shaped + Words{"--tune-over", "epsilon=1,2"}, {"names 'epsilon'"});
+  refused(shaped + Words{"--tune-over", "threads=1,2"}, {"names 'threads', by which no model differs"});
+  refused(shaped + Words{"--tune-over", "steps=5,10,5"}, {"has 5 of --steps twice"});
   refused(shaped + Words{"--tune-over", "public-count=1,2"}, {"names 'public-count'"});
   refused(shaped + Words{"--unit", "x", "--most", "2"}, {"--unit is not for"});
   refused(shaped + Words{"--classes", "0,1"}, {"--tune is for one model"});

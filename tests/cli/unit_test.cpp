@@ -27,21 +27,24 @@ class Units : public CommandTest {
 };
 
 const Words of_two{"--unit", "who", "--most", "2"};
+const std::string told_of_two = "one who of at most 2 rows (names byte by byte, rows without one: one unit)";
+const nlohmann::json json_of_two{{"name", "who"},    {"most", 2},        {"names", "bytes"},        {"empty", "one"},
+                                 {"delimiter", ","}, {"place", nullptr}, {"record_bytes", 1 << 26}, {"quoted_lines", 100}};
 
 TEST_F(Units, StandInReportLedgerAndPlan) {
   const auto data = owned();
   const auto outcome = surety(release(data, of_two));
-  EXPECT_NE(outcome.out.find("\nunit         one who of at most 2 rows\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\nunit         " + told_of_two + "\n"), std::string::npos) << outcome.out;
   const auto report = surety(release(data, of_two + Words{"--json"})).json();
-  EXPECT_EQ(report["unit"], (nlohmann::json{{"name", "who"}, {"most", 2}}));
+  EXPECT_EQ(report["unit"], json_of_two);
   EXPECT_FALSE(report.contains("records")) << "the number of rows is private";
   // Rows come and go, beside their weight in the count: 5 + 5 for each of two.
   EXPECT_NEAR(report["l1_sensitivity"].get<double>(), 20, 1e-9);
-  EXPECT_NE(surety({"ledger", "show", path("run.db")}).out.find("one who of at most 2 rows"), std::string::npos);
-  EXPECT_NE(surety({"audit", path("run.db"), "--delta", "0"}).out.find("one who of at most 2 rows"), std::string::npos);
+  EXPECT_NE(surety({"ledger", "show", path("run.db")}).out.find(told_of_two), std::string::npos);
+  EXPECT_NE(surety({"audit", path("run.db"), "--delta", "0"}).out.find(told_of_two), std::string::npos);
 
   const auto plan = surety(release(data, of_two + Words{"--print-plan"}));
-  EXPECT_EQ(plan.json()["unit"], (nlohmann::json{{"name", "who"}, {"most", 2}}));
+  EXPECT_EQ(plan.json()["unit"], json_of_two);
   write(path("plan.json"), plan.out);
   EXPECT_EQ(surety({"release", "--plan", path("plan.json")}).code, 0);
   auto changed = plan.json();
@@ -70,7 +73,7 @@ TEST_F(Units, OfAColumnNamedRowAreNoRows) {
 TEST_F(Units, HaveLedgersWithBudgets) {
   const Words create{"ledger", "create", path("run.db"), "--adjacency", "replace-one", "--epsilon", "3", "--delta", "1e-5"};
   expect_refused_untouched(create + Words{"--unit", "who"}, 2, {"--most is missing"});
-  EXPECT_NE(surety(create + of_two).out.find("for one who of at most 2 rows with a budget"), std::string::npos);
+  EXPECT_NE(surety(create + of_two).out.find("for " + told_of_two + " with a budget"), std::string::npos);
   const auto data = owned();
   EXPECT_EQ(surety(release(data, of_two)).code, 0);
   expect_refused(train(data, "dp-sgd", {"--records", "30", "--batch-size", "3", "--steps", "4", "--clip-by", "row"}), 2,
@@ -82,8 +85,8 @@ TEST_F(Units, HaveLedgersWithBudgets) {
 TEST_F(Units, TwoOfThemShareNoLedger) {
   const auto data = owned();
   ASSERT_EQ(surety(release(data, of_two)).code, 0);
-  for (const auto& other : {Words{}, Words{"--unit", "who", "--most", "3"}, Words{"--unit", "row", "--most", "2"}}) {
-    expect_refused_untouched(release(data, other), 2, {"unit of the plan", "must be the ledger's, one who of at most 2 rows"});
+  for (const auto& other : {Words{"--unit", "who", "--most", "3"}, Words{"--unit", "row", "--most", "2"}}) {
+    expect_refused_untouched(release(data, other), 2, {"unit of the plan", "must be the ledger's, " + told_of_two});
   }
 }
 
@@ -141,7 +144,7 @@ TEST_F(Units, AreTrainedOnAndCharged) {
   EXPECT_LE(report["training_records_not_private"].get<int>() + report["held_out_records_not_private"].get<int>(), 60);
   const auto model = nlohmann::json::parse(contents(path("model.json")));
   EXPECT_EQ(model["features"].dump().find("\"who\""), std::string::npos) << "a name is no feature";
-  EXPECT_EQ(model["guarantee"]["unit"], (nlohmann::json{{"name", "who"}, {"most", 2}}));
+  EXPECT_EQ(model["guarantee"]["unit"], json_of_two);
   EXPECT_EQ(surety({"predict", path("model.json"), data}).code, 0);
   const Words batches{"--records", "30", "--batch-size", "3", "--steps", "4", "--json"};
   EXPECT_EQ(surety(train(data, "dp-sgd", batches)).json()["event"].get<std::string>().find("repeat(4, poisson(0.125, record_sum("), 0U);

@@ -18,10 +18,10 @@ namespace surety::data::condition_test {
 namespace {
 
 /// Which of the rows of a CSV text meet a condition: a 1 or a 0 each.
-std::string met(const std::string& condition, const std::string& text) {
+std::string met(const std::string& condition, const std::string& text, const ColumnKinds& kinds = {}, const DataPolicy& policy = {}) {
   const TemporaryFolder folder;
-  CsvReader reader{folder.write("data.csv", text), {}};
-  CsvCondition bound{parse_condition(condition), reader};
+  CsvReader reader{folder.write("data.csv", text), policy};
+  CsvCondition bound{parse_condition(condition, "--where", kinds), reader};
   std::string result;
   for (std::vector<std::string> cells; reader.next(cells);) result += bound.is_met(reader, cells) ? '1' : '0';
   return result;
@@ -56,6 +56,66 @@ TEST(Condition, ComparesNumbersAndTexts) {
   EXPECT_EQ(met("not not age>17", people), "0110");
 }
 
+TEST(Condition, KnowsWhetherACellIsMissing) {
+  const std::string people = "age,town\n17,A\n,B\nNA, \n40,\n\n1,2,3\n";  // the last two are damaged records, of which nothing is known
+  EXPECT_EQ(met("missing(age)", people), "010000");
+  EXPECT_EQ(met("present(age)", people), "101100") << "a text is there";
+  EXPECT_EQ(met("missing(age)", people, {{"age", CellKind::number}}), "011000");
+  EXPECT_EQ(met("present(age)", people, {{"age", CellKind::number}}), "100100");
+  EXPECT_EQ(met("not missing( 'age' )", people, {{"age", CellKind::number}}), "100100");
+  EXPECT_EQ(met("missing(age) or age>20", people), "011100") << "whose numbers are compared";
+  EXPECT_EQ(met("missing (town) and present(age)", people), "001100");
+  EXPECT_EQ(met("missing(town) or not missing(town)", people), "111100");
+  // What a missing cell counts as elsewhere makes it no less missing.
+  EXPECT_EQ(met("missing(age) and age==3", people, {}, {.csv = {.missing = {{"age", "3"}}}}), "011000");
+  EXPECT_EQ(met("missing(day)", "day,x\n2017-06-01,1\n2017-06-31,1\n,1\n", {{"day", CellKind::date}}), "011");
+  // One with nothing in it but its owner is a damaged record.
+  const TemporaryFolder folder;
+  CsvReader reader{folder.write("units.csv", "u,x\nA,\nA,1\n"), {}};
+  reader.keep_only(std::make_shared<const std::vector<bool>>(2, true), "u");
+  CsvCondition bound{parse_condition("missing(x) or not missing(x)"), reader};
+  std::string found;
+  for (std::vector<std::string> cells; reader.next(cells);) found += bound.is_met(reader, cells) ? '1' : '0';
+  EXPECT_EQ(found, "01");
+  // Where the form is public an empty cell may be asked for, and another text in the place of a number is damage.
+  EXPECT_EQ(met("missing(age)", "age,y\n,1\n2,1\n", {{"age", CellKind::number}}, public_form), "10");
+  EXPECT_TRUE(refuses(
+      [&] {
+        static_cast<void>(met("missing(age)", "age,y\nNA,1\n", {{"age", CellKind::number}}, public_form));
+      },
+      ErrorCode::bad_data, {"row 1", "'age'", "'NA' is not a number"}));
+}
+
+TEST(Condition, ComparesDates) {
+  const ColumnKinds kinds{{"day", CellKind::date}};
+  const std::string days = "day\n2017-05-31\n 2017-06-01\n2017-06-02\n2017-6-3\nJune\n2016-02-29\n2017-02-29\n";
+  EXPECT_EQ(met("day>='2017-06-01'", days, kinds), "0110000");
+  EXPECT_EQ(met("day>=2017-06-01", days, kinds), "0110000");
+  EXPECT_EQ(met("day==2017-06-01", days, kinds), "0100000") << "blanks around dates do not count, as around numbers";
+  EXPECT_EQ(met("not (day>='2017-06-01')", days, kinds), "1000010") << "what is no date is damaged";
+  EXPECT_EQ(met("day!='2017-06-01' and day<\"2017-06-02\"", days, kinds), "1000010");
+  EXPECT_EQ(met("day>2016-12-31", "day,x\n,1\n", kinds, {.csv = {.missing = {{"day", "2017-01-01"}}}}), "1");
+  const auto refused_date = [&](const std::string& text, const std::vector<std::string_view>& words) {
+    return refuses([&] { static_cast<void>(parse_condition(text, "--where", kinds)); }, ErrorCode::invalid_argument, words);
+  };
+  for (const char* const bad : {"day>2017-02-29", "day>20170601", "day=='2017-06-01T00:00'", "day==June", "day>"}) {
+    EXPECT_TRUE(refused_date(bad, {"--where", "must have a date such as '2017-06-01'"})) << bad;
+  }
+  EXPECT_TRUE(refused("day>='2017-06-01'", {"texts are compared by", "dates", "--schema"}));
+  EXPECT_EQ(describe(parse_condition("day>=2017-06-01 and missing(day)", "--where", kinds)), "day>='2017-06-01' and missing(day)");
+}
+
+TEST(Dates, AreDaysOfTheCalendar) {
+  EXPECT_EQ(parse_date("1970-01-01")->days, 0);
+  EXPECT_EQ(parse_date("2000-03-01")->days, 11017);
+  EXPECT_EQ(parse_date("1969-12-31")->days, -1);
+  for (const char* const bad : {"", "1970-1-01", "1970-00-01", "1970-01-00", "1970-13-01", "1900-02-29", "19700101", "1970/01/01",
+                                "197O-01-01", "+970-01-01", "x1970-01-01"}) {
+    EXPECT_FALSE(parse_date(bad)) << bad;
+  }
+  for (std::int32_t day = -719528; day < 2932897; day += 997) EXPECT_EQ(parse_date(describe(Date{day}))->days, day);
+}
+
 TEST(Condition, NamesEveryColumn) {
   const std::string odd = "\"a=b\",not,it's,research and development,(x),\"\"\"q\"\"\"\n1,2,3,4,5,6\n";
   EXPECT_EQ(met("'a=b'==1 and 'not'==2 and it's==3 and research and development==4 and '(x)'==5 and '\"q\"'==6", odd), "1");
@@ -80,6 +140,10 @@ TEST(Condition, RefusesWhatIsNone) {
   EXPECT_TRUE(refused("x=1", {"must compare"}));
   EXPECT_TRUE(refused(">1", {"must name a column"}));
   EXPECT_TRUE(refused("''>1", {"must name a column"}));
+  EXPECT_TRUE(refused("missing()", {"must name one column in missing(column)"}));
+  EXPECT_TRUE(refused("present(x", {"must name one column in present(column)"}));
+  EXPECT_TRUE(refused("present('x'y)", {"must name one column"}));
+  EXPECT_TRUE(refused("missing(x)>3", {"where it has '>3'"}));
   EXPECT_TRUE(refused("x>", {"must have a number or a text"}));
   EXPECT_TRUE(refused("x>b", {"must have a number behind >", "=="}));
   EXPECT_TRUE(refused("x<='7'", {"must have a number behind <="}));
@@ -203,7 +267,8 @@ TEST(Condition, OfTwoValuesWouldBeMetByAnEmptyLine) {
 
 TEST(Condition, ReadsAsItWasWritten) {
   for (const std::string text : {"mdvis>0", "a b>=-1.5", "class==yes", "class=='New York, NY'", "class!='it''s'", "a>0 and (b>0 or c>0)",
-                                 "not (a>0 and b>0) or c==x", "not not a>0", "a>0 and (b>0 and c>0)", "'not x'==1", "x=='nan'"}) {
+                                 "not (a>0 and b>0) or c==x", "not not a>0", "missing(a)", "present('a(b)') or 'missing(x)'>3",
+                                 "a>0 and (b>0 and c>0)", "'not x'==1", "x=='nan'"}) {
     EXPECT_EQ(describe(parse_condition(text)), text);
   }
   EXPECT_EQ(describe(parse_condition("((a>0)) and \"b\"=='x'")), "a>0 and b==x");

@@ -42,6 +42,37 @@ TEST(CsvReader, ReadsWhatTheStandardAllows) {
   EXPECT_EQ(read_cells(folder.write("windows.csv", "a,\"b c\"\r\n1,\r\n\"x,\"\"y\"\"\nz\", 2\r\n")), expected);
 }
 
+TEST(CsvReader, SaysWhatElseAFileIs) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& text, std::string_view word) {
+    return refuses(
+        [&] {
+          static_cast<void>(CsvReader{folder.write("data.csv", text), DataPolicy{}});
+        },
+        ErrorCode::bad_data, {word, "must be CSV"});
+  };
+  const std::string parquet = "PAR1\x15\x04\x15\n" + std::string(40, '\1') + "PAR1";
+  const std::string archive = "PK\x03\x04\x14" + std::string(26, '\0') + "xl/workbook.xml\n";
+  EXPECT_TRUE(refused(parquet, "is a Parquet file"));
+  EXPECT_TRUE(refused(archive, "is a ZIP archive"));
+  EXPECT_TRUE(refused(gzip(archive), "is a ZIP archive"));
+  EXPECT_TRUE(refused(std::string{"\xff\xfe"
+                                  "a\0,\0b\0\n\0",
+                                  10},
+                      "is UTF-16 text"));
+  EXPECT_TRUE(refused(std::string{"\xfe\xff"
+                                  "\0a\0,\0b\0\n",
+                                  10},
+                      "is UTF-16 text"));
+  // Names may begin so, and so may a record, which nobody hears of.
+  EXPECT_EQ((CsvReader{folder.write("named.csv", "PAR1,PK\n1,2\n"), DataPolicy{}}.header()), (std::vector<std::string>{"PAR1", "PK"}));
+  DataPolicy named;
+  named.csv.columns = {"a"};
+  CsvReader reader{folder.write("record.csv", parquet + "\n"), named};
+  std::vector<std::string> cells;
+  EXPECT_TRUE(reader.next(cells));
+}
+
 // Any cells, quoted, come back; the first column is never empty, so that no row looks like an empty line.
 RC_GTEST_PROP(CsvReader, InvertsQuoting, (std::vector<std::pair<std::string, std::string>> rows)) {
   const TemporaryFolder folder;

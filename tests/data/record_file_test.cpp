@@ -126,6 +126,7 @@ TEST(RecordFile, SaysWhatIsWrong) {
       refuses([&] { static_cast<void>(RecordFile{folder.write("short", "surety records\n")}); }, ErrorCode::bad_data, {"no record file"}));
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_TRUE(refuses([&] { static_cast<void>(RecordFile{folder / "pipe"}); }, ErrorCode::bad_data, {"no record file"}));
+  EXPECT_TRUE(refuses([] { static_cast<void>(is_record_file("/proc/self/mem")); }, ErrorCode::environment, {"cannot be read"}));
   EXPECT_FALSE(is_record_file(folder / "pipe"));
   EXPECT_FALSE(is_record_file(folder / "nothing"));
   EXPECT_FALSE(is_record_file(folder.write("text", "x,y\n1,2\n")));

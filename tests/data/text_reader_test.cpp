@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -177,6 +178,25 @@ TEST(TextReader, RefusesDamage) {
   EXPECT_TRUE(refused(std::string{"\x28\xb5\x2f\xfd\x00\xff\x01\x00\x00", 9}, "damaged")) << "a window of more than 2^27 bytes";
   EXPECT_TRUE(refuses([&] { read(folder / "none"); }, ErrorCode::bad_data, {"none", "No such file"}));
   EXPECT_TRUE(refuses([&] { read(folder / ""); }, ErrorCode::bad_data, {"directory"}));
+}
+
+TEST(TextReader, TellsAWrongPathFromAMachineThatRefuses) {
+  const TemporaryFolder folder;
+  for (const auto& path : {folder / "nothing", folder / "", folder.write("file", "x") / "below", folder / std::string(300, 'x')}) {
+    EXPECT_TRUE(refuses([&] { static_cast<void>(read(path)); }, ErrorCode::bad_data, {"cannot be"})) << path;
+  }
+  // The memory of a process at 0, which is not mapped, is a read error, as of a failing disk.
+  EXPECT_TRUE(refuses([&] { static_cast<void>(read("/proc/self/mem")); }, ErrorCode::environment,
+                      {"/proc/self/mem: cannot be read (Input/output error)"}));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  const auto path = folder / "file";
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto refused = refuses([&] { static_cast<void>(read(path)); }, ErrorCode::environment, {"cannot be opened (Too many open files)"});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(refused);
 }
 
 TEST(ParseNumber, ReadsDecimalNumbersOnly) {

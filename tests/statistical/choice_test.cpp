@@ -275,6 +275,24 @@ Law binomial_runs_law(double mean, double shape, double g) {
   return runs_law([=](std::size_t k) { return (1 - g) * (static_cast<double>(k) + shape) / static_cast<double>(k + 1); },
                   mean * std::pow(g, 1 + shape), 1);
 }
+/// P(K = k) by bisection for the chance to go on; what is left at the cap stops there.
+Law capped_runs_law(double mean, std::size_t cap) {
+  Law law;
+  double low = 0;
+  double high = 1;
+  for (int i = 0; i < 200; ++i) {
+    const double goes_on = 0.5 * (low + high);
+    law.assign(most_runs + 1, 0.0);
+    double left = 1;
+    double found = 0;
+    for (std::size_t k = 1; k <= cap; ++k, left *= goes_on) {
+      law[k] = k == cap ? left : left * (1 - goes_on);
+      found += static_cast<double>(k) * law[k];
+    }
+    (found < mean ? low : high) = goes_on;
+  }
+  return law;
+}
 double logarithmic_g(double mean) {
   double low = 1e-9;
   double high = 1;
@@ -297,6 +315,7 @@ TEST(SecretRuns, FitTheirLaw) {
   expect_fit("logarithmic runs", binomial_runs_law(5, 0, logarithmic_g(5)), draws(Runs{RunsLaw::logarithmic, 5}, "logarithmic runs"), n);
   expect_fit("negative binomial runs", binomial_runs_law(3, -0.5, 0.04), draws(Runs::negative_binomial(3, -0.5), "negative binomial runs"),
              n);
+  expect_fit("capped geometric runs", capped_runs_law(4.75, 8), draws(Runs::capped_geometric(4.75, Count{8}), "capped geometric runs"), n);
 }
 
 // ---- Mutants

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <support/every_statistic.h>
+#include <support/refusal.h>
 
 namespace surety::statistics::estimates_test {
 
@@ -163,7 +164,8 @@ TEST(StatisticSum, OpensTheIntervalOfASumThatMayHaveSaturated) {
   const Grid finest{.log2_step = -33};
   const Bounds bounds{-1, 127};
   const double truth = 127 * 5e6;
-  const StatisticSum mean{{.of = MeanOf{"x", bounds}, .adjacency = Adjacency::zero_out}, finest};
+  const StatisticSum mean{{.of = MeanOf{"x", bounds}, .adjacency = Adjacency::zero_out, .missing = MissingCells::promised_complete},
+                          finest};
   StatisticSum sum{{.of = SumOf{"x", bounds}, .adjacency = Adjacency::add_or_remove_one}, finest};
   for (int k = 0; k < 5'000'000; ++k) sum.add(127);
   const double saturated = mechanisms::to_reals(sum.sum()).front();
@@ -193,6 +195,15 @@ TEST(StatisticSum, OpensTheIntervalOfASumThatMayHaveSaturated) {
     EXPECT_EQ(estimate.lower, -1);
     EXPECT_EQ(estimate.upper, 127);
   }
+}
+
+TEST(StatisticSum, NeedsTheWholeVectorThatWasReleased) {
+  const StatisticSum mean{{.of = MeanOf{"x", Bounds{0, 1}}, .adjacency = Adjacency::add_or_remove_one}, Grid{.log2_step = -20}};
+  const std::size_t whole = mean.sum().steps.size();
+  EXPECT_TRUE(refuses([&] { static_cast<void>(estimates_of(mean, std::vector<double>(whole - 1), at(mean, 1), 0)); },
+                      ErrorCode::invalid_argument, {"released vector has 1 numbers, must have 2"}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(estimates_of(mean, std::vector<double>(whole + 1), at(mean, 1), 0)); },
+                      ErrorCode::invalid_argument, {"released vector has 3 numbers, must have 2"}));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <support/every_statistic.h>
+#include <support/refusal.h>
 
 namespace surety::statistics::integer_sum_test {
 
@@ -84,9 +85,9 @@ struct Reach {
 using Vector = std::vector<std::int64_t>;
 
 /// What a unit may add to a sum: the sums over every choice of at most `most` of the records, or of exactly as many.
-std::vector<Vector> sums_of_units(const Statistic& statistic, Grid grid, std::size_t most, bool exactly = false) {
+std::vector<Vector> sums_of_units(const Statistic& statistic, Grid grid, NoiseLaw law, std::size_t most, bool exactly = false) {
   std::set<Vector> of_records;
-  for (const auto& record : corners(statistic)) of_records.insert(exact(statistic, grid, {record}));
+  for (const auto& record : corners(statistic)) of_records.insert(exact(statistic, grid, {record}, law));
   std::set<Vector> all{exact(statistic, grid, {})};
   for (std::size_t records = 0; records < most; ++records) {
     std::set<Vector> more = exactly ? std::set<Vector>{} : all;
@@ -104,7 +105,7 @@ std::vector<Vector> sums_of_units(const Statistic& statistic, Grid grid, std::si
 
 /// The largest change over all neighbours, in data units, from the meaning of the adjacency: all rows of one unit come, or give way to zeros,
 /// or to any others; where a unit is a row, to one row.
-Reach reach(const Statistic& statistic, Grid grid) {
+Reach reach(const Statistic& statistic, Grid grid, NoiseLaw law) {
   Reach result;
   const auto meet = [&](const Vector& left, const Vector& right) {
     double l1 = 0;
@@ -120,14 +121,14 @@ Reach reach(const Statistic& statistic, Grid grid) {
   const auto most = statistic.unit.most().value();
   const Vector none = exact(statistic, grid, {});
   if (statistic.adjacency == Adjacency::add_or_remove_one) {
-    for (const auto& unit : sums_of_units(statistic, grid, most)) meet(none, unit);
+    for (const auto& unit : sums_of_units(statistic, grid, law, most)) meet(none, unit);
   } else if (statistic.adjacency == Adjacency::zero_out) {
     // A zeroed record contributes zero, or it stands in the file as one without cells: it meets no condition and is in no group, but it is there.
     Vector zeroed = none;
-    const Vector one = statistic.where || statistic.by ? none : exact(statistic, grid, {{.is_damaged = true}});
+    const Vector one = statistic.where || statistic.by ? none : exact(statistic, grid, {{.is_damaged = true}}, law);
     for (std::size_t records = 1; records <= most; ++records) {
       for (std::size_t i = 0; i < zeroed.size(); ++i) zeroed[i] += one[i];
-      for (const auto& unit : sums_of_units(statistic, grid, records, true)) {
+      for (const auto& unit : sums_of_units(statistic, grid, law, records, true)) {
         meet(none, unit);
         meet(zeroed, unit);
       }
@@ -135,10 +136,10 @@ Reach reach(const Statistic& statistic, Grid grid) {
   } else if (most == 1) {
     const auto records = corners(statistic);
     for (const auto& one : records) {
-      for (const auto& another : records) meet(exact(statistic, grid, {one}), exact(statistic, grid, {another}));
+      for (const auto& another : records) meet(exact(statistic, grid, {one}, law), exact(statistic, grid, {another}, law));
     }
   } else {
-    const auto units = sums_of_units(statistic, grid, most);
+    const auto units = sums_of_units(statistic, grid, law, most);
     for (const auto& one : units) {
       for (const auto& another : units) meet(one, another);
     }
@@ -150,17 +151,21 @@ void expect_tight(Statistic statistic, std::uint64_t most, const std::vector<dou
   statistic.unit = most == 1 ? UnitOfPrivacy{} : UnitOfPrivacy{"patient", Count{most}};
   for (const double noise : noises) {
     const Grid grid = grid_for(statistic, NoiseMultiplier{noise});
-    const StatisticSum sum{statistic, grid};
-    const auto found = reach(statistic, grid);
-    const double l1 = sum.l1_sensitivity().value();
-    const double l2 = sum.l2_sensitivity().value();
-    const std::string said = fmt::format("{} in {} groups under {} of {}", describe(statistic), sum.groups(), name(statistic.adjacency),
-                                         describe(statistic.unit));
-    EXPECT_LE(found.l1, l1) << said;
-    EXPECT_LE(found.l2, l2) << said;
-    EXPECT_GE(found.l1, 0.99 * l1) << said;
-    EXPECT_GE(found.l2, 0.99 * l2) << said;
-    if (sum.counts()) break;
+    for (const auto law : {NoiseLaw::laplace, NoiseLaw::gaussian}) {
+      const StatisticSum sum{statistic, grid, law};
+      if (law == NoiseLaw::gaussian && sum.weight() == StatisticSum{statistic, grid}.weight()) break;
+      const auto found = reach(statistic, grid, law);
+      const double l1 = sum.l1_sensitivity().value();
+      const double l2 = sum.l2_sensitivity().value();
+      const std::string said =
+          fmt::format("{} in {} groups under {} of {}, missing cells {}, weight {}", describe(statistic), sum.groups(),
+                      name(statistic.adjacency), describe(statistic.unit), static_cast<int>(statistic.missing), sum.weight());
+      EXPECT_LE(found.l1, l1) << said;
+      EXPECT_LE(found.l2, l2) << said;
+      EXPECT_GE(found.l1, 0.99 * l1) << said;
+      EXPECT_GE(found.l2, 0.99 * l2) << said;
+    }
+    if (std::holds_alternative<CountOf>(statistic.of) || std::holds_alternative<HistogramOf>(statistic.of)) break;
   }
 }
 
@@ -195,18 +200,52 @@ TEST(StatisticSum, HasAPrivateCountOfAUnitOfSeveralRows) {
   const UnitOfPrivacy patient{"patient", Count{5}};
   for (const auto adjacency : all_adjacencies) {
     const auto of = [&](const auto& asked) { return example({.of = asked, .adjacency = adjacency, .unit = patient}); };
-    EXPECT_FALSE(of(CountOf{}).statistic().has_public_count());
-    EXPECT_EQ(of(CountOf{}).l1_sensitivity().value(), 5);
+    EXPECT_FALSE(of(MeanOf{"x", {20, 100}}).statistic().has_public_count());
     EXPECT_NEAR(of(SumOf{"x", {20, 100}}).l2_sensitivity().value(), 500, 1e-6);
     EXPECT_EQ(of(MeanOf{"x", {20, 100}}).sum().steps.size(), 2U);
   }
-  const Statistic of_one{.of = MeanOf{"x", {20, 100}}, .adjacency = Adjacency::replace_one, .unit = {"patient", Count{1}}};
+  Statistic of_one{.of = MeanOf{"x", {20, 100}}, .adjacency = Adjacency::replace_one, .unit = {"patient", Count{1}}};
+  EXPECT_FALSE(of_one.has_public_count());
+  of_one.missing = MissingCells::promised_complete;
   EXPECT_TRUE(of_one.has_public_count());
 }
 
+// Of every unit at least one row is used, also of one that takes another's place.
+TEST(StatisticSum, CountsAllRowsAndMovesByOneLessThanAUnitMayHave) {
+  const auto of = [](Adjacency adjacency, std::uint64_t most, std::optional<Condition> where, std::optional<Groups> by) {
+    return example({.of = CountOf{}, .where = where, .adjacency = adjacency, .by = by, .unit = {"patient", Count{most}}});
+  };
+  const Groups all_but_one_row{"y", Categories{{"a"}}};
+  for (const std::uint64_t most : {2U, 3U, 7U}) {
+    const auto rows = static_cast<double>(most);
+    double farthest = 0;
+    for (std::uint64_t before = 1; before <= most; ++before) {
+      for (std::uint64_t after = 1; after <= most; ++after) {
+        auto one = of(Adjacency::replace_one, most, {}, {});
+        auto other = one;
+        for (std::uint64_t k = 0; k < before; ++k) one.add_to_count();
+        for (std::uint64_t k = 0; k < after; ++k) other.add_to_count();
+        farthest = std::max(farthest, std::abs(static_cast<double>(one.sum().steps[0] - other.sum().steps[0])));
+      }
+    }
+    EXPECT_EQ(of(Adjacency::replace_one, most, {}, {}).l1_sensitivity().value(), farthest);
+    EXPECT_EQ(of(Adjacency::replace_one, most, {}, {}).l2_sensitivity().value(), farthest);
+    // Where a row may not be counted, all of a unit may come.
+    EXPECT_EQ(of(Adjacency::replace_one, most, condition, {}).l1_sensitivity().value(), rows);
+    EXPECT_EQ(of(Adjacency::replace_one, most, {}, all_but_one_row).l1_sensitivity().value(), rows);
+    EXPECT_EQ(of(Adjacency::add_or_remove_one, most, {}, {}).l1_sensitivity().value(), rows);
+    EXPECT_EQ(of(Adjacency::zero_out, most, condition, {}).l1_sensitivity().value(), rows);
+    // A zeroed unit may keep one of its rows, or all.
+    EXPECT_EQ(of(Adjacency::zero_out, most, {}, {}).l1_sensitivity().value(), farthest);
+  }
+  EXPECT_TRUE(refuses([&] { return of(Adjacency::replace_one, 1, {}, {}); }, ErrorCode::invalid_argument, {"public under replace-one"}));
+}
+
 TEST(StatisticSum, HasTheDocumentedSensitivities) {
-  const auto of = [](const auto& asked, Adjacency adjacency, bool has_condition) {
-    const auto sum = example({.of = asked, .where = has_condition ? std::optional{condition} : std::nullopt, .adjacency = adjacency});
+  auto missing = MissingCells::promised_complete;
+  const auto of = [&](const auto& asked, Adjacency adjacency, bool has_condition) {
+    const auto sum = example(
+        {.of = asked, .where = has_condition ? std::optional{condition} : std::nullopt, .adjacency = adjacency, .missing = missing});
     return std::pair{sum.l1_sensitivity().value(), sum.l2_sensitivity().value()};
   };
   const double root = std::nextafter(std::sqrt(2.0), 2);
@@ -234,6 +273,33 @@ TEST(StatisticSum, HasTheDocumentedSensitivities) {
   expect_near(of(mean, Adjacency::zero_out, true), 80, 40 * std::sqrt(2.0));
   expect_near(of(mean, Adjacency::add_or_remove_one, false), 80, 40 * std::sqrt(2.0));
   for (const auto adjacency : all_adjacencies) EXPECT_EQ(of(CountOf{}, adjacency, true), (std::pair{1.0, 1.0}));
+  // Where records with a missing cell are left out, one may cease to be there; for a mean that is no larger a move than another number.
+  missing = MissingCells::left_out;
+  expect_near(of(sum, Adjacency::replace_one, false), 100, 100);
+  expect_near(of(SumOf{"x", {300, 600}}, Adjacency::replace_one, false), 600, 600);
+  expect_near(of(mean, Adjacency::replace_one, false), 80, 80);
+  expect_near(of(mean, Adjacency::zero_out, false), 80, 40 * std::sqrt(2.0));
+  expect_near(of(VarianceOf{"x", {20, 100}}, Adjacency::replace_one, false), 3.125 * 40, 40 * std::sqrt((71 + 8 * std::sqrt(2.0)) / 16));
+}
+
+// The count beside a mean under replace-one: M, and beside Gaussian noise sqrt 3 M, the most that does not widen the noise on the sum.
+TEST(StatisticSum, WeighsTheCountAsFarAsItIsFree) {
+  const Statistic mean{.of = MeanOf{"x", {20, 100}}, .adjacency = Adjacency::replace_one};
+  const auto of = [](const Statistic& statistic, NoiseLaw law) { return example(statistic, 1, law); };
+  const auto half = of(mean, NoiseLaw::laplace).farthest();
+  EXPECT_EQ(of(mean, NoiseLaw::laplace).weight(), half);
+  const auto weight = of(mean, NoiseLaw::gaussian).weight();
+  EXPECT_EQ(weight, static_cast<std::int64_t>(std::sqrt(3.0) * static_cast<double>(half)));
+  EXPECT_EQ(of(mean, NoiseLaw::gaussian).l2_sensitivity().value(), 80);
+  // A record that leaves one group for another moves two counts, so there it is not free.
+  Statistic grouped = mean;
+  grouped.by = {"y", Categories{{"a", "b"}}};
+  EXPECT_EQ(of(grouped, NoiseLaw::gaussian).weight(), half);
+  for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::zero_out}) {
+    Statistic other = mean;
+    other.adjacency = adjacency;
+    EXPECT_EQ(of(other, NoiseLaw::gaussian).weight(), half);
+  }
 }
 
 TEST(StatisticSum, ClampsAndCountsFromTheOrigin) {
@@ -241,7 +307,8 @@ TEST(StatisticSum, ClampsAndCountsFromTheOrigin) {
   StatisticSum sum{statistic, Grid{-4}};
   for (const double number : {5.0, -7.0, 0.5, nan, -0.0, 5e-324}) sum.add(number);
   EXPECT_EQ(sum.sum().steps, (std::vector<std::int64_t>{3 * 16 - 16 + 8 - 16}));
-  StatisticSum centred{{.of = SumOf{"x", {-1, 3}}, .adjacency = Adjacency::replace_one}, Grid{-4}};
+  StatisticSum centred{{.of = SumOf{"x", {-1, 3}}, .adjacency = Adjacency::replace_one, .missing = MissingCells::promised_complete},
+                       Grid{-4}};
   for (const double number : {5.0, -7.0, 0.5}) centred.add(number);
   EXPECT_EQ(centred.sum().steps, (std::vector<std::int64_t>{2 * 16 - 2 * 16 - 8}));
 }

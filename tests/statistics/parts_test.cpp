@@ -1,5 +1,6 @@
 #include <surety/statistics/parts.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -52,7 +53,7 @@ std::vector<std::vector<Answer>> answers(const std::filesystem::path& data, cons
   for (const auto& part : parts) result.push_back(part->release(reservation, bits, 0));
   // All that was planned is spent, and no more can be.
   EXPECT_EQ(reservation.released().event(), event_of(queries, NoiseFamily::laplace, scale));
-  EXPECT_TRUE(refuses([&] { return parts.front()->release(reservation, bits, 0); }, ErrorCode::internal, {"laplace"}));
+  EXPECT_TRUE(refuses([&] { return parts.front()->release(reservation, bits, 0); }, ErrorCode::budget_exceeded, {"laplace"}));
   return result;
 }
 
@@ -79,11 +80,11 @@ TEST(Parts, ReadEachRowForAllQueries) {
   ASSERT_EQ(found[0].size(), 1U);
   expect(found[0][0], "", "", 4);
   ASSERT_EQ(found[1].size(), 2U);
-  expect(found[1][0], "a", "", 1 + 0 + 5);  // a damaged cell counts as 0
+  expect(found[1][0], "a", "", 1 + 5);  // a record without a number is none
   expect(found[1][1], "b", "", 2 + 7);
   ASSERT_EQ(found[2].size(), 2U);
   expect(found[2][0], "[0, 5)", "", (1 + 7) / 2.0);
-  expect(found[2][1], "[5, 10]", "", (2 + 0 + 4) / 3.0);
+  expect(found[2][1], "[5, 10]", "", (2 + 4) / 2.0);
   ASSERT_EQ(found[3].size(), 4U);
   expect(found[3][0], "[0, 5)", "a", 1);
   expect(found[3][1], "[0, 5)", "c", 0);
@@ -113,6 +114,7 @@ TEST(Parts, CountAZeroedRecordNowhere) {
     queries.push_back({.statistic = {.of = VarianceOf{"x", bounds}, .adjacency = each, .unit = unit}});
     queries.push_back({.statistic = {.of = QuantileOf{"x", bounds, Fraction::median()}, .adjacency = each, .unit = unit}});
     queries.push_back({.statistic = {.of = SumOf{"x", bounds}, .adjacency = each, .unit = unit}});
+    for (auto& query : queries) query.statistic.missing = MissingCells::promised_complete;
     auto ledger = accounting::Ledger::create(folder / (std::string{name(each)} + ".db"), each);
     ReplayBits bits{5};
     const auto found = answers(data, queries, ledger, bits);
@@ -121,6 +123,65 @@ TEST(Parts, CountAZeroedRecordNowhere) {
     EXPECT_NEAR(found[1][0].estimate.value, is_zero_out ? 0 : 24, 1) << name(each);
     EXPECT_NEAR(found[2][0].estimate.value, is_zero_out ? 10 : 0, 0.25) << name(each);
     EXPECT_NEAR(found[3][0].estimate.value, 20, 0.25) << name(each);
+  }
+}
+
+// Under every adjacency a cell without a number is no record, unless the statistic says that it counts.
+TEST(Parts, LeaveOutMissingCells) {
+  const TemporaryFolder folder;
+  const auto data = folder.write("data.csv", "x,y\n500,1\n400,1\n,1\nNA,1\n600,1\n\n\"1,5\",1\n");
+  const Bounds bounds{300, 600};
+  for (const auto each : {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out}) {
+    for (const auto missing : {MissingCells::left_out, MissingCells::promised_complete}) {
+      std::vector<WeightedStatistic> queries;
+      for (const auto& of : std::vector<decltype(Statistic::of)>{MeanOf{"x", bounds}, VarianceOf{"x", bounds}, SumOf{"x", bounds},
+                                                                 QuantileOf{"x", bounds, Fraction{0.3}}}) {
+        queries.push_back({.statistic = {.of = of, .adjacency = each, .missing = missing}});
+      }
+      const auto parts = parts_of(queries, NoiseFamily::laplace, 1e-4, 0.95);
+      const auto records = read_parts(CsvReader{data, {}}, parts, true);
+      EXPECT_EQ(records, 7U);
+      auto ledger = accounting::Ledger::create(folder / fmt::format("{}{}.db", name(each), missing == MissingCells::left_out), each);
+      auto reservation = ledger.reserve({.event = event_of(queries, NoiseFamily::laplace, 1e-4)});
+      ReplayBits bits{5};
+      std::vector<double> values;
+      for (const auto& part : parts) values.push_back(part->release(reservation, bits, records).front().estimate.value);
+      const bool is_left_out = missing == MissingCells::left_out;
+      const std::string said = fmt::format("{} {}", name(each), is_left_out);
+      const bool is_zero_out = each == Adjacency::zero_out;
+      if (is_left_out) {
+        EXPECT_NEAR(values[0], 500, 1) << said;
+        EXPECT_NEAR(values[1], 20000 / 3.0, 50) << said;
+        EXPECT_NEAR(values[2], 1500, 1) << said;
+        EXPECT_NEAR(values[3], 400, 1) << said;
+      } else {
+        // Four more of 300; of a quantile a zeroed record is none.
+        EXPECT_NEAR(values[0], 2700 / 7.0, 1) << said;
+        EXPECT_NEAR(values[2], 2700, 1) << said;
+        EXPECT_NEAR(values[3], is_zero_out ? 400 : 300, 1) << said;
+      }
+      EXPECT_EQ(parts[0]->facts().missing_cells, missing);
+      EXPECT_EQ(parts[0]->facts().column, "x");
+      EXPECT_EQ(parts[0]->facts().other_cells, "numbers are clamped to [300, 600]");
+    }
+  }
+}
+
+// A missing cell that counts as a text is none of a quantile, as of a sum.
+TEST(Parts, RefuseATextInThePlaceOfANumber) {
+  const TemporaryFolder folder;
+  const auto data = folder.write("data.csv", "x\n1\n\n");
+  const Bounds bounds{0, 5};
+  for (const auto& of : std::vector<decltype(Statistic::of)>{MeanOf{"x", bounds}, SumOf{"x", bounds}, VarianceOf{"x", bounds},
+                                                             HistogramOf{"x", Bins{bounds, 2}}, QuantileOf{"x", bounds, Fraction{0.3}},
+                                                             QuantileOf{"x", bounds, Fraction::median()}}) {
+    const auto parts = parts_of({{.statistic = {.of = of, .adjacency = adjacency}}}, NoiseFamily::laplace, 1, 0.95);
+    const DataPolicy policy{.csv = {.missing = {{"x", "foo"}}}};
+    EXPECT_TRUE(refuses(
+        [&] {
+          return read_parts(CsvReader{data, policy}, parts, false);
+        },
+        ErrorCode::invalid_argument, {"'x'", "'foo'", "must count as a number"}));
   }
 }
 

@@ -25,8 +25,10 @@ using Values = std::vector<double>;
 
 /// The sum that a file of so many records gives.
 template <class Of>
-Values values_of(const std::filesystem::path& data, std::uint64_t records, const Of& of, const char* where, Adjacency adjacency) {
-  auto sum = example({.of = of, .where = *where == 0 ? std::nullopt : std::optional{parse_condition(where)}, .adjacency = adjacency});
+Values values_of(const std::filesystem::path& data, std::uint64_t records, const Of& of, const char* where, Adjacency adjacency,
+                 MissingCells missing) {
+  auto sum = example(
+      {.of = of, .where = *where == 0 ? std::nullopt : std::optional{parse_condition(where)}, .adjacency = adjacency, .missing = missing});
   EXPECT_EQ(read_statistic(data, sum), records);
   return mechanisms::to_reals(sum.sum());
 }
@@ -34,7 +36,9 @@ Values values_of(const std::filesystem::path& data, std::uint64_t records, const
 TEST(ReadStatistic, CountsWhatMeetsTheCondition) {
   const TemporaryFolder folder;
   const auto data = folder.write("data.csv", "x,y,colour\n1,2,red\n0,5,blue\n3,-4,red\n4,-0,\n");
-  const auto read = [&](const auto& of, const char* where, Adjacency adjacency) { return values_of(data, 4, of, where, adjacency); };
+  const auto read = [&](const auto& of, const char* where, Adjacency adjacency) {
+    return values_of(data, 4, of, where, adjacency, MissingCells::left_out);
+  };
   EXPECT_EQ(read(CountOf{}, "", Adjacency::add_or_remove_one), Values{4});
   EXPECT_EQ(read(CountOf{}, "x>=1", Adjacency::replace_one), Values{3});
   EXPECT_EQ(read(CountOf{}, "x>9", Adjacency::replace_one), Values{0});
@@ -46,7 +50,10 @@ TEST(ReadStatistic, CountsWhatMeetsTheCondition) {
 TEST(ReadStatistic, GivesDamagedCellsTheirStatedValues) {
   const TemporaryFolder folder;
   const auto data = folder.write("data.csv", "x,y\n1,2\nred,5\n2,1e400\n3\n\n\"4\n5\",7\n1e-400,8\n2,\"9\"\n\"2,2\n");
-  const auto read = [&](const auto& of, const char* where, Adjacency adjacency) { return values_of(data, 9, of, where, adjacency); };
+  auto missing = MissingCells::promised_complete;
+  const auto read = [&](const auto& of, const char* where, Adjacency adjacency) {
+    return values_of(data, 9, of, where, adjacency, missing);
+  };
   EXPECT_EQ(read(CountOf{}, "", Adjacency::add_or_remove_one), Values{9});
   EXPECT_EQ(read(CountOf{}, "x!=1000", Adjacency::replace_one), Values{4});
   EXPECT_EQ(read(SumOf{"x", {-4, 4}}, "", Adjacency::zero_out), Values{1 + 2 + 2});
@@ -54,6 +61,13 @@ TEST(ReadStatistic, GivesDamagedCellsTheirStatedValues) {
   EXPECT_EQ(read(SumOf{"x", {-3, -1}}, "y>4", Adjacency::add_or_remove_one), Values{-1 - 1 - 1 - 1});
   EXPECT_EQ(read(HistogramOf{"x", Bins{{0, 4}, 2}}, "", Adjacency::zero_out), (Values{2, 2}));
   EXPECT_EQ(read(HistogramOf{"x", Categories{{"red", "3"}}}, "", Adjacency::replace_one), (Values{1, 0}));
+  missing = MissingCells::left_out;
+  for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out}) {
+    EXPECT_EQ(read(SumOf{"x", {1, 3}}, "", adjacency), Values{1 + 2 + 1 + 2});  // 1, 2, 1e-400 and 2 are there
+    EXPECT_EQ(read(SumOf{"x", {-3, -1}}, "y>4", adjacency), Values{-1 - 1});
+    // From the middle of the bounds, and the count beside it with half their width.
+    EXPECT_EQ(read(MeanOf{"x", {1, 3}}, "", adjacency), (Values{-1 + 0 - 1 + 0, 4}));
+  }
 }
 
 TEST(ReadStatistic, ReadsEveryRowStrictlyWhereTheFormIsPublic) {

@@ -25,7 +25,7 @@ TEST(Release, SpendsBeforeItDraws) {
   auto reservation = ledger.reserve({.event = event_of(noise)});
   ReplayBits bits{7};
   EXPECT_NEAR(release(sum, noise, reservation, bits).front(), 1000, 100);
-  EXPECT_TRUE(refuses([&] { return release(sum, noise, reservation, bits); }, ErrorCode::internal, {"laplace(2)"}));
+  EXPECT_TRUE(refuses([&] { return release(sum, noise, reservation, bits); }, ErrorCode::budget_exceeded, {"laplace(2)"}));
   EXPECT_EQ(reservation.released().event(), event_of(noise));
 }
 

@@ -11,18 +11,23 @@
 
 namespace surety::statistics {
 
-/// Counts, and sums, means, variances and histograms of x, with and without `condition`, under each adjacency, as far as it is allowed.
+/// Counts, and sums, means, variances and histograms of x, with and without `condition`, under each adjacency, as far as it is allowed; sums,
+/// means and variances under each rule for missing cells.
 inline std::vector<Statistic> every_statistic(const data::Condition& condition, const std::vector<data::Bounds>& bounds,
                                               const std::vector<HistogramOf>& histograms) {
   std::vector<Statistic> result;
   for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out}) {
     for (const auto& where : {std::optional<data::Condition>{}, std::optional{condition}}) {
-      const auto push = [&](const auto& of) { result.push_back({.of = of, .where = where, .adjacency = adjacency}); };
+      const auto push = [&](const auto& of, MissingCells missing = MissingCells::left_out) {
+        result.push_back({.of = of, .where = where, .adjacency = adjacency, .missing = missing});
+      };
       if (where || adjacency == Adjacency::add_or_remove_one) push(CountOf{});
       for (const data::Bounds& each : bounds) {
-        push(SumOf{"x", each});
-        push(MeanOf{"x", each});
-        if (each.upper - each.lower < 0x1p500) push(VarianceOf{"x", each});
+        for (const auto missing : {MissingCells::left_out, MissingCells::promised_complete}) {
+          push(SumOf{"x", each}, missing);
+          push(MeanOf{"x", each}, missing);
+          if (each.upper - each.lower < 0x1p500) push(VarianceOf{"x", each}, missing);
+        }
       }
       for (const auto& histogram : histograms) push(histogram);
     }
@@ -61,14 +66,15 @@ inline void add(StatisticSum& sum, const Record& record) {
   }
 }
 
-inline std::vector<std::int64_t> exact(const Statistic& statistic, Grid grid, const std::vector<Record>& records) {
-  StatisticSum sum{statistic, grid};
+inline std::vector<std::int64_t> exact(const Statistic& statistic, Grid grid, const std::vector<Record>& records,
+                                       NoiseLaw law = NoiseLaw::laplace) {
+  StatisticSum sum{statistic, grid, law};
   for (const auto& record : records) add(sum, record);
   return sum.sum().steps;
 }
 
-inline StatisticSum example(const Statistic& statistic, double noise = 1) {
-  return {statistic, grid_for(statistic, NoiseMultiplier{noise})};
+inline StatisticSum example(const Statistic& statistic, double noise = 1, NoiseLaw law = NoiseLaw::laplace) {
+  return {statistic, grid_for(statistic, NoiseMultiplier{noise}), law};
 }
 
 inline StatisticNoise laplace(const StatisticSum& sum, double scale) {

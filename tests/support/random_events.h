@@ -173,7 +173,8 @@ class Source {
     return all;
   }
   const std::vector<std::string> norms_{"l1", "l2", "linf", "l3", ""};
-  const std::vector<std::string> runs_{"poisson_runs", "geometric_runs", "logarithmic_runs", "negative_binomial_runs", "poisson"};
+  const std::vector<std::string> runs_{"poisson_runs",           "geometric_runs",        "logarithmic_runs",
+                                       "negative_binomial_runs", "capped_geometric_runs", "poisson"};
   std::mt19937_64 words_;
 };
 
@@ -288,7 +289,10 @@ class WildEvents {
   /// Of releases that all accountants are quick with.
   std::string search() {
     const double mean = 1 + std::exp(-6 + 18 * source_.unit());
-    switch (source_.below(4)) {
+    switch (source_.below(5)) {
+      case 4:
+        return fmt::format("best_of(capped_geometric_runs, {}, {}, gaussian({}))", mean, std::ceil(mean * (1 + 4 * source_.unit())) + 1,
+                           positive());
       case 0: return fmt::format("best_of(poisson_runs, {}, {})", mean - 1, leaf());
       case 1: return fmt::format("best_of(geometric_runs, {}, {})", mean, leaf());
       case 2: return fmt::format("best_of(logarithmic_runs, {}, gaussian({}))", mean, positive());

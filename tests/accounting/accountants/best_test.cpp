@@ -10,6 +10,7 @@
 
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 #include <surety/accounting/accountants/renyi.h>
+#include <surety/accounting/accountants/rests_on.h>
 
 #include <support/refusal.h>
 
@@ -67,6 +68,24 @@ TEST(Best, RefusesByNameWhatNobodyKnows) {
   EXPECT_TRUE(refusal.says(ErrorCode::unsupported, "no accountant has a theorem for compose(approx(1, 1e-06), zcdp(0.3))")) << refusal;
 }
 
+/// A width of 1e-4 is much of an epsilon of 0.06.
+TEST(Best, KnowsASmallEpsilonAsAShareOfItself) {
+  for (const char* text : {"allocated(50, gaussian(8))", "repeat(20, laplace(1000))", "compose(gaussian(100), laplace(300))"}) {
+    const Event small = event(text);
+    const auto found = best_epsilon(small, Delta{1e-6});
+    EXPECT_LT(found.value.upper, 0.2) << text;
+    EXPECT_LE(found.value.width(), 1e-4 * found.value.upper) << text;
+    // Nothing but narrower than what was said before.
+    EXPECT_TRUE(overlap(found.value, epsilon(PrivacyLoss{}, small, Delta{1e-6}))) << text;
+  }
+  EXPECT_EQ(width_at(0.5, {.width = 1e-4}), 0.5e-4);
+  EXPECT_EQ(width_at(0.5, {.width = 1e-6}), 1e-6);
+  EXPECT_DOUBLE_EQ(width_at(1e-3, {.width = 1e-6}), 1e-7);
+  EXPECT_EQ(width_at(0.5, {.width = 1e-2}), 0.5e-2);
+  EXPECT_EQ(width_at(3, {.width = 1e-4}), 1e-4);
+  EXPECT_EQ(width_at(0, {.width = 1e-4}), 1e-4);
+}
+
 TEST(Best, LeavesOutTheGridWhereManyLawsAreKnownNarrowly) {
   std::string parts;
   for (int i = 0; i < 80; ++i) parts += (i == 0 ? "" : ", ") + std::string{"poisson(0.02, gaussian("} + std::to_string(1 + 0.01 * i) + "))";
@@ -108,6 +127,52 @@ TEST(SecondOpinion, IsTheTightestOfTheOthers) {
     if (!opinion.value || opinion.accountant == best.accountant) continue;
     EXPECT_GE(opinion.value->upper, second->value->upper) << opinion.accountant;
   }
+}
+
+/// A tighter bound that shares a computation with the answer's confirms nothing: planted, it is not the second opinion.
+TEST(SecondOpinion, SharesNothingWithTheAnswer) {
+  BestAnswer planted{.value = {1, 2}, .accountant = "one", .opinions = {}};
+  planted.opinions = {{"one", Enclosure{1, 2}, "", {"cells", "shares"}},
+                      {"akin", Enclosure{0, 2.1}, "", {"moments", "shares"}},
+                      {"other", Enclosure{0, 2.2}, "", {"moments"}},
+                      {"wider", Enclosure{0, 3}, "", {"promises"}}};
+  ASSERT_NE(second_opinion(planted), nullptr);
+  EXPECT_EQ(second_opinion(planted)->accountant, "other");
+  planted.opinions[2].rests_on.emplace_back("cells");
+  planted.opinions[3].rests_on.emplace_back("shares");
+  EXPECT_EQ(second_opinion(planted), nullptr);
+}
+
+TEST(SecondOpinion, OfATruncatedBatchIsNobodyWhoTakesTheSameProbabilities) {
+  const Event batch = parse_event("truncated_poisson(0.01, 70, 6000, gaussian(1))", Adjacency::zero_out);
+  const auto best = best_epsilon(batch, Delta{1e-6});
+  EXPECT_EQ(best.accountant, "privacy-loss");
+  const auto renyi = std::find_if(best.opinions.begin(), best.opinions.end(), [](const Opinion& o) { return o.accountant == "renyi"; });
+  ASSERT_TRUE(renyi->value);  // it answers, by the same shares
+  const auto* second = second_opinion(best);
+  EXPECT_TRUE(second == nullptr || second->accountant != "renyi");
+}
+
+/// Every accountant says what it rests on, and a search rests on all that may be asked about its run.
+TEST(SecondOpinion, EveryAccountantNamesWhatItRestsOn) {
+  for (const char* text : {"gaussian(3)", "users(3, poisson(0.1, gaussian(2)))", "best_of(geometric_runs, 3, repeat(2, exponential(0.2)))",
+                           "compose(zcdp(0.1), exponential(1))"}) {
+    for (const auto accountant : accountant_names()) EXPECT_FALSE(rests_on(accountant, event(text)).empty()) << accountant << text;
+  }
+  const auto meet = [](const char* one, const char* other, const char* text) {
+    const auto a = rests_on(one, event(text));
+    const auto b = rests_on(other, event(text));
+    return std::any_of(a.begin(), a.end(), [&](std::string_view name) { return std::find(b.begin(), b.end(), name) != b.end(); });
+  };
+  EXPECT_FALSE(meet("contour", "privacy-loss", "repeat(10, poisson(0.1, gaussian(2)))"));
+  EXPECT_FALSE(meet("renyi", "privacy-loss", "repeat(10, poisson(0.1, gaussian(2)))"));
+  EXPECT_FALSE(meet("renyi", "privacy-loss", "users(3, allocated(9, gaussian(2)))"));
+  EXPECT_TRUE(meet("renyi", "privacy-loss", "users(3, poisson(0.1, gaussian(2)))"));
+  EXPECT_TRUE(meet("choices", "privacy-loss", "compose(gaussian(2), repeat(3, exponential(0.2)))"));
+  EXPECT_TRUE(meet("tuning", "privacy-loss", "best_of(geometric_runs, 3, gaussian(2))"));
+  EXPECT_TRUE(meet("tuning", "contour", "best_of(geometric_runs, 3, repeat(10, poisson(0.1, gaussian(2))))"));
+  EXPECT_TRUE(meet("participation", "closed-form", "gaussian(2)"));
+  EXPECT_THROW(static_cast<void>(rests_on("nobody", event("gaussian(2)"))), Error);
 }
 
 TEST(Quick, OverlapsBest) {

@@ -136,7 +136,9 @@ TEST(ParameterOf, KnowsWhatANameStandsFor) {
 }
 
 TEST(ParameterOf, RefusesWhatCannotBeSolvedFor) {
-  EXPECT_TRUE(refusal_of([] { return parameter_of("gaussian(2)", adjacency, "x"); }).says(ErrorCode::invalid_argument, "--solve is 'x'"));
+  EXPECT_TRUE(refusal_of([] {
+                return parameter_of("gaussian(2)", adjacency, "x");
+              }).says(ErrorCode::invalid_argument, "the name to solve for is 'x'"));
   EXPECT_TRUE(refusal_of([] {
                 return parameter_of("k_norm(l2, x, 3)", adjacency, "x");
               }).says(ErrorCode::invalid_argument, "stands for a dimension, which cannot be solved for"));

@@ -121,9 +121,14 @@ Event draw_other(Adjacency adjacency) {
   switch (*rc::gen::inRange(0, 6)) {
     case 4: {
       const double mean = 1 / draw_fraction() + 0.5;
-      const auto law = *rc::gen::element(RunsLaw::poisson, RunsLaw::geometric, RunsLaw::logarithmic, RunsLaw::negative_binomial);
-      if (!(mean <= Runs::most)) return sum;
-      return best_of(law == RunsLaw::negative_binomial ? Runs::negative_binomial(mean, draw_fraction()) : Runs{law, mean}, sum);
+      const auto law = *rc::gen::element(RunsLaw::poisson, RunsLaw::geometric, RunsLaw::logarithmic, RunsLaw::negative_binomial,
+                                         RunsLaw::capped_geometric);
+      if (!(mean < Runs::most)) return sum;
+      const std::uint64_t beyond = *rc::gen::inRange<std::uint64_t>(static_cast<std::uint64_t>(mean) + 1, 1'000'001);
+      return best_of(law == RunsLaw::negative_binomial  ? Runs::negative_binomial(mean, draw_fraction())
+                     : law == RunsLaw::capped_geometric ? Runs::capped_geometric(mean, Count{beyond})
+                                                        : Runs{law, mean},
+                     sum);
     }
     case 5:
       if (*rc::gen::inRange(0, 2) == 0) return allocated(Count{9}, Count{*rc::gen::inRange<std::uint64_t>(1, 10)}, sum);
@@ -419,6 +424,34 @@ TEST(EventKind, HasAShapeWhereItsLawHasOne) {
   EXPECT_TRUE(refusal_of_text("best_of(negative_binomial_runs, 2, gaussian(1))").refused);
 }
 
+TEST(EventKind, HasACapWhereItsLawHasOne) {
+  const std::string text = "best_of(capped_geometric_runs, 7.5, 33, gaussian(3.5))";
+  const auto event = parse_event(text, replace_one);
+  EXPECT_EQ(describe(event), text);
+  EXPECT_TRUE(event_from_json(to_json(event).dump()) == event);
+  EXPECT_EQ(to_json(event)["event"], json::parse(R"({"best_of": {"runs": "capped_geometric_runs", "mean": 7.5, "cap": 33, "event":
+                                                  {"gaussian": {"noise_multiplier": 3.5}}}})"));
+  EXPECT_FALSE(event == parse_event("best_of(capped_geometric_runs, 7.5, 34, gaussian(3.5))", replace_one));
+  EXPECT_FALSE(event == parse_event("best_of(geometric_runs, 7.5, gaussian(3.5))", replace_one));
+  const std::string inner = R"("event": {"gaussian": {"noise_multiplier": 2}}}})";
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"best_of": {"runs": "capped_geometric_runs", "mean": 2, )" + inner))
+                  .says(invalid, "event: field 'cap' is missing"));
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"best_of": {"runs": "capped_geometric_runs", "mean": 2, "cap": 2.5, )" + inner))
+                  .says(invalid, "cap is 2.5, must be an integer from 1 to 2^53"));
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"best_of": {"runs": "geometric_runs", "mean": 2, "cap": 9, )" + inner))
+                  .says(invalid, "best_of: geometric_runs have no cap"));
+  EXPECT_TRUE(refusal_of_json(in_json(R"({"best_of": {"runs": "capped_geometric_runs", "mean": 2, "cap": 9, "shape": 1, )" + inner))
+                  .says(invalid, "best_of: capped_geometric_runs have no shape"));
+  EXPECT_TRUE(refusal_of_text("best_of(capped_geometric_runs, 2, gaussian(1))").refused);
+  // A name may stand for it.
+  EXPECT_EQ(describe(parse_event("best_of(capped_geometric_runs, m, n, gaussian(2))", replace_one, {{"m", 1.5}, {"n", 3}})),
+            "best_of(capped_geometric_runs, 1.5, 3, gaussian(2))");
+  const auto uses = uses_of_name("best_of(capped_geometric_runs, 2, n, gaussian(2))", replace_one, "n");
+  ASSERT_EQ(uses.size(), 1U);
+  EXPECT_EQ(uses.front().field, "cap");
+  EXPECT_TRUE(uses.front().whole);
+}
+
 TEST(EventAdjacency, WithoutATheoremIsRefusedByName) {
   for (const auto& kind : every_kind()) {
     for (const auto adjacency : everywhere) {
@@ -525,9 +558,20 @@ TEST(EventRange, OfEveryParameterIsNamed) {
        ", gaussian(1))",
        "shape is {}, must be at least -0.5 and at most 1000",
        {"-0.51", "1001", "nan", "inf"}},
+      {"best_of(capped_geometric_runs, ",
+       ", 20, gaussian(1))",
+       "mean is {}, must be greater than 1 and at most 1000000 for capped_geometric_runs",
+       {"1", "0.5", "nan", "inf"}},
+      {"best_of(capped_geometric_runs, ",
+       ", 20, gaussian(1))",
+       "mean is {}, must be less than the cap of 20 runs",
+       {"20", "21", "1000000"}},
+      {"best_of(capped_geometric_runs, 2, ", ", gaussian(1))", "cap is {}, " + whole, not_whole},
+      {"best_of(capped_geometric_runs, 2, ", ", gaussian(1))", "cap is {}, must be at most 1000000", {"1000001", "9007199254740992"}},
       {"best_of(",
        ", 2, gaussian(1))",
-       "law of the number of runs is '{}', must be poisson_runs, geometric_runs, logarithmic_runs or negative_binomial_runs",
+       "law of the number of runs is '{}', must be poisson_runs, geometric_runs, logarithmic_runs, negative_binomial_runs or "
+       "capped_geometric_runs",
        {"poisson", "uniform"}},
       {"allocated(", ", gaussian(1))", "rounds is {}, " + whole, not_whole},
       {"allocated(5, ", ", gaussian(1))", "participations is {}, " + whole, not_whole},

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <surety/accounting/events/runs_law.h>
@@ -50,8 +52,32 @@ TEST(Runs, EncloseTheirParameterAtAnyPrecision) {
   EXPECT_NEAR(geometric.lower, std::log(10.0), 1e-15);
 }
 
+TEST(Runs, OfACapHaveTheMeanThatTheyAreSaidToHave) {
+  const std::vector<std::pair<double, std::uint64_t>> laws{{1.001, 2}, {1.999, 2},    {10, 11},       {10, 20},
+                                                           {10, 1000}, {700.5, 1000}, {999.999, 1000}};
+  for (const auto& [mean, cap] : laws) {
+    const auto runs = Runs::capped_geometric(mean, Count{cap});
+    const auto w = minus_log_stopping(runs, 64).enclosure();
+    EXPECT_LE(w.width(), 4e-16 * w.upper);
+    const double stops = std::exp(-w.lower);
+    // The mean of what is cut, by its probabilities.
+    double left = 1;
+    double found = 0;
+    for (std::uint64_t k = 1; k < cap; ++k) {
+      found += static_cast<double>(k) * left * stops;
+      left *= 1 - stops;
+    }
+    found += static_cast<double>(cap) * left;
+    EXPECT_NEAR(found / mean, 1, 1e-11) << mean << ' ' << cap;
+  }
+  EXPECT_TRUE(minus_log_stopping(Runs::capped_geometric(10, Count{20}), 300).agrees_to(298));
+  // A cap that is hardly ever reached is none.
+  EXPECT_NEAR(minus_log_stopping(Runs::capped_geometric(10, Count{1000}), 64).enclosure().lower, std::log(10.0), 1e-15);
+}
+
 TEST(Runs, RoundTripThroughTheirNames) {
-  for (const auto law : {RunsLaw::poisson, RunsLaw::geometric, RunsLaw::logarithmic, RunsLaw::negative_binomial}) {
+  for (const auto law :
+       {RunsLaw::poisson, RunsLaw::geometric, RunsLaw::logarithmic, RunsLaw::negative_binomial, RunsLaw::capped_geometric}) {
     EXPECT_EQ(parse_runs_law(name(law)), law);
   }
   EXPECT_TRUE(refusal_of([] { return parse_runs_law("geometric"); }).says(ErrorCode::invalid_argument, "did you mean 'geometric_runs'?"));

@@ -10,6 +10,7 @@
 #include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/numbers/limit.h>
 
 namespace surety::accounting::audit_test {
 namespace {
@@ -65,6 +66,22 @@ TEST_F(AuditTest, ARunCalibratedToItsPromiseKeepsIt) {
   EXPECT_TRUE(*report.runs.front().kept);
   EXPECT_LE(report.runs.front().epsilon->upper, 0.7);
   EXPECT_TRUE(report.kept);
+}
+
+/// What an audit asks is counted by the polls of a limit: forty runs alike are judged as one.
+TEST_F(AuditTest, RunsThatAreAlikeAreJudgedOnce) {
+  const auto polls_of_audit = [&] {
+    const Limit limit{{}};
+    EXPECT_TRUE(audit(ledger_, Delta{1e-5}).kept);
+    return limit.polls();
+  };
+  const Plan plan{.event = repeat(Count{20}, poisson(SamplingRate{0.1}, release(Event::RecordSum{NoiseMultiplier{9}}, adjacency))),
+                  .promise = target(0.7, 1e-6)};
+  run(plan);
+  const auto of_one = polls_of_audit();
+  EXPECT_GT(of_one, 100U);
+  for (int i = 0; i < 39; ++i) run(plan);
+  EXPECT_LT(polls_of_audit(), 3 * of_one);
 }
 
 TEST_F(AuditTest, ALittleLessNoiseThanPromisedIsABrokenPromise) {

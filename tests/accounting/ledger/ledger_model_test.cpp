@@ -238,7 +238,7 @@ struct Model {
       }
       case Step::spend:
         if (run->state == State::settled) return refused;
-        return run->spent < run->planned ? fine : refused_as(ErrorCode::internal);
+        return run->spent < run->planned ? fine : refused_as(ErrorCode::budget_exceeded);
       case Step::settle: return run->state == State::open ? fine : refused;
       case Step::settle_by_other_handle:
       case Step::settle_by_other_process: return run->state == State::gone ? fine : refused;

@@ -214,5 +214,19 @@ TEST_F(LedgerStores, HoldInRandomHistoriesWhatAModelSays) {
   }
 }
 
+/// More kinds than are remembered, each met again after all the others.
+TEST(LedgerContents, ReadEachOfManyEventsAsItWasWritten) {
+  constexpr int kinds = 1500;
+  LedgerContents contents;
+  contents.take(open_entry(Adjacency::add_or_remove_one, {}));
+  const auto plan = [](int kind) {
+    return Plan{.event = repeat(Count{2}, gaussian(NoiseMultiplier{1.0 + kind}, Adjacency::add_or_remove_one)), .note = "one of many"};
+  };
+  for (int k = 0; k < 3 * kinds; ++k) contents.take(reserve_entry(plan(k % kinds), utc_text(0)));
+  ASSERT_EQ(contents.runs.size(), std::size_t{3 * kinds});
+  for (int k = 0; k < 3 * kinds; ++k) EXPECT_EQ(contents.runs[static_cast<std::size_t>(k)].plan.event, plan(k % kinds).event) << k;
+  EXPECT_EQ(contents.charged->entries().size(), std::size_t{kinds});
+}
+
 }  // namespace
 }  // namespace surety::accounting::store_test

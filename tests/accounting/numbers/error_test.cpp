@@ -20,9 +20,9 @@ TEST(Error, CarriesItsCodeAndItsLine) {
 
 // Written into other languages, exit codes and logs: a code that moved would be read as another.
 TEST(Error, CodesKeepTheirNumbers) {
-  const std::vector<ErrorCode> in_order{ErrorCode::invalid_argument, ErrorCode::unsupported,    ErrorCode::bad_data,
-                                        ErrorCode::budget_exceeded,  ErrorCode::damaged_ledger, ErrorCode::environment,
-                                        ErrorCode::unreachable,      ErrorCode::memory,         ErrorCode::internal};
+  const std::vector<ErrorCode> in_order{
+      ErrorCode::invalid_argument, ErrorCode::unsupported, ErrorCode::bad_data, ErrorCode::budget_exceeded, ErrorCode::damaged_ledger,
+      ErrorCode::environment,      ErrorCode::unreachable, ErrorCode::memory,   ErrorCode::internal,        ErrorCode::stopped};
   for (std::size_t i = 0; i < in_order.size(); ++i) EXPECT_EQ(static_cast<std::size_t>(in_order[i]), i);
 }
 

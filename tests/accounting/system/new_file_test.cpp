@@ -24,6 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 using Method = NewFile::Method;
 
+/// Of what these tests write, all is of one kind.
+constexpr FileKind any{"anything", ""};
+
 std::string content(const fs::path& path) {
   std::ifstream file{path, std::ios::binary};
   return {std::istreambuf_iterator<char>{file}, {}};
@@ -68,7 +71,7 @@ TEST_P(NewFileTest, AppearsWholeOrNotAtAll) {
     EXPECT_FALSE(fs::exists(folder_ / "new"));
     EXPECT_EQ(content(path), "old");
     if (is_replacing) {
-      file->replace();
+      file->replace(any, Overwrite::own_kind_alone);
       EXPECT_EQ(content(path), "one, two");
     } else {
       EXPECT_TRUE(file->put_where_nothing_is());
@@ -103,9 +106,9 @@ TEST_P(NewFileTest, TwoOfOneNameAndOneProcessNumberDoNotDisturbEachOther) {
   const auto second = start("model");
   first->write("first");
   second->write("second");
-  first->replace();
+  first->replace(any, Overwrite::own_kind_alone);
   EXPECT_EQ(content(folder_ / "model"), "first");
-  second->replace();
+  second->replace(any, Overwrite::own_kind_alone);
   EXPECT_EQ(content(folder_ / "model"), "second");
   EXPECT_EQ(names(), 1U);
 }
@@ -118,7 +121,7 @@ TEST_P(NewFileTest, ReplacesWhatALinkLeadsToAndKeepsTheLink) {
   for (const auto& [link, target] : {std::pair{"link", "elsewhere/model"}, {"dangling", "elsewhere/new"}}) {
     const auto file = start(link);
     file->write("new");
-    file->replace();
+    file->replace(any, Overwrite::own_kind_alone);
     EXPECT_TRUE(fs::is_symlink(folder_ / link));
     EXPECT_EQ(content(folder_ / target), "new");
   }
@@ -127,14 +130,14 @@ TEST_P(NewFileTest, ReplacesWhatALinkLeadsToAndKeepsTheLink) {
 TEST_P(NewFileTest, HasThePermissionsThatTheUmaskLeaves) {
   const mode_t before = ::umask(027);
   const auto file = start("model");
-  file->replace();
+  file->replace(any, Overwrite::own_kind_alone);
   ::umask(before);
   EXPECT_EQ(fs::status(folder_ / "model").permissions(), fs::perms{0640});
 }
 
 TEST_P(NewFileTest, MayBeItsOwnersAlone) {
   NewFile file{Place{folder_ / "model"}, 0, GetParam(), NewFile::Readers::owner_alone};
-  file.replace();
+  file.replace(any, Overwrite::own_kind_alone);
   EXPECT_EQ(fs::status(folder_ / "model").permissions(), fs::perms{0600});
 }
 
@@ -146,7 +149,7 @@ TEST_P(NewFileTest, StaysInTheFolderThatWasMeant) {
   EXPECT_TRUE(refuses([&] { NewFile(place, 1, GetParam()); }, ErrorCode::environment, {"models/model"}));
   const auto file = start("away/model");
   fs::rename(folder_ / "away", folder_ / "further");
-  file->replace();
+  file->replace(any, Overwrite::own_kind_alone);
   EXPECT_TRUE(fs::exists(folder_ / "further/model"));
 }
 
@@ -191,7 +194,7 @@ TEST_P(NewFileTest, BelongsToTheProcessThatMadeIt) {
     ::raise(SIGTERM);
   });
   EXPECT_EQ(WTERMSIG(status), SIGTERM);
-  file->replace();
+  file->replace(any, Overwrite::own_kind_alone);
   EXPECT_EQ(content(folder_ / "model"), "of the parent");
 }
 

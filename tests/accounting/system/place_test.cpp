@@ -167,6 +167,10 @@ bool as_nobody(const std::function<bool()>& action) {
   return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+constexpr FileKind note{"a note", "note:"};
+
+void require_replaceable(const Place& place) { accounting::require_replaceable(place, note, Overwrite::any_kind); }
+
 TEST_F(PlaceTest, RefusesWhatCouldNotBeReplacedBeforeAnybodyTries) {
   EXPECT_NO_THROW(require_replaceable(Place{"new"}));
   EXPECT_NO_THROW(require_replaceable(Place{folder_.write("old", "x").string()}));
@@ -188,6 +192,31 @@ TEST_F(PlaceTest, RefusesWhatCouldNotBeReplacedBeforeAnybodyTries) {
   EXPECT_EQ(holds("trap"), Holds::unreachable);
   ASSERT_EQ(::lchown("trap", ::geteuid(), 0), 0);
   EXPECT_EQ(holds("trap"), Holds::nothing);
+}
+
+TEST_F(PlaceTest, IsReplacedByItsOwnKindAlone) {
+  const auto refused = [&](const std::string& text, Overwrite overwrite, std::string_view word) {
+    folder_.write("old", text);
+    return refuses([&] { accounting::require_replaceable(Place{"old"}, note, overwrite); }, ErrorCode::invalid_argument, {"'old'", word});
+  };
+  const std::string database{"SQLite format 3\0", 16};
+  for (const std::string& text : {std::string{}, std::string{"note:"}, std::string{"note: buy milk"}}) {
+    EXPECT_FALSE(refused(text, Overwrite::own_kind_alone, "")) << text;
+  }
+  for (const std::string& text : {std::string{"not"}, std::string{" note:"}, database.substr(0, 15), std::string(100, '\0')}) {
+    EXPECT_TRUE(refused(text, Overwrite::own_kind_alone, "does not hold a note")) << text;
+    EXPECT_FALSE(refused(text, Overwrite::any_kind, "")) << text;
+  }
+  for (const auto overwrite : {Overwrite::own_kind_alone, Overwrite::any_kind}) {
+    for (const std::string& text : {database, database + "note:"}) EXPECT_TRUE(refused(text, overwrite, "SQLite database")) << text;
+    for (const char* beside : {"old-journal", "old-wal"}) {
+      const auto side = folder_.write(beside, "");
+      EXPECT_TRUE(refused("note:", overwrite, beside));
+      fs::remove("old");
+      EXPECT_TRUE(refuses([&] { accounting::require_replaceable(Place{"old"}, note, overwrite); }, ErrorCode::invalid_argument, {beside}));
+      fs::remove(side);
+    }
+  }
 }
 
 }  // namespace

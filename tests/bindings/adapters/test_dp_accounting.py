@@ -92,6 +92,24 @@ def test_rounds_towards_more_cost() -> None:
         assert back.noise_parameter <= p
 
 
+def test_a_special_record_that_answers_uniformly_has_no_lower_end() -> None:
+    event = de.RandomizedResponseDpEvent(0.1, 2)
+    replaced = adapter.SuretyAccountant(REPLACE).compose(event).epsilon(1e-6)
+    assert replaced.lower == pytest.approx(math.log(19), abs=1e-4)
+    for run in (event, de.SelfComposedDpEvent(event, 1), de.ComposedDpEvent([event])):
+        ours = adapter.SuretyAccountant(ZERO).compose(run)
+        theirs = PLDAccountant(ZERO).compose(run).get_epsilon(1e-6)
+        assert theirs == pytest.approx(math.log(10), abs=1e-4)
+        assert ours.epsilon(1e-6).lower == 0
+        assert ours.get_epsilon(1e-6) == replaced.upper
+        assert ours.delta(1.0).lower == 0 < ours.delta(1.0).upper
+    # What holds no such event keeps its lower end, also when another accountant was asked about one.
+    assert adapter.SuretyAccountant(ZERO).compose(JOB).epsilon(1e-5).lower > 6
+    asked = adapter.SuretyAccountant(ZERO)
+    assert asked.supports(event)
+    assert asked.compose(JOB).epsilon(1e-5).lower > 6
+
+
 @pytest.mark.parametrize(
     "part, word",
     [

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 #include <tuple>
@@ -14,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include <known_part.h>
+#include <support/refusal.h>
 #include <support/temporary_folder.h>
 
 namespace surety::arguments_test {
@@ -98,11 +102,17 @@ void spoil_fields(const char* name, Struct what, std::initializer_list<double St
       EXPECT_EQ(call(&spoilt), SURETY_INVALID_ARGUMENT) << name << ' ' << bad;
     }
   }
-  for (const std::size_t size : {std::size_t{0}, sizeof what - 1, sizeof what + 8}) {
+  for (const std::size_t size : {std::size_t{0}, sizeof what - 1, sizeof what + 4096}) {
     auto spoilt = what;
     spoilt.size = size;
     EXPECT_EQ(call(&spoilt), SURETY_INVALID_ARGUMENT) << name << " of another size";
   }
+  struct {
+    Struct known;
+    double later;
+  } spoilt{what, 1};
+  spoilt.known.size = sizeof spoilt;
+  EXPECT_EQ(call(&spoilt.known), SURETY_INVALID_ARGUMENT) << name << " of a later version";
 }
 
 template <class Struct>
@@ -129,6 +139,8 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
   surety_free(text);
   surety_event_free(again);
 
+  SPOIL(surety_limit_questions, {1000.0, [](void* /*context*/) { return 0; }, &length, &none}, {1, 2});
+  EXPECT_EQ(surety_limit_questions(-1, nullptr, nullptr, nullptr), SURETY_INVALID_ARGUMENT);
   surety_enclosure found{};
   const char* accountant = nullptr;
   SPOIL(surety_epsilon, {event, 1e-6, 1e-3, &found, &accountant, &none}, {4});
@@ -176,6 +188,26 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
   SPOIL(surety_truncated_geometric_create, {&options, 0, 10, &noise, &none});
   EXPECT_EQ(surety_truncated_geometric_create(&options, 10, 0, &noise, nullptr), SURETY_INVALID_ARGUMENT) << "an empty range";
   SPOIL(surety_release_int64, {noise, integers.data(), 2, &none});
+  SPOIL(surety_release_sum_int64, {noise, integers.data(), 1, 2, 1.0, integers.data(), &none});
+  surety_ledger* counting = nullptr;
+  surety_reservation* many = nullptr;
+  const auto reserve_of = [&](const surety_noise* of, const char* name) {
+    surety_event* once = nullptr;
+    ASSERT_EQ(surety_noise_event(of, &once, nullptr), SURETY_OK);
+    ASSERT_EQ(surety_ledger_create((folder / name).c_str(), SURETY_ADD_OR_REMOVE_ONE, nullptr, nullptr, &counting, nullptr), SURETY_OK);
+    surety_event_text(once, &text, &length, nullptr);
+    const std::string all = "repeat(100, " + std::string{text, length} + ")";
+    surety_free(text);
+    surety_event_free(once);
+    ASSERT_EQ(surety_event_parse(all.data(), all.size(), SURETY_ADD_OR_REMOVE_ONE, &once, nullptr), SURETY_OK);
+    ASSERT_EQ(surety_ledger_reserve(counting, once, nullptr, nullptr, 0, &many, nullptr), SURETY_OK);
+    surety_event_free(once);
+  };
+  reserve_of(noise, "integers.db");
+  SPOIL(surety_reservation_release_int64, {many, noise, integers.data(), 2, &none});
+  SPOIL(surety_reservation_release_sum_int64, {many, noise, integers.data(), 1, 2, 1.0, integers.data(), &none});
+  surety_reservation_free(many);
+  surety_ledger_free(counting);
   surety_noise_free(noise);
   auto bits = sized<surety_bits>();
   options.bits = &bits;
@@ -190,11 +222,20 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
   options.dimension = 2;
   options.adjacency = 3;
   EXPECT_EQ(surety_gaussian_create(&options, &noise, nullptr), SURETY_INVALID_ARGUMENT) << "no adjacency";
-  options.adjacency = SURETY_ZERO_OUT;
+  options.adjacency = SURETY_ADD_OR_REMOVE_ONE;
   options.step = 0x1p-10;
   ASSERT_EQ(surety_gaussian_create(&options, &noise, nullptr), SURETY_OK);
   std::array<double, 2> doubles{1, 2};
   std::array<float, 2> floats{1, 2};
+  SPOIL(surety_release_sum_double, {noise, doubles.data(), 1, 2, 1.0, doubles.data(), &none});
+  SPOIL(surety_release_sum_float, {noise, floats.data(), 1, 2, 1.0, doubles.data(), &none});
+  reserve_of(noise, "reals.db");
+  SPOIL(surety_reservation_release_double, {many, noise, doubles.data(), 2, &none});
+  SPOIL(surety_reservation_release_float, {many, noise, floats.data(), 2, &none});
+  SPOIL(surety_reservation_release_sum_double, {many, noise, doubles.data(), 1, 2, 1.0, doubles.data(), &none});
+  SPOIL(surety_reservation_release_sum_float, {many, noise, floats.data(), 1, 2, 1.0, doubles.data(), &none});
+  surety_reservation_free(many);
+  surety_ledger_free(counting);
   SPOIL(surety_release_double, {noise, doubles.data(), 2, &none});
   SPOIL(surety_release_float, {noise, floats.data(), 2, &none});
   surety_event* of_noise = nullptr;
@@ -219,8 +260,11 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
   budget.order = 2;
   EXPECT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, &budget, nullptr, &ledger, nullptr), SURETY_INVALID_ARGUMENT);
   budget.order = 0;
-  for (const auto& wrong : {surety_unit{sizeof unit, nullptr, 5}, surety_unit{sizeof unit, "", 5}, surety_unit{sizeof unit, "patient", 0},
-                            surety_unit{3, "patient", 5}, surety_unit{sizeof unit, "row", 2}}) {
+  constexpr std::size_t earlier = offsetof(surety_unit, each_without_name);  // before that field was known
+  for (const auto& wrong :
+       {surety_unit{sizeof unit, nullptr, 5, 0}, surety_unit{sizeof unit, "", 5, 0}, surety_unit{sizeof unit, "patient", 0, 0},
+        surety_unit{3, "patient", 5, 0}, surety_unit{sizeof unit, "row", 2, 0}, surety_unit{sizeof unit, "row", 1, 1},
+        surety_unit{sizeof unit, "patient", 5, 2}, surety_unit{earlier, "row", 2, 0}, surety_unit{earlier - 1, "patient", 5, 0}}) {
     EXPECT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, &budget, &wrong, &ledger, nullptr), SURETY_INVALID_ARGUMENT);
   }
   SPOIL(surety_ledger_create, {path.c_str(), SURETY_ZERO_OUT, &budget, &unit, &ledger, &none}, {2, 3});
@@ -244,10 +288,23 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
   SPOIL(surety_ledger_audit, {ledger, 1e-6, &text, &length, &none}, {3});
   const std::string audit{text, length};
   surety_free(text);
-  EXPECT_NE(audit.find(R"("unit":{"most":5,"name":"patient"})"), std::string::npos) << audit;
+  const auto of_unit = [](const std::string& empty) {
+    return R"("unit":{"delimiter":",","empty":")" + empty +
+           R"(","most":5,"name":"patient","names":"bytes","place":null,"quoted_lines":100,"record_bytes":67108864})";
+  };
+  EXPECT_NE(audit.find(of_unit("one")), std::string::npos) << audit;
   EXPECT_NE(audit.find(R"("promise":{"delta":1e-06,"epsilon":1.0})"), std::string::npos) << audit;
   EXPECT_NE(audit.find(R"("kept":true)"), std::string::npos) << audit;
   surety_ledger_free(ledger);
+  // A program of before the last field says nothing of it, whatever stands behind.
+  for (const auto& [said, empty] :
+       {std::pair{surety_unit{sizeof unit, "patient", 5, 1}, "each"}, {surety_unit{earlier, "patient", 5, 1}, "one"}}) {
+    ASSERT_EQ(surety_ledger_create((path + empty).c_str(), SURETY_ZERO_OUT, nullptr, &said, &ledger, nullptr), SURETY_OK);
+    ASSERT_EQ(surety_ledger_audit(ledger, 1e-6, &text, &length, nullptr), SURETY_OK);
+    EXPECT_NE((std::string{text, length}.find(of_unit(empty))), std::string::npos) << text;
+    surety_free(text);
+    surety_ledger_free(ledger);
+  }
   surety_event_free(event);
 
   // What cannot fail.
@@ -278,6 +335,69 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
   auto all = tried();
   all.insert(cannot_fail.begin(), cannot_fail.end());
   EXPECT_EQ(declared, all);
+}
+
+/// A struct of two versions: a field was appended.
+struct Old {
+  std::size_t size;
+  double value;
+};
+struct New {
+  std::size_t size;
+  double value;
+  double appended;
+};
+
+}  // namespace
+}  // namespace surety::arguments_test
+
+template <>
+inline constexpr std::size_t surety::c::first_size<surety::arguments_test::New> = sizeof(surety::arguments_test::Old);
+
+namespace surety::arguments_test {
+namespace {
+
+TEST(Arguments, AStructOfAnEarlierVersionIsTakenAsItWas) {
+  // The old struct alone, at the end of what may be read and written.
+  const auto memory = std::make_unique<Old[]>(1);
+  memory[0] = {sizeof(Old), 2.5};
+  auto* const as_new = reinterpret_cast<New*>(memory.get());
+  auto known = c::known_part(as_new, "options");
+  EXPECT_EQ(known.size, sizeof(New));
+  EXPECT_EQ(known.value, 2.5);
+  EXPECT_EQ(known.appended, 0) << "nobody has said it";
+  known.value = 3.5;
+  known.appended = 4.5;
+  c::give_known_part(known, as_new);
+  EXPECT_EQ(memory[0].value, 3.5);
+  EXPECT_EQ(memory[0].size, sizeof(Old));
+  New today{sizeof(New), 1, 2};
+  c::give_known_part(c::known_part(&today, "options"), &today);
+  EXPECT_EQ(today.appended, 2);
+  for (const std::size_t size : {std::size_t{0}, sizeof(Old) - 8, sizeof(Old) + 1, sizeof(New) + 4, sizeof(New) + 4096}) {
+    today.size = size;
+    EXPECT_THROW(static_cast<void>(c::known_part(&today, "options")), Error) << size;
+  }
+}
+
+TEST(Arguments, AStructOfALaterVersionIsTakenWhereItSaysNothingNew) {
+  New memory[2] = {{2 * sizeof(New), 2.5, 3.5}, {}};  // the second one stands for what a later version appends
+  auto known = c::known_part(memory, "options");
+  EXPECT_EQ(known.size, sizeof(New));
+  EXPECT_EQ(known.appended, 3.5);
+  known.value = 4.5;
+  c::give_known_part(known, memory);
+  EXPECT_EQ(memory[0].value, 4.5);
+  EXPECT_EQ(memory[0].size, 2 * sizeof(New));
+  // A bit anywhere behind what is known would ask for something.
+  auto* const bytes = reinterpret_cast<unsigned char*>(memory + 1);
+  for (std::size_t k = 0; k < sizeof(New); ++k) {
+    bytes[k] = 1;
+    EXPECT_TRUE(refuses([&] { static_cast<void>(c::known_part(memory, "options")); }, ErrorCode::invalid_argument,
+                        {"options of 48 bytes says something behind the 24"}));
+    bytes[k] = 0;
+  }
+  EXPECT_EQ(c::known_part(memory, "options").value, 4.5);
 }
 
 }  // namespace

@@ -524,7 +524,7 @@ TEST(SuretyC, LedgersChargeBeforeTheyRelease) {
   ASSERT_EQ(surety_ledger_reserve(ledger, twice, nullptr, "note", 4, &reservation, failure), SURETY_OK) << failure.message();
   EXPECT_EQ(surety_reservation_run(reservation), 1);
   EXPECT_EQ(surety_reservation_spend(reservation, once, failure), SURETY_OK);
-  EXPECT_EQ(surety_reservation_spend(reservation, twice, failure), SURETY_INTERNAL) << "more than is left";
+  EXPECT_EQ(surety_reservation_spend(reservation, twice, failure), SURETY_BUDGET_EXCEEDED) << "more than is left";
   EXPECT_EQ(surety_reservation_settle(reservation, 0, failure), SURETY_OK);
   EXPECT_EQ(surety_reservation_settle(reservation, 0, failure), SURETY_INVALID_ARGUMENT);
   surety_reservation_free(reservation);
@@ -554,6 +554,200 @@ TEST(SuretyC, LedgersChargeBeforeTheyRelease) {
   surety_ledger_free(ledger);
   EXPECT_EQ(surety_ledger_open("/nowhere/at/all", &again, failure), SURETY_ENVIRONMENT);
   for (auto* const event : {once, twice, dear}) surety_event_free(event);
+}
+
+/// A reservation of `times` releases of this noise, and what is left of it.
+class ReservedRun {
+ public:
+  ReservedRun(const TemporaryFolder& folder, const surety_noise* noise, int times) {
+    const auto path = (folder / "run.db").string();
+    EXPECT_EQ(surety_ledger_create(path.c_str(), SURETY_ZERO_OUT, nullptr, nullptr, &ledger_, nullptr), SURETY_OK);
+    EXPECT_EQ(surety_noise_event(noise, &once_, nullptr), SURETY_OK);
+    char* text = nullptr;
+    EXPECT_EQ(surety_event_text(once_, &text, nullptr, nullptr), SURETY_OK);
+    auto* const all = event_of("repeat(" + std::to_string(times) + ", " + text + ")", SURETY_ZERO_OUT);
+    surety_free(text);
+    EXPECT_EQ(surety_ledger_reserve(ledger_, all, nullptr, nullptr, 0, &reservation, nullptr), SURETY_OK);
+    surety_event_free(all);
+  }
+  ~ReservedRun() {
+    surety_event_free(once_);
+    surety_reservation_free(reservation);
+    surety_ledger_free(ledger_);
+  }
+  ReservedRun(const ReservedRun&) = delete;
+  ReservedRun& operator=(const ReservedRun&) = delete;
+
+  /// How many releases are left; uses them up.
+  int left() {
+    int spent = 0;
+    while (surety_reservation_spend(reservation, once_, nullptr) == SURETY_OK) ++spent;
+    return spent;
+  }
+  surety_reservation* reservation = nullptr;
+
+ private:
+  surety_ledger* ledger_ = nullptr;
+  surety_event* once_ = nullptr;
+};
+
+int no_bits(void* /*context*/, unsigned char* /*bytes*/, std::size_t /*count*/) { return 1; }
+
+TEST(SuretyC, WhatIsRefusedIsNotSpent) {
+  const TemporaryFolder folder;
+  Failure failure;
+  surety_noise_options options{};
+  options.size = sizeof options;
+  options.scale = 2;
+  options.sensitivity = 1;
+  options.dimension = 3;
+  options.adjacency = SURETY_ZERO_OUT;
+  surety_noise* noise = nullptr;
+  ASSERT_EQ(surety_gaussian_create(&options, &noise, failure), SURETY_OK) << failure.message();
+  ReservedRun run{folder, noise, 4};
+  std::array<double, 5> doubles{};
+  std::array<float, 5> floats{};
+  std::array<std::int64_t, 5> integers{};
+  auto* const reservation = run.reservation;
+  const auto most = std::numeric_limits<std::size_t>::max();
+  const std::vector<surety_code> refused{
+      surety_reservation_release_double(reservation, noise, doubles.data(), 5, failure),
+      surety_reservation_release_double(reservation, noise, nullptr, 3, failure),
+      surety_reservation_release_double(reservation, noise, doubles.data(), most / 2, failure),
+      surety_reservation_release_double(reservation, nullptr, doubles.data(), 3, failure),
+      surety_reservation_release_float(reservation, noise, floats.data(), 3, failure),  // no step for floats
+      surety_reservation_release_int64(reservation, noise, integers.data(), 3, failure),
+      surety_reservation_release_sum_double(reservation, noise, doubles.data(), 1, 5, 1, doubles.data(), failure),
+      surety_reservation_release_sum_double(reservation, noise, doubles.data(), 1, 3, 1.5, doubles.data(), failure),
+      surety_reservation_release_sum_double(reservation, noise, doubles.data(), 1, 3, nan, doubles.data(), failure),
+      surety_reservation_release_sum_double(reservation, noise, doubles.data(), 1, 3, 1, nullptr, failure),
+      surety_reservation_release_sum_double(reservation, noise, nullptr, 1, 3, 1, doubles.data(), failure),
+      surety_reservation_release_sum_double(reservation, noise, doubles.data(), most / 3, 3, 1, doubles.data(), failure),
+      surety_reservation_release_sum_int64(reservation, noise, integers.data(), 1, 3, 1, integers.data(), failure),
+  };
+  for (std::size_t i = 0; i < refused.size(); ++i) EXPECT_EQ(refused[i], SURETY_INVALID_ARGUMENT) << i;
+  EXPECT_EQ(surety_reservation_release_double(reservation, noise, doubles.data(), 3, failure), SURETY_OK) << failure.message();
+  std::array<double, 3> sum{};
+  EXPECT_EQ(surety_reservation_release_sum_float(reservation, noise, floats.data(), 1, 3, 1, sum.data(), failure), SURETY_OK)
+      << failure.message();
+  EXPECT_NE(sum[0], 0);
+  // Where the bits fail, something may have been released: that is charged.
+  surety_bits bits{sizeof bits, no_bits, nullptr, SURETY_I_VOUCH_FOR_THESE_BITS};
+  options.bits = &bits;
+  surety_noise* failing = nullptr;
+  ASSERT_EQ(surety_gaussian_create(&options, &failing, failure), SURETY_OK) << failure.message();
+  EXPECT_EQ(surety_reservation_release_double(reservation, failing, doubles.data(), 3, failure), SURETY_ENVIRONMENT);
+  EXPECT_EQ(run.left(), 1) << "of four, two were released and one may have been";
+  doubles.fill(7);
+  EXPECT_EQ(surety_reservation_release_double(reservation, noise, doubles.data(), 3, failure), SURETY_BUDGET_EXCEEDED);
+  EXPECT_NE(failure.message().find("beyond what is left"), std::string::npos) << failure.message();
+  EXPECT_EQ(doubles[0], 7) << "what is not charged is not noised";
+  surety_noise_free(failing);
+  surety_noise_free(noise);
+}
+
+TEST(SuretyC, SumsRowsSoThatNoneErasesTheOthers) {
+  Failure failure;
+  surety_noise_options options{};
+  options.size = sizeof options;
+  options.scale = 0x1p-9;
+  options.sensitivity = 1;
+  options.dimension = 2;
+  options.adjacency = SURETY_ZERO_OUT;
+  surety_noise* noise = nullptr;
+  ASSERT_EQ(surety_gaussian_create(&options, &noise, failure), SURETY_OK) << failure.message();
+  for (const double bad : {0.0, 1e30, infinity, -infinity, nan}) {
+    std::vector<double> rows;
+    std::vector<float> floats;
+    for (int i = 0; i < 100; ++i) rows.insert(rows.end(), {0.0, 1.0});
+    rows.insert(rows.end(), {bad, 0.0});
+    for (const double value : rows) floats.push_back(static_cast<float>(value));
+    std::array<double, 2> sum{};
+    ASSERT_EQ(surety_release_sum_double(noise, rows.data(), 101, 2, 1, sum.data(), failure), SURETY_OK) << failure.message();
+    EXPECT_NEAR(sum[1], 100, 0.5) << bad;
+    EXPECT_NEAR(sum[0], bad == 1e30 ? 1 : 0, 0.5) << bad;
+    ASSERT_EQ(surety_release_sum_float(noise, floats.data(), 101, 2, 1, sum.data(), failure), SURETY_OK) << failure.message();
+    EXPECT_NEAR(sum[1], 100, 0.5) << bad;
+  }
+  surety_noise_free(noise);
+  options.scale = 0.1;
+  options.sensitivity = 10;
+  ASSERT_EQ(surety_discrete_laplace_create(&options, &noise, failure), SURETY_OK) << failure.message();
+  const std::array<std::int64_t, 4> rows{3, 4, std::numeric_limits<std::int64_t>::min(), 0};
+  std::array<std::int64_t, 2> sum{};
+  ASSERT_EQ(surety_release_sum_int64(noise, rows.data(), 2, 2, 10, sum.data(), failure), SURETY_OK) << failure.message();
+  EXPECT_NEAR(static_cast<double>(sum[0]), -7, 3);
+  EXPECT_NEAR(static_cast<double>(sum[1]), 4, 3);
+  surety_noise_free(noise);
+}
+
+/// A context of the limits below: calls off from the third question on whether to.
+int third_time(void* context) {
+  auto& asked = *static_cast<int*>(context);
+  return ++asked >= 3 ? 1 : 0;
+}
+
+TEST(SuretyC, QuestionsEndInTheirTime) {
+  Failure failure;
+  // Of minutes, if nobody stops it.
+  std::string text = "compose(";
+  for (int i = 0; i < 60; ++i) text += (i > 0 ? ", " : "") + std::string{"allocated("} + std::to_string(1000 + i) + ", gaussian(1))";
+  auto* const event = event_of(text + ")");
+  auto* const easy = event_of("gaussian(1)");
+  surety_enclosure found{-1, -1};
+  const auto is_stopped = [&](const char* why) {
+    EXPECT_EQ(surety_epsilon(event, 1e-6, 0, &found, nullptr, failure), SURETY_STOPPED);
+    EXPECT_NE(failure.message().find(why), std::string::npos) << failure.message();
+    EXPECT_EQ(found.lower, -1);
+    char* json = nullptr;
+    EXPECT_EQ(surety_event_explain(event, SURETY_EPSILON_AT_DELTA, 1e-6, 0, &json, nullptr, failure), SURETY_STOPPED);
+    const double at = 1;
+    EXPECT_EQ(surety_curve(event, &at, 1, 0, &found, failure), SURETY_STOPPED);
+  };
+  ASSERT_EQ(surety_limit_questions(0.05, nullptr, nullptr, failure), SURETY_OK);
+  is_stopped("longer than its limit of 0.05 seconds");
+  // A limit is that of one thread.
+  std::thread{[&] {
+    surety_enclosure other{};
+    EXPECT_EQ(surety_limit_questions(1000, nullptr, nullptr, nullptr), SURETY_OK);
+    EXPECT_EQ(surety_epsilon(easy, 1e-6, 0, &other, nullptr, nullptr), SURETY_OK);
+  }}.join();
+  int asked = 0;
+  ASSERT_EQ(surety_limit_questions(0, third_time, &asked, failure), SURETY_OK);
+  is_stopped("called off");
+  EXPECT_GE(asked, 3);
+  ASSERT_EQ(surety_limit_questions(0, nullptr, nullptr, failure), SURETY_OK);
+  EXPECT_EQ(surety_epsilon(easy, 1e-6, 0, &found, nullptr, failure), SURETY_OK);
+  surety_event_free(easy);
+  surety_event_free(event);
+}
+
+TEST(SuretyC, NoMemoryHasSoManyValues) {
+  auto* const event = event_of("gaussian(1)");
+  Failure failure;
+  const double at = 0.5;
+  surety_enclosure found{-1, -1};
+  // As bytes, this is 0 or 8.
+  for (const std::size_t count : {std::size_t{1} << 61, (std::size_t{1} << 61) + 1, std::numeric_limits<std::size_t>::max()}) {
+    EXPECT_EQ(surety_curve(event, &at, count, 0, &found, failure), SURETY_INVALID_ARGUMENT);
+    EXPECT_EQ(surety_tradeoff(event, &at, count, 0, &found, failure), SURETY_INVALID_ARGUMENT);
+    surety_event* parsed = nullptr;
+    EXPECT_EQ(surety_event_parse("gaussian(1)", count | std::size_t{1} << 63, SURETY_ZERO_OUT, &parsed, failure), SURETY_INVALID_ARGUMENT);
+  }
+  EXPECT_EQ(found.lower, -1);
+  surety_event_free(event);
+  // What cannot be held is the machine's refusal, not a defect.
+  surety_noise_options options{};
+  options.size = sizeof options;
+  options.scale = 1;
+  options.sensitivity = 1;
+  surety_noise* noise = nullptr;
+  ASSERT_EQ(surety_discrete_laplace_create(&options, &noise, failure), SURETY_OK) << failure.message();
+  std::int64_t sum = 0;
+  for (const std::size_t columns : {std::size_t{1} << 57, std::size_t{1} << 59, (std::size_t{1} << 60) - 1}) {
+    EXPECT_EQ(surety_release_sum_int64(noise, nullptr, 0, columns, 1, &sum, failure), SURETY_ENVIRONMENT) << columns;
+  }
+  surety_noise_free(noise);
 }
 
 TEST(SuretyC, IsAskedByManyThreadsAtOnce) {

@@ -8,6 +8,7 @@ import math
 import os
 import pickle
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,49 @@ def test_refusals_say_what_and_which() -> None:
     with pytest.raises(ValueError, match="dimensions"):
         surety.curve(event, [[1.0]])
     assert len(surety.curve(event, [])) == 0
+
+
+def test_arguments_of_a_wrong_type_are_refused_in_one_line_that_names_them() -> None:
+    event: Any = surety.Event("gaussian(1)", "replace-one")
+    wrong: Any = "1e-5"
+
+    def calibrated(**changed: Any) -> Any:
+        return surety.calibrate(**{"event": "gaussian(z)", "adjacency": "replace-one", "solve": "z", "epsilon": 1, "delta": 1e-5, **changed})
+
+    for call, words in (
+        (lambda: surety.epsilon(event, delta=wrong), "delta is '1e-5', must be a number"),
+        (lambda: surety.epsilon(event, delta=[1e-5]), "delta is of type list, must be a number"),  # type: ignore[arg-type]
+        (lambda: surety.epsilon(event, delta=None), "delta is None, must be a number"),  # type: ignore[arg-type]
+        (lambda: surety.epsilon(event, delta=1e-5, width=wrong), "width is '1e-5', must be a number"),
+        (lambda: surety.delta(event, epsilon=wrong), "epsilon is '1e-5', must be a number"),
+        (lambda: surety.epsilon(3, delta=1e-5), "event is 3, must be a surety.Event or a text"),  # type: ignore[arg-type]
+        (lambda: surety.explain(event, delta=wrong), "delta is '1e-5', must be a number"),
+        (lambda: surety.curve(event, wrong + "x"), "epsilons must be numbers, as a list or an array"),
+        (lambda: surety.tradeoff(event, [None, "x"]), "false_positive_rates must be numbers, as a list or an array"),  # type: ignore[arg-type]
+        (lambda: surety.risk(event, prior=wrong), "prior is '1e-5', must be a number"),
+        (lambda: surety.risk(event, false_positive_rates=["a"]), "a rate of false_positive_rates is 'a', must be a number"),  # type: ignore[list-item]
+        (lambda: surety.Event("gaussian(z)", "replace-one", {"z": "a"}), "values['z'] is 'a', must be a number"),  # type: ignore[dict-item]
+        (lambda: surety.Event("gaussian(z)", "replace-one", {3: 1}), "a name of values is 3, must be a text"),  # type: ignore[dict-item]
+        (lambda: surety.Event("gaussian(z)", "replace-one", [1]), "values is of type list, must be a mapping of names to numbers"),  # type: ignore[arg-type]
+        (lambda: surety.Event(3, "replace-one"), "text is 3, must be a text"),  # type: ignore[arg-type]
+        (lambda: surety.Event("gaussian(1)", 3), "adjacency is 3, must be a text"),  # type: ignore[arg-type]
+        (lambda: surety.Event.from_json(b"{}"), "text is b'{}', must be a text"),  # type: ignore[arg-type]
+        (lambda: calibrated(event=event), "event is a surety.Event, must be a text in which 'z' stands for the number to find"),
+        (lambda: calibrated(epsilon=wrong), "epsilon is '1e-5', must be a number"),
+        (lambda: calibrated(solve=3), "solve is 3, must be a text"),
+        (lambda: calibrated(epsilon=None, delta=None, advantage="a"), "advantage is 'a', must be a number"),
+        (lambda: surety.audit_log(3), "log is 3, must be a text of JSON or its fields"),  # type: ignore[arg-type]
+        (lambda: surety.audit_log({}, delta=wrong), "delta is '1e-5', must be a number"),
+    ):
+        with pytest.raises(TypeError) as refused:
+            call()
+        assert str(refused.value) == words
+    with pytest.raises(ValueError, match="epsilon is of type int, must be a number that a float holds"):
+        surety.delta(event, epsilon=10**400)
+    with pytest.raises(surety.InvalidArgument, match=r"^the name to solve for is 'z', must stand in the event 'gaussian\(1\)'$"):
+        calibrated(event="gaussian(1)")
+    # What turns into a float is one.
+    assert surety.epsilon(event, delta=np.float64(0.5)) == surety.epsilon(event, delta=Fraction(1, 2)) == surety.epsilon(event, delta=0.5)  # type: ignore[arg-type]
 
 
 def test_stubs_name_what_is_there() -> None:

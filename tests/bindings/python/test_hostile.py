@@ -149,7 +149,7 @@ delta = either(st.one_of(st.floats(0, 1), st.sampled_from([1e-5, 0.1])))
 epsilon = either(st.one_of(st.floats(0, 10), st.sampled_from([0.5, 1])))
 adjacency = either(st.sampled_from(ADJACENCIES))
 event = either(st.one_of(events, either(event_texts)))
-about = {"adjacency": either(st.none()), "width": either(st.sampled_from([None, None, None, 1e-2, 0, -1, np.nan]))}
+about = {"adjacency": either(st.none()), "width": either(st.sampled_from([None, None, None, 1e-2, 0, -1, np.nan])), "limit_seconds": either(st.none())}
 points = either(st.one_of(arrays(), st.lists(epsilon, max_size=3)))
 count = either(st.integers(-2, 10))
 whole = either(st.integers(1, 1000))
@@ -216,10 +216,12 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (lambda noise, values: noise.add_to(values), {"noise": st.sampled_from(noises), "values": values}),
     (lambda noise, values: noise.fill(values), {"noise": st.sampled_from(noises), "values": values}),
     (lambda noise, values: noise.release(values), {"noise": st.sampled_from(noises), "values": values}),
-    (surety._library.curve, {"event": st.just(noises[0].event._handle), **dict.fromkeys(["epsilons", "lower", "upper"], doubles), "width": st.none()}),
+    (lambda noise, rows, clip: noise.release_sum(rows, clip=clip), {"noise": st.sampled_from(noises), "rows": values, "clip": scale}),
+    (surety._library.curve, {"event": st.just(noises[0].event._handle), **dict.fromkeys(["epsilons", "lower", "upper"], doubles), "width": st.none(), "limit_seconds": either(st.none())}),
     (surety._library.draw_from_secure_bits, {"capsule": anything}),
     (lambda released: run.spend(released), {"released": either(st.one_of(charged, events))}),
     (lambda values: run.release(noises[0], values), {"values": values}),
+    (lambda rows, clip: run.release_sum(noises[0], rows, clip=clip), {"rows": values, "clip": scale}),
     (lambda event, note, promise: ledger.reserve(event, note=note, promise=promise), {"event": either(charged), "note": either(st.text()), "promise": either(st.none())}),
     (lambda run, released: ledger.settle(run, released), {"run": count, "released": either(st.one_of(st.none(), events))}),
     (lambda delta: small.audit(delta), {"delta": either(st.just(1e-5))}),

@@ -73,7 +73,7 @@ def test_what_is_not_reserved_is_not_spent(tmp_path: Path) -> None:
         before = values.copy()
         with pytest.raises(surety.SuretyError) as refused:
             run.release(noise, values)
-        assert refused.value.code == surety.ErrorCode.INTERNAL
+        assert refused.value.code == surety.ErrorCode.BUDGET_EXCEEDED
         assert np.array_equal(values, before)
         run.settle(adaptive=True)
         assert run.is_settled
@@ -81,20 +81,65 @@ def test_what_is_not_reserved_is_not_spent(tmp_path: Path) -> None:
             run.settle()
 
 
+def test_what_is_refused_is_not_spent(tmp_path: Path) -> None:
+    noise = surety.GaussianNoise(40, sensitivity=1, dimension=3, adjacency="replace-one")
+    read_only = np.zeros(3)
+    read_only.flags.writeable = False
+    wrong: list[Any] = [
+        np.zeros(5),  # the wrong shape
+        np.zeros(3, dtype=np.float32),  # no step for floats
+        np.zeros(3, dtype=np.int64),
+        np.zeros(3, dtype=np.complex128),
+        np.zeros(3, dtype=">f8"),
+        np.zeros(6)[::2],
+        np.frombuffer(bytearray(25), dtype=np.uint8, offset=1)[:24].view(np.float64),  # not aligned
+        read_only,
+        [0.0, 0.0, 0.0],
+        None,
+    ]
+    with new_ledger(tmp_path) as ledger, ledger.reserve(2 * noise.event) as run:
+        for values in wrong:
+            with pytest.raises((TypeError, ValueError, BufferError)):
+                run.release(noise, values)
+        for rows, clip in [
+            (np.zeros((2, 5)), 0.5),
+            (np.zeros((2, 3)), 0.6),  # twice that, under replace-one, is more than 1
+            (np.zeros((2, 3)), -1.0),
+            (np.zeros((2, 3)), np.nan),
+            (np.zeros(3), 0.5),
+            (np.zeros((2, 3), dtype=np.int64), 0.5),
+            (np.zeros((2, 3), dtype=">f8"), 0.5),
+            (None, 0.5),
+        ]:
+            with pytest.raises((TypeError, ValueError)):
+                run.release_sum(noise, rows, clip=clip)  # type: ignore[arg-type]
+        # Both releases are still there, and no more.
+        run.release(noise, np.zeros(3))
+        assert run.release_sum(noise, np.zeros((2, 3)), clip=0.5).shape == (3,)
+        with pytest.raises(surety.SuretyError, match="beyond what is left") as refused:
+            run.release_sum(noise, np.zeros((2, 3)), clip=0.5)
+        assert refused.value.code == surety.ErrorCode.BUDGET_EXCEEDED
+
+
 def test_budgets_refuse_and_charge_nothing(tmp_path: Path) -> None:
     found = surety.calibrate("repeat(100, gaussian(z))", epsilon=1, delta=1e-5, adjacency="replace-one")
     with new_ledger(tmp_path, epsilon=1, delta=1e-5, filter="gaussian", owner="patient", most_rows=5) as ledger:
-        assert ledger.unit == "one patient of at most 5 rows"
+        assert ledger.unit == "one patient of at most 5 rows (names byte by byte, rows without one: one unit)"
         ledger.reserve(found.event).settle()
         ledger.reserve(found.event)
         with pytest.raises(surety.SuretyError) as refused:
             ledger.reserve(found.event)
         assert refused.value.code == surety.ErrorCode.BUDGET_EXCEEDED
         assert len(charged(ledger)) == 2
+    with surety.Ledger.create(tmp_path / "each.db", adjacency="replace-one", owner="patient", without_name="each") as each:
+        assert each.unit == "one patient of at most 1 row (names byte by byte, rows without one: each a unit)"
+        assert each.audit(0.1)["unit"]["empty"] == "each"
     options: Any
     for options in [{"epsilon": 1}, {"delta": 0.1}, {"filter": "renyi"}]:
         with pytest.raises(TypeError):
             surety.Ledger.create(tmp_path / "other.db", adjacency="replace-one", **options)
+    with pytest.raises(ValueError, match="must be one or each"):
+        surety.Ledger.create(tmp_path / "other.db", adjacency="replace-one", owner="patient", without_name="two")
     with pytest.raises(ValueError):
         new_ledger(tmp_path)
     with pytest.raises(surety.SuretyError) as missing:

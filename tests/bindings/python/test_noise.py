@@ -196,3 +196,36 @@ def test_secure_bits_serve_numpy() -> None:
         bits.state = {}
     with pytest.raises((TypeError, ValueError)):
         surety._library.draw_from_secure_bits(object())
+
+
+@pytest.mark.parametrize("bad", [0.0, 1e30, math.inf, -math.inf, math.nan])
+def test_no_row_erases_the_others(bad: float) -> None:
+    noises: list[surety.Noise] = [
+        surety.GaussianNoise(2**-9, sensitivity=1, dimension=2, adjacency="zero-out"),
+        surety.LaplaceNoise(2**-9, sensitivity=1, dimension=2, adjacency="zero-out"),
+        surety.KNormNoise(2**-9, norm="linf", sensitivity=1, dimension=2, adjacency="zero-out"),
+        surety.GeneralizedGaussianNoise(2**-9, r=3, sensitivity=1, dimension=2, adjacency="zero-out"),
+    ]
+    rows = np.concatenate([np.tile([0.0, 1.0], (100, 1)), [[bad, 0.0]]])
+    for noise in noises:
+        for given in (rows, np.asfortranarray(rows), rows.astype(np.float32)):
+            released = noise.release_sum(given, clip=1)
+            assert released.dtype == np.float64
+            assert released[1] == pytest.approx(100, abs=0.5)
+            assert released[0] == pytest.approx(1 if bad == 1e30 else 0, abs=0.5)
+        assert noise.release_sum(np.zeros((0, 2)), clip=0.5) == pytest.approx(0, abs=0.5)
+
+
+def test_integers_are_summed_as_integers() -> None:
+    noise = surety.DiscreteLaplaceNoise(0.1, sensitivity=10, adjacency="zero-out")
+    rows = np.array([[3, 4], [np.iinfo(np.int64).min, 0]])
+    rows.flags.writeable = False
+    released = noise.release_sum(rows, clip=10)
+    assert released.dtype == np.int64
+    assert released[0] == pytest.approx(-7, abs=3) and released[1] == pytest.approx(4, abs=3)
+    with pytest.raises(TypeError, match="int64"):
+        noise.release_sum(rows.astype(np.float64), clip=10)
+    along_one = surety.DiscreteGaussianNoise(3, sensitivity=5, adjacency="zero-out")
+    assert along_one.release_sum(np.ones((10, 1), dtype=np.int64), clip=5).shape == (1,)
+    with pytest.raises(ValueError, match="must have 1"):
+        along_one.release_sum(rows, clip=5)

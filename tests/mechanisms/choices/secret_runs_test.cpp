@@ -49,6 +49,22 @@ TEST(SecretRuns, ChangeWhereTheirLawSays) {
   EXPECT_NEAR(two / one, (1 - one / 10) / 2, 1e-15);
 }
 
+// Below the cap as without one, at the cap all that is left: a mean of 1.75 with a cap of 3 goes on with probability 1/2.
+TEST(SecretRuns, StopAtTheirCap) {
+  const SecretRuns runs{Runs::capped_geometric(1.75, Count{3})};
+  EXPECT_NEAR(probability(first_above(runs, 1)), 0.5, 1e-16);
+  EXPECT_NEAR(probability(first_above(runs, 2)), 0.75, 1e-16);
+  EXPECT_EQ(runs_of(runs, ~std::uint64_t{0}, ~std::uint64_t{0}), 3U);
+  EXPECT_EQ(runs_of(SecretRuns{Runs::capped_geometric(1.5, Count{2})}, ~std::uint64_t{0}), 2U);
+  // Beyond what is kept for one word.
+  const SecretRuns many{Runs::capped_geometric(60, Count{100})};
+  EXPECT_EQ(runs_of(many, ~std::uint64_t{0}, ~std::uint64_t{0}), 100U);
+  std::uint64_t largest = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) largest = std::max(largest, runs_of(many, ~std::uint64_t{0} - (i << 52), i));
+  EXPECT_EQ(largest, 100U);
+  EXPECT_LT(probability(first_above(many, 99)), 1);
+}
+
 // A word that says less than everything is followed by another one, which decides.
 TEST(SecretRuns, AskForMoreBitsWhereAThresholdLiesInAWord) {
   const SecretRuns runs{Runs{RunsLaw::poisson, 2}};

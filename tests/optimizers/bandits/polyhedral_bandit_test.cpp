@@ -128,7 +128,7 @@ TEST(PolyhedralBandit, SpendsItsPlanOnceBeforeTheFirstDraw) {
   auto small = ledger.reserve({.event = plan(options(10, 2, 4)), .note = "too small"});
   SharedSelector greedy{small, bits, plan(settings)};
   PolyhedralBandit another{loss, settings, Count{2}};
-  EXPECT_TRUE(refuses([&] { another.learn(view(user), 0.3, greedy); }, ErrorCode::internal, {}));
+  EXPECT_TRUE(refuses([&] { another.learn(view(user), 0.3, greedy); }, ErrorCode::budget_exceeded, {}));
 }
 
 TEST(PolyhedralBandit, WithoutNoisePrefersTheBetterArm) {

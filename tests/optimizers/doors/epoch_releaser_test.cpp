@@ -90,7 +90,7 @@ TEST_F(NoisyEpochReleaserTest, ChargesAnEpochBeforeItsFirstRelease) {
   EXPECT_EQ(reservation.released().count(epoch), 3U);
   // An epoch beyond the plan.
   for (int round = 2; round < 4; ++round) release(releaser);
-  EXPECT_TRUE(refuses([&] { release(releaser); }, ErrorCode::internal, {"beyond what is left of its plan"}));
+  EXPECT_TRUE(refuses([&] { release(releaser); }, ErrorCode::budget_exceeded, {"beyond what is left of its plan"}));
   EXPECT_EQ(reservation.released().count(epoch), 3U);
 }
 
@@ -109,7 +109,7 @@ TEST_F(NoisyEpochReleaserTest, RefusesAPlanOfAnotherSampler) {
   const auto refused = [&](const Event& planned) {
     auto reservation = reserve(planned);
     NoisyEpochReleaser releaser{reservation, bits_, allocation};
-    return refuses([&] { release(releaser); }, ErrorCode::internal, {"beyond what is left of its plan"});
+    return refuses([&] { release(releaser); }, ErrorCode::budget_exceeded, {"beyond what is left of its plan"});
   };
   EXPECT_TRUE(refused(repeat(Count{4}, poisson(SamplingRate{0.25}, adding(2.5)))));
   EXPECT_TRUE(refused(surety::allocated(Count{5}, adding(2.5))));
@@ -131,7 +131,7 @@ TEST_F(NoisyEpochReleaserTest, ReleasesARoundOnce) {
   // Also when its release fails.
   auto other = reserve(surety::allocated(Count{4}, adding(3)));
   NoisyEpochReleaser failing{other, bits_, allocation};
-  EXPECT_TRUE(refuses([&] { release(failing); }, ErrorCode::internal, {"beyond what is left of its plan"}));
+  EXPECT_TRUE(refuses([&] { release(failing); }, ErrorCode::budget_exceeded, {"beyond what is left of its plan"}));
   EXPECT_TRUE(
       refuses([&] { static_cast<void>(failing.release_sampled(zeros(1), sensitivity, adding(3))); }, ErrorCode::internal, {"a batch"}));
 }

@@ -41,7 +41,7 @@ TEST(NoisyReleaser, SpendsThenDrawsNoiseOfTheAskedScale) {
   for (const double value : released) square += (value - 5) * (value - 5);
   EXPECT_NEAR(std::sqrt(square / n) / (2.5 * 0.75), 1, 0.0095);
   static_cast<void>(releaser.release(zeros(1), sensitivity, leaf));
-  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release(zeros(1), sensitivity, leaf)); }, ErrorCode::internal, {}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release(zeros(1), sensitivity, leaf)); }, ErrorCode::budget_exceeded, {}));
 }
 
 /// Bits that count how often they are asked.
@@ -72,8 +72,8 @@ TEST(NoisyReleaser, DrawsNoBitBeforeTheEventIsSpent) {
     return refuses([&] { static_cast<void>(releaser.release(zeros(3), sensitivity, event)); }, code, {});
   };
   EXPECT_TRUE(refused(repeat(Count{1}, leaf), ErrorCode::unsupported));
-  EXPECT_TRUE(refused(gaussian(NoiseMultiplier{2.4}, adjacency), ErrorCode::internal));
-  EXPECT_TRUE(refused(gaussian(NoiseMultiplier{2.5}, Adjacency::zero_out), ErrorCode::internal));
+  EXPECT_TRUE(refused(gaussian(NoiseMultiplier{2.4}, adjacency), ErrorCode::budget_exceeded));
+  EXPECT_TRUE(refused(gaussian(NoiseMultiplier{2.5}, Adjacency::zero_out), ErrorCode::budget_exceeded));
   EXPECT_TRUE(refused(gaussian(NoiseMultiplier{1e300}, adjacency), ErrorCode::invalid_argument));
   EXPECT_EQ(bits.fills, 0);
   // Parameters were checked before the event was spent: it is still there.

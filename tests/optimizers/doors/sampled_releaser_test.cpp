@@ -81,7 +81,7 @@ TEST_F(NoisySamplingReleaserTest, RefusesAPlanOfAnotherSampler) {
     auto reservation = reserve(planned);
     NoisySamplingReleaser releaser{reservation, bits_, sampler};
     static_cast<void>(releaser.draw_batch(40));
-    return refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, event)); }, ErrorCode::internal,
+    return refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, event)); }, ErrorCode::budget_exceeded,
                    {"beyond what is left of its plan"});
   };
   const PoissonBatches rounded{SamplingRate{std::nextafter(0.25, 1)}};
@@ -93,7 +93,7 @@ TEST_F(NoisySamplingReleaserTest, RefusesAPlanOfAnotherSampler) {
   // And a batch that is charged as all records would be overcharged: refused too.
   auto reservation = reserve(poisson.event(adding(2)));
   NoisySamplingReleaser releaser{reservation, bits_, poisson};
-  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release(zeros(1), sensitivity, adding(2))); }, ErrorCode::internal, {}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release(zeros(1), sensitivity, adding(2))); }, ErrorCode::budget_exceeded, {}));
 }
 
 TEST_F(NoisySamplingReleaserTest, ReleasesABatchOnce) {
@@ -119,7 +119,8 @@ TEST_F(NoisySamplingReleaserTest, UsesABatchUpEvenWhenItsReleaseFails) {
   auto reservation = reserve(poisson.event(adding(2)));
   NoisySamplingReleaser releaser{reservation, bits_, poisson};
   static_cast<void>(releaser.draw_batch(100));
-  EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(3))); }, ErrorCode::internal, {}));
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(3))); }, ErrorCode::budget_exceeded, {}));
   EXPECT_TRUE(
       refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, adding(2))); }, ErrorCode::internal, {"a batch"}));
 }

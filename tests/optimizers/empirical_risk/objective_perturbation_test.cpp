@@ -351,7 +351,7 @@ TEST(ObjectivePerturbation, SpendsItsPlanAndNoMore) {
   NoisyPerturbingReleaser releaser{reservation, bits};
   EXPECT_EQ(objective_perturbation(data, LogisticLoss{}, options, releaser).size(), 2U);
   EXPECT_TRUE(
-      refuses([&] { static_cast<void>(objective_perturbation(data, LogisticLoss{}, options, releaser)); }, ErrorCode::internal, {}));
+      refuses([&] { static_cast<void>(objective_perturbation(data, LogisticLoss{}, options, releaser)); }, ErrorCode::budget_exceeded, {}));
   reservation.settle(accounting::Stopping::data_independent);
   EXPECT_EQ(ledger.event(), plan(options, LogisticLoss{}));
 }

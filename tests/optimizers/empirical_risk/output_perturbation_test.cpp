@@ -256,7 +256,8 @@ TEST(OutputPerturbation, SpendsItsPlanAndNoMore) {
     mechanisms::ReplayBits bits{4};
     NoisyVectorReleaser releaser{reservation, bits};
     EXPECT_EQ(output_perturbation(data, LogisticLoss{}, options, releaser).size(), 2U);
-    EXPECT_TRUE(refuses([&] { static_cast<void>(output_perturbation(data, LogisticLoss{}, options, releaser)); }, ErrorCode::internal, {}));
+    EXPECT_TRUE(
+        refuses([&] { static_cast<void>(output_perturbation(data, LogisticLoss{}, options, releaser)); }, ErrorCode::budget_exceeded, {}));
     reservation.settle(accounting::Stopping::data_independent);
   }
   EXPECT_EQ(describe(plan(options, Count{2})), "k_norm(l2, 2, 2)");

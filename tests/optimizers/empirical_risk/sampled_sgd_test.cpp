@@ -335,7 +335,7 @@ TEST(SampledSgd, PlansWhatItReleases) {
     auto releaser = make(reservation, sampler);
     EXPECT_EQ(run(settings)(data, releaser).size(), 2U);
     EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(settings)));
-    EXPECT_TRUE(refuses([&] { static_cast<void>(run(settings)(data, releaser)); }, ErrorCode::internal, {})) << "more than planned";
+    EXPECT_TRUE(refuses([&] { static_cast<void>(run(settings)(data, releaser)); }, ErrorCode::budget_exceeded, {})) << "more than planned";
   };
   const auto spends = [&](const auto& sampler, Adjacency adjacency) {
     spends_by([&](auto& reservation, const auto& its) { return NoisySamplingReleaser{reservation, bits, its}; }, sampler, adjacency);
@@ -358,7 +358,8 @@ TEST(SampledSgd, PlansWhatItReleases) {
   auto ledger = accounting::Ledger::create(folder / "other", Adjacency::replace_one);
   auto reservation = ledger.reserve({.event = plan(options(poisson, Adjacency::replace_one)), .not_private = true});
   NoisySamplingReleaser releaser{reservation, bits, fixed};
-  EXPECT_TRUE(refuses([&] { static_cast<void>(run(options(poisson, Adjacency::replace_one))(data, releaser)); }, ErrorCode::internal, {}));
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(run(options(poisson, Adjacency::replace_one))(data, releaser)); }, ErrorCode::budget_exceeded, {}));
 }
 
 TEST(SampledSgd, RefusesWhatItHasNoGuaranteeFor) {

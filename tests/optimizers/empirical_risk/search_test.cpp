@@ -76,7 +76,7 @@ TEST(Search, DoesNothingThatTheReservationDoesNotHold) {
     return ScoredModel{.weights = {}, .score = 0};
   };
   EXPECT_TRUE(refuses([&] { static_cast<void>(search(options_of(SearchOrder::at_random, 4, 3), *charged, bits, run)); },
-                      ErrorCode::internal, {"beyond what is left of its plan"}));
+                      ErrorCode::budget_exceeded, {"beyond what is left of its plan"}));
   EXPECT_FALSE(has_run);
   EXPECT_TRUE(refuses([&] { static_cast<void>(plan(options_of(SearchOrder::each, 4, 3))); }, ErrorCode::invalid_argument,
                       {"number of candidates to try is 4, must be at most 3"}));
@@ -140,6 +140,32 @@ TEST(Search, RunsAGeometricNumberOfTimesWithCandidatesDrawnAfresh) {
   for (const auto& row : pairs) {
     for (const double count : row) EXPECT_NEAR(count / all, 1.0 / 9, 6 * std::sqrt(8.0 / 81 / all));
   }
+}
+
+// A mean of 2 with a cap of 3: r + r^2 = 1, and 3 runs with probability r^2.
+TEST(Search, RunsNoMoreThanItsCap) {
+  auto options = options_of(SearchOrder::at_random, 2, 3);
+  options.most_runs = Count{3};
+  EXPECT_EQ(plan(options), best_of(Runs::capped_geometric(2, Count{3}), gaussian(NoiseMultiplier{2.5}, adjacency)));
+  constexpr int searches = 800;
+  Charged charged{options, searches};
+  mechanisms::ReplayBits bits{43};
+  std::vector<double> numbers(4);  // of searches with so many runs
+  for (int k = 0; k < searches; ++k) {
+    std::size_t count = 0;
+    static_cast<void>(search(options, *charged, bits, [&](std::size_t, ReleaserRef, ReleaserRef) {
+      ++count;
+      return ScoredModel{.weights = {}, .score = 0};
+    }));
+    ++numbers.at(count);
+  }
+  const double goes_on = std::numbers::phi - 1;
+  EXPECT_EQ(numbers[0], 0);
+  EXPECT_NEAR(numbers[1] / searches, 1 - goes_on, 6 * std::sqrt(0.25 / searches));
+  EXPECT_NEAR(numbers[3] / searches, goes_on * goes_on, 6 * std::sqrt(0.25 / searches));
+  options.most_runs = Count{2};
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(plan(options)); }, ErrorCode::invalid_argument, {"mean is 2, must be less than the cap of 2 runs"}));
 }
 
 TEST(Search, TriesEachCandidateAtMostOnceInARandomOrder) {

@@ -350,7 +350,7 @@ TEST(Svrg, SpendsItsPlanAndNoMore) {
             const auto algorithm = run(settings, NoRegularizer{});
             EXPECT_EQ(algorithm(data, releaser).size(), 3U);
             EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(settings)));
-            EXPECT_TRUE(refuses([&] { static_cast<void>(algorithm(data, releaser)); }, ErrorCode::internal, {}));
+            EXPECT_TRUE(refuses([&] { static_cast<void>(algorithm(data, releaser)); }, ErrorCode::budget_exceeded, {}));
           },
           sampler);
     }
@@ -366,7 +366,7 @@ TEST(Svrg, DoesNotRunOnAnotherSampler) {
   mechanisms::ReplayBits bits{11};
   NoisySamplingReleaser releaser{reservation, bits, PoissonBatches{SamplingRate{0.5}}};
   const auto algorithm = run(settings, NoRegularizer{});
-  EXPECT_TRUE(refuses([&] { static_cast<void>(algorithm(small_data(), releaser)); }, ErrorCode::internal, {"poisson(0.5"}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(algorithm(small_data(), releaser)); }, ErrorCode::budget_exceeded, {"poisson(0.5"}));
 }
 
 // At x = x~ every difference is 0, so the floor alone stands between the record and noise of scale 0.

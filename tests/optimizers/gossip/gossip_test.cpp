@@ -394,7 +394,7 @@ TEST(Gossip, SpendsItsPassesAndNoMore) {
     };
     EXPECT_EQ(once().last.size(), 6U);
     EXPECT_TRUE(reservation.released() == accounting::Releases::of(plan(settings, Count{2})));
-    EXPECT_TRUE(refuses([&] { static_cast<void>(once()); }, ErrorCode::internal, {}));
+    EXPECT_TRUE(refuses([&] { static_cast<void>(once()); }, ErrorCode::budget_exceeded, {}));
   }
 }
 

@@ -94,6 +94,7 @@ TEST_F(FilesOf010, ALedgerSaysWhatItSaid) {
 TEST_F(FilesOf010, ALedgerGoesOnAsItIs) {
   auto ledger = open("killed.db");
   ledger.settle({1}, std::nullopt, Stopping::data_independent);
+  EXPECT_EQ(ledger.runs().at(0).settlement->time, ledger.runs().at(0).created) << "no later time is written";
   const auto event = gaussian(NoiseMultiplier{3}, Adjacency::replace_one);
   auto run = ledger.reserve({.event = event, .note = "later"});
   run.spend(event);

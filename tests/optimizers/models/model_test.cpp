@@ -79,9 +79,19 @@ TEST(Model, SaysWhomItProtects) {
   auto text = write_model(model);
   EXPECT_NE(text.find(R"("name":"patient")"), std::string::npos) << text;
   EXPECT_EQ(parse_model(text, "model").guarantee.unit, model.guarantee.unit);
-  // What an older version would read as a promise to rows.
-  text.replace(text.find(":2"), 2, ":1");
-  EXPECT_THROW(static_cast<void>(parse_model(text, "model")), Error);
+  EXPECT_NE(text.find(R"("surety_model":6)"), std::string::npos) << text;
+  // What an older version would read as a promise to other owners, or to rows.
+  for (const char* older : {":5", ":2", ":1"}) {
+    auto changed = text;
+    changed.replace(text.find(":6"), 2, older);
+    EXPECT_THROW(static_cast<void>(parse_model(changed, "model")), Error) << older;
+  }
+  // As it was written when units did not say their rule.
+  model.guarantee.unit = UnitOfPrivacy::without_rule("patient", Count{5});
+  text = write_model(model);
+  EXPECT_NE(text.find(R"("surety_model":2)"), std::string::npos) << text;
+  EXPECT_FALSE(parse_model(text, "model").guarantee.unit.says_rule());
+  EXPECT_EQ(write_model(parse_model(text, "model")), text);
 }
 
 // As the command wrote it before bounds went to [-1, 1]; where the promise is to a unit, as version 2.
@@ -97,9 +107,12 @@ TEST(Model, OfBeforeKeepsTheMeaningOfItsBounds) {
   const Dataset data = read_csv(folder.write("new.csv", "age\n30\n200\n"), model.features, std::nullopt);
   EXPECT_EQ(scores(model, data), (std::vector<double>{-0.5, 1}));
   Model of_a_unit = model;
-  of_a_unit.guarantee.unit = UnitOfPrivacy{"patient", Count{5}};
-  EXPECT_NE(write_model(of_a_unit).find(R"("surety_model":2)"), std::string::npos);
-  EXPECT_EQ(parse_model(write_model(of_a_unit), "m.json").features, model.features);
+  for (const auto& [unit, version] : {std::pair{UnitOfPrivacy::without_rule("patient", Count{5}), R"("surety_model":2)"},
+                                      {UnitOfPrivacy{"patient", Count{5}}, R"("surety_model":6)"}}) {
+    of_a_unit.guarantee.unit = unit;
+    EXPECT_NE(write_model(of_a_unit).find(version), std::string::npos);
+    EXPECT_EQ(parse_model(write_model(of_a_unit), "m.json").features, model.features);
+  }
 }
 
 // A reader that knows version 2 at most refuses bounds that it would take for those to [0, 1].
@@ -188,18 +201,21 @@ TEST(Predict, GivesProbabilitiesOrValues) {
   EXPECT_TRUE(refuses([&] { static_cast<void>(predict(model, Dataset::dense(1, {1}, {}))); }, ErrorCode::invalid_argument, {"1 features"}));
 }
 
+/// As far as anybody looks, an older model.
+const std::string an_older_model = R"({"surety_model":1,"loss":"squared"})";
+
 TEST(ModelFile, ReplacesInOneStepOrNotAtAll) {
   const TemporaryFolder folder;
-  const auto path = folder.write("model.json", "before");
+  const auto path = folder.write("model.json", an_older_model);
   {
     const ModelFile unfinished{path, example().features};
-    EXPECT_EQ(content(path), "before");
+    EXPECT_EQ(content(path), an_older_model);
   }
-  EXPECT_EQ(content(path), "before");
+  EXPECT_EQ(content(path), an_older_model);
   EXPECT_EQ(files_in(folder), 1U);
   {
     ModelFile file{path, example().features};
-    EXPECT_EQ(content(path), "before");
+    EXPECT_EQ(content(path), an_older_model);
     file.commit(example());
     EXPECT_EQ(content(path), write_model(example()));
     EXPECT_TRUE(refuses([&] { file.commit(example()); }, ErrorCode::invalid_argument, {"already"}));
@@ -210,11 +226,27 @@ TEST(ModelFile, ReplacesInOneStepOrNotAtAll) {
 
 TEST(ModelFile, KeepsTheOldModelWhenTheNewOneIsNotValid) {
   const TemporaryFolder folder;
-  const auto path = folder.write("model.json", "before");
+  const auto path = folder.write("model.json", an_older_model);
   Model bad = example();
   bad.weights.clear();
   EXPECT_TRUE(refuses([&] { ModelFile{path, bad.features}.commit(bad); }, ErrorCode::invalid_argument, {"weights"}));
-  EXPECT_EQ(content(path), "before");
+  EXPECT_EQ(content(path), an_older_model);
+}
+
+TEST(ModelFile, ReplacesNoOtherFileAndNeverADatabase) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("model.json", "precious");
+  EXPECT_TRUE(refuses([&] { ModelFile(path, example().features); }, ErrorCode::invalid_argument, {"does not hold a model"}));
+  EXPECT_EQ(content(path), "precious");
+  ModelFile{path, example().features, std::nullopt, accounting::Overwrite::any_kind}.commit(example());
+  EXPECT_EQ(content(path), write_model(example()));
+  const std::string database = std::string{"SQLite format 3\0", 16} + "what was released";
+  ModelFile late{path, example().features, std::nullopt, accounting::Overwrite::any_kind};
+  static_cast<void>(folder.write("model.json", database));
+  EXPECT_TRUE(refuses([&] { late.commit(example()); }, ErrorCode::invalid_argument, {"SQLite database"}));
+  EXPECT_TRUE(refuses([&] { ModelFile(path, example().features, std::nullopt, accounting::Overwrite::any_kind); },
+                      ErrorCode::invalid_argument, {"SQLite database"}));
+  EXPECT_EQ(content(path), database);
 }
 
 TEST(ModelFile, RefusesBeforeTheTrainingWhereItCannotWrite) {

@@ -152,7 +152,7 @@ TEST(NoisyFrankWolfe, SpendsOneReleaseForItsPass) {
   NoisyBatchReleaser releaser{reservation, bits, pass(settings)};
   EXPECT_EQ(run(settings)(assemble(records), releaser).size(), 2U);
   EXPECT_TRUE(reservation.released() == accounting::Releases::of(gaussian(NoiseMultiplier{3}, Adjacency::replace_one)));
-  EXPECT_TRUE(refuses([&] { static_cast<void>(run(settings)(assemble(records), releaser)); }, ErrorCode::internal, {}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(run(settings)(assemble(records), releaser)); }, ErrorCode::budget_exceeded, {}));
   EXPECT_TRUE(refuses(
       [&] {
         auto other = settings;

@@ -129,7 +129,7 @@ TEST(NoisySgd, SpendsItsPassesAndNoMore) {
   static_assert(Releaser<decltype(releaser)>);
   EXPECT_EQ(run(at(found.value))(assemble(records), releaser).size(), 2U);
   EXPECT_TRUE(reservation.released() == accounting::Releases::of(found.event));
-  EXPECT_TRUE(refuses([&] { static_cast<void>(run(at(found.value))(assemble(records), releaser)); }, ErrorCode::internal, {}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(run(at(found.value))(assemble(records), releaser)); }, ErrorCode::budget_exceeded, {}));
 }
 
 // One record whose gradient is at the clip in both passes: the sum of the two releases has mean 2 C or -2 C and variance 2 sigma^2.

@@ -306,7 +306,7 @@ TEST(Contour, RefusesAWidthThatIsNone) {
 }
 
 TEST(Contour, RefusesWhatItCannotProve) {
-  expect_refused(batch(0.01, 1), "poisson(0.01, gaussian(1))");         // one release: the characteristic function falls slowly
+  expect_refused(batch(0.001, 0.5), "poisson(0.001, gaussian(0.5))");   // one release: the characteristic function falls slowly
   expect_refused(batches(5, 1e-4, 1), "poisson(0.0001, gaussian(1))");  // nearly no loss at all
   expect_refused(batches(100, 0.01, 1e-3), "gaussian(0.001)");          // nearly an atom at infinity
 }

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
@@ -255,6 +258,116 @@ TEST(AllocatedEpoch, IsWhatIsInsideForOneRoundAndLessForMore) {
   const auto mixed = answer("compose(allocated(50, gaussian(2)), allocated(70, gaussian(3)), laplace(20))", 1e-6);
   EXPECT_GT(mixed.lower, two.upper);
   EXPECT_LT(mixed.width(), 1e-3);
+}
+
+/// What is done after the first of two rounds showed `first`: a release of one bit, for which the record speaks, against which, or not at all;
+/// and whether the record adds anything to the second round, after each bit.
+struct Reaction {
+  enum class Bit { for_record, against, silent } bit;
+  std::array<bool, 2> takes_part;
+};
+using Strategy = std::function<Reaction(double first)>;
+
+const std::vector<Strategy>& strategies() {
+  using enum Reaction::Bit;
+  static const std::vector<Strategy> all{[](double) {
+                                           return Reaction{for_record, {true, true}};
+                                         },  // the one that attains the cost
+                                         [](double) {
+                                           return Reaction{for_record, {false, true}};
+                                         },
+                                         [](double first) {
+                                           return Reaction{first > 0.5 ? for_record : against, {true, true}};
+                                         },
+                                         [](double first) {
+                                           return Reaction{first > 0 ? for_record : silent, {true, true}};
+                                         },
+                                         [](double first) {
+                                           return Reaction{first < 1 ? against : for_record, {first > 0, true}};
+                                         },
+                                         [](double first) {
+                                           return Reaction{std::sin(7 * first) > 0 ? for_record : against, {true, first > 0.25}};
+                                         }};
+  return all;
+}
+
+/// The mean over the first round's noise, and over the bit: `last(base, p, q, takes_part)`, base the first round's noise, p and q the bit's
+/// probabilities with and without the record.
+template <class Last>
+double over_first_round_and_bit(const Strategy& strategy, double truth, double mu, const Last& last) {
+  const double h = 0.01;
+  double sum = 0;
+  for (double g = -11; g <= 11 + mu; g += h) {
+    const auto reaction = strategy(g);
+    for (const bool bit : {false, true}) {
+      const bool speaks = bit == (reaction.bit == Reaction::Bit::for_record);
+      const double p = reaction.bit == Reaction::Bit::silent ? 0.5 : speaks ? truth : 1 - truth;
+      sum += h * std::exp(-0.5 * g * g) / std::sqrt(2 * 3.14159265358979323846) * last(g, p, 1 - p, reaction.takes_part.at(bit ? 1 : 0));
+    }
+  }
+  return sum;
+}
+
+/// Delta of an allocated epoch of two rounds with a bit between them, a record present against absent.
+double delta_with_bit_between(const Strategy& strategy, double truth, double mu, double epsilon, bool reversed) {
+  const double factor = std::exp(epsilon);
+  return over_first_round_and_bit(strategy, truth, mu, [&](double g, double p, double q, bool takes_part) {
+    const double first = std::exp(mu * g - 0.5 * mu * mu);
+    // (p (first + Y) / 2 - factor q)_+, or (q - factor p (first + Y) / 2)_+; without the record Y is 1.
+    const double up = reversed ? factor * p / 2 : p / 2;
+    const double limit = (reversed ? q : factor * q) / up - first;
+    if (!takes_part) return up * std::max(0.0, reversed ? limit - 1 : 1 - limit);
+    const auto y = parts_at(limit, mu);
+    return up * (reversed ? limit * y.mass_below - y.mean_below : y.mean_above - limit * y.mass_above);
+  });
+}
+
+/// The same of a record that adds the opposite after it was replaced. \pre it takes part in the second round
+double delta_of_replaced_with_bit_between(const Strategy& strategy, double truth, double mu, double epsilon) {
+  const double factor = std::exp(epsilon);
+  return over_first_round_and_bit(strategy, truth, mu, [&](double g, double p, double q, bool takes_part) {
+    // p (a + A) / 2 - factor q (b + B) / 2 with B = e^(-mu^2) / A, or with A = B = 1: it rises with A, and is 0 at a root of a quadratic.
+    const double a = std::exp(mu * g - 0.5 * mu * mu);
+    const double b = std::exp(-mu * g - 0.5 * mu * mu);
+    if (!takes_part) return std::max(0.0, p * (a + 1) - factor * q * (b + 1)) / 2;
+    const double linear = p * a - factor * q * b;
+    const double product = factor * q * std::exp(-mu * mu);
+    const double root = (-linear + std::sqrt(linear * linear + 4 * p * product)) / (2 * p);
+    const double w = (std::log(root) + 0.5 * mu * mu) / mu;
+    return (p * (a * normal_cdf(-w) + normal_cdf(mu - w)) - factor * q * (b * normal_cdf(-w) + normal_cdf(-mu - w))) / 2;
+  });
+}
+
+// Runs interleave: another release between two rounds may follow from the first, and the second from its answer.
+TEST(AllocatedEpoch, CostsNoMoreWhereOtherReleasesHappenBetweenItsRounds) {
+  for (const double z : {4.0}) {
+    for (const double bit : {0.2, 1.0}) {
+      for (const double epsilon : {0.1, 1.5}) {
+        const double truth = std::exp(bit) / (1 + std::exp(bit));
+        const auto cost = [&](const char* round, Adjacency adjacency) {
+          return delta(PrivacyLoss{}, parse_event(fmt::format("compose(allocated(2, {}({})), pure({}))", round, z, bit), adjacency),
+                       Epsilon{epsilon});
+        };
+        const auto added = cost("gaussian", Adjacency::add_or_remove_one);
+        const auto replaced = cost("record_sum", Adjacency::replace_one);
+        double dearest = 0;
+        double dearest_replaced = 0;
+        for (const auto& strategy : strategies()) {
+          for (const bool reversed : {false, true}) {
+            const double found = delta_with_bit_between(strategy, truth, 1 / z, epsilon, reversed);
+            EXPECT_LE(found, added.upper * (1 + 1e-9)) << z << " " << bit << " " << epsilon << " " << reversed;
+            dearest = std::max(dearest, found);
+          }
+          const double found = delta_of_replaced_with_bit_between(strategy, truth, 1 / z, epsilon);
+          EXPECT_LE(found, replaced.upper * (1 + 1e-9)) << z << " " << bit << " " << epsilon;
+          dearest_replaced = std::max(dearest_replaced, found);
+        }
+        // Attained, so a charge that is smaller by more than the answer's width is exceeded.
+        EXPECT_GE(dearest, added.lower * (1 - 1e-9)) << z << " " << bit << " " << epsilon;
+        EXPECT_GE(dearest_replaced, replaced.lower * (1 - 1e-9)) << z << " " << bit << " " << epsilon;
+      }
+    }
+  }
 }
 
 TEST(AllocatedEpoch, RefusesWhatItHasNoDigitsOrNoTheoremFor) {

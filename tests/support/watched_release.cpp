@@ -1,0 +1,303 @@
+#include <support/watched_release.h>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cli/command.h>
+#include <cli/output.h>
+#include <cli/parser.h>
+
+#include <support/store_in_memory.h>
+
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/data/csv.h>
+#include <surety/data/unit_selection.h>
+#include <surety/mechanisms/additive/gaussian.h>
+#include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/choices/selection.h>
+#include <surety/statistics/estimates.h>
+#include <surety/statistics/noise.h>
+#include <surety/statistics/parts.h>
+
+namespace surety_test {
+
+using namespace surety;
+
+namespace {
+
+/// The run in hand.
+struct Present {
+  Mistake mistake = Mistake::none;
+  const std::vector<std::vector<double>>* as_released = nullptr;
+  ReleaseRun run = {};
+  std::vector<Event> charged = {};  ///< of which nothing was released yet
+  bool has_missing_cell = false;
+  std::optional<std::vector<std::string>> again = {};  ///< the row that is read twice
+};
+Present* present = nullptr;
+
+bool is_planted(Mistake mistake) { return present != nullptr && present->mistake == mistake; }
+
+/// What a release is charged: the last event that was spent. \throws std::logic_error where there is none.
+Event take_charge() {
+  if (present->charged.empty()) throw std::logic_error{"a release that nobody charged"};
+  Event event = present->charged.back();
+  present->charged.pop_back();
+  return event;
+}
+
+/// The noise in the event of a release: itself, or that of keys beside the chance that one appears.
+const Event& noise_of(const Event& event) {
+  const auto* const all = std::get_if<Event::Composed>(&event.node());
+  return all == nullptr ? event : all->events.front();
+}
+
+/// Gives what was recorded, or what `exact` says.
+std::vector<double> answer(Release release, std::vector<double> exact) {
+  auto& run = present->run;
+  const std::size_t place = run.releases.size();
+  run.releases.push_back(std::move(release));
+  if (present->as_released != nullptr && place < present->as_released->size() && (*present->as_released)[place].size() == exact.size()) {
+    exact = (*present->as_released)[place];
+  }
+  run.released.push_back(exact);
+  return exact;
+}
+
+/// A stream of this process that goes into memory as long as it lives.
+class Kept {
+ public:
+  explicit Kept(std::FILE* stream) : stream_{stream}, kept_{dup(fileno(stream))}, memory_{memfd_create("said", MFD_CLOEXEC)} {
+    std::fflush(stream_);
+    if (kept_ == -1 || memory_ == -1 || dup2(memory_, fileno(stream_)) == -1) throw std::runtime_error{"standard output cannot be kept"};
+  }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  ~Kept() {
+    std::fflush(stream_);
+    dup2(kept_, fileno(stream_));
+    close(kept_);
+    close(memory_);
+  }
+  /// What was said since the last call.
+  std::string take() {
+    std::fflush(stream_);
+    const auto size = lseek(memory_, 0, SEEK_END);
+    std::string text(static_cast<std::size_t>(size), '\0');
+    if (pread(memory_, text.data(), text.size(), 0) != size || ftruncate(memory_, 0) != 0 || lseek(memory_, 0, SEEK_SET) != 0) {
+      throw std::runtime_error{"standard output is lost"};
+    }
+    return text;
+  }
+
+ private:
+  std::FILE* stream_;
+  int kept_;
+  int memory_;
+};
+
+}  // namespace
+
+std::optional<double> move(const Release& a, const Release& b) {
+  if (a.charged != b.charged || a.norm != b.norm || a.sensitivity != b.sensitivity || a.content.size() != b.content.size())
+    return std::nullopt;
+  long double sum = 0;
+  for (std::size_t k = 0; k < a.content.size(); ++k) {
+    const long double apart = std::abs(static_cast<long double>(a.content[k]) - static_cast<long double>(b.content[k]));
+    switch (a.norm) {
+      case Release::Norm::l1: sum += apart; break;
+      case Release::Norm::l2: sum += apart * apart; break;
+      case Release::Norm::largest: sum = std::max(sum, apart); break;
+    }
+  }
+  return static_cast<double>(a.norm == Release::Norm::l2 ? std::sqrt(sum) : sum) / a.sensitivity;
+}
+
+ReleaseRun run_release(const std::vector<std::string>& words, const std::vector<std::vector<double>>* as_released, Mistake mistake) {
+  Present now{.mistake = mistake, .as_released = as_released};
+  present = &now;
+  {
+    Kept out{stdout};
+    Kept err{stderr};
+    try {
+      cli::Command surety{.name = "surety", .summary = "release alone"};
+      surety.commands.push_back(cli::release_command({}));
+      std::vector<std::string> all{"release"};
+      all.insert(all.end(), words.begin(), words.end());
+      const auto request = cli::parse(surety, all);
+      now.run.code = request.command->run(*request.command);
+      cli::finish_output();
+    } catch (...) {
+      const auto [code, message] = cli::failure_of(std::current_exception());
+      now.run.code = cli::fail(code, message);
+    }
+    now.run.out = out.take();
+    now.run.err = err.take();
+  }
+  present = nullptr;
+  return std::move(now.run);
+}
+
+}  // namespace surety_test
+
+// ---- The functions between the command and the libraries (watched_doors.cpp says how) ----------------------------------------------------
+
+using surety_test::is_planted;
+using surety_test::Mistake;
+using surety_test::present;
+using namespace surety;
+
+// NOLINTBEGIN(bugprone-reserved-identifier)
+#define SURETY_WATCHED(result, name, symbol, ...)        \
+  result real_##name(__VA_ARGS__) asm("__real_" symbol); \
+  result wrap_##name(__VA_ARGS__) asm("__wrap_" symbol); \
+  result wrap_##name(__VA_ARGS__)
+// NOLINTEND(bugprone-reserved-identifier)
+
+// clang-format off
+SURETY_WATCHED(void, spend, "_ZN6surety10accounting11Reservation5spendERKNS_5EventE", accounting::Reservation* self, const Event& event) {
+  if (present != nullptr && !is_planted(Mistake::charge_forgotten)) present->charged.push_back(event);
+  real_spend(self, event);
+}
+
+SURETY_WATCHED(std::vector<double>, release_on_grid, "_ZN6surety10mechanisms6detail15release_on_gridERKNS0_12LatticeNoiseERKNS_4GridERKNS_10GridVectorENS0_7BitsRefE", const mechanisms::LatticeNoise& noise, const Grid& grid, const GridVector& query, mechanisms::BitsRef bits) {
+  if (present == nullptr) return real_release_on_grid(noise, grid, query, bits);
+  const Event event = surety_test::take_charge();
+  const Event& of = surety_test::noise_of(event);
+  surety_test::Release release{.charged = describe(event), .content = {query.steps.begin(), query.steps.end()}};
+  // The object is what the event says, or the mechanism is not the one that is charged.
+  if (const auto* const laplace = std::get_if<Event::Laplace>(&of.node())) {
+    release.sensitivity = static_cast<const mechanisms::RoundedLaplace&>(noise).scale().value() / laplace->scale.value();
+  } else {
+    release.sensitivity = static_cast<const mechanisms::RoundedGaussian&>(noise).sigma().value() / std::get<Event::Gaussian>(of.node()).multiplier.value();
+    release.norm = surety_test::Release::Norm::l2;
+  }
+  std::vector<double> exact;
+  for (const auto steps : query.steps) exact.push_back(static_cast<double>(steps) * grid.step() + surety_test::reveal);
+  return surety_test::answer(std::move(release), std::move(exact));
+}
+
+SURETY_WATCHED(std::size_t, choose, "_ZNK6surety10mechanisms14ReportNoisyMax7releaseESt4spanIKdLm18446744073709551615EENS0_7BitsRefE", const mechanisms::ReportNoisyMax* self, std::span<const double> scores, mechanisms::BitsRef bits) {
+  if (present == nullptr) return real_choose(self, scores, bits);
+  const Event event = surety_test::take_charge();
+  // Of exponential(e) the weights are exp(e s / (2 Delta)).
+  const double said = std::get<Event::Exponential>(event.node()).epsilon.value();
+  surety_test::Release release{.charged = describe(event), .content = {scores.begin(), scores.end()}, .sensitivity = self->options().sensitivity.value() * said / self->options().epsilon.value(), .norm = surety_test::Release::Norm::largest};
+  return static_cast<std::size_t>(surety_test::answer(std::move(release), {static_cast<double>(scores.size() - 1)}).front());
+}
+
+SURETY_WATCHED(accounting::Ledger, open_or_create, "_ZN6surety10accounting6Ledger14open_or_createERKNSt10filesystem7__cxx114pathENS_9AdjacencyERKNS_13UnitOfPrivacyE", const std::filesystem::path& path, Adjacency adjacency, const UnitOfPrivacy& unit) {
+  if (present == nullptr) return real_open_or_create(path, adjacency, unit);
+  return accounting::Ledger::create(std::make_shared<accounting::testing::StoreInMemory>(std::make_shared<accounting::testing::LedgerMemory>()), adjacency, std::nullopt, unit);
+}
+
+// Which scale of noise meets a promise is the accountants' business, and no part of this: any will do, for what is compared is what the event of that
+// scale is enough for.
+SURETY_WATCHED(CostFunctions, best_cost, "_ZN6surety10accounting9best_costERKNS_6TargetERKNS0_6EffortE", const Target& target, const accounting::Effort& effort) {
+  if (present == nullptr) return real_best_cost(target, effort);
+  return {.delta = [=](const Event&, Epsilon) { return Enclosure{target.delta.value(), target.delta.value()}; },
+          .epsilon = [=](const Event&, Delta) { return Enclosure{target.epsilon.value(), target.epsilon.value()}; }};
+}
+
+SURETY_WATCHED(Solution, solve, "_ZN6surety5solveERKSt8functionIFNS_5EventEdEERKNS_6TargetERKNS_9ParameterERKNS_13CostFunctionsE", const std::function<Event(double)>& event, const Target& target, const Parameter& parameter, const CostFunctions& cost) {
+  if (present == nullptr) return real_solve(event, target, parameter, cost);
+  constexpr double scale = 1.5;
+  return {.value = scale, .event = event(scale), .epsilon = cost.epsilon(event(scale), target.delta), .delta = cost.delta(event(scale), target.epsilon), .failing = std::nullopt};
+}
+
+// Tables of a sampler take a millisecond, and nothing is drawn from them here.
+SURETY_WATCHED(mechanisms::LatticeSampler, rounded_laplace, "_ZN6surety10mechanisms14LatticeSampler15rounded_laplaceEd", double scale) {
+  static std::map<double, mechanisms::LatticeSampler> made;
+  const auto found = made.find(scale);
+  return found != made.end() ? found->second : made.emplace(scale, real_rounded_laplace(scale)).first->second;
+}
+
+SURETY_WATCHED(mechanisms::LatticeSampler, rounded_gaussian, "_ZN6surety10mechanisms14LatticeSampler16rounded_gaussianEd", double sigma) {
+  static std::map<double, mechanisms::LatticeSampler> made;
+  const auto found = made.find(sigma);
+  return found != made.end() ? found->second : made.emplace(sigma, real_rounded_gaussian(sigma)).first->second;
+}
+
+// So do intervals: how far noise reaches depends on the query and its noise, and what a test excludes on what was released.
+SURETY_WATCHED(statistics::NoiseReach, reach_of, "_ZN6surety10statistics8reach_ofERKNS0_12StatisticSumERKSt7variantIJNS_10mechanisms7LaplaceENS5_8GaussianEEEd", const statistics::StatisticSum& sum, const statistics::StatisticNoise& noise, double confidence) {
+  static std::map<std::string, statistics::NoiseReach> made;
+  const auto key = fmt::format("{} {} {} {} {} {} {}", describe(sum.statistic()), sum.what_is_released(), sum.grid().step(), statistics::standard_deviation(noise), noise.index(), sum.statistic().has_public_count(), confidence);
+  const auto found = made.find(key);
+  return found != made.end() ? found->second : made.emplace(key, real_reach_of(sum, noise, confidence)).first->second;
+}
+
+SURETY_WATCHED(bool, excludes, "_ZNK6surety10statistics9NoiseTest8excludesESt4spanIKdLm18446744073709551615EEd", const statistics::NoiseTest* self, std::span<const double> scales, double t) {
+  static std::map<std::vector<double>, bool> known;
+  std::vector<double> key{scales.begin(), scales.end()};
+  key.insert(key.end(), {t, self->exceeded(), static_cast<double>(self->law())});
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  if (known.size() > 100'000) known.clear();
+  const bool is_excluded = real_excludes(self, scales, t);
+  known.emplace(std::move(key), is_excluded);
+  return is_excluded;
+}
+
+// ---- Mistakes ----
+
+SURETY_WATCHED(std::uint64_t, read_parts, "_ZN6surety10statistics10read_partsENS_4data9CsvReaderERKSt6vectorISt10unique_ptrINS0_4PartESt14default_deleteIS5_EESaIS8_EEb", data::CsvReader reader, const statistics::Parts& parts, bool number_is_public) {
+  if (present != nullptr) present->has_missing_cell = false;
+  const auto records = real_read_parts(std::move(reader), parts, number_is_public);
+  return is_planted(Mistake::number_by_data) && present->has_missing_cell ? records + 1 : records;
+}
+
+SURETY_WATCHED(void, make_laplace, "_ZN6surety10mechanisms7LaplaceC1ENS1_7OptionsE", mechanisms::Laplace* self, mechanisms::Laplace::Options options) {
+  if (is_planted(Mistake::half_the_noise)) options.sensitivity = L1Sensitivity{options.sensitivity.value() / 2};
+  real_make_laplace(self, options);
+}
+
+SURETY_WATCHED(void, make_gaussian, "_ZN6surety10mechanisms8GaussianC1ENS1_7OptionsE", mechanisms::Gaussian* self, mechanisms::Gaussian::Options options) {
+  if (is_planted(Mistake::half_the_noise)) options.sensitivity = L2Sensitivity{options.sensitivity.value() / 2};
+  real_make_gaussian(self, options);
+}
+
+SURETY_WATCHED(data::KeptRows, select_rows, "_ZN6surety4data11select_rowsERKNSt10filesystem7__cxx114pathERKNS0_8UnitRuleERKNS0_10DataPolicyERKSt5arrayIhLm16EERKNS0_20UnitSelectionOptionsE", const std::filesystem::path& path, const data::UnitRule& rule, const data::DataPolicy& policy, const data::UnitKey& key, const data::UnitSelectionOptions& options) {
+  auto asked = rule;
+  if (is_planted(Mistake::no_cap)) asked.most = Count{1000};
+  auto kept = real_select_rows(path, asked, policy, key, options);
+  if (is_planted(Mistake::cap_by_the_file) && kept.kept > 4) {
+    // The first rows of the file, whoever owns them, make room for the last ones.
+    const auto first = std::find(kept.is_kept.begin(), kept.is_kept.end(), true);
+    *first = false;
+    --kept.kept;
+  }
+  return kept;
+}
+
+SURETY_WATCHED(bool, next_row, "_ZN6surety4data9CsvReader4nextERSt6vectorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESaIS8_EE", data::CsvReader* self, std::vector<std::string>& cells) {
+  if (is_planted(Mistake::rows_twice)) {
+    // Whoever read it may have moved its cells away.
+    if (present->again) {
+      cells = std::move(*present->again);
+      present->again.reset();
+      return true;
+    }
+  }
+  bool found = real_next_row(self, cells);
+  while (found && is_planted(Mistake::damaged_rows_dropped) && self->is_damaged()) found = real_next_row(self, cells);
+  if (found && is_planted(Mistake::rows_twice)) present->again = cells;
+  if (found && present != nullptr && std::find(cells.begin(), cells.end(), "") != cells.end()) present->has_missing_cell = true;
+  if (found && is_planted(Mistake::error_for_a_value) && std::find(cells.begin(), cells.end(), "nan") != cells.end()) self->refuse_record(": a cell is nan");
+  return found;
+}
+// clang-format on

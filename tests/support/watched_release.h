@@ -1,0 +1,61 @@
+// `surety release` as a function of this process that is cheap enough for tens of thousands of files: its own words, tables, plan, queries, reader, choice
+// of rows, parts and report, with a scale of noise that no accountant is asked for, the ledger in memory, and each release watched.
+//
+// Calls from the command into the libraries go through functions of watched_release.cpp (the linker's --wrap, as of watched_doors.h). What leaves is
+// looked at where exact numbers meet noise, and what is charged is taken from the event that was spent, not from what the statistic says of itself. Told
+// to replay, a run is given what the recorded one was: whatever still differs has come past the noise. Mistakes can be planted, which the comparison
+// must find.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace surety_test {
+
+/// What is wrong with the libraries below the command.
+enum class Mistake {
+  none,
+  half_the_noise,        ///< a sensitivity that is half of what it should be
+  no_cap,                ///< K rows of a unit are asked for, and all are kept
+  cap_by_the_file,       ///< which rows of a unit are kept depends on the others
+  rows_twice,            ///< every row is read twice
+  damaged_rows_dropped,  ///< so that a public number of records depends on damage
+  error_for_a_value,     ///< a cell stops the run
+  charge_forgotten,      ///< a release that was not charged
+  number_by_data,        ///< a public number of records that counts one more where a cell is missing
+};
+inline constexpr Mistake every_mistake[] = {
+    Mistake::half_the_noise,    Mistake::no_cap,           Mistake::cap_by_the_file, Mistake::rows_twice, Mistake::damaged_rows_dropped,
+    Mistake::error_for_a_value, Mistake::charge_forgotten, Mistake::number_by_data};
+
+/// One meeting of exact numbers and noise.
+struct Release {
+  std::string charged;          ///< the event that was spent for it
+  std::vector<double> content;  ///< in steps of the grid, or scores
+  double sensitivity =
+      0;  ///< what the noise is enough for under that event: in l1 of Laplace, in l2 of Gaussian noise, of one score of a choice
+  enum class Norm { l1, l2, largest } norm = Norm::l1;
+};
+
+/// What one run let be seen.
+struct ReleaseRun {
+  int code = 0;
+  std::string out;
+  std::string err;
+  std::vector<Release> releases;
+  std::vector<std::vector<double>> released;  ///< what they were given, choices as one number
+};
+
+/// How far apart two releases are, over the sensitivity. Nothing where they are not the same question.
+[[nodiscard]] std::optional<double> move(const Release& a, const Release& b);
+
+/// Runs `surety release WORDS...` \param as_released what to give to each release, in order; where there is none, the exact numbers plus `reveal`, which no
+/// command would do, and of a choice the last candidate.
+[[nodiscard]] ReleaseRun run_release(const std::vector<std::string>& words, const std::vector<std::vector<double>>* as_released,
+                                     Mistake mistake = Mistake::none);
+/// Whole, and above every threshold of keys.
+inline constexpr double reveal = 0x1p40;
+
+}  // namespace surety_test
