@@ -14,6 +14,7 @@
 //   allocated/replaced               the first under replace-one; allocated/far: at delta = 1e-30; allocated/noise: (0.5, 100)
 //   allocated/several                in two of 100 rounds
 //   users/batches, users/epoch       users of 4 records: job a with rate 0.01, multiplier 2, 1,000 times; an epoch of 100 rounds, multiplier 2
+//   schedule/2, 16, 64, 100, 1000, 10000  so many different batches, rate 0.01, multiplier 1 + i/k, delta = 1e-6, asked as the command asks
 //   truncated/700, truncated/650     job a of 60,000 records with batches of at most so many, under zero-out; /any: add-or-remove-one
 //
 // reference/exp is a fixed workload: times are compared between machines as ratios to it.
@@ -52,6 +53,12 @@ Event job_a() { return sampled(0.01, 1, 10'000); }
 Event job_d() {
   std::vector<Event> events;
   for (int i = 0; i < 1000; ++i) events.push_back(sampled(0.005 + 0.01 * i / 1000, 1 + i / 1000.0, 10));
+  return compose(std::move(events));
+}
+
+Event schedule(int steps) {
+  std::vector<Event> events;
+  for (int i = 0; i < steps; ++i) events.push_back(sampled(0.01, 1 + static_cast<double>(i) / steps, 1));
   return compose(std::move(events));
 }
 
@@ -247,6 +254,14 @@ std::vector<Case> cases() {
   const auto search = parse_event("best_of(geometric_runs, 10, repeat(1000, poisson(0.01, gaussian(1))))", Adjacency::add_or_remove_one);
   all.push_back({"best_of/training", ask(Tuning{}, search, 1e-6), {2.1245, 3.0117}, {.upper = 3.0117}});
   for (auto& job : cases_of_epochs()) all.push_back(std::move(job));
+  for (const auto& [steps, truth] : {std::pair{2, 0.3644019}, std::pair{16, 0.4051208}, std::pair{64, 0.5165458}, std::pair{100, 0.5710200},
+                                     std::pair{1'000, 1.2582046}, std::pair{10'000, 4.0611379}}) {
+    const Event event = schedule(steps);
+    all.push_back({fmt::format("schedule/{}", steps),
+                   [event] { return best_epsilon(event, Delta{1e-6}, {.width = 1e-6}).value; },
+                   known(truth, 2e-7),
+                   {.milliseconds = steps > 1'000 ? 3'000.0 : 500.0, .width = 1e-6}});
+  }
   // Known only to lie between concrete data sets and the dominating profile.
   all.push_back(
       {"g/grid", ask(PrivacyLoss{.width = 1e-4}, job_g(), 1e-5), {6.1877, 8.0840}, {.milliseconds = 80, .lower = 6.1877, .upper = 8.0840}});
