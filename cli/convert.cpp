@@ -35,8 +35,8 @@ int convert(const ConvertOptions& given) {
   apply_schema(options);
   // What is trained on such a file promises to rows, and would say nothing of the owners that the schema promises to.
   if (options.run.said_unit.column) invalid("--schema names a unit, must not: a record file has no column that names an owner");
-  const Source source = source_of(options);
-  auto [records, features] = open_stream(options, source);
+  const auto source = source_of(options);
+  auto [records, features] = jobs::open_stream(source);
   optimizers::require_writable_names(features, source.label);
 
   data::RecordFileText text{{.features = features, .label = source.label}};
@@ -46,7 +46,7 @@ int convert(const ConvertOptions& given) {
     file.write(text.text());
     text.forget_text();
   };
-  const AnyLabel any;
+  const jobs::AnyLabel any;
   const std::size_t count = features.features();
   std::vector<double> dense;
   std::uint64_t converted = 0;

@@ -28,11 +28,7 @@ char delimiter_of(const std::string& text, std::string_view option) {
 
 }  // namespace
 
-void DataOptions::add_form_to(OptionTable& table) {
-  table.add("--form-is-public", form_is_public,
-            "Say that the form of every record is public: a damaged one is then an error that names its row and shows its cell. "
-            "Without it, nothing that a record holds is shown or stops a run");
-}
+void DataOptions::add_form_to(OptionTable& table) { table.add("--form-is-public", form_is_public, std::string{jobs::form_is_public_help}); }
 
 void DataOptions::add_limits_to(OptionTable& table) {
   table.add("--no-limits", no_limits,
@@ -100,7 +96,7 @@ data::CsvFormat DataOptions::csv() const {
     for (const auto& column : schema->columns) format.columns.push_back(column.name);
   }
   if (columns) {
-    format.columns = parse_values(*columns, "--columns");
+    format.columns = jobs::parse_values(*columns, "columns");
     for (auto name = format.columns.begin(); name != format.columns.end(); ++name) {
       if (name->empty()) invalid(fmt::format("--columns is '{}', must have a name between commas", one_line(*columns)));
       if (std::find(format.columns.begin(), name, *name) != name)
@@ -108,15 +104,15 @@ data::CsvFormat DataOptions::csv() const {
     }
   }
   for (const auto& text : missing) {
-    const auto [column, rest] = split_at_column(text, "--missing", "column=value", true);
-    const auto values = parse_values(rest, "--missing");
+    const auto [column, rest] = jobs::split_at_column(text, "missing", "column=value", true);
+    const auto values = jobs::parse_values(rest, "missing");
     if (values.size() != 1 || data::trimmed(values.front()).empty()) {
       invalid(fmt::format("--missing is '{}', must be column=value, with quotes around a value with a comma", one_line(text)));
     }
     if (!format.missing.emplace(column, values.front()).second) invalid(fmt::format("--missing names column '{}' twice", one_line(column)));
   }
   if (complete) {
-    for (auto& name : parse_values(*complete, "--complete")) {
+    for (auto& name : jobs::parse_values(*complete, "complete")) {
       if (name.empty()) invalid(fmt::format("--complete is '{}', must have a name between commas", one_line(*complete)));
       if (format.missing.contains(name))
         invalid(fmt::format("--complete and --missing both name column '{}', must be one of them", one_line(name)));
@@ -146,69 +142,6 @@ data::DataLimits DataOptions::limits() const { return no_limits ? data::DataLimi
 
 data::DataPolicy DataOptions::policy() const {
   return {.form = form_is_public ? data::RecordForm::is_public : data::RecordForm::is_private, .limits = limits(), .csv = csv()};
-}
-
-namespace {
-
-/// Takes a text in double quotes from the front of `text`. Nothing where they are not closed. \pre text.starts_with('"')
-std::optional<std::string> take_quoted(std::string_view& text) {
-  std::string value;
-  std::size_t k = 1;
-  for (; k < text.size() && (text[k] != '"' || text.substr(k + 1).starts_with('"')); k += text[k] == '"' ? 2 : 1) value += text[k];
-  if (k >= text.size()) return std::nullopt;
-  text.remove_prefix(k + 1);
-  return value;
-}
-
-void skip_blanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size())); }
-
-}  // namespace
-
-std::vector<std::string> parse_values(std::string_view text, std::string_view option) {
-  const std::string_view whole = text;
-  const auto invalid_for = [&](std::string_view fault) { invalid(fmt::format("{} is '{}', {}", option, one_line(whole), fault)); };
-  std::vector<std::string> values;
-  for (bool is_more = true; is_more;) {
-    skip_blanks(text);
-    if (text.starts_with('"')) {
-      auto value = take_quoted(text);
-      if (!value) invalid_for("must close each quote");
-      skip_blanks(text);
-      if (!text.empty() && !text.starts_with(',')) invalid_for("must have a comma behind a closing quote");
-      values.push_back(*std::move(value));
-    } else {
-      const auto length = std::min(text.find(','), text.size());
-      values.emplace_back(data::trimmed(text.substr(0, length)));
-      if (values.back().find('"') != std::string::npos)
-        invalid_for("must have quotes around a value with a quote in it, and that quote twice");
-      text.remove_prefix(length);
-    }
-    is_more = !text.empty();
-    if (is_more) text.remove_prefix(1);
-  }
-  return values;
-}
-
-std::pair<std::string, std::string> split_at_column(std::string_view text, std::string_view option, std::string_view form, bool at_first) {
-  const auto refuse = [&] { invalid(fmt::format("{} is '{}', must be {}", option, one_line(text), form)); };
-  std::string_view rest = text;
-  if (rest.starts_with('"')) {
-    auto name = take_quoted(rest);
-    if (name) {
-      skip_blanks(rest);
-      if (name->empty() || !rest.starts_with('=')) refuse();
-      return {*std::move(name), std::string{rest.substr(1)}};
-    }
-  }
-  const auto equals = at_first ? text.find('=') : text.rfind('=');
-  if (equals == std::string_view::npos || equals == 0) refuse();
-  return {std::string{text.substr(0, equals)}, std::string{text.substr(equals + 1)}};
-}
-
-Ends parse_ends(std::string_view text, std::string_view option) {
-  const auto ends = parse_values(text, option);
-  if (ends.size() != 2) invalid(fmt::format("{} is '{}', must be lower,upper", option, one_line(text)));
-  return {parse_double(ends[0], option), parse_double(ends[1], option)};
 }
 
 }  // namespace surety::cli

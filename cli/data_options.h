@@ -11,6 +11,8 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <surety/data/data_policy.h>
+#include <surety/jobs/plans/fields.h>
+#include <surety/jobs/plans/text_lists.h>
 
 #include "files.h"
 #include "options.h"
@@ -62,22 +64,5 @@ struct DataOptions {
   [[nodiscard]] data::DataLimits limits() const;
   [[nodiscard]] data::DataPolicy policy() const;
 };
-
-/// The values of "Rome,\"New York, NY\", 3": between commas, without blanks around them. A value with a comma or a quote in it, or with
-/// blanks around it, stands in quotes; "" inside quotes is one quote. One value more than there are commas outside quotes.
-/// \throws Error{invalid_argument} naming the option for a quote that is not closed, or one where none may be.
-[[nodiscard]] std::vector<std::string> parse_values(std::string_view text, std::string_view option);
-
-/// The column of "name=rest", and the rest. A name with '=' in it stands in quotes, as a value of a list does; without them it ends at the
-/// first '=', or at the last where the rest has none. \throws Error{invalid_argument} naming the option: "must be <form>".
-[[nodiscard]] std::pair<std::string, std::string> split_at_column(std::string_view text, std::string_view option, std::string_view form,
-                                                                  bool at_first);
-
-/// lower and upper of "18, 90". \throws Error{invalid_argument} naming the option.
-struct Ends {
-  double lower;
-  double upper;
-};
-[[nodiscard]] Ends parse_ends(std::string_view text, std::string_view option);
 
 }  // namespace surety::cli

@@ -15,7 +15,7 @@ namespace surety::cli {
 
 /// `name` is for messages: "--model", "the data file".
 struct NamedFile {
-  std::string_view name;
+  std::string name;
   std::string path;
 };
 

@@ -1,4 +1,4 @@
-// What the command prints: numbers rounded in the direction that keeps them true, enclosures, tables, CSV and JSON. All that goes to standard
+// What the command prints: enclosures, tables, CSV and JSON. All that goes to standard
 // output or standard error goes through here, and no text of a file, a ledger or an option can end a line or move a terminal.
 #pragma once
 
@@ -11,14 +11,10 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <surety/accounting/numbers/enclosure.h>
+#include <surety/accounting/numbers/rounded_text.h>
 
 namespace surety::cli {
 
-/// `value` to `digits` significant digits, rounded down or up, so that an enclosure stays one on paper.
-[[nodiscard]] std::string rounded_down(double value, int digits = 10);
-[[nodiscard]] std::string rounded_up(double value, int digits = 10);
-/// "[0.1234, 0.1235]", rounded outward.
-[[nodiscard]] std::string text(const Enclosure& enclosure);
 /// {"lower": ..., "upper": ...}; infinity is the string "infinity".
 [[nodiscard]] nlohmann::json json(const Enclosure& enclosure);
 

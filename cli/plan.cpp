@@ -13,6 +13,7 @@
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/data/text_reader.h>
+#include <surety/jobs/plans/text_lists.h>
 
 #include "files.h"
 #include "private_run.h"
@@ -32,7 +33,7 @@ std::string field_of(const Option& option) { return option.is_positional() ? opt
 
 nlohmann::json value_of(const Option& option, const std::string& text) {
   if (option.placeholder() == "COUNT") return std::strtoull(text.c_str(), nullptr, 10);
-  if (option.placeholder() == "NUMBER") return parse_double(text, option.name());
+  if (option.placeholder() == "NUMBER") return jobs::parse_double(text, field_of(option));
   return text;
 }
 

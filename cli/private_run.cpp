@@ -6,17 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ctime>
 #include <filesystem>
-#include <span>
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/limit.h>
 #include <surety/data/text_reader.h>
 
@@ -29,14 +25,6 @@
 namespace surety::cli {
 
 using accounting::Ledger;
-
-double parse_double(std::string_view text, std::string_view option) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size())
-    invalid(fmt::format("{} has '{}', must be a number there", option, one_line(text)));
-  return value;
-}
 
 void PrivateRunOptions::add_promise_to(OptionTable& table, bool delta_is_required) {
   table.add("--epsilon", epsilon, "The promise's epsilon", number()).required().essential();
@@ -134,15 +122,6 @@ void PrivateRunOptions::take_unit(const DataOptions& reading) {
   }
 }
 
-std::optional<jobs::KeptUnits> read_units(const std::string& path, const PrivateRunOptions& options, const data::DataPolicy& policy,
-                                          RunBits& bits, const data::UnitSelectionOptions& selection) {
-  if (!options.has_unit()) {
-    if (options.said_unit.column) throw Error{ErrorCode::internal, "a unit that was not taken"};
-    return std::nullopt;
-  }
-  return jobs::keep_units(path, options.unit, policy, bits.source(), selection);
-}
-
 void PrivateRunOptions::add_ledger_to(OptionTable& table) {
   table.add("--ledger", ledger, "The ledger's file, made when missing").required().essential();
   table.add("--ledger-must-exist", ledger_must_exist, "Refuse to make a new ledger, as a mistyped path would");
@@ -228,24 +207,6 @@ int report_and_settle(accounting::Reservation& reservation, const std::string& l
   }
   if (lost) std::rethrow_exception(lost);
   return exit_code::fine;
-}
-
-std::string as_charged(const Event& event) { return describe(accounting::Releases::of(event).event().value_or(event)); }
-
-Released released_by(const accounting::Reservation& reservation, const Event& plan, const Enclosure& epsilon, Delta delta) {
-  const auto planned = as_charged(plan);
-  const auto event = reservation.released().event();
-  if (!event) return {planned, "nothing", {0, 0}};
-  const auto text = describe(*event);
-  return {planned, text, text == planned ? epsilon : accounting::quick_epsilon(*event, delta)};
-}
-
-RunBits::RunBits(const std::optional<std::uint64_t>& replay_seed) {
-  if (replay_seed) {
-    replay_.emplace(*replay_seed);
-  } else {
-    system_.emplace();
-  }
 }
 
 }  // namespace surety::cli

@@ -17,8 +17,8 @@
 #include <surety/data/csv.h>
 #include <surety/data/unit_selection.h>
 #include <surety/jobs/run/kept_units.h>
-#include <surety/mechanisms/bits/bits_ref.h>
-#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/jobs/run/released.h>
+#include <surety/jobs/run/run_bits.h>
 
 #include "files.h"
 #include "options.h"
@@ -27,8 +27,10 @@
 
 namespace surety::cli {
 
-/// The number that is all of `text`. \throws Error{invalid_argument} naming the option.
-[[nodiscard]] double parse_double(std::string_view text, std::string_view option);
+using jobs::as_charged;
+using jobs::Released;
+using jobs::released_by;
+using jobs::RunBits;
 
 struct DataOptions;
 
@@ -106,40 +108,5 @@ struct PrivateRunOptions {
 /// exit code: that of the failure, after a line on standard error, when the settlement could not be written and the full plan stays charged.
 /// \throws what printing throws, when the run is settled.
 int report_and_settle(accounting::Reservation& reservation, const std::string& ledger, const std::function<void()>& report);
-
-/// Events as a ledger writes them, so that one release is one text everywhere: gaussian(2), not repeat(1, gaussian(2)).
-[[nodiscard]] std::string as_charged(const Event& event);
-
-/// What a run released of its plan, and what that costs.
-struct Released {
-  std::string planned;
-  std::string event;  ///< "nothing", or as charged
-  Enclosure epsilon;  ///< at the promise's delta
-};
-/// \param plan, epsilon what was planned, and its cost
-[[nodiscard]] Released released_by(const accounting::Reservation& reservation, const Event& plan, const Enclosure& epsilon, Delta delta);
-
-class RunBits;
-/// The first pass, where a unit was given: after it nothing but kept rows is looked at.
-[[nodiscard]] std::optional<jobs::KeptUnits> read_units(const std::string& path, const PrivateRunOptions& options,
-                                                        const data::DataPolicy& policy, RunBits& bits,
-                                                        const data::UnitSelectionOptions& selection = {});
-
-/// Bits from the operating system, or replayed from a seed. Entropy fails here, before private data is read.
-class RunBits {
- public:
-  explicit RunBits(const std::optional<std::uint64_t>& replay_seed);
-  /// The bits, wherever they come from.
-  [[nodiscard]] mechanisms::BitsRef source() { return replay_ ? mechanisms::BitsRef{*replay_} : mechanisms::BitsRef{*system_}; }
-  /// `draw` with a reference to the bits, for what treats the two differently.
-  template <class Draw>
-  auto with(Draw draw) {
-    return replay_ ? draw(*replay_) : draw(*system_);
-  }
-
- private:
-  std::optional<mechanisms::SystemBits> system_;
-  std::optional<mechanisms::ReplayBits> replay_;
-};
 
 }  // namespace surety::cli

@@ -11,10 +11,12 @@
 #include <optional>
 #include <vector>
 
+#include <surety/jobs/run/team.h>
+
 namespace surety::cli {
 
-using Clock = std::chrono::steady_clock;
-using Words = std::vector<std::uint64_t>;
+using jobs::Clock;
+using jobs::Words;
 
 /// What mpirun says in the environment of a process that it started.
 struct Launch {

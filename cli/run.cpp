@@ -13,6 +13,7 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/ledger/beyond_reservation.h>
 #include <surety/accounting/numbers/error.h>
+#include <surety/jobs/plans/plan_error.h>
 
 #include "command.h"
 #include "help.h"
@@ -51,6 +52,8 @@ Failure failure_of(const std::exception_ptr& error) {
     return failure;
   } catch (const accounting::BeyondReservation& defect) {  // of a plan that the command itself has made
     return {exit_code::internal, defect.what()};
+  } catch (const jobs::PlanError& refusal) {
+    return {exit_code_of(refusal.code()), refusal.in_options()};
   } catch (const Error& refusal) {
     return {exit_code_of(refusal.code()), refusal.what()};
   } catch (const std::bad_alloc&) {

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include <surety/jobs/run/team.h>
 #include <surety/optimizers/gossip/exchange.h>
 
 #include "command.h"
@@ -35,17 +36,15 @@ namespace surety::cli {
 /// Thrown where a rank is told to stop: another one failed, and the first says so.
 struct Stopped {};
 
-class Team {
+class Team final : public jobs::Team {
  public:
   /// Alone without ranks. `timeout` is how long ranks wait for each other while they learn, and where one has failed.
   explicit Team(std::unique_ptr<Ranks> ranks, std::chrono::milliseconds timeout = optimizers::default_timeout)
       : ranks_{std::move(ranks)}, timeout_{timeout} {}
 
-  [[nodiscard]] std::size_t rank() const { return ranks_ ? ranks_->rank() : 0; }
-  [[nodiscard]] std::size_t size() const { return ranks_ ? ranks_->size() : 1; }
-  [[nodiscard]] bool is_first() const { return rank() == 0; }
-
-  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+  [[nodiscard]] std::size_t rank() const override { return ranks_ ? ranks_->rank() : 0; }
+  [[nodiscard]] std::size_t size() const override { return ranks_ ? ranks_->size() : 1; }
+  [[nodiscard]] std::chrono::milliseconds timeout() const override { return timeout_; }
 
   /// The first tells all others the noise to use.
   void begin(double noise);
@@ -60,9 +59,8 @@ class Team {
   /// A later rank waits for it before its first draw.
   void await_go();
 
-  void send_frames(std::size_t to, Words frames);
-  /// Frames from any rank; nothing until the deadline.
-  [[nodiscard]] std::optional<Words> receive_frames(Clock::time_point deadline);
+  void send_frames(std::size_t to, Words frames) override;
+  [[nodiscard]] std::optional<Words> receive_frames(Clock::time_point deadline) override;
 
   /// Ends the run on all ranks, with the first one's exit code, or that of the rank that failed. \pre called once, last.
   int end(const std::optional<Failure>& failure);
@@ -93,30 +91,5 @@ class Team {
 /// too, after the first rank has printed one line. \throws what `run` throws when alone; Error{environment} when MPI does not start.
 /// When the other ranks do not come within `timeout`, the process ends there, with a line that says so.
 int as_a_team(std::chrono::milliseconds timeout, const std::function<int(Team&)>& run);
-
-/// The engine that spreads learners over a team, as optimizers::Exchange. Only what it is given is sent: released parameters, the same
-/// bytes to every neighbour, each at most once to a rank.
-class RankExchange {
- public:
-  /// \throws Error{invalid_argument} for more ranks than learners.
-  RankExchange(Team& team, std::size_t learners);
-
-  [[nodiscard]] std::size_t learners() const noexcept { return learners_; }
-  [[nodiscard]] optimizers::LearnerRange local() const noexcept { return local_; }
-  void exchange(std::uint64_t round, const optimizers::MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed);
-  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters);
-
- private:
-  [[nodiscard]] std::span<const double> vector_of(std::size_t learner, std::span<const double> parameters) const;
-  /// Waits for the messages of all `awaited` learners. \throws Error{environment} when one does not come in time.
-  void receive_all(std::uint64_t round, std::span<const std::size_t> awaited, std::size_t dimension);
-
-  Team& team_;
-  std::size_t learners_;
-  optimizers::LearnerRange local_;
-  std::optional<optimizers::Inbox> inbox_;  ///< made when the dimension is known
-};
-
-static_assert(optimizers::Exchange<RankExchange>);
 
 }  // namespace surety::cli

@@ -1,113 +1,160 @@
 // surety train: a private model, charged to a ledger before the first noise is drawn.
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <cstdio>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <surety/accounting/events/format.h>
+#include <nlohmann/json.hpp>
+
+#include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/train/train_job.h>
 #include <surety/optimizers/models/model.h>
 
 #include "algorithm_options.h"
 #include "command.h"
+#include "output.h"
 #include "parser.h"
 #include "plan.h"
 #include "private_run.h"
 #include "run.h"
 #include "team.h"
-#include "train/algorithms.h"
 #include "train/automatic.h"
 #include "train/report.h"
-#include "train/tuning.h"
+#include "train/train_algorithm.h"
 
 namespace surety::cli {
 namespace {
 
-using optimizers::ModelFile;
-
 constexpr std::string_view automatic_name = "auto";
 
+using TrainState = AlgorithmCommand<TrainAlgorithm, TrainOptions>;
+
+/// Shows public progress on a terminal, and nothing elsewhere.
+std::function<void(std::uint64_t, std::uint64_t)> progress_bar() {
+  if (isatty(STDERR_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return {};
+  return [](std::uint64_t done, std::uint64_t steps) {
+    const auto percent = [&](std::uint64_t step) { return step * 100 / steps; };
+    if (done != steps && percent(done) == percent(done - 1)) return;
+    say_progress(fmt::format("step {} of {}", done, steps));
+    if (done == steps) say_progress("");
+  };
+}
+
+/// Writes a line of JSON, at once: the reader may be waiting for it.
+void print_weights(std::uint64_t step, std::span<const double> weights) {
+  print_line({{"step", step}, {"weights", std::vector<double>(weights.begin(), weights.end())}});
+  std::fflush(stdout);
+}
+
+jobs::SaidFields fields_of(const OptionTable& given) {
+  jobs::SaidFields said;
+  for (const auto& group : given.groups()) {
+    for (const auto& option : group.options) {
+      if (option.is_given() && !option.is_positional()) said.insert(option.name().substr(2));
+    }
+  }
+  return said;
+}
+
+/// Whether the ledger's budget, if it has one, can hold such an event; whether there is room for it is found out with any other.
+bool budget_knows(const PrivateRunOptions& run, const Event& event) {
+  try {
+    run.check(run.plan(event, "a search"));
+  } catch (const Error& error) {
+    return error.code() != ErrorCode::unsupported;
+  }
+  return true;
+}
+
 /// What must be equal on all ranks: the words of the command, and what the run itself knows.
-std::string identity_of(const TrainingRun& training, double noise, const OptionTable& given) {
-  return options_json("train", given).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + training.identity(noise);
+std::string identity_of(const jobs::TrainJob& job, double noise, const TrainOptions& options, const OptionTable& given) {
+  nlohmann::json words = options_json("train", given);
+  words["version of surety"] = SURETY_VERSION;
+  words["replay"] = options.run.replay_seed ? nlohmann::json(*options.run.replay_seed) : nlohmann::json{};
+  return words.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + job.identity(noise);
 }
 
 /// What a later rank of an mpirun does: as the first, but that it is told the noise, and charges and writes nothing.
-int follow(TrainingRun& training, const TrainOptions& options, const OptionTable& given, Team& team) {
+int follow(jobs::TrainJob& job, const TrainOptions& options, const OptionTable& given, Team& team) {
   RunBits bits{options.run.replay_seed};
   const double noise = team.await_begin();
-  static_cast<void>(training.read(noise, bits));
-  team.report_ready(identity_of(training, noise, given));
+  static_cast<void>(job.read(noise, bits));
+  team.report_ready(identity_of(job, noise, options, given));
   team.await_go();
-  static_cast<void>(training.run(noise, nullptr, bits));
+  static_cast<void>(job.learn(noise, nullptr, bits));
   return exit_code::fine;
 }
 
-/// Makes the run that the options ask for. It outlives neither them nor `source` nor `team`.
-using Prepare = std::function<std::unique_ptr<TrainingRun>(const Source& source, Team& team)>;
+/// The files that an algorithm reads, in the words of options.
+std::vector<NamedFile> inputs_of(const TrainOptions& options, const TrainAlgorithm& algorithm) {
+  if (algorithm.its() == nullptr) return {{"the data file", options.data}};
+  auto plan = options.plan;
+  plan.source.path = options.data;
+  plan.source.paths_of_ranks = options.data_of_ranks;
+  plan.algorithm = algorithm.own();
+  std::vector<NamedFile> files;
+  for (const auto& [what, path] : algorithm.its()->inputs(plan)) files.push_back({jobs::with_marks(what, "--"), path});
+  return files;
+}
 
 /// Refuses files that are one, and takes from the schema and the ledger what no option says: the ledger where there is one process, since later
 /// ranks may see none.
-void settle_promise(TrainOptions& options, const Algorithm& algorithm, const OptionTable& given, std::size_t rank, std::size_t processes) {
+void settle_promise(TrainOptions& options, const TrainAlgorithm& algorithm, const OptionTable& given, std::size_t rank,
+                    std::size_t processes) {
   apply_schema(options);
   if (rank == 0) {
     require_separate({.ledger = NamedFile{"--ledger", options.run.ledger},
-                      .inputs = options.run.inputs(options.reading.with_schema(algorithm.inputs(options))),
+                      .inputs = options.run.inputs(options.reading.with_schema(inputs_of(options, algorithm))),
                       .outputs = {{{"--model", options.model}, optimizers::model_file, options.overwrite.said()}}});
   }
   if (processes == 1) options.run.take_ledger(given);
   options.run.take_unit(options.reading);
 }
 
-int train(const TrainOptions& options, const Algorithm& algorithm, const Prepare& prepare, const OptionTable& given, Team& team) {
-  if (options.run.has_unit() && !algorithm.why_no_units().empty()) {
-    throw Error{ErrorCode::unsupported,
-                fmt::format("{} is not for {}: {}", options.run.unit_words(), algorithm.name(), algorithm.why_no_units())};
+int train(const TrainOptions& options, const TrainAlgorithm& algorithm, const OptionTable& given, Team& team) {
+  const jobs::Algorithm& its = *algorithm.its();
+  if (options.run.has_unit() && !its.why_no_units().empty()) {
+    throw Error{ErrorCode::unsupported, fmt::format("{} is not for {}: {}", options.run.unit_words(), its.name(), its.why_no_units())};
   }
-  const Target target = options.run.target();
-  const Source source = source_of(options);
-  const auto training = prepare(source, team);
-  if (!team.is_first()) return follow(*training, options, given, team);
+  const jobs::TrainContext context{
+      .team = team, .progress = progress_bar(), .weights = print_weights, .budget_knows = [&run = options.run](const Event& event) {
+        return budget_knows(run, event);
+      }};
+  jobs::TrainJob job{plan_of(options, algorithm.own()), context, fields_of(given)};
+  if (!team.is_first()) return follow(job, options, given, team);
 
   // Parameters, budget and entropy fail here, before private data are read.
-  const auto noise = training->calibrate();
+  const auto& noise = job.calibrate();
   if (options.run.is_only_planned({.command = "train",
                                    .options = given,
-                                   .target = target,
+                                   .target = job.plan().target,
                                    .unit = options.run.unit,
                                    .event = noise.event,
                                    .noise = noise.value,
                                    .schema_sha256 = options.reading.schema_sha256()})) {
     return exit_code::fine;
   }
-  const auto planned =
-      options.run.plan(noise.event, fmt::format("{}, {} loss{}", options.algorithm, options.loss, options.tune ? ", tuned" : ""));
-  options.run.check(planned);
+  const auto charge = job.charge(options.run.replay_seed.has_value(), options.run.note);
+  options.run.check(charge);
   RunBits bits{options.run.replay_seed};
   team.begin(noise.value);
 
-  const auto& features = training->read(noise.value, bits);
-  team.await_ready(identity_of(*training, noise.value, given));
-  ModelFile model_file{options.model, features, source.label, options.overwrite.said()};
-  auto reservation = options.run.reserve(planned);
+  const auto& features = job.read(noise.value, bits);
+  team.await_ready(identity_of(job, noise.value, options, given));
+  optimizers::ModelFile model_file{options.model, features, job.plan().source.label, options.overwrite.said()};
+  auto reservation = options.run.reserve(charge);
   team.go();
 
-  optimizers::Model model{
-      .loss = options.loss,
-      .label = source.label,
-      .features = features,
-      .weights = training->run(noise.value, &reservation, bits),
-      .guarantee = {.target = target, .event = noise.event, .not_private = options.run.replay_seed.has_value(), .unit = options.run.unit}};
+  auto model = job.model(job.learn(noise.value, &reservation, bits), bits.not_private());
   model_file.commit(model, reservation.time());
-
-  Report report{.options = options,
-                .model = model,
-                .noise = noise,
-                .released = released_by(reservation, noise.event, noise.epsilon, target.delta),
-                .run = reservation.id()};
-  training->add_to(report);
-  return report_and_settle(reservation, options.run.ledger, [&] { print_report(report); });
+  const auto trained = job.trained(std::move(model), reservation);
+  return report_and_settle(reservation, options.run.ledger, [&] { print_report(options, trained); });
 }
 
 /// The algorithms that know all options of some that were given, beside what all know.
@@ -127,29 +174,28 @@ Arguments knowing(const std::vector<AlgorithmOptions>& all, const OptionTable& h
 }
 
 /// Runs what `auto` chooses, as if its words had been said.
-int run_chosen(AlgorithmCommand<Algorithm, TrainOptions>& state, const Arguments& words, const Arguments& algorithms,
-               const OptionTable& given) {
+int run_chosen(TrainState& state, const Arguments& words, const Arguments& algorithms, const OptionTable& given) {
   if (state.options.run.expected) invalid("--algorithm is auto, must be named in a plan");
   TrainOptions options = state.options;
   const auto& itself = algorithm_named(state.algorithms, automatic_name);
   const auto launch = launched_by_mpirun();
   settle_promise(options, itself, given, launch ? launch->rank : 0, launch ? launch->size : 1);
   const auto chosen = choose_for(itself, options, words, algorithms);
-  std::string text = chosen.choice.algorithm;
-  for (const auto& word : chosen.choice.words) text += " " + word;
-  return run_given({.words = chosen.words, .chosen = text + ": " + chosen.choice.why});
+  std::string text = chosen.algorithm;
+  for (const auto& word : chosen.said) text += " " + word;
+  return run_given({.words = chosen.words, .chosen = text + ": " + chosen.why});
 }
 
 struct DescribedCommand {
-  std::shared_ptr<AlgorithmCommand<Algorithm, TrainOptions>> state;
+  std::shared_ptr<TrainState> state;
   std::vector<AlgorithmOptions> tables;
   Command command;
 };
 
 /// The command with the options of the algorithm that these words name. It runs nothing yet.
 DescribedCommand described(const Arguments& words) {
-  const auto state = std::make_shared<AlgorithmCommand<Algorithm, TrainOptions>>();
-  state->algorithms = all_algorithms();
+  const auto state = std::make_shared<TrainState>();
+  state->algorithms = all_train_algorithms();
   Command command{.name = "train", .summary = "Train a private model and write what it spent into a ledger."};
   auto tables = options_of(state->algorithms, state->options);
   add_shared_options(command.options, state->options, names_of(tables));
@@ -159,47 +205,12 @@ DescribedCommand described(const Arguments& words) {
   return {.state = state, .tables = std::move(tables), .command = std::move(command)};
 }
 
-/// The run of --tune: its candidates are the same words with other values.
-std::unique_ptr<TrainingRun> search_of(const TrainOptions& options, const Algorithm& algorithm, const Arguments& words,
-                                       const std::vector<AlgorithmOptions>& all, const OptionTable& given, const Source& source,
-                                       Team& team) {
-  const auto own = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.algorithm == algorithm.name(); });
-  auto over = options.tune_over;
-  if (over.empty()) {
-    // What is said is not tried.
-    for (const auto& text : algorithm.tuned_over()) {
-      const auto* said = given.find("--" + text.substr(0, text.find('=')));
-      if (said == nullptr || !said->is_given()) over.push_back(text);
-    }
-  }
-  if (over.empty()) {
-    invalid(
-        fmt::format("--tune-over is missing: --tune needs what candidates differ in, {} has nothing more of its own", algorithm.name()));
-  }
-  std::vector<TunedCandidate> candidates;
-  for (const auto& [text, values] : combinations(over, own->options, given)) {
-    Arguments of_candidate = words;
-    for (const char* option : {"--tune", "--tune-over", "--tune-by", "--tune-most", "--answer-at", "--limit-seconds"}) {
-      of_candidate = without(of_candidate, option);
-    }
-    of_candidate.insert(of_candidate.end(), values.begin(), values.end());
-    auto [state, tables, command] = described(of_candidate);
-    Command surety{.name = "surety", .summary = {}};
-    surety.commands.push_back(std::move(command));
-    static_cast<void>(parse(surety, of_candidate));
-    apply_schema(state->options);
-    state->options.run.take_promise_of(options.run);
-    state->options.is_candidate = true;
-    auto run = algorithm_named(state->algorithms, algorithm.name()).prepare(state->options, source, team);
-    candidates.push_back({.text = text, .kept = state, .run = std::move(run)});
-  }
-  return tuned(options, std::move(candidates), team);
-}
-
 /// The timeout holds for the start of MPI already, before ranks can talk about what is wrong with it.
-std::chrono::milliseconds timeout_or_let_the_first_speak(const Algorithm& algorithm) {
+std::chrono::milliseconds timeout_or_let_the_first_speak(const TrainOptions& options, const TrainAlgorithm& algorithm) {
   try {
-    return algorithm.timeout();
+    auto plan = options.plan;
+    plan.algorithm = algorithm.own();
+    return algorithm.its()->timeout(plan);
   } catch (const Error&) {
     let_the_first_speak();
     throw;
@@ -228,24 +239,20 @@ Command train_command(const PlannedArguments& given) {
 
   const auto run = [state = state, words = given.words](const Command& said, const std::vector<AlgorithmOptions>& all) {
     if (state->options.algorithm == automatic_name) return run_chosen(*state, words, knowing(all, said.hidden), said.options);
-    const Algorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
+    const TrainAlgorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
     const auto start = [&](Team& team) {
       if (state->options.algorithm != "gossip") take_rank(state->options, team.rank(), team.size());
       require_own_options(said.hidden, all, algorithm.name());
       for (const char* option : {"--tune-over", "--tune-by", "--tune-most", "--answer-at"}) {
-        if (const auto* by = said.options.find(option); !state->options.tune && by != nullptr && by->is_given()) {
+        if (const auto* by = said.options.find(option); !state->options.plan.search.tune && by != nullptr && by->is_given()) {
           invalid(fmt::format("--tune is missing: {} says how a search would be done", option));
         }
       }
       settle_promise(state->options, algorithm, said.options, team.rank(), team.size());
-      const Prepare prepare = [&](const Source& source, Team& ranks) {
-        if (!state->options.tune) return algorithm.prepare(state->options, source, ranks);
-        return search_of(state->options, algorithm, words, all, said.options, source, ranks);
-      };
-      return train(state->options, algorithm, prepare, said.options, team);
+      return train(state->options, algorithm, said.options, team);
     };
-    if (algorithm.runs_on_ranks()) {
-      return as_a_team(timeout_or_let_the_first_speak(algorithm), [&](Team& team) {
+    if (algorithm.its()->runs_on_ranks()) {
+      return as_a_team(timeout_or_let_the_first_speak(state->options, algorithm), [&](Team& team) {
         if (state->options.run.print_plan && team.size() > 1) invalid("--print-plan is for one process, several were started by mpirun");
         return start(team);
       });

@@ -320,13 +320,13 @@ SaidOfQuery said_in_words(const QueryOptions& options, const std::string& query)
                    .by = options.by,
                    .key_bins = options.key_bins};
   const auto ends = [](const std::string& text, std::string_view option) {
-    const auto [lower, upper] = parse_ends(text, option);
+    const auto [lower, upper] = jobs::parse_ends(text, option);
     return Bounds{lower, upper};
   };
-  if (options.bounds) said.bounds = ends(*options.bounds, "--bounds");
-  if (options.categories) said.categories = Categories{parse_values(*options.categories, "--categories")};
-  if (options.keys) said.keys = Categories{parse_values(*options.keys, "--keys")};
-  if (options.key_bounds) said.key_bounds = ends(*options.key_bounds, "--key-bounds");
+  if (options.bounds) said.bounds = ends(*options.bounds, "bounds");
+  if (options.categories) said.categories = Categories{jobs::parse_values(*options.categories, "categories")};
+  if (options.keys) said.keys = Categories{jobs::parse_values(*options.keys, "keys")};
+  if (options.key_bounds) said.key_bounds = ends(*options.key_bounds, "key-bounds");
   return said;
 }
 

@@ -1,73 +1,26 @@
-// `--algorithm auto`, the default: a rule that chooses an algorithm and its options from public numbers alone. What it chooses is run as if its
-// words had been said: plan, ledger, model and report name the algorithm and its options.
-//
-// With n records (or units), d features, nu = d s / (n mu) for mu of the target and s = 2 under replace-one, else 1 (about the size of noise
-// in the mean gradient over that of a gradient):
-//
-//     hinge losses                      gradient-descent, as ever: no rule was fitted
-//     units of several rows             accelerated-gradient-descent, which has a theorem for them
-//     more features than a second moment is taken of   accelerated-gradient-descent
-//     logistic, nu > 10                 constant: the share of the class
-//     logistic                          shaped-descent with a ridge of clip(.05 nu, .03, .5), and T = 10 for d <= 15 or nu > 2,
-//                                       T = 30 for nu <= .04 or mu >= .2, else T = 20
-//     squared, d <= 25, every column with bounds: rows of one scale (--rows scaled), and
-//       d <= 15, nu <= .005             sufficient-statistics
-//       else                            shaped-descent, T = 10, derivatives clipped to .6 of the label bound for nu <= .02, to .3 for nu <= .04;
-//                                       else T = 30, clipped to .1, with a ridge of .3
-//     squared, others:
-//     squared, d <= 15, nu <= .01       sufficient-statistics
-//     squared, nu > .4                  shaped-descent, T = 10, derivatives clipped to a tenth of the label bound
-//     squared, d <= 15                  shaped-descent, T = 10, clipped to .6 of the bound for nu <= .02, else to .3
-//     squared                           shaped-descent, T = 30, clipped to .3 of the bound for nu <= .02, else to .1
-//
-// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/learners.md, docs/results/regression.md.
+// `--algorithm auto`, the default: what the rule of jobs/automatic chooses is run as if its words had been said: plan, ledger, model and report name
+// the algorithm and its options.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
-#include <vector>
 
-#include <surety/accounting/events/units.h>
+#include <surety/jobs/automatic/automatic.h>
 
 #include "../options.h"
-#include "algorithm.h"
+#include "train_algorithm.h"
 #include "train_options.h"
 
 namespace surety::cli {
 
-/// What is known of how long rows are.
-enum class RowLength {
-  unit,
-  scaled,  ///< all by one public number
-  either,  ///< nobody said, and every column has bounds, so that both are good
-};
-
-/// All that the rule sees.
-struct PublicNumbers {
-  Count records;  ///< that are trained on, or units; a guess under add-or-remove-one
-  std::size_t features;
-  Target target;
-  std::string loss;
-  std::optional<double> label_bound = {};
-  bool has_unit = false;  ///< which is clipped as one, like a record
-  RowLength rows = RowLength::unit;
-};
-
-struct Choice {
-  std::string algorithm;
-  Arguments words;  ///< its options
-  std::string why;
-};
-
-/// What the rule takes, and behind it what it would take in its place, for options that the first does not know.
-/// \throws Error{invalid_argument} for a target that no Gaussian noise meets; Error{unreachable} likewise.
-[[nodiscard]] std::vector<Choice> choices(const PublicNumbers& numbers);
+/// Stands for the others in the help; it is never prepared.
+[[nodiscard]] std::unique_ptr<TrainAlgorithm> automatic_algorithm();
 
 /// What was chosen, and the words to run in the place of those that were given.
 struct ChosenRun {
-  Choice choice;
+  std::string algorithm;
+  Arguments said;  ///< its options that nobody said
+  std::string why;
   Arguments words;
 };
 
@@ -76,7 +29,7 @@ struct ChosenRun {
 /// \param algorithms that know all options that were given but those that all know: where there is one alone it is chosen
 /// \throws Error{invalid_argument} without --records where the number of records is private or each of several ranks has a file of its own, for standard
 ///         input, and where no choice of the rule knows all options that were given.
-[[nodiscard]] ChosenRun choose_for(const Algorithm& automatic, const TrainOptions& options, const Arguments& words,
+[[nodiscard]] ChosenRun choose_for(const TrainAlgorithm& automatic, const TrainOptions& options, const Arguments& words,
                                    const Arguments& algorithms);
 
 }  // namespace surety::cli

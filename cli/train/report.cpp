@@ -2,66 +2,78 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
+#include <nlohmann/json.hpp>
+
 #include <surety/accounting/events/format.h>
+#include <surety/jobs/train/trained_json.h>
 
 #include "../output.h"
 
 namespace surety::cli {
 namespace {
 
-void print_json(const Report& report) {
-  const auto& options = report.options;
-  nlohmann::json object{{"algorithm", options.algorithm},
-                        {"loss", options.loss},
-                        {"adjacency", options.run.adjacency},
-                        {"promise", {{"epsilon", options.run.epsilon}, {"delta", options.run.delta}}},
-                        {"event", report.released.event},
-                        {"epsilon", json(report.released.epsilon)},
-                        {"delta", options.run.delta},
-                        {"model", options.model},
-                        {"not_private", options.run.replay_seed.has_value()},
-                        {"damaged_records_not_private", report.damaged}};
-  if (report.in_place_of.empty()) {
-    object["planned"] = report.released.planned;
-    object["noise_multiplier"] = report.noise.value;
-  }
+void print_json(const TrainOptions& options, const jobs::TrainedModel& trained) {
+  auto object = jobs::to_json(trained);
+  object["model"] = options.model;
   if (!options.chosen.empty()) object["chosen"] = options.chosen;
   if (!options.reading.missing_text().empty()) object["missing"] = options.reading.missing_json();
-  object.update(report.fields);
-  object.update(options.run.charge_json(report.run));
-  report.is_one_line ? print_line(object) : print(object);
+  object.update(options.run.charge_json(trained.run));
+  trained.facts->has_told_weights ? print_line(object) : print(object);
+}
+
+std::string table_of(const jobs::TrainingFacts::HeldOut& held_out) {
+  if (held_out.is_nothing) return fmt::format("{:<12} {}\n", "held out", "nothing");
+  std::string text = fmt::format(
+      "\nscores on {} held-out records (computed on private data, so not private themselves: do not publish them)\n", held_out.records);
+  text += fmt::format("{:<24} {:>10} {:>22}\n", "", "model", "constant prediction");
+  for (const auto& [score, values] : held_out.scores.items()) {
+    const auto shown = [](const nlohmann::json& value) {
+      return value.is_null() ? std::string{"one class"} : fmt::format("{:.4f}", value.get<double>());
+    };
+    std::string title = score;
+    for (auto& c : title) c = c == '_' ? ' ' : c;
+    text += fmt::format("{:<24} {:>10} {:>22}\n", title, shown(values["model"]), shown(values["constant"]));
+  }
+  return text;
 }
 
 }  // namespace
 
-void print_report(const Report& report) {
-  const auto& options = report.options;
+void print_report(const TrainOptions& options, const jobs::TrainedModel& trained) {
   if (options.json) {
-    print_json(report);
+    print_json(options, trained);
     return;
   }
-  say_line("trained", fmt::format("{} loss by {}, {}", options.loss, options.algorithm, report.extent));
+  const auto& facts = *trained.facts;
+  const auto& released = trained.released;
+  say_line("trained", fmt::format("{} loss by {}, {}", trained.plan.problem.loss, options.algorithm, facts.extent));
   if (!options.chosen.empty()) say_line("chosen", options.chosen);
-  for (const auto& [field, value] : report.lines) say_line(field, value);
+  for (const auto& [field, value] : facts.lines) say_line(field, value);
   if (const auto missing = options.reading.missing_text(); !missing.empty()) say_line("missing", missing);
   say_line("adjacency", options.run.adjacency);
   say_line("unit", describe(options.run.unit));
   say_line("promise", fmt::format("epsilon = {} at delta = {}", options.run.epsilon, options.run.delta));
-  if (report.in_place_of.empty()) {
-    if (report.released.event != report.released.planned) say_line("planned", report.released.planned);
-    say_line("released", report.released.event);
+  if (facts.in_place_of.empty()) {
+    if (released.event != released.planned) say_line("planned", released.planned);
+    say_line("released", released.event);
   }
-  for (const auto& [field, value] : report.in_place_of) say_line(field, value);
-  say_line("epsilon", fmt::format("in {} at delta = {}", text(report.released.epsilon), options.run.delta));
-  if (report.noise.sigma) say_line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", *report.noise.sigma));
-  say_line("ledger", options.run.ledger_and(report.run));
+  for (const auto& [field, value] : facts.in_place_of) say_line(field, value);
+  say_line("epsilon", fmt::format("in {} at delta = {}", text(released.epsilon), options.run.delta));
+  if (trained.noise.sigma) say_line("sigma", fmt::format("{:.6g} on each coordinate of the summed gradient", *trained.noise.sigma));
+  say_line("ledger", options.run.ledger_and(trained.run));
   say_line("model", shown(options.model));
-  if (report.damaged > 0) {
+  if (facts.damaged > 0) {
     say_line("damaged", fmt::format("{} records were damaged and counted as zeros (a number computed on private data: do not publish it)",
-                                    report.damaged));
+                                    facts.damaged));
   }
   if (options.run.replay_seed) say_line("NOT PRIVATE", "the noise was replayed from a known seed");
-  say_lines(report.scores);
+  if (!facts.held_out) return;
+  say_lines(table_of(*facts.held_out));
+  if (facts.held_out->chose_among_candidates) {
+    say_lines("candidates were chosen on this part: as scores of the model these are slightly too good\n");
+  }
 }
 
 }  // namespace surety::cli

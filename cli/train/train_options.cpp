@@ -1,20 +1,18 @@
 #include "train_options.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include <surety/accounting/events/format.h>
+#include <surety/data/text_reader.h>
+#include <surety/jobs/plans/text_lists.h>
 
-#include "../output.h"
 #include "../validators.h"
 
 namespace surety::cli {
 
-using namespace optimizers;
 using namespace data;
 
 namespace {
@@ -23,22 +21,22 @@ namespace {
 constexpr std::uint64_t max_features = std::uint64_t{1} << 24;
 
 /// "name=value,value,..." as a name and its values.
-std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view option, bool at_first) {
-  auto [column, rest] = split_at_column(text, option, "column=value,value,...", at_first);
-  return {std::move(column), parse_values(rest, option)};
+std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view field, bool at_first) {
+  auto [column, rest] = jobs::split_at_column(text, field, "column=value,value,...", at_first);
+  return {std::move(column), jobs::parse_values(rest, field)};
 }
 
 CsvOptions csv_options(const TrainOptions& options, const std::string& label) {
   CsvOptions result{.drop = options.drop, .rows_have_common_scale = options.rows == "scaled"};
   for (const auto& text : options.bounds) {
-    const auto [column, ends] = parse_list(text, "--bounds", false);
+    const auto [column, ends] = parse_list(text, "bounds", false);
     if (ends.size() != 2) invalid(fmt::format("--bounds is '{}', must be column=lower,upper", one_line(text)));
-    if (!result.bounds.emplace(column, Bounds{parse_double(ends[0], "--bounds"), parse_double(ends[1], "--bounds")}).second) {
+    if (!result.bounds.emplace(column, Bounds{jobs::parse_double(ends[0], "bounds"), jobs::parse_double(ends[1], "bounds")}).second) {
       invalid(fmt::format("--bounds names column '{}' twice", one_line(column)));
     }
   }
   for (const auto& text : options.categories) {
-    auto [column, names] = parse_list(text, "--categories", true);
+    auto [column, names] = parse_list(text, "categories", true);
     if (!result.categories.emplace(column, std::move(names)).second)
       invalid(fmt::format("--categories names column '{}' twice", one_line(column)));
   }
@@ -107,10 +105,11 @@ void add_shared_options(OptionTable& table, TrainOptions& options, const std::ve
   add_data_options(table, options, {"csv", "libsvm", "records"});
   table.group("Problem and algorithm");
   table
-      .add("--loss", options.loss, "logistic, squared, smoothed-hinge or hinge", one_of({"logistic", "squared", "smoothed-hinge", "hinge"}))
+      .add("--loss", options.plan.problem.loss, "logistic, squared, smoothed-hinge or hinge",
+           one_of({"logistic", "squared", "smoothed-hinge", "hinge"}))
       .essential();
-  table.add("--label-bound", options.label_bound, "Squared loss: labels are clamped to [-bound, bound]", number()).essential();
-  table.add("--smoothing", options.smoothing, "Smoothed hinge: the half width of its parabola", number()).standard("0.5");
+  table.add("--label-bound", options.plan.problem.label_bound, "Squared loss: labels are clamped to [-bound, bound]", number()).essential();
+  table.add("--smoothing", options.plan.problem.smoothing, "Smoothed hinge: the half width of its parabola", number()).standard("0.5");
   table.add("--algorithm", options.algorithm, fmt::format("{}", fmt::join(algorithms, ", ")), one_of(algorithms)).essential();
 
   table.group("Secret batches");  // here, before the others, where an algorithm has them
@@ -144,18 +143,23 @@ void apply_schema(TrainOptions& options) {
   options.run.take_schema(schema);
 }
 
-Source source_of(const TrainOptions& options) {
+jobs::TrainingSource source_of(const TrainOptions& options) {
+  jobs::TrainingSource source{
+      .path = options.data, .paths_of_ranks = options.data_of_ranks, .form_is_public = options.plan.source.form_is_public};
   if (options.run.has_unit() && options.format != "csv")
     invalid(fmt::format("{} is for CSV files: a {} file has no column that names an owner", options.run.unit_words(),
                         options.format == "libsvm" ? "LIBSVM" : "record"));
   if (options.format == "csv") {
     if (options.label.empty()) invalid("--label is missing, a CSV file needs a column or a comparison such as 'visits>0'");
     if (options.features) invalid("--features is for LIBSVM files, a CSV file has its columns");
-    static_cast<void>(options.reading.csv());  // refused before anything is charged
+    source.reading = options.reading.policy();  // refused before anything is charged
     auto label = parse_label_rule(options.label);
-    if (!options.classes.empty()) label = with_classes(std::move(label), parse_values(options.classes, "--classes"));
-    auto inputs = csv_options(options, label.column);
-    return {std::move(label), std::move(inputs)};
+    if (!options.plan.problem.classes.empty()) {
+      label = with_classes(std::move(label), jobs::parse_values(options.plan.problem.classes, "classes"));
+    }
+    source.inputs = csv_options(options, label.column);
+    source.label = std::move(label);
+    return source;
   }
   if (options.format == "records") {
     if (!options.label.empty() || !options.drop.empty() || !options.bounds.empty() || !options.categories.empty() || options.features ||
@@ -166,87 +170,37 @@ Source source_of(const TrainOptions& options) {
           "record "
           "file was converted");
     }
-    if (!options.classes.empty()) invalid("--classes is for CSV files, whose label is a text");
+    if (!options.plan.problem.classes.empty()) invalid("--classes is for CSV files, whose label is a text");
     if (options.data == TextReader::standard_input) invalid("the data file is -, must be a file for --format records");
+    source.reading = options.reading.policy();
     const auto file = std::make_shared<const RecordFile>(options.data);
-    return {file->description().label, file};
+    source.label = file->description().label;
+    source.inputs = file;
+    return source;
   }
   if (!options.label.empty() || !options.drop.empty() || !options.bounds.empty() || !options.categories.empty()) {
     invalid("--label, --drop, --bounds and --categories are for CSV files, a LIBSVM file has its own labels and no columns");
   }
   if (options.reading.is_about_csv())
     invalid("--delimiter, --decimal, --columns, --missing and --schema are for CSV files, a LIBSVM file has no such cells");
-  if (!options.classes.empty()) invalid("--classes is for CSV files, whose label is a text");
+  if (!options.plan.problem.classes.empty()) invalid("--classes is for CSV files, whose label is a text");
   if (!options.features) invalid("--features is missing: the largest index that occurs is private, so say how many features there are");
   if (const auto most = options.reading.limits().features; *options.features > most) {
     invalid(fmt::format("--features is {}, must be at most {} unless --no-limits is given", *options.features, most));
   }
-  return {std::nullopt, SparseFeatures{static_cast<std::uint32_t>(*options.features)}, options.rows == "scaled"};
+  source.reading = options.reading.policy();
+  source.inputs = SparseFeatures{static_cast<std::uint32_t>(*options.features)};
+  source.rows_have_common_scale = options.rows == "scaled";
+  return source;
 }
 
-FeatureMap sparse_map_of(const Source& source) {
-  FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
-  if (source.rows_have_common_scale) {
-    features.unit_norm = false;
-    features.row_scale = features.common_scale();
-  }
-  return features;
-}
-
-OpenStream open_stream(const TrainOptions& options, const Source& source, const jobs::KeptUnits* units) {
-  if (options.format != "records" && options.data != TextReader::standard_input && is_record_file(options.data)) {
-    throw Error{ErrorCode::bad_data, fmt::format("{}: is a record file, must be read with --format records", one_line(options.data))};
-  }
-  if (const auto* csv = std::get_if<CsvOptions>(&source.inputs)) {
-    CsvReader reader{options.data, options.reading.policy()};
-    if (units != nullptr) units->keep_only(reader);
-    FeatureMap features = csv_features(reader, *source.label, *csv);
-    return {RecordStream{CsvRecords{std::move(reader), features, source.label}}, features};
-  }
-  if (const auto* file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs)) {
-    return {RecordStream{StoredRecords{*file, options.reading.policy().form}}, (*file)->description().features};
-  }
-  const FeatureMap features = sparse_map_of(source);
-  return {RecordStream{LibsvmRecords{options.data, features, options.reading.policy()}}, features};
-}
-
-std::uint64_t most_numbers(const TrainOptions& options) {
-  if (options.run.target().adjacency == Adjacency::add_or_remove_one || options.run.has_unit()) return DataLimits::none().numbers;
-  return options.reading.limits().numbers;
-}
-
-void require_records(const TrainOptions& options, std::size_t records) {
-  if (records > 0 || options.run.target().adjacency == Adjacency::add_or_remove_one) return;
-  throw Error{ErrorCode::bad_data, fmt::format("{}: has no records, must have at least one", one_line(options.data))};
-}
-
-void require_said_records(const TrainOptions& options, std::size_t records, std::uint64_t said) {
-  if (records == said) return;
-  throw Error{ErrorCode::bad_data, fmt::format("{}: has {} records, must have the {} of --records", one_line(options.data), records, said)};
-}
-
-ReadRecords read(const TrainOptions& options, const Source& source, ObjectiveRef objective, const jobs::KeptUnits* units, KeepRows keep) {
-  if (const auto* file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs);
-      file != nullptr && keep == KeepRows::in_their_file) {
-    auto found = read_in_place(*file, objective, options.reading.policy().form);
-    require_records(options, found.data.size());
-    return {.data = std::move(found.data), .features = (*file)->description().features, .damaged = found.damaged};
-  }
-  auto [records, features] = open_stream(options, source, units);
-  auto data = read_all(records, objective, features.features(), most_numbers(options));
-  if (units != nullptr) units->file.require_unchanged();
-  require_records(options, data.size());
-  return {.data = std::move(data), .features = std::move(features), .damaged = records.damaged()};
-}
-
-std::function<void(std::uint64_t)> progress_bar(std::uint64_t steps) {
-  if (isatty(STDERR_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return {};
-  return [steps](std::uint64_t done) {
-    const auto percent = [&](std::uint64_t step) { return step * 100 / steps; };
-    if (done != steps && percent(done) == percent(done - 1)) return;
-    say_progress(fmt::format("step {} of {}", done, steps));
-    if (done == steps) say_progress("");
-  };
+jobs::TrainPlan plan_of(const TrainOptions& options, const jobs::AlgorithmPlan& own) {
+  auto plan = options.plan;
+  plan.target = options.run.target();
+  plan.unit = options.run.unit;
+  plan.source = source_of(options);
+  plan.algorithm = own;
+  return plan;
 }
 
 }  // namespace surety::cli

@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <cli/train/answer_time.h>
 #include <support/command_in_process.h>
 #include <support/refusal.h>
 #include <support/scripted_clock.h>
@@ -19,14 +18,15 @@
 #include <support/train_command.h>
 #include <support/watched_doors.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/jobs/search/answer_time.h>
 
 namespace surety_test::answer_time_test {
 namespace {
 
 using namespace std::chrono_literals;
 using surety::ErrorCode;
-using surety::cli::parse_answer_time;
-using surety::cli::text_of;
+using surety::jobs::parse_answer_time;
+using surety::jobs::text_of;
 using surety::reference::refusal_of;
 
 /// 2026-11-23T18:10:28.350Z
@@ -79,13 +79,12 @@ TEST(AnswerTime, RefusesWhatSaysNoTime) {
                            "+1d ",
                            "2026-11-24T06:00:00.5Z"}) {
     const auto refusal = refusal_of([&] { return parse_answer_time(text, evening); });
-    EXPECT_TRUE(refusal.says(ErrorCode::invalid_argument, fmt::format("--answer-at is '{}', must be a time with its offset", text)))
-        << text;
+    EXPECT_TRUE(refusal.says(ErrorCode::invalid_argument, fmt::format("answer-at is '{}', must be a time with its offset", text))) << text;
   }
   const auto refused = [](const char* text, const char* why) {
     return refusal_of([&] { return parse_answer_time(text, evening); }).says(ErrorCode::invalid_argument, why);
   };
-  EXPECT_TRUE(refused("2026-11-23T18:10:28Z", "--answer-at is 2026-11-23T18:10:28Z, must be later than now, 2026-11-23T18:10:28Z"));
+  EXPECT_TRUE(refused("2026-11-23T18:10:28Z", "answer-at is 2026-11-23T18:10:28Z, must be later than now, 2026-11-23T18:10:28Z"));
   EXPECT_TRUE(refused("2026-11-23T19:10+01:00", "must be later than now"));
   EXPECT_TRUE(refused("+367d", "must be within 366 days"));
 }

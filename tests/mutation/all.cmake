@@ -25,8 +25,11 @@ surety_mutated(surety_all_mutants)
 
 get_target_property(cli_sources surety_cli SOURCES)
 list(TRANSFORM cli_sources PREPEND ${PROJECT_SOURCE_DIR}/cli/)
-add_library(surety_cli_of_mutants OBJECT ${cli_sources})
+# What is compiled for each loss is compiled where the jobs are.
+get_target_property(jobs_sources surety_jobs SURETY_SOURCES)
+add_library(surety_cli_of_mutants OBJECT ${cli_sources} ${jobs_sources})
 target_link_libraries(surety_cli_of_mutants PUBLIC $<TARGET_PROPERTY:surety_cli,INTERFACE_LINK_LIBRARIES>)
+target_link_libraries(surety_cli_of_mutants PRIVATE nlohmann_json::nlohmann_json MPFR::MPFR)
 target_compile_definitions(surety_cli_of_mutants PRIVATE $<TARGET_PROPERTY:surety_cli,COMPILE_DEFINITIONS>)
 surety_mutated(surety_cli_of_mutants)
 

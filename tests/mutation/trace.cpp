@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include <cli/train/algorithms.h>
-
 #include <support/train_command.h>
 #include <support/watched_doors.h>
+#include <surety/jobs/algorithms/algorithms.h>
 
 namespace {
 
@@ -37,7 +36,8 @@ void trace(const TrainCommand::Question& question, const TrainCommand::Records& 
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    for (const auto& algorithm : surety::cli::all_algorithms()) fmt::print("{}\n", algorithm->name());
+    fmt::print("auto\n");
+    for (const auto& algorithm : surety::jobs::all_algorithms()) fmt::print("{}\n", algorithm->name());
     return 0;
   }
   for (const char* adjacency : {"replace-one", "zero-out", "add-or-remove-one"}) {

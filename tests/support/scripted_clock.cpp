@@ -28,11 +28,11 @@ ScriptedClock::~ScriptedClock() { telling = nullptr; }
 // NOLINTEND(bugprone-reserved-identifier)
 
 // clang-format off
-SURETY_WRAPPED(surety_test::Instant, now, "_ZN6surety3cli14wall_clock_nowEv") {
+SURETY_WRAPPED(surety_test::Instant, now, "_ZN6surety4jobs14wall_clock_nowEv") {
   return surety_test::telling != nullptr ? surety_test::telling->now() : real_now();
 }
 
-SURETY_WRAPPED(void, wait, "_ZN6surety3cli10wait_untilENSt6chrono10time_pointINS1_3_V212system_clockENS1_8durationIlSt5ratioILl1ELl1000EEEEEE", surety_test::Instant time) {
+SURETY_WRAPPED(void, wait, "_ZN6surety4jobs10wait_untilENSt6chrono10time_pointINS1_3_V212system_clockENS1_8durationIlSt5ratioILl1ELl1000EEEEEE", surety_test::Instant time) {
   if (surety_test::telling != nullptr) return surety_test::telling->waits(time);
   real_wait(time);
 }

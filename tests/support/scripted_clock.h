@@ -5,11 +5,11 @@
 
 #include <functional>
 
-#include <cli/wall_clock.h>
+#include <surety/jobs/search/wall_clock.h>
 
 namespace surety_test {
 
-using surety::cli::Instant;
+using surety::jobs::Instant;
 
 /// Tells the time as long as it lives. One at a time.
 class ScriptedClock {

@@ -1,0 +1,162 @@
+#include <surety/jobs/algorithms/algorithm.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+namespace surety::jobs {
+
+using namespace optimizers;
+using namespace data;
+
+namespace {
+
+template <class Ref, class O>
+Owned<Ref> owned(O objective) {
+  return Owned<Ref>{std::make_shared<const O>(std::move(objective))};
+}
+
+template <class Ref>
+Owned<Ref> named_objective(const TrainPlan& plan) {
+  if (plan.problem.loss != SmoothedHingeLoss::name) {
+    return with_objective(plan, [](auto objective) { return owned<Ref>(std::move(objective)); });
+  }
+  require_options_of_loss(plan);
+  return owned<Ref>(SmoothedHingeLoss{.width = SmoothingWidth{plan.problem.smoothing.value_or(0.5)}});
+}
+
+template <class Ref>
+Reader reader(const TrainPlan& plan, const Owned<Ref>& objective, KeepRows keep) {
+  return [&plan, objective, keep](const KeptUnits* units) { return read(plan, objective, units, keep); };
+}
+
+}  // namespace
+
+AnyObjective objective_of(const TrainPlan& plan) {
+  return with_objective(plan, [](auto objective) { return owned<ObjectiveRef>(std::move(objective)); });
+}
+
+AnyObjective any_objective_of(const TrainPlan& plan) {
+  if (plan.problem.loss != HingeLoss::name) return named_objective<ObjectiveRef>(plan);
+  require_options_of_loss(plan);
+  return owned<ObjectiveRef>(HingeLoss{});
+}
+
+AnyConvexObjective smooth_objective_of(const TrainPlan& plan) {
+  if (plan.problem.loss != HingeLoss::name) return named_objective<ConvexObjectiveRef>(plan);
+  require_options_of_loss(plan);
+  refuse_plan("@loss is {}, must be smooth for {}", plan.problem.loss, plan.algorithm_name());
+}
+
+Reader reader_for(const TrainPlan& plan, const AnyObjective& objective, KeepRows keep) { return reader(plan, objective, keep); }
+Reader reader_for(const TrainPlan& plan, const AnyConvexObjective& objective, KeepRows keep) { return reader(plan, objective, keep); }
+
+void require_default_step(ObjectiveRef objective) {
+  const double smoothness = objective.smoothness(1);
+  if (std::isfinite(smoothness)) return;
+  refuse(ErrorCode::unsupported, "smoothness of {} loss is {}, must be finite for the default @step-size", objective.name(), smoothness);
+}
+
+ClippingNorm clip_of(const TrainPlan& plan, ObjectiveRef objective) {
+  return ClippingNorm{plan.problem.clip ? *plan.problem.clip : objective.gradient_bound(1)};
+}
+
+std::chrono::milliseconds timeout_of(const std::optional<double>& seconds) {
+  if (!seconds) return default_timeout;
+  constexpr double most = 86'400;
+  if (!(*seconds >= 0.001 && *seconds <= most)) {
+    refuse_plan("@timeout is {}, must be at least 0.001 and at most {} seconds", *seconds, most);
+  }
+  return std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(*seconds * 1000))};
+}
+
+void require_options_of_loss(const TrainPlan& plan) {
+  const bool is_squared = plan.problem.loss == SquaredLoss::name;
+  if (plan.problem.label_bound && !is_squared)
+    refuse_plan("@label-bound is for squared loss, labels of {} loss are classes", plan.problem.loss);
+  if (plan.problem.smoothing && plan.problem.loss != SmoothedHingeLoss::name) {
+    refuse_plan("@smoothing is for smoothed-hinge loss, not for {} loss", plan.problem.loss);
+  }
+  if (!is_squared) return;
+  if (!plan.problem.label_bound) refuse_plan("@label-bound is missing: squared loss needs a public bound on the labels' magnitude");
+  if (!plan.problem.radius && !plan.problem.clip)
+    refuse_plan("@radius or @clip is missing: the gradient of squared loss is bounded only where the weights are");
+}
+
+std::function<void(std::uint64_t)> TrainContext::progress_of(std::uint64_t steps) const {
+  if (!progress) return {};
+  return [tell = progress, steps](std::uint64_t done) { tell(done, steps); };
+}
+
+std::vector<ReadFile> Algorithm::inputs(const TrainPlan& plan) const { return {{"the data file", plan.source.path}}; }
+
+void add_form(FieldTable& table, bool& form_is_public) { table.add("form-is-public", form_is_public, std::string{form_is_public_help}); }
+
+void add_clip(FieldTable& table, TrainPlan& shared, std::string standard) {
+  table.add("clip", shared.problem.clip, "What one record adds is clipped to this norm", AnyNumber{}).standard(std::move(standard));
+}
+
+void add_radius(FieldTable& table, TrainPlan& shared, std::string standard) {
+  table.add("radius", shared.problem.radius, "Keep the weights in a ball of this radius", AnyNumber{}).standard(std::move(standard));
+}
+
+void add_records(FieldTable& table, std::optional<std::uint64_t>& records, std::string standard) {
+  table
+      .add("records", records, "The public number of records in the file, checked; under add-or-remove-one a public guess of it",
+           WholeNumber{1, max_count})
+      .standard(std::move(standard));
+}
+
+void add_threads(FieldTable& table, std::optional<std::uint64_t>& threads) {
+  table.add("threads", threads, "For gradients of all records; the result is the same for every number", WholeNumber{1, 1024})
+      .standard("as many as there are processors");
+}
+
+void add_public_count(FieldTable& table, std::optional<std::uint64_t>& count) {
+  table.add("public-count", count, "The number that divides summed gradients", WholeNumber{1, max_count})
+      .standard("that of records, which add-or-remove-one keeps private");
+}
+
+void add_regularization(FieldTable& table, double& regularization) {
+  table.add("regularization", regularization, "lambda of (lambda / 2) ||w||^2", AnyNumber{});
+}
+
+void add_l1(FieldTable& table, std::optional<double>& l1) {
+  table.add("l1", l1, "The factor of ||w||_1, met by soft thresholding", AnyNumber{}).standard("0");
+}
+
+void add_tune(FieldTable& table, TrainPlan& shared, std::string standard) {
+  table.group("Private tuning");
+  table
+      .add("tune", shared.search.tune,
+           "Run candidates, so many as are expected of a secret random number, and keep the one of the best noisy score on the held-out "
+           "part",
+           WholeNumber{2, most_tuned_candidates})
+      .standard("no search");
+  table
+      .add("tune-over", shared.search.tune_over, "option=value,value,...: what candidates differ in; may be repeated, for all combinations")
+      .standard(std::move(standard));
+  table.add(
+      "tune-by", shared.search.tune_by,
+      "random: a secret number of runs, of which the best alone is seen; split: the budget, among as many candidates; cheapest: what needs "
+      "less noise",
+      OneOfWords{{"cheapest", "random", "split"}});
+  table
+      .add("tune-most", shared.search.tune_most, "Of a random number of runs: no more than these, a public number that is above @tune",
+           WholeNumber{3, most_capped_runs})
+      .standard("any number; with @answer-at 5 times @tune");
+  table
+      .add(
+          "answer-at", shared.search.answer_at,
+          "Publish the model then, and neither before nor after: a time, as 2026-11-24T06:00Z, or how long from now, as +90m. How long the "
+          "search took would show how many runs it had. Refused before the charge where @tune-most runs of made-up records do not fit; a "
+          "search that is late all the same publishes nothing, and stays charged")
+      .standard("as soon as the search is done");
+  table.group("Problem and algorithm");
+}
+
+std::size_t threads_of(const std::optional<std::uint64_t>& threads) {
+  return threads.value_or(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+}  // namespace surety::jobs

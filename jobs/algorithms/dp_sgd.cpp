@@ -1,0 +1,233 @@
+// Stochastic gradient descent on secret batches, each record's gradient clipped.
+#include <algorithm>
+#include <cmath>
+
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/numbers/rounded_text.h>
+#include <surety/optimizers/empirical_risk/sampled_sgd.h>
+
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/on_file.h>
+#include <surety/jobs/algorithms/penalty.h>
+#include <surety/jobs/algorithms/secret_batches.h>
+
+namespace surety::jobs {
+namespace {
+
+using namespace optimizers;
+using namespace data;
+
+/// How narrow batches are accounted for. The laws of those of fixed size fill a grid soon.
+accounting::Effort effort_for(const SampledSgdOptions& settings, const Target& target) {
+  if (std::holds_alternative<mechanisms::FixedSizeBatches>(settings.sampler)) {
+    return {.width = 0x1p-8 * std::min(1.0, target.epsilon.value())};
+  }
+  return {};
+}
+
+CalibratedNoise calibrated(const SampledSgdOptions& settings, const Target& target, const std::optional<double>& given) {
+  const auto at = [&](NoiseMultiplier z) {
+    auto candidate = settings;
+    candidate.noise_multiplier = z;
+    return plan(candidate);
+  };
+  const double clip = settings.clip->value();
+  if (given) {
+    const Event event = at(NoiseMultiplier{*given});
+    const Enclosure epsilon = accounting::quick_epsilon(event, target.delta);
+    if (!(epsilon.upper <= target.epsilon.value())) {
+      refuse_plan("@noise-multiplier is {}, which costs epsilon in {} at delta = {}, must cost at most the @epsilon {}", *given,
+                  text(epsilon), target.delta.value(), target.epsilon.value());
+    }
+    return {.event = event, .epsilon = epsilon, .value = *given, .sigma = *given * clip};
+  }
+  const auto found = calibrate(at, target, accounting::best_cost(target, effort_for(settings, target)));
+  return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value(), .sigma = found.value.value() * clip};
+}
+
+/// What is sampled and clipped: a record, a unit of several rows by the mean gradient of its rows, or a row of such a unit by itself.
+enum class Sampled { record, unit, row_of_unit };
+
+class DpSgd final : public FileAlgorithm<DpSgdPlan> {
+ public:
+  [[nodiscard]] std::string why_no_units() const override { return {}; }
+  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  DpSgd() : FileAlgorithm{"Stochastic gradient descent on secret batches, each record's gradient clipped."} {}
+
+ protected:
+  void fields(FieldTable& table, DpSgdPlan& own, TrainPlan& shared) const override {
+    add_split(table, own, shared);
+    add_records(table, own.records);
+    table.add("epochs", own.epochs, "How often a record is met on average", WholeNumber{1, max_count}).standard("5");
+    table.add("steps", own.steps, "Batches, in the place of @epochs", WholeNumber{1, max_count});
+    table.add("step-size", own.step_size, "Of each step", AnyNumber{}).standard("1 / (smoothness + regularization)");
+    table.add("schedule", own.schedule,
+              "Of the step in round t: constant, inverse-root: step-size / sqrt(t), inverse: step-size / (1 + step-size regularization t)",
+              OneOfWords{{"constant", "inverse-root", "inverse"}});
+    table.add("momentum", own.momentum, "The share of the last direction", AnyNumber{});
+    add_regularization(table, own.regularization);
+    add_clip(table, shared, "the loss's bound for rows of norm 1");
+    add_radius(table, shared, "everywhere");
+    add_l1(table, own.l1);
+    table
+        .add("iterate", own.iterate, "Which is the model: last, average; without it the mean of the last half",
+             OneOfWords{{"last", "average"}})
+        .standard("the mean of the last half");
+    table
+        .add("clip-by", own.clip_by,
+             "With @unit: unit, batches are of units, and the mean gradient of a unit's rows is clipped; or row, batches are of rows, each "
+             "clipped, and @records is a public guess of the rows used",
+             OneOfWords{{"unit", "row"}})
+        .standard("unit");
+    add_timeout(table, own);
+    table.group("Secret batches");
+    table
+        .add("sampling", own.sampling,
+             "How batches are drawn: poisson; allocated: each record to one batch of an epoch by a draw of its own (add-or-remove-one, "
+             "zero-out); "
+             "truncated: poisson, of "
+             "at most @largest-batch (zero-out, replace-one); fixed: without replacement (replace-one)",
+             OneOfWords{{"poisson", "allocated", "truncated", "fixed"}})
+        .standard("poisson");
+    add_batch_size(table, own.batch_size, "1/200 of the records trained on");
+    table.add("largest-batch", own.largest_batch, "Of @sampling truncated: what is drawn beyond so many records is left out, at random",
+              WholeNumber{1, max_count});
+    table.add("microbatch", own.microbatch, "Under replace-one: the mean gradient of so many successive records is clipped",
+              WholeNumber{1, max_count});
+    table.add("noise-multiplier", own.noise_multiplier,
+              "The noise over @clip, in place of the least that keeps the promise; refused when it does not keep it", AnyNumber{});
+  }
+
+  std::unique_ptr<TrainingRun> run_of(const DpSgdPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
+    const AnyObjective objective = any_objective_of(shared);
+    const Target target = shared.target;
+    const Sampled sampled = what_is_sampled(own, shared);
+    if (context.team.size() > 1) require_what_ranks_share(own);
+    const Count training = training_count(own, shared, own.records);
+    const std::uint64_t size = batch_size_of(own.batch_size, training, 200 / std::min<std::uint64_t>(own.microbatch, 200));
+    const SampledSgdOptions settings = settings_for(own, shared, context, objective, training, size);
+    return on_file(own, shared,
+                   {.extent = extent_of(own, settings, training, size, sampled == Sampled::unit ? "units" : "records"),
+                    .records = sampled == Sampled::row_of_unit ? std::nullopt : own.records,
+                    .public_count = own.records,
+                    .read = reader_for(shared, objective, KeepRows::in_their_file),
+                    .calibrate = [settings, target, given = own.noise_multiplier] { return calibrated(settings, target, given); },
+                    .learn =
+                        [settings, objective, sampled, penalty = Penalty{own.l1, shared.problem.radius, own.regularization}](
+                            Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+                          auto noisy = settings;
+                          if (sampled == Sampled::unit) noisy.unit_ends = units.ends;
+                          noisy.noise_multiplier = NoiseMultiplier{noise};
+                          return doors.learn(noisy.sampler, [&](SamplingReleaserRef releaser) {
+                            return sampled_sgd(data, objective, penalty, noisy, releaser);
+                          });
+                        }},
+                   context.team);
+  }
+
+ private:
+  [[nodiscard]] static Sampled what_is_sampled(const DpSgdPlan& own, const TrainPlan& shared) {
+    if (!shared.has_unit()) {
+      if (own.clip_by) refuse_plan("@clip-by is for @unit, which is missing");
+      return Sampled::record;
+    }
+    if (own.microbatch > 1) refuse_plan("@microbatch is {}, must be 1 with @unit: a unit's rows may be in several", own.microbatch);
+    const bool is_by_row = own.clip_by == "row";
+    const auto sampling = own.sampling.value_or("poisson");
+    if (sampling == "fixed" || sampling == "truncated") {
+      refuse_plan("@sampling is {}, must be poisson or allocated with @unit: how many units are trained on is private", sampling);
+    }
+    if (sampling == "allocated" && is_by_row) {
+      refuse_plan("@sampling is allocated, must be poisson with @clip-by row: what rows of one unit in an epoch cost is known too roughly");
+    }
+    return is_by_row ? Sampled::row_of_unit : Sampled::unit;
+  }
+
+  /// Who is in a batch is drawn for each record by itself only there.
+  static void require_what_ranks_share(const DpSgdPlan& own) {
+    const auto sampling = own.sampling.value_or("poisson");
+    if (sampling != "poisson") refuse_plan("@sampling is {}, must be poisson on several ranks", sampling);
+    if (own.microbatch > 1) refuse_plan("@microbatch is {}, must be 1 on several ranks", own.microbatch);
+  }
+
+  [[nodiscard]] static SampledSgdOptions settings_for(const DpSgdPlan& own, const TrainPlan& shared, const TrainContext& context,
+                                                      ObjectiveRef objective, Count training, std::uint64_t size) {
+    if (size % own.microbatch != 0) {
+      refuse_plan("@batch-size is {}, must be a multiple of the {} of @microbatch", size, own.microbatch);
+    }
+    if (own.steps && own.epochs) refuse_plan("@steps and @epochs say the same: give one of them");
+    const Count units{(training.value() - 1) / own.microbatch + 1};
+    const AnySampler sampler = any_sampler_of(own, shared, units, size / own.microbatch);
+    const double batches = static_cast<double>(own.epochs.value_or(5)) * static_cast<double>(training.value()) / static_cast<double>(size);
+    if (!(batches < 0x1p53)) refuse_plan("@epochs is {}, must make fewer than 2^53 batches", *own.epochs);
+    std::uint64_t steps = own.steps.value_or(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(batches))));
+    if (const auto* const allocation = std::get_if<mechanisms::Allocation>(&sampler); allocation != nullptr) {
+      const std::uint64_t rounds = allocation->rounds().value();
+      if (!own.steps) steps = own.epochs.value_or(5) * rounds;
+      if (steps % rounds != 0) {
+        refuse_plan("@steps is {}, must be a multiple of {} with @sampling allocated: an epoch has so many batches and is paid whole",
+                    steps, rounds);
+      }
+    }
+    SampledSgdOptions settings{.noise_multiplier = NoiseMultiplier{1},
+                               .sampler = sampler,
+                               .steps = Count{steps},
+                               .adjacency = shared.target.adjacency,
+                               .microbatch = Count{own.microbatch},
+                               .schedule = schedule_of(own),
+                               .momentum = MomentumFactor{own.momentum},
+                               .clip = clip_of(shared, objective),
+                               .public_count = training,
+                               .progress = context.progress_of(steps)};
+    if (own.step_size) settings.step_size = StepSize{*own.step_size};
+    if (!settings.step_size) require_default_step(objective);
+    if (own.iterate) settings.returned = *own.iterate == "average" ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
+    static_cast<void>(plan(settings));  // refuses microbatches and samplers under adjacencies that have no theorem for them
+    return settings;
+  }
+
+  [[nodiscard]] static AnySampler any_sampler_of(const DpSgdPlan& own, const TrainPlan& shared, Count units, std::uint64_t size) {
+    const std::string sampling = own.sampling.value_or("poisson");
+    if (own.largest_batch.has_value() != (sampling == "truncated")) {
+      if (own.largest_batch) refuse_plan("@largest-batch is for @sampling truncated, not for {}", sampling);
+      refuse_plan("@largest-batch is missing: @sampling truncated needs it");
+    }
+    if (sampling == "allocated") return allocation_of(units, size);
+    if (what_is_sampled(own, shared) == Sampled::row_of_unit) {
+      return mechanisms::PoissonBatchesOfUnits{SamplingRate{static_cast<double>(size) / static_cast<double>(units.value())},
+                                               shared.unit.most()};
+    }
+    if (sampling != "truncated") return any(sampler_of(sampling, shared.target.adjacency, units, size));
+    if (*own.largest_batch % own.microbatch != 0) {
+      refuse_plan("@largest-batch is {}, must be a multiple of the {} of @microbatch", *own.largest_batch, own.microbatch);
+    }
+    return truncated_of(shared.target.adjacency, units, size, *own.largest_batch / own.microbatch);
+  }
+
+  /// For people.
+  [[nodiscard]] static std::string extent_of(const DpSgdPlan& own, const SampledSgdOptions& settings, Count training, std::uint64_t size,
+                                             std::string_view what) {
+    const std::uint64_t steps = settings.steps.value();
+    if (const auto* const allocation = std::get_if<mechanisms::Allocation>(&settings.sampler); allocation != nullptr) {
+      const std::uint64_t rounds = allocation->rounds().value();
+      return fmt::format("{} epochs of {} batches of about {:.0f} {}", steps / rounds, rounds,
+                         static_cast<double>(training.value()) / static_cast<double>(rounds), what);
+    }
+    if (own.largest_batch) return fmt::format("{} steps of about {} records, at most {}", steps, size, *own.largest_batch);
+    return fmt::format("{} steps of {} {} {}", steps, own.sampling == "fixed" ? "exactly" : "about", size, what);
+  }
+
+  [[nodiscard]] static StepSchedule schedule_of(const DpSgdPlan& own) {
+    if (own.schedule == "constant") return StepSchedule::constant;
+    if (own.schedule == "inverse-root") return StepSchedule::inverse_square_root;
+    return StepSchedule::inverse;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> dp_sgd_algorithm() { return std::make_unique<DpSgd>(); }
+
+}  // namespace surety::jobs

@@ -1,0 +1,310 @@
+#include <surety/jobs/algorithms/on_file.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+namespace surety::jobs {
+namespace {
+
+using namespace optimizers;
+using namespace data;
+
+nlohmann::json number_or_null(double value) { return std::isnan(value) ? nlohmann::json{} : nlohmann::json(value); }
+
+/// Scores on the held-out part but its damaged records: {"log_loss": {"model": ..., "constant": ...}, ...}; empty when nothing is held out.
+nlohmann::json held_out_scores(const Model& model, const Dataset& held_out) {
+  const auto of_all = scores(model, held_out);
+  std::vector<double> values;
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < held_out.size(); ++i) {
+    if (!(held_out.norm(i) > 0)) continue;  // every row but those of damaged records has the constant in it
+    for (std::size_t k = 0; k < model.classes(); ++k) values.push_back(of_all[i * model.classes() + k]);
+    labels.push_back(held_out.label(i));
+  }
+  if (labels.empty()) return nlohmann::json::object();
+  if (const std::size_t classes = model.classes(); classes > 1) {
+    const auto found = class_scores(values, labels, classes);
+    const auto constant = constant_class_scores(labels, classes);
+    return {{"log_loss", {{"model", found.log_loss}, {"constant", constant.log_loss}}},
+            {"accuracy", {{"model", found.accuracy}, {"constant", constant.accuracy}}}};
+  }
+  if (model.loss == SquaredLoss::name) {
+    return {{"mean_squared_error", {{"model", mean_squared_error(values, labels)}, {"constant", constant_mean_squared_error(labels)}}}};
+  }
+  const auto found = binary_scores(values, labels);
+  const auto constant = constant_scores(labels);
+  nlohmann::json json{
+      {"area_under_the_curve",
+       {{"model", number_or_null(found.area_under_the_curve)}, {"constant", number_or_null(constant.area_under_the_curve)}}},
+      {"accuracy", {{"model", found.accuracy}, {"constant", constant.accuracy}}}};
+  // Only scores of the logistic loss are log-odds.
+  if (model.loss == LogisticLoss::name) json["log_loss"] = {{"model", found.log_loss}, {"constant", constant.log_loss}};
+  return json;
+}
+
+/// About how many of `all` a split by what they are trains on: at least 1.
+Count expected_part(Count all, const SplitOptions& how) {
+  return Count{
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round((1 - how.held_out_fraction) * static_cast<double>(all.value()))))};
+}
+
+/// By which ranks see that they have read the same records: FNV-1a over all numbers. Chance alone is to be found.
+std::uint64_t fingerprint(const Dataset& data) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3; };
+  if (data.file() != nullptr) add(data.file()->checksum());
+  for (std::size_t i = 0; data.file() == nullptr && i < data.size(); ++i) {
+    const RowView row = data.row(i);
+    for (const auto index : row.indices) add(index);
+    for (const double value : row.values) add(std::bit_cast<std::uint64_t>(value));
+    if (data.has_labels()) add(std::bit_cast<std::uint64_t>(data.label(i)));
+  }
+  return hash;
+}
+
+/// Every row its last feature, which is the constant, alone.
+Dataset intercepts_of(const Dataset& data) {
+  std::vector<std::size_t> ends;
+  std::vector<std::uint32_t> indices;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (data.norm(i) > 0) {
+      indices.push_back(static_cast<std::uint32_t>(data.features() - 1));
+      values.push_back(1);
+    }
+    ends.push_back(values.size());
+  }
+  return Dataset::sparse(data.features(), std::move(ends), std::move(indices), std::move(values),
+                         {data.labels().begin(), data.labels().end()});
+}
+
+void keep_range(Dataset& data, std::size_t first, std::size_t end) {
+  std::vector<std::size_t> places(end - first);
+  std::iota(places.begin(), places.end(), first);
+  data.keep(places);
+}
+
+void require_count(const SplitOptions& how, const FileTraining& training) {
+  if (how.adjacency == Adjacency::add_or_remove_one && !training.public_count && !training.needs_no_count) {
+    refuse_plan("@public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
+  }
+}
+
+class FileRun final : public CandidateRun {
+ public:
+  /// \param team whose ranks share the records, null for what is for one process
+  FileRun(const TrainPlan& plan, const SplitOptions& how, FileTraining training, Team* team)
+      : plan_{plan}, how_{how}, training_{std::move(training)}, team_{team} {}
+
+  CalibratedNoise calibrate() override { return training_.calibrate(); }
+
+  const FeatureMap& read(double /*noise*/, RunBits& bits) override {
+    read_parts(bits);
+    trained_on_ = parts_->training.size();
+    if (training_.sees_the_intercept_alone) {
+      found_->features.unit_norm = false;
+      found_->features.row_scale = 1;
+      for (Dataset* part : {&parts_->training, &parts_->held_out}) *part = intercepts_of(*part);
+    }
+    return found_->features;
+  }
+
+  std::string identity(double noise) const override {
+    if (!is_shared()) return {};
+    return nlohmann::json{{"features", to_json(found_->features)}, {"counts", counts_}, {"fingerprint", fingerprint_}, {"noise", noise}}
+        .dump();
+  }
+
+  std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) override {
+    TrainingUnits units{.ends = unit_ends_};
+    if (plan_.has_unit() && is_count_public()) units.count = expected_part(Count{units_}, how_);
+    if (is_shared() && is_count_public()) units.count = Count{training_records()};
+    if (!training_.learn) return training_.run(parts_->training, units, noise, *reservation, bits.source());
+    return training_.learn(std::move(parts_->training), units, noise, TrainingDoors{*team_, reservation, bits.source(), counts_});
+  }
+
+  const TunableTraining& tunable() const override {
+    if (!training_.tunable) refuse(ErrorCode::unsupported, "@tune has no theorem for {}", plan_.algorithm_name());
+    if (how_.held_out_fraction == 0) refuse_plan("@held-out is 0, must be greater than 0 with @tune, which scores candidates on that part");
+    return *training_.tunable;
+  }
+  const std::string& extent() const override { return training_.extent; }
+  const Split& parts() const override { return parts_.value(); }
+  std::vector<double> learn(const Dataset& training, double noise, const TrainingDoors& doors) const override {
+    return training_.learn(Dataset{training}, TrainingUnits{}, noise, doors);  // others of the search need them
+  }
+
+  void add_to(TrainingFacts& facts, const ModelFacts& known) const override {
+    const auto& label = known.model.label;
+    const auto scores = held_out_scores(known.model, parts_->held_out);
+    facts.extent = training_.extent;
+    facts.damaged = damaged_;
+    facts.fields = {{"sigma", known.noise.sigma ? nlohmann::json(*known.noise.sigma) : nlohmann::json{}},
+                    {"held_out_scores_not_private", scores}};
+    if (known.model.classes() > 1) {
+      std::string names;
+      for (const auto& one : label->classes) names += (names.empty() ? "" : ", ") + one_line(one);
+      facts.lines.emplace_back("classes", names);
+      facts.fields["classes"] = label->classes;
+    }
+    const bool are_units = plan_.has_unit();
+    if (are_units) facts.fields[is_count_public() ? "units" : "units_not_private"] = units_;
+    const std::string suffix = is_count_public() && !are_units ? "" : "_not_private";
+    if (is_shared()) {
+      facts.lines.emplace_back("processes", std::to_string(team_->size()));
+      facts.fields["processes"] = team_->size();
+    }
+    facts.fields["training_records" + suffix] = training_records();
+    facts.fields["held_out_records" + suffix] = parts_->held_out.size();
+    // Whether a private number of records left any for scores is as private as the scores.
+    const bool is_nothing = how_.held_out_fraction == 0 || (is_count_public() && !are_units && parts_->held_out.empty());
+    facts.held_out = {.scores = scores, .records = parts_->held_out.size(), .is_nothing = is_nothing};
+    if (training_.tell) training_.tell(facts);
+  }
+
+ private:
+  [[nodiscard]] bool is_shared() const { return team_ != nullptr && team_->size() > 1; }
+  [[nodiscard]] std::uint64_t training_records() const {
+    return is_shared() ? std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}) : trained_on_;
+  }
+
+  void read_parts(RunBits& bits) {
+    if (is_shared()) {
+      read_share();
+      return;
+    }
+    if (plan_.has_unit()) {
+      read_kept(
+          keep_units(plan_.source.path, plan_.unit, plan_.source.policy(), bits.source(), {.lists_units = true, .public_seed = how_.seed}));
+      return;
+    }
+    found_.emplace(training_.read(nullptr));
+    damaged_ = found_->damaged;
+    // Under add-or-remove-one the number of records is private, and what was said of it is a guess.
+    if (training_.records && is_count_public()) require_said_records(plan_, found_->data.size(), *training_.records);
+    parts_.emplace(split(std::move(found_->data), how_));
+    if (parts_->training.empty() && is_count_public()) {
+      throw Error{ErrorCode::bad_data,
+                  fmt::format("{}: no record is left to train on, must have at least one", one_line(plan_.source.path))};
+    }
+    if (training_.check) training_.check(parts_->training);
+  }
+
+  /// A file of this rank's own whole, or of one file this rank's share of the records that are trained on. Held out records are the first
+  /// rank's.
+  void read_share() {
+    found_.emplace(training_.read(nullptr));
+    damaged_ = found_->damaged;
+    std::uint64_t records = found_->data.size();
+    if (plan_.source.paths_of_ranks.empty()) {
+      fingerprint_ = fingerprint(found_->data);
+      parts_.emplace(split(std::move(found_->data), how_));
+      const std::size_t size = parts_->training.size();
+      const auto first_of = [&](std::size_t rank) { return size / team_->size() * rank + std::min(rank, size % team_->size()); };
+      for (std::size_t rank = 0; rank < team_->size(); ++rank) counts_.push_back(first_of(rank + 1) - first_of(rank));
+      keep_range(parts_->training, first_of(team_->rank()), first_of(team_->rank() + 1));
+      if (!team_->is_first()) parts_->held_out = parts_->held_out.subset({});
+    } else {
+      counts_ = counts_of_ranks(*team_, records);
+      const auto damaged = counts_of_ranks(*team_, found_->damaged);
+      records = training_records();
+      damaged_ = std::accumulate(damaged.begin(), damaged.end(), std::uint64_t{0});
+      Dataset nothing = found_->data.subset({});
+      parts_.emplace(Split{.training = std::move(found_->data), .held_out = std::move(nothing)});
+    }
+    if (training_.records && is_count_public()) require_said_records(plan_, static_cast<std::size_t>(records), *training_.records);
+    if (training_records() == 0 && is_count_public()) require_records(plan_, 0);
+    if (training_.check) training_.check(parts_->training);
+  }
+
+  void read_kept(const KeptUnits& units) {
+    found_.emplace(training_.read(&units));
+    damaged_ = found_->damaged;
+    units_ = units.rows->units;
+    if (training_.records && is_count_public() && units_ != *training_.records) {
+      refuse(ErrorCode::bad_data, "{}: has {} units, must have the {} of @records", one_line(plan_.source.path), units_,
+             *training_.records);
+    }
+    auto [parts, ends] = split_units(found_->data, *units.rows, how_.held_out_fraction);
+    parts_.emplace(std::move(parts));
+    unit_ends_ = std::move(ends);
+  }
+
+  [[nodiscard]] bool is_count_public() const { return how_.adjacency != Adjacency::add_or_remove_one; }
+
+  const TrainPlan& plan_;
+  SplitOptions how_;
+  FileTraining training_;
+  Team* team_;
+  std::vector<std::uint64_t> counts_;  ///< of records that each rank trains on
+  std::uint64_t fingerprint_ = 0;
+  std::uint64_t damaged_ = 0;
+  std::uint64_t trained_on_ = 0;  ///< of these
+  std::optional<ReadRecords> found_;
+  std::optional<Split> parts_;
+  std::vector<std::size_t> unit_ends_;
+  std::uint64_t units_ = 0;  ///< as public as the adjacency says
+};
+
+}  // namespace
+
+void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {
+  table.group("Data");
+  table.add("held-out", own.held_out,
+            "The share of records kept for scores, by a public pseudo-random split; under add-or-remove-one equal records stay "
+            "together, so scores are then of another mix of classes",
+            AnyNumber{});
+  table.add("split-seed", own.split_seed, "The seed of that split", WholeNumber{});
+  add_form(table, shared.source.form_is_public);
+  table.group("Problem and algorithm");
+}
+
+void add_timeout(FieldTable& table, SplitPlan& own) {
+  table.group("Several machines");
+  table.add("timeout", own.timeout, "Seconds that a rank of an mpirun waits for the others", AnyNumber{}).standard("30");
+  table.group("Problem and algorithm");
+}
+
+SplitOptions split_options(const SplitPlan& own, const TrainPlan& shared) {
+  if (!(own.held_out >= 0 && own.held_out < 1)) refuse_plan("@held-out is {}, must be at least 0 and less than 1", own.held_out);
+  return {.adjacency = shared.target.adjacency, .held_out_fraction = own.held_out, .seed = own.split_seed};
+}
+
+Count training_count(const SplitPlan& own, const TrainPlan& shared, const std::optional<std::uint64_t>& said) {
+  if (!said) {
+    refuse_plan("@records is missing: {} needs the public number of {} in the file", shared.algorithm_name(),
+                shared.has_unit() ? "units" : "records");
+  }
+  const SplitOptions how = split_options(own, shared);
+  const Count records{*said};
+  if (how.adjacency == Adjacency::add_or_remove_one || shared.has_unit()) return expected_part(records, how);
+  const std::size_t count = training_records(static_cast<std::size_t>(records.value()), how);
+  if (count == 0) refuse_plan("@records is {}, must leave at least one to train on", records.value());
+  return Count{count};
+}
+
+std::unique_ptr<TrainingRun> on_file(const SplitPlan& own, const TrainPlan& shared, FileTraining training) {
+  const SplitOptions how = split_options(own, shared);
+  require_count(how, training);
+  return std::make_unique<FileRun>(shared, how, std::move(training), nullptr);
+}
+
+std::unique_ptr<TrainingRun> on_file(const SplitPlan& own, const TrainPlan& shared, FileTraining training, Team& team) {
+  const SplitOptions how = split_options(own, shared);
+  require_count(how, training);
+  if (team.size() > 1) {
+    if (shared.has_unit()) {
+      refuse(ErrorCode::unsupported, "@unit is for one process: which rows of a unit are used is chosen among those of all ranks");
+    }
+    if (shared.source.path == TextReader::standard_input)
+      refuse_plan("the data file is -, must be a file that each of several ranks can read");
+    if (!shared.source.paths_of_ranks.empty() && how.held_out_fraction > 0) {
+      refuse_plan("@held-out is {}, must be 0 where each rank has a file of its own", how.held_out_fraction);
+    }
+  }
+  return std::make_unique<FileRun>(shared, how, std::move(training), &team);
+}
+
+}  // namespace surety::jobs

@@ -1,0 +1,68 @@
+// Streams: a learner of linear losses made a private one of convex losses, by noisy prefix sums of weighted gradients.
+#include <surety/optimizers/streams/online_learner.h>
+#include <surety/optimizers/streams/online_to_batch.h>
+
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/prefix_sums.h>
+
+namespace surety::jobs {
+namespace {
+
+using namespace optimizers;
+using namespace data;
+
+class OnlineToBatchAlgorithm final : public BallAlgorithm<OnlineToBatchPlan> {
+ public:
+  OnlineToBatchAlgorithm() : BallAlgorithm{"Streams: a learner of linear losses on noisy prefix sums of weighted gradients."} {}
+
+ protected:
+  void fields(FieldTable& table, OnlineToBatchPlan& own, TrainPlan& shared) const override {
+    add_stream_fields(table, own, shared, "0.5");
+    table.add("learner", own.learner, "subgradient, dual-averaging, optimistic, strongly-convex or coin-betting",
+              OneOfWords{{"subgradient", "dual-averaging", "optimistic", "strongly-convex", "coin-betting"}});
+    add_factorization(table, own);
+  }
+
+  std::unique_ptr<TrainingRun> run_of(const OnlineToBatchPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
+    return with_objective(shared, [&](const auto& objective) {
+      const Target target = shared.target;
+      const L2Ball ball{ball_radius(shared)};
+      const Count steps = most_records(own, shared);
+      const ClippingNorm clip{shared.problem.clip.value_or(0.5)};
+      OnlineToBatchOptions settings{.steps = steps, .adjacency = target.adjacency};
+      settings.scale = FixedScale{.clip = clip};
+      if (own.learner == "strongly-convex") settings.strong_convexity = Regularization{0.1};
+      const auto factorization = factorization_of(own);
+      const auto with = [&](auto make_learner) {
+        return on_sums(
+            own, shared, context, objective, factorization, calibrated_sums(factorization, steps, target),
+            [objective, settings, make_learner](Count features) {
+              return OnlineToBatch{objective, make_learner(std::vector<double>(features.value(), 0.0)), settings};
+            },
+            [settings](Count features) { return shape(settings, features); });
+      };
+      if (own.learner == "subgradient")
+        return with([ball](std::vector<double> start) { return SubgradientDescent{ball, std::move(start)}; });
+      if (own.learner == "dual-averaging") {
+        return with([ball](std::vector<double> start) { return DualAveraging<L2Ball>{ball, std::move(start)}; });
+      }
+      if (own.learner == "optimistic") {
+        return with([ball](std::vector<double> start) { return OptimisticAveraging<L2Ball>{ball, std::move(start)}; });
+      }
+      if (own.learner == "strongly-convex") {
+        return with([ball](std::vector<double> start) { return StronglyConvexDescent{ball, std::move(start)}; });
+      }
+      // Prefix sums approximate t times a gradient; longer ones count as if of this length, which costs accuracy alone.
+      const GradientBound bound{static_cast<double>(steps.value()) * clip.value()};
+      return with([ball, bound](std::vector<double> start) {
+        return CoinBetting{ball, std::move(start), {.gradient_bound = bound, .wealth = InitialWealth{1}}};
+      });
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> online_to_batch_algorithm() { return std::make_unique<OnlineToBatchAlgorithm>(); }
+
+}  // namespace surety::jobs

@@ -1,0 +1,45 @@
+// Streams: follow the regularized leader on noisy prefix sums of gradients.
+#include <surety/optimizers/streams/private_ftrl.h>
+
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/prefix_sums.h>
+
+namespace surety::jobs {
+namespace {
+
+using namespace optimizers;
+
+class PrivateFtrlAlgorithm final : public BallAlgorithm<PrivateFtrlPlan> {
+ public:
+  PrivateFtrlAlgorithm() : BallAlgorithm{"Streams: follow the regularized leader on noisy prefix sums of gradients."} {}
+
+ protected:
+  void fields(FieldTable& table, PrivateFtrlPlan& own, TrainPlan& shared) const override {
+    add_stream_fields(table, own, shared, "the loss's bound for rows of norm 1");
+    table.add("step-size", own.step_size, "Of each step", AnyNumber{}).standard("needed");
+    add_factorization(table, own);
+  }
+
+  std::unique_ptr<TrainingRun> run_of(const PrivateFtrlPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
+    return with_objective(shared, [&](const auto& objective) {
+      const Radius radius = ball_radius(shared);
+      const Count steps = most_records(own, shared);
+      if (!own.step_size) refuse_plan("@step-size is missing: private-ftrl has no default that suits every stream");
+      const PrivateFtrlOptions settings{
+          .steps = steps, .adjacency = shared.target.adjacency, .clip = clip_of(shared, objective), .step_size = StepSize{*own.step_size}};
+      const auto factorization = factorization_of(own);
+      return on_sums(
+          own, shared, context, objective, factorization, calibrated_sums(factorization, steps, shared.target),
+          [objective, radius, settings](Count features) {
+            return PrivateFtrl{objective, L2Ball{radius}, settings, std::vector<double>(features.value(), 0.0)};
+          },
+          [settings](Count features) { return shape(settings, features); });
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> private_ftrl_algorithm() { return std::make_unique<PrivateFtrlAlgorithm>(); }
+
+}  // namespace surety::jobs

@@ -1,0 +1,176 @@
+// The baselines on batches of records in their public order: of a stream, in one pass, or of a whole file.
+#include <algorithm>
+
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/optimizers/doors/batch_releaser.h>
+#include <surety/optimizers/streams/noisy_frank_wolfe.h>
+#include <surety/optimizers/streams/noisy_sgd.h>
+#include <surety/optimizers/streams/one_pass_sgd.h>
+
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/on_stream.h>
+
+namespace surety::jobs {
+namespace {
+
+using namespace optimizers;
+using namespace data;
+
+template <class Options>
+std::function<CalibratedNoise()> calibration(const Options& settings, const Target& target) {
+  return [settings, target]() -> CalibratedNoise {
+    const auto found = calibrate(
+        [&](NoiseMultiplier z) {
+          auto candidate = settings;
+          candidate.noise_multiplier = z;
+          return plan(candidate);
+        },
+        target, accounting::best_cost(target));
+    return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
+  };
+}
+
+template <class Options>
+Options with_noise(Options settings, double noise) {
+  settings.noise_multiplier = NoiseMultiplier{noise};
+  return settings;
+}
+
+/// What stochastic gradient descent over batches of `records` records in their order knows.
+void add_batches(FieldTable& table, std::optional<std::uint64_t>& batch_size, std::optional<double>& step_size) {
+  table.add("batch-size", batch_size, "Records of a batch", WholeNumber{1, max_count}).standard("1/30 of the records");
+  table.add("step-size", step_size, "Of each step", AnyNumber{}).standard("0.5");
+}
+
+template <class Own>
+NoisySgdOptions settings_of(const Own& own, const TrainPlan& shared, ObjectiveRef objective, Count records, std::uint64_t passes) {
+  const Count size{own.batch_size.value_or(std::max<std::uint64_t>(records.value() / 30, 1))};
+  NoisySgdOptions settings{.noise_multiplier = NoiseMultiplier{1},
+                           .batches = Batches{records, size},
+                           .passes = Count{passes},
+                           .adjacency = shared.target.adjacency,
+                           .clip = clip_of(shared, objective)};
+  if (own.step_size) settings.step_size = StepSize{*own.step_size};
+  return settings;
+}
+
+class OnePassSgdAlgorithm final : public BallAlgorithm<OnePassSgdPlan> {
+ public:
+  OnePassSgdAlgorithm() : BallAlgorithm{"Streams: noisy gradients of successive batches, each record in one."} {}
+
+ protected:
+  void fields(FieldTable& table, OnePassSgdPlan& own, TrainPlan& shared) const override {
+    add_stream_fields(table, own, shared, "the loss's bound for rows of norm 1");
+    add_batches(table, own.batch_size, own.step_size);
+  }
+
+  std::unique_ptr<TrainingRun> run_of(const OnePassSgdPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
+    return with_objective(shared, [&](const auto& objective) {
+      const Radius radius = ball_radius(shared);
+      const auto settings = settings_of(own, shared, objective, most_records(own, shared), 1);
+      return on_stream(
+          own, shared,
+          {.calibrate = calibration(settings, shared.target),
+           .run = [feed = Feed{own, context}, settings, objective, radius](RecordStream& records, Count features, double noise,
+                                                                           accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+             const auto noisy = with_noise(settings, noise);
+             NoisyBatchReleaser releaser{reservation, bits, pass(noisy)};
+             return feed(objective, records, OnePassSgd{objective, L2Ball{radius}, noisy, features}, releaser);
+           }});
+    });
+  }
+};
+
+class NoisySgdAlgorithm final : public BallAlgorithm<NoisySgdPlan> {
+ public:
+  NoisySgdAlgorithm() : BallAlgorithm{"Noisy gradients of the batches of a whole file in its order, in some passes."} {}
+
+ protected:
+  void fields(FieldTable& table, NoisySgdPlan& own, TrainPlan& shared) const override {
+    table.group("Data");
+    add_form(table, shared.source.form_is_public);
+    table.group("Problem and algorithm");
+    add_records(table, own.records);
+    add_radius(table, shared, "needed");
+    add_clip(table, shared, "the loss's bound for rows of norm 1");
+    add_batches(table, own.batch_size, own.step_size);
+    table.add("passes", own.passes, "Over the records", WholeNumber{1, max_count});
+  }
+
+  std::unique_ptr<TrainingRun> run_of(const NoisySgdPlan& own, const TrainPlan& shared, const TrainContext& /*context*/) const override {
+    const AnyObjective objective = objective_of(shared);
+    const Radius radius = ball_radius(shared);
+    if (!own.records) refuse_plan("@records is missing: batches of a file need its public number of records");
+    const auto settings = settings_of(own, shared, objective, Count{*own.records}, own.passes);
+    return on_batches(shared, {.records = own.records,
+                               .read = reader_for(shared, objective),
+                               .calibrate = calibration(settings, shared.target),
+                               .run = [settings, objective, radius](const Dataset& data, double noise, accounting::Reservation& reservation,
+                                                                    mechanisms::BitsRef bits) {
+                                 const auto noisy = with_noise(settings, noise);
+                                 NoisyBatchReleaser releaser{reservation, bits, pass(noisy)};
+                                 return noisy_sgd(data, objective, L2Ball{radius}, noisy, releaser);
+                               }});
+  }
+};
+
+class NoisyFrankWolfeAlgorithm final : public BallAlgorithm<NoisyFrankWolfePlan> {
+ public:
+  NoisyFrankWolfeAlgorithm()
+      : BallAlgorithm{"Frank-Wolfe on noisy gradients of a whole file: one half of it first, and batches of the other."} {}
+
+ protected:
+  void fields(FieldTable& table, NoisyFrankWolfePlan& own, TrainPlan& shared) const override {
+    table.group("Data");
+    add_form(table, shared.source.form_is_public);
+    table.group("Problem and algorithm");
+    table.add("steps", own.steps, "Batches", WholeNumber{1, max_count});
+    add_records(table, own.records);
+    table.find("records")->standard("not said");
+    add_radius(table, shared, "needed");
+    add_clip(table, shared, "1");
+    table.add("step-scale", own.step_scale, "s of the steps s / (t + 1), at most 1", AnyNumber{}).standard("1");
+    table.add("norm", own.norm, "p of the ball's norm", AnyNumber{});
+  }
+
+  std::unique_ptr<TrainingRun> run_of(const NoisyFrankWolfePlan& own, const TrainPlan& shared,
+                                      const TrainContext& /*context*/) const override {
+    const AnyObjective objective = objective_of(shared);
+    const Target target = shared.target;
+    const LpBall ball{.p = LpExponent{own.norm}, .radius = ball_radius(shared)};
+    NoisyFrankWolfeOptions settings{.noise_multiplier = NoiseMultiplier{1}, .iterations = Count{own.steps}, .adjacency = target.adjacency};
+    if (shared.problem.clip) settings.clip = ClippingNorm{*shared.problem.clip};
+    if (own.step_scale) settings.step_scale = StepScaleFactor{*own.step_scale};
+    if (settings.step_scale.value() > 1) {
+      refuse_plan("@step-scale is {}, must be at most 1 for {}", settings.step_scale.value(), name());
+    }
+    return on_batches(shared, {.records = own.records,
+                               .read = reader_for(shared, objective),
+                               .calibrate = calibration(settings, target),
+                               .run =
+                                   [settings, objective, ball](const Dataset& data, double noise, accounting::Reservation& reservation,
+                                                               mechanisms::BitsRef bits) {
+                                     const auto noisy = with_noise(settings, noise);
+                                     NoisyBatchReleaser releaser{reservation, bits, pass(noisy)};
+                                     return noisy_frank_wolfe(data, objective, ball, noisy, releaser);
+                                   },
+                               .check = [steps = own.steps](std::size_t records) { require_batches(steps, records); }});
+  }
+
+ private:
+  static void require_batches(std::uint64_t steps, std::size_t records) {
+    const std::uint64_t most = records / 2 + 1;
+    if (steps > most) {
+      refuse_plan("@steps is {}, must be at most {}: each batch but the first shares half of the {} records", steps, most, records);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> one_pass_sgd_algorithm() { return std::make_unique<OnePassSgdAlgorithm>(); }
+std::unique_ptr<Algorithm> noisy_sgd_algorithm() { return std::make_unique<NoisySgdAlgorithm>(); }
+std::unique_ptr<Algorithm> noisy_frank_wolfe_algorithm() { return std::make_unique<NoisyFrankWolfeAlgorithm>(); }
+
+}  // namespace surety::jobs

@@ -1,0 +1,40 @@
+// Learners spread over the ranks of a team.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <surety/jobs/run/team.h>
+#include <surety/optimizers/gossip/exchange.h>
+
+namespace surety::jobs {
+
+/// The engine that spreads learners over a team, as optimizers::Exchange. Only what it is given is sent: released parameters, the same
+/// bytes to every neighbour, each at most once to a rank.
+class RankExchange {
+ public:
+  /// \throws Error{invalid_argument} for more ranks than learners.
+  RankExchange(Team& team, std::size_t learners);
+
+  [[nodiscard]] std::size_t learners() const noexcept { return learners_; }
+  [[nodiscard]] optimizers::LearnerRange local() const noexcept { return local_; }
+  void exchange(std::uint64_t round, const optimizers::MixingMatrix& matrix, std::span<const double> parameters, std::span<double> mixed);
+  [[nodiscard]] std::vector<double> gather(std::span<const double> parameters);
+
+ private:
+  [[nodiscard]] std::span<const double> vector_of(std::size_t learner, std::span<const double> parameters) const;
+  /// Waits for the messages of all `awaited` learners. \throws Error{environment} when one does not come in time.
+  void receive_all(std::uint64_t round, std::span<const std::size_t> awaited, std::size_t dimension);
+
+  Team& team_;
+  std::size_t learners_;
+  optimizers::LearnerRange local_;
+  std::optional<optimizers::Inbox> inbox_;  ///< made when the dimension is known
+};
+
+static_assert(optimizers::Exchange<RankExchange>);
+
+}  // namespace surety::jobs

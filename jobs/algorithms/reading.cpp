@@ -1,0 +1,80 @@
+#include <surety/jobs/algorithms/reading.h>
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/safe_text.h>
+#include <surety/data/libsvm.h>
+#include <surety/data/text_reader.h>
+#include <surety/jobs/plans/plan_error.h>
+
+namespace surety::jobs {
+
+using namespace data;
+using namespace optimizers;
+
+FeatureMap sparse_map_of(const TrainingSource& source) {
+  FeatureMap features{.inputs = std::get<SparseFeatures>(source.inputs)};
+  if (source.rows_have_common_scale) {
+    features.unit_norm = false;
+    features.row_scale = features.common_scale();
+  }
+  return features;
+}
+
+OpenStream open_stream(const TrainingSource& source, const KeptUnits* units) {
+  const auto* const file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs);
+  if (file == nullptr && source.path != TextReader::standard_input && is_record_file(source.path)) {
+    refuse(ErrorCode::bad_data, "{}: is a record file, must be read with @format records", one_line(source.path));
+  }
+  const auto policy = source.policy();
+  if (const auto* csv = std::get_if<CsvOptions>(&source.inputs)) {
+    CsvReader reader{source.path, policy};
+    if (units != nullptr) units->keep_only(reader);
+    FeatureMap features = csv_features(reader, *source.label, *csv);
+    return {RecordStream{CsvRecords{std::move(reader), features, source.label}}, features};
+  }
+  if (file != nullptr) return {RecordStream{StoredRecords{*file, policy.form}}, (*file)->description().features};
+  const FeatureMap features = sparse_map_of(source);
+  return {RecordStream{LibsvmRecords{source.path, features, policy}}, features};
+}
+
+namespace {
+
+/// How many numbers a data set may hold: not limited where the number of records is private.
+std::uint64_t most_numbers(const TrainPlan& plan) {
+  if (plan.target.adjacency == Adjacency::add_or_remove_one || plan.has_unit()) return DataLimits::none().numbers;
+  return plan.source.reading.limits.numbers;
+}
+
+}  // namespace
+
+void require_records(const TrainPlan& plan, std::size_t records) {
+  if (records > 0 || plan.target.adjacency == Adjacency::add_or_remove_one) return;
+  throw Error{ErrorCode::bad_data, fmt::format("{}: has no records, must have at least one", one_line(plan.source.path))};
+}
+
+void require_said_records(const TrainPlan& plan, std::size_t records, std::uint64_t said) {
+  if (records == said) return;
+  refuse(ErrorCode::bad_data, "{}: has {} records, must have the {} of @records", one_line(plan.source.path), records, said);
+}
+
+ReadRecords read(const TrainPlan& plan, ObjectiveRef objective, const KeptUnits* units, KeepRows keep) {
+  if (const auto* file = std::get_if<std::shared_ptr<const RecordFile>>(&plan.source.inputs);
+      file != nullptr && keep == KeepRows::in_their_file) {
+    auto found = read_in_place(*file, objective, plan.source.policy().form);
+    require_records(plan, found.data.size());
+    return {.data = std::move(found.data), .features = (*file)->description().features, .damaged = found.damaged};
+  }
+  auto [records, features] = open_stream(plan.source, units);
+  auto data = read_all(records, objective, features.features(), most_numbers(plan));
+  if (units != nullptr) units->file.require_unchanged();
+  require_records(plan, data.size());
+  return {.data = std::move(data), .features = std::move(features), .damaged = records.damaged()};
+}
+
+}  // namespace surety::jobs

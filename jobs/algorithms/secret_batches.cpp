@@ -1,0 +1,81 @@
+#include <surety/jobs/algorithms/secret_batches.h>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <variant>
+
+#include <surety/optimizers/doors/epoch_releaser.h>
+
+namespace surety::jobs {
+
+using mechanisms::Allocation;
+using mechanisms::FixedSizeBatches;
+using mechanisms::PoissonBatches;
+using mechanisms::TruncatedBatches;
+
+void add_sampling(FieldTable& table, std::optional<std::string>& sampling, std::string standard) {
+  table
+      .add("sampling", sampling, "How batches are drawn: poisson, or fixed (without replacement, under replace-one alone)",
+           OneOfWords{{"poisson", "fixed"}})
+      .standard(std::move(standard));
+}
+
+void add_batch_size(FieldTable& table, std::optional<std::uint64_t>& size, std::string standard) {
+  table.add("batch-size", size, "Records of a batch", WholeNumber{1, max_count}).standard(std::move(standard));
+}
+
+IndependentSampler sampler_of(const std::string& sampling, Adjacency adjacency, Count units, std::uint64_t size) {
+  if (sampling == "fixed") {
+    if (adjacency != Adjacency::replace_one) {
+      refuse_plan("@sampling is fixed, must be poisson under {}", surety::name(adjacency));
+    }
+    return FixedSizeBatches{Batches{units, Count{size}}};
+  }
+  return PoissonBatches{SamplingRate{static_cast<double>(size) / static_cast<double>(units.value())}};
+}
+
+optimizers::AnySampler any(const IndependentSampler& sampler) {
+  return std::visit([](const auto& its) -> optimizers::AnySampler { return its; }, sampler);
+}
+
+Allocation allocation_of(Count units, std::uint64_t size) {
+  return Allocation{Count{
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::round(static_cast<double>(units.value()) / static_cast<double>(size))))}};
+}
+
+TruncatedBatches truncated_of(Adjacency adjacency, Count units, std::uint64_t size, std::uint64_t largest) {
+  if (adjacency == Adjacency::add_or_remove_one) {
+    refuse_plan("@sampling is truncated, must be poisson or allocated under add-or-remove-one: @records is no bound on their number");
+  }
+  if (largest >= units.value()) {
+    refuse_plan("@largest-batch is {}, must be less than the {} that are trained on: poisson drops none", largest, units.value());
+  }
+  const SamplingRate rate{static_cast<double>(size) / static_cast<double>(units.value())};
+  return TruncatedBatches{rate, Batches{units, Count{largest}}, adjacency};
+}
+
+std::uint64_t batch_size_of(const std::optional<std::uint64_t>& said, Count training, std::uint64_t share) {
+  const std::uint64_t size = said.value_or(std::max<std::uint64_t>(1, training.value() / share));
+  if (size > training.value()) {
+    refuse_plan("@batch-size is {}, must be at most the {} records that are trained on", size, training.value());
+  }
+  return size;
+}
+
+std::vector<double> with_sampler(const optimizers::AnySampler& sampler, accounting::Reservation& reservation, mechanisms::BitsRef bits,
+                                 const std::function<std::vector<double>(optimizers::SamplingReleaserRef releaser)>& run) {
+  return std::visit(
+      [&](const auto& its) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(its)>, Allocation>) {
+          optimizers::NoisyEpochReleaser releaser{reservation, bits, its};
+          return run(releaser);
+        } else {
+          optimizers::NoisySamplingReleaser releaser{reservation, bits, its};
+          return run(releaser);
+        }
+      },
+      sampler);
+}
+
+}  // namespace surety::jobs

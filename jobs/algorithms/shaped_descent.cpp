@@ -1,0 +1,181 @@
+// Descent in coordinates that fit the data, and the same answer for every record.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include <surety/optimizers/empirical_risk/constant_learner.h>
+#include <surety/optimizers/empirical_risk/shaped_descent.h>
+
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/on_file.h>
+#include <surety/jobs/plans/text_lists.h>
+
+namespace surety::jobs {
+namespace {
+
+using namespace optimizers;
+using namespace data;
+
+/// Labels are the places of classes, as the reader makes them; each model is one of logistic loss.
+struct LossOfClasses : LogisticLoss {
+  static constexpr std::string_view label_constraint = "must be one of the classes";
+  [[nodiscard]] std::optional<double> encode_label(double label) const noexcept { return label; }
+};
+
+class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
+ public:
+  ShapedDescent() : FileAlgorithm{"Descent on noisy gradients in coordinates that a release of the features' second moment gives."} {}
+
+  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] std::string why_no_units() const override { return "its second moment is a sum over rows, of which a unit has several"; }
+  [[nodiscard]] std::vector<std::string> tuned_over() const override { return {"steps=10,20,30", "clip-share=0.3,1"}; }
+
+ protected:
+  void fields(FieldTable& table, ShapedDescentPlan& own, TrainPlan& shared) const override {
+    add_split(table, own, shared);
+    table.add("steps", own.steps, "Noisy gradients to take", WholeNumber{1, max_count}).standard("30, with regularization 15");
+    add_regularization(table, own.regularization);
+    table
+        .add("clip", shared.problem.clip,
+             "What the derivative of the loss at one record is thought to be at most; the clip follows from it", AnyNumber{})
+        .standard("the loss's bound for rows of norm 1");
+    table.add("clip-share", own.clip_share, "Of what a record's gradient is expected to be at most, in the new coordinates", AnyNumber{})
+        .standard("from the size of the noise");
+    table.add("classes", shared.problem.classes,
+              "Several texts of the label's column, as text,text,..., one with a comma in quotes: one model for each against the rest, "
+              "under one charge; a record of another text "
+              "counts as damaged");
+    table.add("class-weight", own.class_weights, "text=number: what a record of this class weighs; may be repeated").standard("1");
+    table.add("shape", own.shape, "The power of the second moment that coordinates are divided by; 0 for none", AnyNumber{});
+    table.add("matrix-share", own.matrix_share, "Of the budget, for the second moment", AnyNumber{});
+    table.add("ridge", own.ridge, "Ridge over the size of the noise", AnyNumber{}).standard("0.03, with regularization 0");
+    table.add("damping", own.damping, "Damping of steps over the size of the noise", AnyNumber{}).standard("0.5, with regularization 0");
+    add_threads(table, own.threads);
+    add_tune(table, shared, fmt::format("{}", fmt::join(tuned_over(), " and ")));
+    add_timeout(table, own);
+    table.group("Privacy");
+    add_public_count(table, own.public_count);
+    table.group("Problem and algorithm");
+  }
+
+  std::unique_ptr<TrainingRun> run_of(const ShapedDescentPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
+    const AnyObjective objective = shared.problem.classes.empty() ? any_objective_of(shared) : objective_of_classes(shared);
+    static_cast<void>(require_smoothness(objective, 1, name()));
+    ShapedDescentOptions settings{.noise_multiplier = NoiseMultiplier{1},
+                                  .adjacency = shared.target.adjacency,
+                                  .regularization = Regularization{own.regularization},
+                                  .matrix_share = MatrixShare{own.matrix_share},
+                                  .shape = ShapeExponent{own.shape}};
+    if (own.steps) settings.steps = Count{*own.steps};
+    settings.class_weights = class_weights_of(own, shared.source);
+    if (own.clip_share && !(*own.clip_share > 0 && *own.clip_share <= 1)) {
+      refuse_plan("@clip-share is {}, must be greater than 0 and at most 1", *own.clip_share);
+    }
+    settings.clip_share = own.clip_share;
+    if (shared.problem.clip) settings.derivative_bound = ClippingNorm{*shared.problem.clip}.value();
+    if (own.ridge) settings.ridge = NoiseFactor{*own.ridge};
+    if (own.damping) settings.damping = NoiseFactor{*own.damping};
+    if (own.public_count) settings.public_count = Count{*own.public_count};
+    settings.threads = threads_of(own.threads);
+    const std::uint64_t steps = steps_of(settings);
+    settings.progress = context.progress_of(steps);
+    return on_file(own, shared,
+                   {.extent = fmt::format("the second moment and {} steps", steps),
+                    .public_count = own.public_count,
+                    .read = reader_for(shared, objective, KeepRows::in_their_file),
+                    .calibrate = [settings, target = shared.target] { return calibrated_plan(settings, target); },
+                    .tunable = TunableTraining{[settings](NoiseMultiplier z) { return plan_at(settings, z); }, objective},
+                    .learn =
+                        [settings, objective](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+                          auto noisy = settings;
+                          if (!noisy.public_count) noisy.public_count = units.count;
+                          noisy.noise_multiplier = NoiseMultiplier{noise};
+                          return doors.learn(
+                              [&](ReleaserRef releaser) { return shaped_descent(std::move(data), objective, noisy, releaser).weights; });
+                        },
+                    .check = [](const Dataset& data) { require_shapeable(data.features()); }},
+                   context.team);
+  }
+
+ private:
+  static AnyObjective objective_of_classes(const TrainPlan& shared) {
+    if (shared.problem.loss != LogisticLoss::name) refuse_plan("@loss is {}, must be logistic for several classes", shared.problem.loss);
+    require_options_of_loss(shared);
+    return AnyObjective{std::make_shared<const LossOfClasses>()};
+  }
+
+  /// In the order of the classes; none where there are none.
+  [[nodiscard]] static std::vector<double> class_weights_of(const ShapedDescentPlan& own, const TrainingSource& source) {
+    const auto known = source.label ? source.label->classes : std::vector<std::string>{};
+    std::vector<double> weights(known.size(), 1.0);
+    std::set<std::string> said;
+    for (const auto& text : own.class_weights) {
+      const auto [one, number] = split_at_column(text, "class-weight", "class=number", true);
+      const auto at = std::find(known.begin(), known.end(), one);
+      if (at == known.end()) refuse_plan("@class-weight names {}, must name one of @classes", in_quotes(one));
+      if (!said.insert(one).second) refuse_plan("@class-weight names {} twice", in_quotes(one));
+      double& weight = weights[static_cast<std::size_t>(at - known.begin())];
+      weight = parse_double(number, "class-weight");
+      if (!(weight > 0)) refuse_plan("@class-weight of {} is {}, must be greater than 0", in_quotes(one), weight);
+    }
+    return weights;
+  }
+};
+
+/// Classes, or numbers: what the label of a record is.
+class Constant final : public FileAlgorithm<ConstantPlan> {
+ public:
+  Constant() : FileAlgorithm{"The same answer for every record: the share of a class, or the mean label, from one release."} {}
+
+  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] std::string why_no_units() const override { return "its sum is over rows, of which a unit has several"; }
+
+ protected:
+  void fields(FieldTable& table, ConstantPlan& own, TrainPlan& shared) const override {
+    add_split(table, own, shared);
+    add_timeout(table, own);
+    table.group("Privacy");
+    add_public_count(table, own.public_count);
+    table.group("Problem and algorithm");
+  }
+
+  std::unique_ptr<TrainingRun> run_of(const ConstantPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
+    ConstantLearnerOptions settings{.noise_multiplier = NoiseMultiplier{1}, .adjacency = shared.target.adjacency};
+    TrainPlan with_clip = shared;
+    if (shared.problem.loss == SquaredLoss::name) {
+      if (!with_clip.problem.clip) with_clip.problem.clip = shared.problem.label_bound;  // no gradient is taken, so none is clipped
+      if (shared.problem.label_bound) settings.label_bound = LabelBound{*shared.problem.label_bound};
+    } else if (shared.problem.loss != LogisticLoss::name) {
+      refuse_plan("@loss is {}, must be logistic or squared for {}", shared.problem.loss, name());
+    }
+    const AnyObjective objective = any_objective_of(with_clip);
+    if (own.public_count) settings.public_count = Count{*own.public_count};
+    return on_file(own, shared,
+                   {.extent = "one release",
+                    .public_count = own.public_count,
+                    .read = reader_for(shared, objective, KeepRows::in_their_file),
+                    .calibrate = [settings, target = shared.target] { return calibrated_plan(settings, target); },
+                    .learn =
+                        [settings](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+                          auto noisy = settings;
+                          if (!noisy.public_count) noisy.public_count = units.count;
+                          noisy.noise_multiplier = NoiseMultiplier{noise};
+                          return doors.learn([&](ReleaserRef releaser) {
+                            std::vector<double> weights(data.features(), 0.0);
+                            weights.back() = constant_learner(data, noisy, releaser);
+                            return weights;
+                          });
+                        },
+                    .sees_the_intercept_alone = true},
+                   context.team);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> shaped_descent_algorithm() { return std::make_unique<ShapedDescent>(); }
+std::unique_ptr<Algorithm> constant_algorithm() { return std::make_unique<Constant>(); }
+
+}  // namespace surety::jobs

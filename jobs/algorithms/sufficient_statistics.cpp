@@ -1,0 +1,106 @@
+// Least squares from one release.
+#include <fmt/format.h>
+
+#include <surety/optimizers/empirical_risk/sufficient_statistics.h>
+
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/on_file.h>
+
+namespace surety::jobs {
+namespace {
+
+using namespace optimizers;
+using namespace data;
+
+/// What the release says of the coefficients beside the weights of the model: their order is that of the weights.
+void tell_intervals(TrainingFacts& facts, const std::optional<CoefficientIntervals>& found, Confidence confidence, RidgeRule rule) {
+  nlohmann::json json{{"confidence", confidence.value()}, {"from", nullptr}, {"to", nullptr}};
+  if (!found) {
+    facts.lines.emplace_back("intervals", rule == RidgeRule::fixed
+                                              ? "none of the coefficients: the noise is too large for some direction of the features"
+                                              : "none of the coefficients: the ridge depends on the noise");
+    facts.fields["coefficient_intervals"] = std::move(json);
+    return;
+  }
+  std::vector<double> lower;
+  std::vector<double> upper;
+  for (std::size_t i = 0; i < found->centre.size(); ++i) {
+    lower.push_back(found->centre[i] - found->half_width[i]);
+    upper.push_back(found->centre[i] + found->half_width[i]);
+  }
+  facts.lines.emplace_back("intervals", fmt::format("of all coefficients at once, with confidence {} over the noise: about the same fit of "
+                                                    "these records without noise",
+                                                    confidence.value()));
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    facts.lines.emplace_back(fmt::format("  w[{}]", i), fmt::format("in [{:.4g}, {:.4g}]", lower[i], upper[i]));
+  }
+  json["from"] = lower;
+  json["to"] = upper;
+  facts.fields["coefficient_intervals"] = std::move(json);
+}
+
+class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan> {
+ public:
+  SufficientStatistics() : FileAlgorithm{"Least squares from one release of the second moment of features and label together."} {}
+
+  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] std::string why_no_units() const override { return "its sum is over rows, of which a unit has several"; }
+
+ protected:
+  void fields(FieldTable& table, SufficientStatisticsPlan& own, TrainPlan& shared) const override {
+    add_split(table, own, shared);
+    table.add("label-weight", own.label_weight, "Of the label beside the features, which share one clip", AnyNumber{});
+    table.add("ridge", own.ridge, "Ridge over the size of the noise", AnyNumber{});
+    table.add("ridge-rule", own.ridge_rule,
+              "fixed; or least-eigenvalue: only what the least eigenvalue of the released matrix lacks of it, without intervals",
+              OneOfWords{{"fixed", "least-eigenvalue"}});
+    table.add("confidence", own.confidence, "Of the intervals of all coefficients together, over the noise", AnyNumber{});
+    add_threads(table, own.threads);
+    add_timeout(table, own);
+    table.group("Problem and algorithm");
+  }
+
+  std::unique_ptr<TrainingRun> run_of(const SufficientStatisticsPlan& own, const TrainPlan& shared,
+                                      const TrainContext& context) const override {
+    if (shared.problem.loss != SquaredLoss::name) refuse_plan("@loss is {}, must be squared for {}", shared.problem.loss, name());
+    TrainPlan with_clip = shared;
+    with_clip.problem.clip = shared.problem.label_bound;  // no gradient is taken, so none is clipped
+    const AnyObjective objective = any_objective_of(with_clip);
+    SufficientStatisticsOptions settings{.noise_multiplier = NoiseMultiplier{1},
+                                         .label_bound = LabelBound{*shared.problem.label_bound},
+                                         .adjacency = shared.target.adjacency,
+                                         .label_weight = LabelWeight{own.label_weight},
+                                         .ridge = RidgeFactor{own.ridge},
+                                         .ridge_rule = own.ridge_rule == "fixed" ? RidgeRule::fixed : RidgeRule::least_eigenvalue,
+                                         .threads = threads_of(own.threads)};
+    const Confidence confidence{own.confidence};
+    const auto intervals = std::make_shared<std::optional<CoefficientIntervals>>();
+    return on_file(
+        own, shared,
+        {.extent = "one release",
+         .needs_no_count = true,
+         .read = reader_for(shared, objective, KeepRows::in_their_file),
+         .calibrate = [settings, target = shared.target] { return calibrated_plan(settings, target); },
+         .learn =
+             [settings, intervals, confidence](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
+               auto noisy = settings;
+               noisy.public_count = units.count;
+               noisy.noise_multiplier = NoiseMultiplier{noise};
+               return doors.learn([&](ReleaserRef releaser) {
+                 const auto moments = release_moments(data, noisy, releaser);
+                 *intervals = coefficient_intervals(moments, confidence);
+                 return ridge_weights(moments);
+               });
+             },
+         .check = [](const Dataset& data) { require_joint_moments(data.features()); },
+         .tell = [intervals, confidence,
+                  rule = settings.ridge_rule](TrainingFacts& facts) { tell_intervals(facts, *intervals, confidence, rule); }},
+        context.team);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> sufficient_statistics_algorithm() { return std::make_unique<SufficientStatistics>(); }
+
+}  // namespace surety::jobs

@@ -1,0 +1,212 @@
+#include <surety/jobs/automatic/automatic.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/data/text_reader.h>
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/algorithms/reading.h>
+#include <surety/jobs/plans/plan_error.h>
+#include <surety/optimizers/empirical_risk/shaped_descent.h>
+#include <surety/optimizers/problem/loss.h>
+
+namespace surety::jobs {
+namespace {
+
+using namespace optimizers;
+
+// Fitted on the sets of docs/results/learners.md: there noise drowns the features from the first on, many steps pay up to the second where
+// features are many and the third where the budget is, and few where features are few.
+constexpr double nothing_learned = 10;
+constexpr double little_noise = 0.04;
+constexpr double much_noise = 2;
+constexpr double large_budget = 0.2;
+constexpr std::size_t few_features = 15;
+
+int steps_for(double nu, double mu, std::size_t features) {
+  if (features <= few_features || nu > much_noise) return 10;
+  return nu <= little_noise || mu >= large_budget ? 30 : 20;
+}
+
+std::string field_text(double value) { return fmt::format("{:.4g}", value); }
+
+// Fitted on the sets of docs/results/regression.md. Noise of second moments multiplies the weights, so one release of them is for few features and
+// little noise; large derivatives are those of a beginning, and clipping them is what keeps noise small.
+constexpr double hardly_any_noise = 0.01;
+constexpr double low_noise = 0.02;
+constexpr double high_noise = 0.4;
+
+// Rows of one scale, likewise: many columns make all of them short.
+constexpr std::size_t most_scaled_features = 25;
+constexpr double some_noise = 0.04;
+constexpr double least_noise = 0.005;
+
+std::vector<Choice> choices_for_squares(double nu, std::size_t features, double label_bound, RowLength rows, const std::string& facts) {
+  std::vector<Choice> found;
+  const bool are_few = features <= few_features;
+  const bool are_scaled = rows == RowLength::scaled || (rows == RowLength::either && features <= most_scaled_features);
+  if (are_few && nu <= (are_scaled ? least_noise : hardly_any_noise))
+    found.push_back({.algorithm = "sufficient-statistics", .fields = {}, .why = facts});
+  const auto shaped = [&](const char* steps, double clip) {
+    found.push_back({.algorithm = "shaped-descent",
+                     .fields = {{"steps", steps}, {"clip-share", "1"}, {"clip", field_text(clip * label_bound)}},
+                     .why = facts});
+  };
+  if (are_scaled) {
+    shaped(nu > some_noise ? "30" : "10", nu <= low_noise ? 0.6 : nu <= some_noise ? 0.3 : 0.1);
+    if (nu > some_noise) found.back().fields.emplace_back("ridge", "0.3");
+  } else if (nu > high_noise) {
+    shaped("10", 0.1);
+  } else if (are_few) {
+    shaped("10", nu <= low_noise ? 0.6 : 0.3);
+  } else {
+    shaped("30", nu <= low_noise ? 0.3 : 0.1);
+  }
+  if (are_scaled && rows == RowLength::either) {
+    for (auto& choice : found) choice.fields.emplace_back("rows", "scaled");
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<Choice> choices(const PublicNumbers& numbers) {
+  const auto adjacency = numbers.target.adjacency;
+  const auto noise = calibrate([&](NoiseMultiplier z) { return gaussian(z, adjacency); }, numbers.target);
+  const double mu = 1 / noise.value.value();
+  const double unit = adjacency == Adjacency::replace_one ? 2 : 1;
+  const auto d = static_cast<double>(numbers.features);
+  const double nu = d * unit / (static_cast<double>(numbers.records.value()) * mu);
+  const std::string facts =
+      fmt::format("{} {}, {} features, nu = {:.3g}", numbers.records.value(), numbers.has_unit ? "units" : "records", numbers.features, nu);
+
+  const Choice plain{.algorithm = "gradient-descent", .fields = {}, .why = facts};
+  if (numbers.loss == HingeLoss::name || numbers.loss == SmoothedHingeLoss::name) {
+    return {{.algorithm = plain.algorithm, .fields = {}, .why = fmt::format("no rule was fitted for {} loss", numbers.loss)}};
+  }
+  std::vector<Choice> found;
+  const bool is_shapeable = !numbers.has_unit && numbers.features <= most_shaped_features;
+  if (is_shapeable && numbers.loss == SquaredLoss::name) {
+    found = choices_for_squares(nu, numbers.features, numbers.label_bound.value_or(1), numbers.rows, facts);
+  } else if (is_shapeable) {
+    if (nu > nothing_learned) {
+      found.push_back({.algorithm = "constant",
+                       .fields = {},
+                       .why = facts + ": noise would drown the features, so the share of the class alone is released"});
+    }
+    found.push_back({.algorithm = "shaped-descent",
+                     .fields = {{"steps", std::to_string(steps_for(nu, mu, numbers.features))},
+                                {"ridge", field_text(std::clamp(0.05 * nu, 0.03, 0.5))}},
+                     .why = facts});
+  }
+  Choice accelerated{.algorithm = "accelerated-gradient-descent", .fields = {}, .why = facts};
+  if (numbers.has_unit) {
+    accelerated.why = "has a theorem for units; " + facts;
+  } else if (!is_shapeable) {
+    accelerated.why = "takes no matrix of all pairs of features; " + facts;
+  }
+  if (nu > 0.5) {
+    accelerated.fields = {{"steps", "10"}, {"iterate", "average"}};
+  } else {
+    accelerated.fields = {{"steps", nu > 0.05 ? "30" : "60"}};
+  }
+  if (numbers.label_bound) accelerated.fields.emplace_back("clip", field_text(*numbers.label_bound));
+  found.push_back(std::move(accelerated));
+  found.push_back(plain);
+  return found;
+}
+
+namespace {
+
+RowLength rows_of(const data::FeatureMap& features, bool is_csv, bool said) {
+  if (!features.unit_norm) return RowLength::scaled;
+  const auto* const columns = std::get_if<data::NamedColumns>(&features.inputs);
+  const auto has_bounds = [](const data::Column& column) { return std::holds_alternative<data::Bounds>(column.map); };
+  return is_csv && !said && std::all_of(columns->begin(), columns->end(), has_bounds) ? RowLength::either : RowLength::unit;
+}
+
+std::uint64_t records_in(const TrainingSource& source) {
+  if (const auto* file = std::get_if<std::shared_ptr<const data::RecordFile>>(&source.inputs)) return (*file)->size();
+  OpenStream stream = open_stream(source);
+  const AnyLabel any;
+  std::uint64_t count = 0;
+  while (stream.records.next(any)) ++count;
+  return count;
+}
+
+Choice first_known(const PublicNumbers& numbers, const std::vector<std::string>& known) {
+  const auto in_order = choices(numbers);
+  const auto is_known = [&](const Choice& one) { return std::find(known.begin(), known.end(), one.algorithm) != known.end(); };
+  const auto found = std::find_if(in_order.begin(), in_order.end(), is_known);
+  if (found == in_order.end()) {
+    refuse_plan("@algorithm is missing: auto chose {}, which does not know all of the options; {} do", in_order.front().algorithm,
+                fmt::format("{}", fmt::join(known, ", ")));
+  }
+  Choice choice = *found;
+  if (found != in_order.begin()) choice.why += fmt::format("; {} does not know all of the options", in_order.front().algorithm);
+  return choice;
+}
+
+}  // namespace
+
+Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector<std::string>& known) {
+  const auto& [held_out, records, says_rows] = own;
+  if (known.size() == 1) return {.algorithm = known.front(), .fields = {}, .why = "knows what was asked for"};
+  const bool has_file_of_rank = !plan.source.paths_of_ranks.empty();
+  const Adjacency adjacency = plan.target.adjacency;
+  const bool is_public = adjacency != Adjacency::add_or_remove_one && !plan.has_unit();
+  if (!records && !is_public) {
+    refuse_plan("@records is missing: @algorithm auto needs the public number of {} in the file, or a guess of it",
+                plan.has_unit() ? "units" : "records");
+  }
+  if (has_file_of_rank && !records)
+    refuse_plan("@records is missing: @algorithm auto needs the number of records in the files of all ranks");
+  if (!(held_out >= 0 && held_out < 1)) refuse_plan("@held-out is {}, must be at least 0 and less than 1", held_out);
+  const std::uint64_t all = is_public && !has_file_of_rank ? records_in(plan.source) : *records;
+  if (records && is_public && !has_file_of_rank) require_said_records(plan, static_cast<std::size_t>(all), *records);
+  const auto trained = static_cast<std::uint64_t>(std::llround((1 - held_out) * static_cast<double>(all)));
+  const auto features = open_stream(plan.source).features;
+  const bool is_csv = std::holds_alternative<data::CsvOptions>(plan.source.inputs);
+  Choice choice = first_known({.records = Count{std::max<std::uint64_t>(trained, 1)},
+                               .features = features.features(),
+                               .target = plan.target,
+                               .loss = plan.problem.loss,
+                               .label_bound = plan.problem.label_bound,
+                               .has_unit = plan.has_unit(),
+                               .rows = rows_of(features, is_csv, says_rows)},
+                              known);
+  const bool needs_no_count = choice.algorithm == GossipPlan::name || choice.algorithm == SufficientStatisticsPlan::name;
+  if (adjacency == Adjacency::add_or_remove_one && !needs_no_count) {
+    choice.fields.emplace_back("public-count", std::to_string(std::max<std::uint64_t>(trained, 1)));
+  }
+  return choice;
+}
+
+ChosenPlan chosen_plan(TrainPlan plan, const AutomaticPlan& own) {
+  const auto all = all_algorithms();
+  std::vector<std::string> known;
+  for (const auto& algorithm : all) known.push_back(algorithm->name());
+  const auto choice = choose(plan, own, known);
+  const auto& algorithm = **std::find_if(all.begin(), all.end(), [&](const auto& one) { return one->name() == choice.algorithm; });
+  plan.algorithm = algorithm.standard();
+  FieldTable fields;
+  algorithm.add_fields(fields, plan.algorithm, plan);
+  fields.find("held-out")->set(fmt::format("{}", own.held_out));
+  for (const auto& [name, value] : choice.fields) {
+    if (name == "rows") {
+      std::get<data::CsvOptions>(plan.source.inputs).rows_have_common_scale = true;
+    } else {
+      fields.find(name)->set(value);
+    }
+  }
+  return {.plan = std::move(plan), .why = choice.why};
+}
+
+}  // namespace surety::jobs

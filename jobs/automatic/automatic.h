@@ -1,0 +1,87 @@
+// A rule that chooses an algorithm and fields of its plan from public numbers alone.
+//
+// With n records (or units), d features, nu = d s / (n mu) for mu of the target and s = 2 under replace-one, else 1 (about the size of noise
+// in the mean gradient over that of a gradient):
+//
+//     hinge losses                      gradient-descent, as ever: no rule was fitted
+//     units of several rows             accelerated-gradient-descent, which has a theorem for them
+//     more features than a second moment is taken of   accelerated-gradient-descent
+//     logistic, nu > 10                 constant: the share of the class
+//     logistic                          shaped-descent with a ridge of clip(.05 nu, .03, .5), and T = 10 for d <= 15 or nu > 2,
+//                                       T = 30 for nu <= .04 or mu >= .2, else T = 20
+//     squared, d <= 25, every column with bounds: rows of one scale (`rows` scaled), and
+//       d <= 15, nu <= .005             sufficient-statistics
+//       else                            shaped-descent, T = 10, derivatives clipped to .6 of the label bound for nu <= .02, to .3 for nu <= .04;
+//                                       else T = 30, clipped to .1, with a ridge of .3
+//     squared, others:
+//     squared, d <= 15, nu <= .01       sufficient-statistics
+//     squared, nu > .4                  shaped-descent, T = 10, derivatives clipped to a tenth of the label bound
+//     squared, d <= 15                  shaped-descent, T = 10, clipped to .6 of the bound for nu <= .02, else to .3
+//     squared                           shaped-descent, T = 30, clipped to .3 of the bound for nu <= .02, else to .1
+//
+// How it was fitted, and what it costs: docs/decisions/optimization.md, docs/results/learners.md, docs/results/regression.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/events/units.h>
+#include <surety/jobs/plans/train_plan.h>
+
+namespace surety::jobs {
+
+/// What is known of how long rows are.
+enum class RowLength {
+  unit,
+  scaled,  ///< all by one public number
+  either,  ///< nobody said, and every column has bounds, so that both are good
+};
+
+/// All that the rule sees.
+struct PublicNumbers {
+  Count records;  ///< that are trained on, or units; a guess under add-or-remove-one
+  std::size_t features;
+  Target target;
+  std::string loss;
+  std::optional<double> label_bound = {};
+  bool has_unit = false;  ///< which is clipped as one, like a record
+  RowLength rows = RowLength::unit;
+};
+
+struct Choice {
+  std::string algorithm;
+  std::vector<std::pair<std::string, std::string>> fields;  ///< what is said of its plan: names and values
+  std::string why;
+};
+
+/// What the rule takes, and behind it what it would take in its place, for fields that the first does not know.
+/// \throws Error{invalid_argument} for a target that no Gaussian noise meets; Error{unreachable} likewise.
+[[nodiscard]] std::vector<Choice> choices(const PublicNumbers& numbers);
+
+/// What is said of a plan whose algorithm is to be chosen.
+struct AutomaticPlan {
+  double held_out = 0.2;
+  std::optional<std::uint64_t> records = {};  ///< counted where it is not said and their number is public
+  bool says_rows = false;                     ///< whether it was said how long rows are
+};
+
+/// The first of the rule's choices that is one of `known`, with a public count where the number of records is private. Reads the header, and where
+/// `records` is not said and their number is public, counts the records.
+/// \param plan but for its algorithm. \param known algorithms that know all that was said; where there is one alone, it is chosen and nothing is read
+/// \throws PlanError without `records` where the number of records is private or each of several ranks has a file of its own, for standard input, and
+///         where no choice of the rule is known.
+[[nodiscard]] Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector<std::string>& known);
+
+/// A plan that was chosen, and why.
+struct ChosenPlan {
+  TrainPlan plan;
+  std::string why;
+};
+/// The plan with the algorithm and the fields that `choose` takes among all algorithms. \throws as `choose`.
+[[nodiscard]] ChosenPlan chosen_plan(TrainPlan plan, const AutomaticPlan& own);
+
+}  // namespace surety::jobs

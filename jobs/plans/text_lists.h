@@ -1,0 +1,31 @@
+// Numbers and lists of values in the text of a field.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace surety::jobs {
+
+/// The number that is all of `text`. \throws PlanError naming the field.
+[[nodiscard]] double parse_double(std::string_view text, std::string_view field);
+
+/// The values of "Rome,\"New York, NY\", 3": between commas, without blanks around them. A value with a comma or a quote in it, or with
+/// blanks around it, stands in quotes; "" inside quotes is one quote. One value more than there are commas outside quotes.
+/// \throws PlanError naming the field for a quote that is not closed, or one where none may be.
+[[nodiscard]] std::vector<std::string> parse_values(std::string_view text, std::string_view field);
+
+/// The column of "name=rest", and the rest. A name with '=' in it stands in quotes, as a value of a list does; without them it ends at the
+/// first '=', or at the last where the rest has none. \throws PlanError naming the field: "must be <form>".
+[[nodiscard]] std::pair<std::string, std::string> split_at_column(std::string_view text, std::string_view field, std::string_view form,
+                                                                  bool at_first);
+
+/// lower and upper of "18, 90". \throws PlanError naming the field.
+struct Ends {
+  double lower;
+  double upper;
+};
+[[nodiscard]] Ends parse_ends(std::string_view text, std::string_view field);
+
+}  // namespace surety::jobs

@@ -1,0 +1,261 @@
+// What a training is to be, as values. A plan holds what was asked for: its numbers are checked where it is prepared.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <surety/accounting/events/unit.h>
+#include <surety/accounting/events/units.h>
+#include <surety/data/csv.h>
+#include <surety/data/data_policy.h>
+#include <surety/data/features.h>
+#include <surety/data/record_file.h>
+
+namespace surety::jobs {
+
+/// The largest Count.
+inline constexpr std::uint64_t max_count = std::uint64_t{1} << 53;
+/// Of a search, and of the combinations that it is over.
+inline constexpr std::uint64_t most_tuned_candidates = 1000;
+inline constexpr std::uint64_t most_capped_runs = 100'000;
+
+/// Where records come from, and how a file becomes records and features. Public.
+struct TrainingSource {
+  std::string path;                              ///< of this process; - is standard input
+  std::vector<std::string> paths_of_ranks = {};  ///< of all ranks, where each has a file of its own
+  std::optional<data::LabelRule> label = {};     ///< of CSV and record files
+  std::variant<data::CsvOptions, data::SparseFeatures, std::shared_ptr<const data::RecordFile>> inputs = {};
+  bool rows_have_common_scale = false;  ///< of sparse features
+  data::DataPolicy reading = {};
+  bool form_is_public = false;  ///< as much as `reading` may say
+
+  [[nodiscard]] data::DataPolicy policy() const {
+    auto policy = reading;
+    if (form_is_public) policy.form = data::RecordForm::is_public;
+    return policy;
+  }
+};
+
+/// What is minimized. An algorithm says which of these it knows.
+struct Problem {
+  std::string loss = "logistic";  ///< logistic, squared, smoothed-hinge or hinge
+  std::optional<double> label_bound = {};
+  std::optional<double> smoothing = {};
+  std::optional<double> clip = {};    ///< each algorithm says what holds without it
+  std::optional<double> radius = {};  ///< likewise
+  std::string classes = {};           ///< several, with commas between
+};
+
+/// A search over candidates, of algorithms whose releases are Gaussian.
+struct SearchPlan {
+  std::optional<std::uint64_t> tune = {};       ///< how many candidates it is expected to run
+  std::vector<std::string> tune_over = {};      ///< what they differ in: "steps=10,30"
+  std::string tune_by = "cheapest";             ///< cheapest, random or split
+  std::optional<std::uint64_t> tune_most = {};  ///< runs that it never goes beyond
+  std::optional<std::string> answer_at = {};    ///< when it answers, as it was said
+};
+
+/// Of algorithms on a whole file, of which a public part is held out for scores.
+struct SplitPlan {
+  double held_out = 0.2;
+  std::uint64_t split_seed = 0;
+  std::optional<double> timeout = {};  ///< in seconds, of those that run on ranks
+};
+
+struct FullGradientPlan : SplitPlan {
+  std::uint64_t steps = 100;
+  double regularization = 1e-4;
+  std::optional<std::uint64_t> threads = {};
+  std::optional<std::uint64_t> public_count = {};
+};
+struct DescentPlan : FullGradientPlan {
+  std::optional<double> step_size = {};
+  std::optional<double> l1 = {};
+  std::string iterate = "last";
+};
+struct GradientDescentPlan : DescentPlan {
+  static constexpr std::string_view name = "gradient-descent";
+};
+struct AcceleratedGradientDescentPlan : DescentPlan {
+  static constexpr std::string_view name = "accelerated-gradient-descent";
+  AcceleratedGradientDescentPlan() { steps = 30; }
+};
+struct MirrorDescentPlan : FullGradientPlan {
+  static constexpr std::string_view name = "mirror-descent";
+  MirrorDescentPlan() {
+    steps = 30;
+    regularization = 0;
+  }
+  std::string geometry = "l2";
+};
+
+struct ShapedDescentPlan : SplitPlan {
+  static constexpr std::string_view name = "shaped-descent";
+  std::optional<std::uint64_t> steps = {};
+  double regularization = 0;
+  std::optional<double> clip_share = {};
+  std::vector<std::string> class_weights = {};
+  double shape = 0.5;
+  double matrix_share = 0.1;
+  std::optional<double> ridge = {};
+  std::optional<double> damping = {};
+  std::optional<std::uint64_t> threads = {};
+  std::optional<std::uint64_t> public_count = {};
+};
+struct ConstantPlan : SplitPlan {
+  static constexpr std::string_view name = "constant";
+  std::optional<std::uint64_t> public_count = {};
+};
+struct SufficientStatisticsPlan : SplitPlan {
+  static constexpr std::string_view name = "sufficient-statistics";
+  double label_weight = 0.5;
+  double ridge = 0.3;
+  std::string ridge_rule = "fixed";
+  double confidence = 0.95;
+  std::optional<std::uint64_t> threads = {};
+};
+
+struct DpSgdPlan : SplitPlan {
+  static constexpr std::string_view name = "dp-sgd";
+  std::optional<std::uint64_t> records = {};
+  std::optional<std::uint64_t> epochs = {};
+  std::optional<std::uint64_t> steps = {};
+  std::optional<double> step_size = {};
+  std::string schedule = "inverse";
+  double momentum = 0;
+  double regularization = 1e-4;
+  std::optional<double> l1 = {};
+  std::optional<std::string> iterate = {};
+  std::optional<std::string> clip_by = {};
+  std::optional<std::string> sampling = {};
+  std::optional<std::uint64_t> batch_size = {};
+  std::optional<std::uint64_t> largest_batch = {};
+  std::uint64_t microbatch = 1;
+  std::optional<double> noise_multiplier = {};
+};
+
+struct VarianceReductionPlan : SplitPlan {
+  std::optional<std::uint64_t> records = {};
+  std::uint64_t epochs = 5;
+  std::uint64_t inner_steps = 100;
+  std::optional<double> step_size = {};
+  double regularization = 1e-4;
+  std::optional<double> l1 = {};
+  std::optional<std::uint64_t> threads = {};
+  std::optional<std::string> sampling = {};
+  std::optional<std::uint64_t> batch_size = {};
+  std::string noise = "calibrated";
+};
+struct SvrgPlan : VarianceReductionPlan {
+  static constexpr std::string_view name = "svrg";
+};
+struct SvrgPlusPlusPlan : VarianceReductionPlan {
+  static constexpr std::string_view name = "svrg++";
+  SvrgPlusPlusPlan() { epochs = 3; }
+};
+
+struct PerturbationPlan : SplitPlan {
+  double regularization = 0.01;
+  std::optional<std::uint64_t> threads = {};
+};
+struct OutputPerturbationPlan : PerturbationPlan {
+  static constexpr std::string_view name = "output-perturbation";
+  std::optional<std::uint64_t> public_count = {};
+};
+struct ObjectivePerturbationPlan : PerturbationPlan {
+  static constexpr std::string_view name = "objective-perturbation";
+  std::optional<std::uint64_t> records = {};
+};
+
+/// Of algorithms on records that come one at a time.
+struct StreamPlan {
+  std::optional<std::uint64_t> steps = {};  ///< the most records to read
+  std::optional<std::uint64_t> every = {};  ///< after each so many records the weights are told
+};
+struct PrefixSumPlan : StreamPlan {
+  std::optional<std::string> factorization = {};
+};
+struct OnlineFrankWolfePlan : PrefixSumPlan {
+  static constexpr std::string_view name = "online-frank-wolfe";
+  std::optional<double> step_scale = {};
+  double norm = 2;
+  std::string noise = "calibrated";
+};
+struct PolyhedralFrankWolfePlan : StreamPlan {
+  static constexpr std::string_view name = "polyhedral-frank-wolfe";
+  std::optional<double> step_scale = {};
+  std::string noise = "gumbel";
+};
+struct OnlineToBatchPlan : PrefixSumPlan {
+  static constexpr std::string_view name = "online-to-batch";
+  std::string learner = "subgradient";
+};
+struct PrivateFtrlPlan : PrefixSumPlan {
+  static constexpr std::string_view name = "private-ftrl";
+  std::optional<double> step_size = {};
+};
+struct OnePassSgdPlan : StreamPlan {
+  static constexpr std::string_view name = "one-pass-sgd";
+  std::optional<std::uint64_t> batch_size = {};
+  std::optional<double> step_size = {};
+};
+
+/// Of algorithms on batches of a whole file in its order.
+struct NoisySgdPlan {
+  static constexpr std::string_view name = "noisy-sgd";
+  std::optional<std::uint64_t> records = {};
+  std::optional<std::uint64_t> batch_size = {};
+  std::optional<double> step_size = {};
+  std::uint64_t passes = 1;
+};
+struct NoisyFrankWolfePlan {
+  static constexpr std::string_view name = "noisy-frank-wolfe";
+  std::uint64_t steps = 30;
+  std::optional<std::uint64_t> records = {};
+  std::optional<double> step_scale = {};
+  double norm = 2;
+};
+
+struct GossipPlan {
+  static constexpr std::string_view name = "gossip";
+  std::optional<std::uint64_t> records = {};
+  std::optional<std::uint64_t> learners = {};
+  std::optional<std::string> topology = {};
+  std::optional<std::string> graph = {};
+  std::optional<std::uint64_t> mixing_seed = {};
+  std::uint64_t batch_size = 1;
+  std::uint64_t passes = 1;
+  double step_size = 1;
+  std::optional<std::string> schedule = {};
+  double regularization = 0;
+  std::optional<std::string> noise = {};
+  std::optional<double> timeout = {};
+};
+
+/// What an algorithm alone knows; by its name in JSON.
+using AlgorithmPlan = std::variant<ShapedDescentPlan, GradientDescentPlan, AcceleratedGradientDescentPlan, MirrorDescentPlan, DpSgdPlan,
+                                   SvrgPlan, SvrgPlusPlusPlan, OutputPerturbationPlan, ObjectivePerturbationPlan, OnlineFrankWolfePlan,
+                                   PolyhedralFrankWolfePlan, OnlineToBatchPlan, PrivateFtrlPlan, OnePassSgdPlan, NoisySgdPlan,
+                                   NoisyFrankWolfePlan, GossipPlan, SufficientStatisticsPlan, ConstantPlan>;
+
+struct TrainPlan {
+  Target target;
+  UnitOfPrivacy unit = {};
+  TrainingSource source;
+  Problem problem = {};
+  SearchPlan search = {};
+  AlgorithmPlan algorithm = {};
+
+  [[nodiscard]] bool has_unit() const noexcept { return !unit.is_row(); }
+  /// "dp-sgd".
+  [[nodiscard]] std::string_view algorithm_name() const {
+    return std::visit([](const auto& one) { return one.name; }, algorithm);
+  }
+};
+
+}  // namespace surety::jobs

@@ -1,0 +1,253 @@
+#include <surety/jobs/search/search_run.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/calibration/calibrate.h>
+#include <surety/accounting/events/runs_law.h>
+#include <surety/data/features.h>
+#include <surety/mechanisms/bits/random_bits.h>
+#include <surety/mechanisms/queries/record_sum.h>
+#include <surety/optimizers/doors/run_releaser.h>
+#include <surety/optimizers/empirical_risk/search.h>
+
+#include <surety/jobs/algorithms/on_file.h>
+#include <surety/jobs/search/answer_time.h>
+
+namespace surety::jobs {
+namespace {
+
+using namespace optimizers;
+
+/// The multiplier at which all of a candidate's releases together cost at most gaussian(run).
+double noise_of(const TunableTraining& candidate, NoiseMultiplier run) {
+  const auto at_one = squared_mu(candidate.plan(NoiseMultiplier{1}));
+  if (!at_one) refuse(ErrorCode::unsupported, "@tune needs a training whose releases are Gaussian");
+  // More than all roundings, of multipliers and of the sum that the door compares.
+  constexpr double margin = 1 + 1e-12;
+  return run.value() * std::sqrt(*at_one) * margin;
+}
+
+/// As many made-up records as there are: rows that are full, by a rule that knows nothing of the data.
+Dataset made_up(std::size_t records, const data::FeatureMap& features, double label) {
+  data::DatasetBuilder builder{features.features(), false};
+  constexpr double golden = 0.6180339887498949;
+  std::vector<double> row(features.features());
+  double next = 0;
+  for (std::size_t i = 0; i < records; ++i) {
+    for (double& value : row) {
+      next += golden;
+      next -= std::floor(next);
+      value = 2 * next - 1;
+    }
+    data::scale_row(features, row);
+    builder.add({.indices = {}, .values = row, .norm = mechanisms::l2_norm(row)}, i % 2 == 0 ? label : -label);
+  }
+  return std::move(builder).finish();
+}
+
+/// The probability that a capped number of runs of uniform candidates misses one of them: phi(1 - 1 / candidates).
+double missed_by(const Runs& runs, double candidates) {
+  const double goes_on = -std::expm1(-accounting::minus_log_stopping(runs, 64).enclosure().lower);
+  const double z = 1 - 1 / candidates;
+  // 1 - (1 - z) sum over k = 1 ... cap of (goes_on z)^(k - 1).
+  return 1 - (1 - z) * (1 - std::pow(goes_on * z, static_cast<double>(runs.cap().value().value()))) / (1 - goes_on * z);
+}
+
+class TunedRun final : public TrainingRun {
+ public:
+  TunedRun(const TrainPlan& shared, std::vector<TunedCandidate> candidates, const TrainContext& context)
+      : shared_{shared}, candidates_{std::move(candidates)}, context_{context} {
+    for (const auto& candidate : candidates_) runs_.push_back(&dynamic_cast<CandidateRun&>(*candidate.run));
+    if (shared_.search.answer_at) answer_.emplace(parse_answer_time(*shared_.search.answer_at, wall_clock_now()));
+  }
+
+  CalibratedNoise calibrate() override {
+    const Target target = shared_.target;
+    for (const auto* run : runs_) static_cast<void>(noise_of(run->tunable(), NoiseMultiplier{1}));
+    order_ = order_for(target);
+    auto found = calibrated(order_, target);
+    if (shared_.search.tune_by == "cheapest" && order_ == SearchOrder::at_random && context_.budget_knows &&
+        !context_.budget_knows(found.event)) {
+      order_ = SearchOrder::each;
+      found = calibrated(order_, target);
+      is_split_for_the_budget_ = true;
+    }
+    const auto alone = surety::calibrate([&](NoiseMultiplier z) { return gaussian(z, target.adjacency); }, target);
+    noise_factor_ = found.value.value() / alone.value.value();
+    cost_of_one_ = accounting::epsilon(accounting::Best{}, gaussian(found.value, target.adjacency), target.delta).upper;
+    return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
+  }
+
+  const data::FeatureMap& read(double noise, RunBits& bits) override {
+    const auto& features = runs_.front()->read(noise, bits);
+    if (parts().held_out.empty() && shared_.target.adjacency != Adjacency::add_or_remove_one) {
+      refuse(ErrorCode::bad_data, "{}: no record is held out, must be at least one that @tune scores candidates on",
+             one_line(shared_.source.path));
+    }
+    if (answer_) rehearse(features, noise);
+    return features;
+  }
+
+  std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) override {
+    const auto run = [&](std::size_t candidate, ReleaserRef training, ReleaserRef scoring) {
+      if (!answer_) return run_once(candidate, parts(), noise, bits.source(), training, scoring);
+      PunctualReleaser trains{*answer_, training};
+      PunctualReleaser scores{*answer_, scoring};
+      return run_once(candidate, parts(), noise, bits.source(), trains, scores);
+    };
+    auto best = search(options(noise, order_), *reservation, bits.source(), run);
+    if (answer_) answer_->wait();
+    chosen_ = best.candidate;
+    score_ = best.model.score;
+    return std::move(best.model.weights);
+  }
+
+  void add_to(TrainingFacts& facts, const ModelFacts& known) const override {
+    runs_.front()->add_to(facts, known);
+    const bool is_random = order_ == SearchOrder::at_random;
+    const std::uint64_t count = options(1, order_).runs.value();
+    const auto others = static_cast<double>(candidates_.size() - 1);
+    const auto mean = static_cast<double>(count);
+    const std::uint64_t most = is_random ? most_runs() : 0;
+    const double missed = !is_random ? 1 - mean / (others + 1)
+                          : most > 0 ? missed_by(Runs::capped_geometric(mean, Count{most}), others + 1)
+                                     : others / (others + mean);
+    const auto runs = !is_random ? std::to_string(count)
+                      : most > 0 ? fmt::format("a secret number of runs, {} expected and at most {},", count, most)
+                                 : fmt::format("a secret number of runs, {} expected,", count);
+    facts.extent = runs_[chosen_]->extent();
+    facts.lines.emplace_back(
+        "tuned",
+        fmt::format(
+            "{}: the best by a noisy score on the held-out part of {} of {} candidates, each of which is missed with probability {:.2f}",
+            candidates_[chosen_].text, runs, candidates_.size(), missed));
+    if (answer_) facts.lines.emplace_back("answered", fmt::format("at {}, which was said before", text_of(answer_->at())));
+    facts.lines.emplace_back("price",
+                             fmt::format("noise is {:.3f} times that of a run without a search; one run with this noise would cost "
+                                         "epsilon = {:.4g}, the search costs {:.4g}",
+                                         noise_factor_, cost_of_one_, known.noise.epsilon.upper) +
+                                 (is_split_for_the_budget_ ? "; the ledger's budget holds no random number of runs" : ""));
+    std::vector<std::string> texts;
+    for (const auto& candidate : candidates_) texts.push_back(candidate.text);
+    facts.fields["tuning"] = {{"candidates", texts},
+                              {"chosen", candidates_[chosen_].text},
+                              {"score", score_},
+                              {"runs", !is_random ? "each"
+                                       : most > 0 ? "capped_geometric_runs"
+                                                  : "geometric_runs"},
+                              {is_random ? "expected_runs" : "count", count},
+                              {"missed", missed},
+                              {"noise_factor", noise_factor_},
+                              {"epsilon_of_one_run", cost_of_one_}};
+    if (most > 0) facts.fields["tuning"]["most_runs"] = most;
+    if (answer_) facts.fields["tuning"]["answered_at"] = text_of(answer_->at());
+    if (facts.held_out) facts.held_out->chose_among_candidates = true;
+  }
+
+ private:
+  /// Trains a candidate and scores it.
+  [[nodiscard]] ScoredModel run_once(std::size_t candidate, const data::Split& on, double noise, mechanisms::BitsRef bits,
+                                     ReleaserRef training, ReleaserRef scoring) const {
+    const CandidateRun& one = *runs_[candidate];
+    const TunableTraining& tunable = one.tunable();
+    auto weights = one.learn(on.training, noise_of(tunable, NoiseMultiplier{noise}), TrainingDoors{context_.team, training, bits});
+    const double score = released_score(on.held_out, bounded_loss(tunable.objective, shared_.problem.label_bound.value_or(1)), weights,
+                                        NoiseMultiplier{noise}, shared_.target.adjacency, scoring);
+    return {.weights = std::move(weights), .score = score};
+  }
+  /// Runs every candidate once on made-up records, with noise and bits of its own, and asks whether as many runs as there may be fit.
+  /// \throws Error{invalid_argument} where they do not.
+  void rehearse(const data::FeatureMap& features, double noise) const {
+    const double label = shared_.problem.label_bound.value_or(1);
+    const data::Split made{.training = made_up(parts().training.size(), features, label),
+                           .held_out = made_up(parts().held_out.size(), features, label)};
+    const std::uint64_t runs = order_ == SearchOrder::each ? options(noise, order_).runs.value() : most_runs();
+    mechanisms::SystemBits bits;
+    std::chrono::milliseconds longest{0};
+    for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate) {
+      const auto adjacency = shared_.target.adjacency;
+      RunReleaser training{NoiseMultiplier{noise}, adjacency, bits};
+      RunReleaser scoring{NoiseMultiplier{noise}, adjacency, bits};
+      const auto from = wall_clock_now();
+      static_cast<void>(run_once(candidate, made, noise, bits, training, scoring));
+      constexpr std::chrono::milliseconds tick{1};
+      longest = std::max(longest, wall_clock_now() - from + tick);
+      answer_->require_room(runs, longest);
+    }
+  }
+  /// Of a random number of runs; 0 where there is no cap.
+  [[nodiscard]] std::uint64_t most_runs() const {
+    constexpr std::uint64_t usual = 5;
+    return shared_.search.tune_most.value_or(shared_.search.answer_at ? usual * *shared_.search.tune : 0);
+  }
+  [[nodiscard]] SearchOptions options(double noise, SearchOrder order) const {
+    const std::uint64_t all = candidates_.size();
+    return {.noise_multiplier = NoiseMultiplier{noise},
+            .adjacency = shared_.target.adjacency,
+            .order = order,
+            .runs = Count{order == SearchOrder::each ? std::min(all, *shared_.search.tune) : *shared_.search.tune},
+            .candidates = Count{all},
+            .most_runs = order == SearchOrder::at_random && most_runs() > 0 ? std::optional{Count{most_runs()}} : std::nullopt};
+  }
+  [[nodiscard]] Calibration calibrated(SearchOrder order, const Target& target) const {
+    return surety::calibrate([&](NoiseMultiplier z) { return plan(options(z.value(), order)); }, target);
+  }
+  /// What was asked for, or what needs less noise.
+  [[nodiscard]] SearchOrder order_for(const Target& target) const {
+    if (shared_.search.tune_by == "random") return SearchOrder::at_random;
+    if (shared_.search.tune_by == "split") return SearchOrder::each;
+    // Less noise than that of the other is enough where that noise is, and only there.
+    const double noise = calibrated(SearchOrder::each, target).value.value();
+    const auto cost = accounting::delta(accounting::Best{}, plan(options(noise, SearchOrder::at_random)), target.epsilon);
+    return cost.upper <= target.delta.value() ? SearchOrder::at_random : SearchOrder::each;
+  }
+  [[nodiscard]] const data::Split& parts() const { return runs_.front()->parts(); }
+
+  const TrainPlan& shared_;
+  std::vector<TunedCandidate> candidates_;
+  std::vector<CandidateRun*> runs_;
+  TrainContext context_;
+  std::optional<AnswerTime> answer_;
+  SearchOrder order_ = SearchOrder::at_random;
+  bool is_split_for_the_budget_ = false;
+  double noise_factor_ = 1;
+  double cost_of_one_ = 0;
+  std::size_t chosen_ = 0;
+  double score_ = 0;
+};
+
+/// How long a run takes has to follow from what is public.
+void require_public_shape(const TrainPlan& shared) {
+  if (shared.target.adjacency == Adjacency::add_or_remove_one) {
+    refuse(ErrorCode::unsupported,
+           "@answer-at is not for add-or-remove-one: how long a run takes shows the number of records, which is private there");
+  }
+  if (!std::holds_alternative<data::CsvOptions>(shared.source.inputs)) {
+    refuse(ErrorCode::unsupported, "@answer-at is for @format csv: of {} files it is not public how long a run takes, or where rows lie",
+           std::holds_alternative<data::SparseFeatures>(shared.source.inputs) ? "libsvm" : "records");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<TrainingRun> tuned(const TrainPlan& shared, std::vector<TunedCandidate> candidates, const TrainContext& context) {
+  if (context.team.size() > 1) refuse(ErrorCode::unsupported, "@tune is for one process, several were started by mpirun");
+  if (shared.has_unit()) refuse(ErrorCode::unsupported, "@unit is not for @tune: a score is a sum over rows, of which a unit has several");
+  if (!shared.problem.classes.empty()) refuse(ErrorCode::unsupported, "@tune is for one model, @classes makes one for each class");
+  if (shared.search.tune_most && *shared.search.tune_most <= *shared.search.tune) {
+    refuse_plan("@tune-most is {}, must be greater than the {} runs that @tune expects", *shared.search.tune_most, *shared.search.tune);
+  }
+  if (shared.search.tune_most && shared.search.tune_by == "split")
+    refuse_plan("@tune-most is for a random number of runs, not for @tune-by split");
+  if (shared.search.answer_at) require_public_shape(shared);
+  return std::make_unique<TunedRun>(shared, std::move(candidates), context);
+}
+
+}  // namespace surety::jobs

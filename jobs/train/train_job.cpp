@@ -1,0 +1,124 @@
+#include <surety/jobs/train/train_job.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/numbers/limit.h>
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/search/candidates.h>
+#include <surety/jobs/train/trained_json.h>
+
+namespace surety::jobs {
+namespace {
+
+std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& context, const SaidFields& said) {
+  const auto algorithm = algorithm_of(plan);
+  if (plan.has_unit() && !algorithm->why_no_units().empty()) {
+    refuse(ErrorCode::unsupported, "@unit is not for {}: {}", algorithm->name(), algorithm->why_no_units());
+  }
+  return plan.search.tune ? search_of(plan, *algorithm, said, context) : algorithm->prepare(plan, context);
+}
+
+}  // namespace
+
+TrainJob::TrainJob(TrainPlan plan)
+    : alone_{std::make_unique<Alone>()},
+      plan_{std::make_unique<const TrainPlan>(std::move(plan))},
+      run_{run_of(*plan_, TrainContext{.team = *alone_}, {})} {}
+
+TrainJob::TrainJob(TrainPlan plan, const TrainContext& context, const SaidFields& said)
+    : plan_{std::make_unique<const TrainPlan>(std::move(plan))}, run_{run_of(*plan_, context, said)} {}
+
+TrainJob::TrainJob(TrainJob&&) noexcept = default;
+TrainJob& TrainJob::operator=(TrainJob&&) noexcept = default;
+TrainJob::~TrainJob() = default;
+
+const CalibratedNoise& TrainJob::calibrate() {
+  if (!noise_) noise_ = std::make_unique<CalibratedNoise>(run_->calibrate());
+  return *noise_;
+}
+
+accounting::Plan TrainJob::charge(bool not_private, const std::string& note) const {
+  return {.event = noise_->event,
+          .unit = plan_->unit,
+          .promise = plan_->target,
+          .note = !note.empty()
+                      ? note
+                      : fmt::format("{}, {} loss{}", plan_->algorithm_name(), plan_->problem.loss, plan_->search.tune ? ", tuned" : ""),
+          .not_private = not_private};
+}
+
+const data::FeatureMap& TrainJob::read(double noise, RunBits& bits) {
+  features_ = &run_->read(noise, bits);
+  return *features_;
+}
+
+std::string TrainJob::identity(double noise) const { return run_->identity(noise); }
+
+std::vector<double> TrainJob::learn(double noise, accounting::Reservation* reservation, RunBits& bits) {
+  return run_->run(noise, reservation, bits);
+}
+
+optimizers::Model TrainJob::model(std::vector<double> weights, bool not_private) const {
+  return {.loss = plan_->problem.loss,
+          .label = plan_->source.label,
+          .features = *features_,
+          .weights = std::move(weights),
+          .guarantee = {.target = plan_->target, .event = noise_->event, .not_private = not_private, .unit = plan_->unit}};
+}
+
+TrainedModel TrainJob::trained(optimizers::Model model, const accounting::Reservation& reservation) const {
+  TrainingFacts facts;
+  run_->add_to(facts, {.model = model, .noise = *noise_});
+  return {.plan = *plan_,
+          .model = std::move(model),
+          .noise = *noise_,
+          .released = released_by(reservation, noise_->event, noise_->epsilon, plan_->target.delta),
+          .run = reservation.id(),
+          .facts = std::make_shared<const TrainingFacts>(std::move(facts))};
+}
+
+TrainedModel run(TrainJob job, accounting::Ledger& ledger, RunBits& bits) {
+  const double noise = job.calibrate().value;
+  const auto charge = job.charge(bits.not_private());
+  ledger.check(charge);
+  static_cast<void>(job.read(noise, bits));
+  auto reservation = ledger.reserve(charge);
+  accounting::Limit::lift();  // what is charged is released, however long that takes
+  auto weights = job.learn(noise, &reservation, bits);
+  auto trained = job.trained(job.model(std::move(weights), bits.not_private()), reservation);
+  reservation.settle(accounting::Stopping::data_independent);
+  return trained;
+}
+
+nlohmann::json to_json(const TrainedModel& trained) {
+  const auto& [plan, model, noise, released, run, facts] = trained;
+  const double delta = plan.target.delta.value();
+  nlohmann::json object{{"algorithm", plan.algorithm_name()},
+                        {"loss", plan.problem.loss},
+                        {"adjacency", name(plan.target.adjacency)},
+                        {"promise", {{"epsilon", plan.target.epsilon.value()}, {"delta", delta}}},
+                        {"event", released.event},
+                        {"epsilon", accounting::to_json(released.epsilon)},
+                        {"delta", delta},
+                        {"not_private", model.guarantee.not_private},
+                        {"damaged_records_not_private", facts->damaged},
+                        {"run", run.value},
+                        {"unit", to_json(plan.unit)}};
+  if (facts->in_place_of.empty()) {
+    object["planned"] = released.planned;
+    object["noise_multiplier"] = noise.value;
+  }
+  object.update(facts->fields);
+  return object;
+}
+
+std::string json_text(const TrainedModel& trained) {
+  return to_json(trained).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace surety::jobs

@@ -1,0 +1,267 @@
+// Trainings as jobs: what a program asks for without a command line. That their numbers are those of the command, the recorded commands say.
+#include <surety/jobs/train/train_job.h>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/automatic/automatic.h>
+#include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/run/kept_units.h>
+#include <surety/jobs/search/candidates.h>
+
+#include <support/refusal.h>
+#include <support/temporary_folder.h>
+
+namespace surety::train_job_test {
+namespace {
+
+using reference::refusal_of;
+
+constexpr std::size_t people = 120;
+
+class TrainJob : public ::testing::Test {
+ protected:
+  [[nodiscard]] jobs::TrainPlan plan_of(jobs::AlgorithmPlan algorithm, Adjacency adjacency = Adjacency::replace_one) const {
+    return {.target = {Epsilon{1}, Delta{1e-5}, adjacency},
+            .source = {.path = table_.string(), .label = data::parse_label_rule("y>0"), .inputs = data::CsvOptions{.drop = {"who"}}},
+            .algorithm = std::move(algorithm)};
+  }
+  /// With all that an algorithm needs to be said.
+  [[nodiscard]] jobs::TrainPlan ready(const jobs::Algorithm& algorithm) const {
+    auto plan = plan_of(algorithm.standard());
+    jobs::FieldTable fields;
+    algorithm.add_fields(fields, plan.algorithm, plan);
+    const auto say = [&](const char* field, const std::string& text) {
+      if (const auto* found = fields.find(field)) found->set(text);
+    };
+    for (const char* field : {"records", "steps"}) {
+      const auto* found = fields.find(field);
+      if (found != nullptr && found->standard() == "needed") found->set(std::to_string(people));
+    }
+    if (const auto* radius = fields.find("radius"); radius != nullptr && radius->standard() == "needed") radius->set("2");
+    if (const auto* size = fields.find("step-size"); size != nullptr && size->standard() == "needed") size->set("0.1");
+    say("learners", "4");
+    if (algorithm.name() == "sufficient-statistics") {
+      plan.problem.loss = "squared";
+      plan.problem.label_bound = 1;
+      plan.source.label = data::parse_label_rule("y");
+    }
+    return plan;
+  }
+  [[nodiscard]] accounting::Ledger ledger(const jobs::TrainPlan& plan, std::optional<accounting::Budget> budget = std::nullopt) const {
+    return accounting::Ledger::create(folder_ / fmt::format("{}.db", ++ledgers_), plan.target.adjacency, budget, plan.unit);
+  }
+  [[nodiscard]] jobs::TrainedModel run(const jobs::TrainPlan& plan, accounting::Ledger& ledger, std::uint64_t seed = 7) const {
+    jobs::RunBits bits{seed};
+    return jobs::run(jobs::TrainJob{plan}, ledger, bits);
+  }
+  [[nodiscard]] jobs::TrainedModel run(const jobs::TrainPlan& plan, std::uint64_t seed = 7) const {
+    auto of_its_own = ledger(plan);
+    return run(plan, of_its_own, seed);
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path table_ = folder_.write("table.csv", [] {
+    std::string text = "who,a,b,y\n";
+    for (std::size_t k = 0; k < people; ++k) text += fmt::format("p{},{},{},{}\n", k % 40, k % 7, k % 11, k % 3 == 0 ? 1 : -1);
+    return text;
+  }());
+  mutable int ledgers_ = 0;
+};
+
+TEST_F(TrainJob, OfEveryAlgorithmChargesWhatItSays) {
+  std::size_t trained = 0;
+  for (const auto& algorithm : jobs::all_algorithms()) {
+    SCOPED_TRACE(algorithm->name());
+    const auto plan = ready(*algorithm);
+    auto ledger = this->ledger(plan);
+    const auto found = run(plan, ledger);
+    EXPECT_LE(found.noise.epsilon.upper, 1 + 1e-9);
+    EXPECT_LE(accounting::quick_epsilon(found.noise.event, Delta{1e-5}).lower, 1);
+    const auto runs = ledger.runs();
+    ASSERT_EQ(runs.size(), 1U);
+    EXPECT_EQ(runs[0].plan.event, found.noise.event);
+    EXPECT_TRUE(runs[0].settlement.has_value());
+    EXPECT_TRUE(runs[0].plan.not_private);
+    EXPECT_EQ(runs[0].plan.note, fmt::format("{}, {} loss", algorithm->name(), plan.problem.loss));
+    EXPECT_EQ(found.model.guarantee.event, found.noise.event);
+    EXPECT_TRUE(found.model.guarantee.not_private);
+    found.model.validate();
+    const auto json = nlohmann::json::parse(json_text(found));
+    EXPECT_EQ(json["algorithm"], algorithm->name());
+    EXPECT_EQ(json["run"], found.run.value);
+    EXPECT_EQ(json["not_private"], true);
+    ++trained;
+  }
+  EXPECT_EQ(trained, std::variant_size_v<jobs::AlgorithmPlan>) << "each alternative of the variant is an algorithm, and each algorithm one";
+}
+
+TEST_F(TrainJob, RepeatsItselfFromItsBitsAlone) {
+  const auto plan = plan_of(jobs::GradientDescentPlan{});
+  EXPECT_EQ(run(plan, 7).model.weights, run(plan, 7).model.weights);
+  EXPECT_NE(run(plan, 7).model.weights, run(plan, 8).model.weights);
+}
+
+TEST_F(TrainJob, KnowsItsNoiseAndItsCostBeforeAnyRecord) {
+  auto plan = plan_of(jobs::GradientDescentPlan{});
+  plan.source.path = (folder_ / "is not there.csv").string();
+  jobs::TrainJob job{plan};
+  EXPECT_GT(job.calibrate().value, 0);
+  EXPECT_GT(job.calibrate().epsilon.upper, 0.999);
+  EXPECT_EQ(job.charge(false).event, job.calibrate().event);
+  EXPECT_FALSE(job.charge(false).not_private);
+  EXPECT_EQ(job.charge(true, "the first one").note, "the first one");
+}
+
+// What fails before the charge has cost nothing.
+TEST_F(TrainJob, AsksTheLedgerBeforeItReads) {
+  auto plan = plan_of(jobs::GradientDescentPlan{});
+  plan.source.path = (folder_ / "is not there.csv").string();
+  auto small = ledger(plan, accounting::Budget{.target = {Epsilon{0.5}, Delta{1e-6}, Adjacency::replace_one}});
+  EXPECT_EQ(refusal_of([&] { return run(plan, small); }).code, ErrorCode::budget_exceeded);
+  auto large = ledger(plan);
+  EXPECT_TRUE(refusal_of([&] { return run(plan, large); }).refused) << "no such file";
+  EXPECT_TRUE(small.runs().empty() && large.runs().empty());
+}
+
+TEST_F(TrainJob, TrainsOnOwnersWhereThereIsATheorem) {
+  const auto unit = jobs::unit_of_column("who", Count{2}, {});
+  auto plan = plan_of(jobs::AcceleratedGradientDescentPlan{});
+  plan.unit = unit;
+  auto ledger = this->ledger(plan);
+  const auto trained = run(plan, ledger);
+  EXPECT_EQ(ledger.runs().at(0).plan.unit, unit);
+  EXPECT_EQ(trained.model.guarantee.unit, unit);
+  EXPECT_EQ(nlohmann::json::parse(json_text(trained))["units"], 40);
+
+  auto other = plan_of(jobs::ShapedDescentPlan{});
+  other.unit = unit;
+  const auto refused = refusal_of([&] { return jobs::TrainJob{other}; });
+  EXPECT_TRUE(refused.says(ErrorCode::unsupported, "unit is not for shaped-descent: its second moment is a sum over rows")) << refused;
+}
+
+TEST_F(TrainJob, RefusesNumbersThatAreNone) {
+  const auto refused = [&](jobs::AlgorithmPlan algorithm, const std::string& text) {
+    const auto said = refusal_of([&] {
+      jobs::TrainJob job{plan_of(std::move(algorithm))};
+      return job.calibrate().value;
+    });
+    EXPECT_TRUE(said.says(ErrorCode::invalid_argument, text)) << said;
+  };
+  jobs::DpSgdPlan sampled;
+  refused(sampled, "records is missing: dp-sgd needs the public number of records in the file");
+  sampled.records = people;
+  sampled.batch_size = 7;
+  sampled.microbatch = 2;
+  refused(sampled, "batch-size is 7, must be a multiple of the 2 of microbatch");
+  jobs::GradientDescentPlan descent;
+  descent.held_out = 1;
+  refused(descent, "held-out is 1, must be at least 0 and less than 1");
+  descent.held_out = 0.2;
+  descent.steps = 0;
+  refused(descent, "is 0");
+  refused(jobs::PrivateFtrlPlan{}, "radius is missing: private-ftrl keeps its weights in a ball");
+}
+
+TEST_F(TrainJob, TellsProgressToWhomeverAsks) {
+  jobs::GradientDescentPlan descent;
+  descent.steps = 5;
+  const auto plan = plan_of(descent);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
+  jobs::Alone alone;
+  jobs::TrainJob job{plan, {.team = alone, .progress = [&](std::uint64_t done, std::uint64_t all) { told.emplace_back(done, all); }}};
+  auto ledger = this->ledger(plan);
+  jobs::RunBits bits{1};
+  static_cast<void>(jobs::run(std::move(job), ledger, bits));
+  EXPECT_EQ(told, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 5}, {2, 5}, {3, 5}, {4, 5}, {5, 5}}));
+}
+
+TEST_F(TrainJob, TellsWeightsOfAStream) {
+  jobs::PrivateFtrlPlan ftrl;
+  ftrl.steps = people;
+  ftrl.every = 50;
+  ftrl.step_size = 0.1;
+  auto plan = plan_of(ftrl);
+  plan.problem.radius = 1;
+  std::vector<std::uint64_t> told;
+  jobs::Alone alone;
+  jobs::TrainJob job{plan, {.team = alone, .weights = [&](std::uint64_t step, std::span<const double> weights) {
+                              EXPECT_EQ(weights.size(), 3U);
+                              told.push_back(step);
+                            }}};
+  auto ledger = this->ledger(plan);
+  jobs::RunBits bits{1};
+  static_cast<void>(jobs::run(std::move(job), ledger, bits));
+  EXPECT_EQ(told, (std::vector<std::uint64_t>{50, 100}));
+}
+
+TEST_F(TrainJob, SearchesOverPlans) {
+  auto plan = plan_of(jobs::ShapedDescentPlan{});
+  plan.search.tune = 4;
+  plan.search.tune_by = "random";
+  auto ledger = this->ledger(plan);
+  const auto found = run(plan, ledger);
+  EXPECT_EQ(ledger.runs().at(0).plan.note, "shaped-descent, logistic loss, tuned");
+  const auto tuning = nlohmann::json::parse(json_text(found))["tuning"];
+  EXPECT_EQ(tuning["candidates"].size(), 6U) << "three numbers of steps, two shares of the clip";
+  EXPECT_EQ(tuning["runs"], "geometric_runs");
+
+  auto no_search = plan_of(jobs::OutputPerturbationPlan{});
+  no_search.search.tune = 4;
+  const auto refused = refusal_of([&] { return jobs::TrainJob{no_search}; });
+  EXPECT_TRUE(refused.says(ErrorCode::invalid_argument, "tune-over is missing")) << refused;
+}
+
+TEST_F(TrainJob, CandidatesAreThePlanWithOtherValues) {
+  const auto algorithm = jobs::gradient_descent_algorithm();
+  const auto all = jobs::combinations({"steps=10,30", "clip=0.3,1"}, *algorithm, {});
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[1].text, "--steps 10 --clip 1");
+  EXPECT_EQ(all[1].values, (std::vector<std::pair<std::string, std::string>>{{"steps", "10"}, {"clip", "1"}}));
+  const auto refused = [&](const std::vector<std::string>& over, const std::string& text, const jobs::SaidFields& said = {}) {
+    const auto found = refusal_of([&] { return jobs::combinations(over, *algorithm, said); });
+    EXPECT_TRUE(found.says(ErrorCode::invalid_argument, text)) << found;
+  };
+  refused({"steps=10,30"}, "steps is given, must not be beside tune-over for it", {"steps"});
+  refused({"threads=1,2"}, "tune-over names 'threads', by which no model differs");
+  refused({"held-out=0.1,0.2"}, "tune-over names 'held-out', must name");
+  refused({"ledger=a,b"}, "tune-over names 'ledger', must name");
+  refused({"steps=10"}, "tune-over has one combination");
+  refused({"steps=1,1"}, "tune-over has 1 of steps twice");
+}
+
+TEST_F(TrainJob, APlanMayBeChosen) {
+  auto [plan, why] = jobs::chosen_plan(plan_of({}), {.held_out = 0.25});
+  EXPECT_NE(why.find("90 records, 3 features"), std::string::npos) << why;
+  const auto& names = jobs::all_algorithms();
+  EXPECT_TRUE(std::any_of(names.begin(), names.end(), [&](const auto& one) { return one->name() == plan.algorithm_name(); }));
+  const auto held_out = [](const auto& own) {
+    if constexpr (requires { own.held_out; }) return own.held_out;
+    return -1.0;
+  };
+  EXPECT_EQ(std::visit(held_out, plan.algorithm), 0.25);
+  EXPECT_EQ(nlohmann::json::parse(json_text(run(plan)))["algorithm"], plan.algorithm_name());
+
+  auto unknown = plan_of({}, Adjacency::add_or_remove_one);
+  const auto refused = refusal_of([&] { return jobs::chosen_plan(unknown, {}); });
+  EXPECT_TRUE(refused.says(ErrorCode::invalid_argument, "records is missing: algorithm auto needs the public number of records"))
+      << refused;
+  const auto counted = jobs::chosen_plan(unknown, {.records = people}).plan;
+  EXPECT_EQ(nlohmann::json::parse(json_text(run(counted)))["adjacency"], "add-or-remove-one");
+}
+
+}  // namespace
+}  // namespace surety::train_job_test
