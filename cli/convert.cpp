@@ -30,7 +30,7 @@ struct ConvertOptions {
 int convert(const ConvertOptions& given) {
   auto options = given.data;
   const accounting::FileKind kind{"a record file", data::record_file_magic};
-  require_separate({.inputs = options.reading.with_schema({{"the data file", options.data}}),
+  require_separate({.inputs = options.reading.with_schema({{"the data file", options.table.data}}),
                     .outputs = {{{"the output", given.output}, kind, given.overwrite.said()}}});
   apply_schema(options);
   // What is trained on such a file promises to rows, and would say nothing of the owners that the schema promises to.

@@ -1,78 +1,55 @@
 #include "data_options.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
+#include <string_view>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/events/format.h>
-#include <surety/data/text_reader.h>
-
-#include "private_run.h"
-#include "validators.h"
+#include <surety/accounting/numbers/overload.h>
+#include <surety/jobs/plans/plan_error.h>
 
 namespace surety::cli {
-
 namespace {
 
-/// The character that an option or a schema names.
-char delimiter_of(const std::string& text, std::string_view option) {
-  const char byte = text == "tab" || text == "\\t" ? '\t' : text == "space" ? ' ' : text.size() == 1 ? text.front() : '"';
-  if (byte == '"' || byte == '\r' || byte == '\n' || static_cast<unsigned char>(byte) >= 0x80 || byte == 0) {
-    invalid(fmt::format("{} is '{}', must be tab, space or one character of ASCII that is no double quote and no line end", option,
-                        one_line(text)));
-  }
-  return byte;
+constexpr std::string_view mark_of_options = "--";
+
+Check check_of(const jobs::Constraint& constraint) {
+  if (std::holds_alternative<jobs::AnyText>(constraint)) return {};
+  return [constraint](const std::string& text) { return jobs::fault_of(constraint, text); };
 }
 
 }  // namespace
 
-void DataOptions::add_form_to(OptionTable& table) { table.add("--form-is-public", form_is_public, std::string{jobs::form_is_public_help}); }
-
-void DataOptions::add_limits_to(OptionTable& table) {
-  table.add("--no-limits", no_limits,
-            "Lift the limits on headers, columns, features, records, models and what decompression makes of them");
-}
-
-void DataOptions::add_csv_to(OptionTable& table) {
-  table.add("--delimiter", delimiter, "CSV: the character between cells, where it is no comma: ';', 'tab', 'space' or another one");
-  table.add("--decimal", decimal,
-            "CSV: the character before the decimals of a number in a cell, '.' or ','; a cell with the other one is no number. Options are "
-            "written with points");
-  table.add("--columns", columns,
-            "CSV: name,name,...: the names of the columns of a file without a header, whose first line is then a record. One with a comma "
-            "stands in double quotes");
-  table
-      .add("--quoted-lines", quoted_lines,
-           "CSV: how many line ends a cell in double quotes holds at most. Where it would hold more, its first line ends a damaged record "
-           "and the "
-           "next line begins another, so that a quote that nobody closes hides no more than that",
-           whole_number(0, std::uint64_t{1} << 53))
-      .standard(fmt::format("{}", data::CsvFormat{}.quoted_lines));
-}
-
-void DataOptions::add_missing_to(OptionTable& table) {
-  table.add(
-      "--missing", missing,
-      "CSV: column=value: what an empty cell of that column counts as, and one that is no number where numbers are used; known without "
-      "looking at the data. May be repeated. A record with a wrong number of cells stays a damaged one");
-}
-
-void DataOptions::add_complete_to(OptionTable& table) {
-  table.add(
-      "--complete", complete,
-      "CSV: name,name,...: promise that no cell of these columns is missing, so that a sum or a mean under replace-one needs no private "
-      "count. One that is there all the same counts as 0, clamped; with --form-is-public it is an error");
+void add_fields(OptionTable& table, const jobs::FieldTable& fields) {
+  for (const auto& group : fields.groups()) {
+    if (!group.heading.empty()) table.group(group.heading);
+    for (const auto& field : group.fields) {
+      const auto add = [&](auto* value) {
+        auto& option = table.add("--" + field.name(), *value, jobs::with_marks(field.help(), mark_of_options), check_of(field.constraint()));
+        if (field.standard()) option.standard(jobs::with_marks(*field.standard(), mark_of_options));
+      };
+      std::visit(add, field.value());
+    }
+  }
 }
 
 void DataOptions::add_schema_to(OptionTable& table) {
-  table.add("--schema", schema_file,
-            "CSV: a JSON file as 'surety schema' writes it, filled in: what it says of the columns holds where no option says otherwise");
+  add_fields_here(table, [this](auto& fields) { add_schema(fields); });
 }
-
-void DataOptions::load_schema() {
-  if (schema_file) schema = read_schema(*schema_file);
+void DataOptions::add_csv_to(OptionTable& table) {
+  add_fields_here(table, [this](auto& fields) { add_csv(fields); });
+}
+void DataOptions::add_missing_to(OptionTable& table) {
+  add_fields_here(table, [this](auto& fields) { add_missing(fields); });
+}
+void DataOptions::add_complete_to(OptionTable& table) {
+  add_fields_here(table, [this](auto& fields) { add_complete(fields); });
+}
+void DataOptions::add_form_to(OptionTable& table) {
+  add_fields_here(table, [this](auto& fields) { add_form(fields); });
+}
+void DataOptions::add_limits_to(OptionTable& table) {
+  add_fields_here(table, [this](auto& fields) { add_limits(fields); });
 }
 
 std::vector<NamedFile> DataOptions::with_schema(std::vector<NamedFile> inputs) const {
@@ -80,68 +57,6 @@ std::vector<NamedFile> DataOptions::with_schema(std::vector<NamedFile> inputs) c
   return inputs;
 }
 
-data::CsvFormat DataOptions::csv() const {
-  data::CsvFormat format;
-  if (quoted_lines) format.quoted_lines = *quoted_lines;
-  if (delimiter) {
-    format.delimiter = delimiter_of(*delimiter, "--delimiter");
-  } else if (schema && schema->delimiter) {
-    format.delimiter = delimiter_of(*schema->delimiter, fmt::format("{}: delimiter", one_line(schema->file)));
-  }
-  if (const auto& said = decimal ? decimal : schema ? schema->decimal : std::nullopt) {
-    if (*said != "." && *said != ",") invalid(fmt::format("--decimal is '{}', must be '.' or ','", one_line(*said)));
-    format.decimal = said->front();
-  }
-  if (schema && !schema->has_header && !columns) {
-    for (const auto& column : schema->columns) format.columns.push_back(column.name);
-  }
-  if (columns) {
-    format.columns = jobs::parse_values(*columns, "columns");
-    for (auto name = format.columns.begin(); name != format.columns.end(); ++name) {
-      if (name->empty()) invalid(fmt::format("--columns is '{}', must have a name between commas", one_line(*columns)));
-      if (std::find(format.columns.begin(), name, *name) != name)
-        invalid(fmt::format("--columns names column '{}' twice", one_line(*name)));
-    }
-  }
-  for (const auto& text : missing) {
-    const auto [column, rest] = jobs::split_at_column(text, "missing", "column=value", true);
-    const auto values = jobs::parse_values(rest, "missing");
-    if (values.size() != 1 || data::trimmed(values.front()).empty()) {
-      invalid(fmt::format("--missing is '{}', must be column=value, with quotes around a value with a comma", one_line(text)));
-    }
-    if (!format.missing.emplace(column, values.front()).second) invalid(fmt::format("--missing names column '{}' twice", one_line(column)));
-  }
-  if (complete) {
-    for (auto& name : jobs::parse_values(*complete, "complete")) {
-      if (name.empty()) invalid(fmt::format("--complete is '{}', must have a name between commas", one_line(*complete)));
-      if (format.missing.contains(name))
-        invalid(fmt::format("--complete and --missing both name column '{}', must be one of them", one_line(name)));
-      format.complete.insert(std::move(name));
-    }
-  }
-  if (schema) {
-    for (const auto& column : schema->columns) {  // unless an option says otherwise
-      if (format.missing.contains(column.name) || format.complete.contains(column.name)) continue;
-      if (column.missing) format.missing.emplace(column.name, *column.missing);
-      if (column.is_complete) format.complete.insert(column.name);
-    }
-  }
-  return format;
-}
-
-std::string DataOptions::missing_text() const {
-  std::string text;
-  for (const auto& [column, value] : csv().missing)
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", one_line(column), one_line(value));
-  return text;
-}
-
 nlohmann::json DataOptions::missing_json() const { return csv().missing; }
-
-data::DataLimits DataOptions::limits() const { return no_limits ? data::DataLimits::none() : data::DataLimits{}; }
-
-data::DataPolicy DataOptions::policy() const {
-  return {.form = form_is_public ? data::RecordForm::is_public : data::RecordForm::is_private, .limits = limits(), .csv = csv()};
-}
 
 }  // namespace surety::cli

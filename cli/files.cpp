@@ -117,17 +117,6 @@ accounting::Overwrite OverwriteOption::said() const noexcept {
   return is_given_ ? accounting::Overwrite::any_kind : accounting::Overwrite::own_kind_alone;
 }
 
-std::string read_text(const std::string& file, std::size_t most, std::string_view what) {
-  data::TextReader reader{file};
-  std::string text;
-  for (auto bytes = reader.available(); !bytes.empty(); bytes = reader.available()) {
-    if (bytes.size() > most - text.size()) reader.refuse_file(fmt::format("has more than {} bytes, must have fewer for {}", most, what));
-    text += bytes;
-    reader.skip(bytes.size());
-  }
-  return text;
-}
-
 std::string shown(const std::string& path) { return one_line(path, PATH_MAX); }
 
 }  // namespace surety::cli

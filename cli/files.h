@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <surety/accounting/system/place.h>
+#include <surety/jobs/plans/small_text.h>
 
 #include "options.h"
 
@@ -49,9 +50,7 @@ class OverwriteOption {
   bool is_given_ = false;
 };
 
-/// The whole of a small text. \throws Error{bad_data} naming the file, when it cannot be read or has more than `most` bytes, which is too much
-/// for `what`: "a plan".
-[[nodiscard]] std::string read_text(const std::string& file, std::size_t most, std::string_view what);
+using jobs::read_text;
 
 /// A path in a report: as it is, but on one line and without what a terminal obeys.
 [[nodiscard]] std::string shown(const std::string& path);

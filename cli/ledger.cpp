@@ -35,7 +35,7 @@ using accounting::Ledger;
 struct LedgerOptions {
   std::string path;
   std::string adjacency;
-  UnitOptions unit;
+  jobs::UnitFields unit;
   DataOptions reading;  ///< of the files to come, as far as that finds a unit
   std::optional<double> epsilon;
   std::optional<double> delta;
@@ -94,7 +94,7 @@ nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
 
 int create(const LedgerOptions& options) {
   const auto adjacency = parse_adjacency(options.adjacency);
-  const auto unit = unit_of(options.unit, options.reading);
+  const auto unit = jobs::unit_of(options.unit, options.reading);
   if (unit.is_row() &&
       (options.reading.delimiter || options.reading.columns || options.reading.quoted_lines || options.reading.no_limits)) {
     invalid("--delimiter, --columns, --quoted-lines and --no-limits say whose a row of a --unit is, which is missing");
@@ -281,7 +281,7 @@ Command ledger_command() {
       .standard("one row");
   create_command.options.add("--most", options->unit.most, "How many rows of a --unit are used, at most",
                              whole_number(1, std::uint64_t{1} << 53));
-  add_empty_unit_to(create_command.options, options->unit);
+  add_fields_here(create_command.options, [&](auto& fields) { options->unit.add_empty(fields); });
   options->reading.add_csv_to(create_command.options);
   options->reading.add_limits_to(create_command.options);
   create_command.options.add("--epsilon", options->epsilon, "The budget's epsilon", number());

@@ -33,30 +33,7 @@ void PrivateRunOptions::add_promise_to(OptionTable& table, bool delta_is_require
 }
 
 void PrivateRunOptions::add_unit_to(OptionTable& table) {
-  table
-      .add(
-          "--unit", said_unit.column,
-          "CSV: the column that names the owner of a row. What is promised is then promised to an owner with all rows, of which --most are "
-          "used; names are compared byte by byte")
-      .standard("the ledger's, else one row");
-  table.add("--most", said_unit.most, "How many rows of a --unit are used, at most: chosen by a secret hash of that unit's rows alone",
-            whole_number(1, std::uint64_t{1} << 53));
-  add_empty_unit_to(table, said_unit);
-}
-
-void add_empty_unit_to(OptionTable& table, UnitOptions& said) {
-  table
-      .add("--empty-unit", said.empty,
-           "What records are whose --unit is empty, as in damaged ones: one, all of them are one unit, or each, each is a unit",
-           one_of({"one", "each"}))
-      .standard("one");
-}
-
-void PrivateRunOptions::take_schema(const Schema& schema) {
-  if (said_unit.column || !schema.unit) return;
-  said_unit.column = schema.unit;
-  if (!said_unit.most) said_unit.most = schema.most;
-  if (!said_unit.empty) said_unit.empty = schema.empty_unit;
+  add_fields_here(table, [this](auto& fields) { said_unit.add(fields); });
 }
 
 void PrivateRunOptions::take_ledger(const OptionTable& given) {
@@ -74,53 +51,7 @@ void PrivateRunOptions::take_ledger(const OptionTable& given) {
   if (!said_unit.empty) said_unit.empty = name(of_ledger.rule().empty);
 }
 
-void PrivateRunOptions::take_promise_of(const PrivateRunOptions& other) {
-  adjacency = other.adjacency;
-  said_unit = other.said_unit;
-  unit = other.unit;
-  has_unit_of_ledger = other.has_unit_of_ledger;
-}
-
-namespace {
-
-OwnerRule rule_of(const std::string& column, const std::optional<std::string>& empty, const DataOptions& reading) {
-  const auto policy = reading.policy();
-  OwnerRule rule{.empty = empty ? parse_empty_unit(*empty) : EmptyUnit::one, .delimiter = policy.csv.delimiter};
-  if (reading.no_limits) rule.record_bytes.reset();
-  rule.quoted_lines = policy.csv.quoted_lines;
-  const auto& columns = policy.csv.columns;
-  if (columns.empty()) return rule;
-  const auto found = std::find_if(columns.begin(), columns.end(), [&](const auto& one) { return data::trimmed(one) == column; });
-  if (found == columns.end()) {
-    invalid(fmt::format("--unit is '{}', must be one of the {} columns that are named", one_line(column), columns.size()));
-  }
-  rule.place = {.column = static_cast<std::uint64_t>(found - columns.begin()) + 1, .columns = columns.size()};
-  return rule;
-}
-
-}  // namespace
-
-UnitOfPrivacy unit_of(const UnitOptions& said, const DataOptions& reading) {
-  if (said.column.has_value() != said.most.has_value()) {
-    invalid(said.column ? "--most is missing: --unit needs a public number of rows, of which no more are used of a unit"
-                        : "--unit is missing: --most is the number of rows that are used of a unit, so name its column");
-  }
-  if (!said.column) {
-    if (said.empty) invalid("--empty-unit is for --unit, which is missing");
-    return {};
-  }
-  const auto& column = *said.column;
-  return jobs::unit_of_column(column, Count{*said.most}, rule_of(column, said.empty, reading));
-}
-
-void PrivateRunOptions::take_unit(const DataOptions& reading) {
-  unit = unit_of(said_unit, reading);
-  if (has_unit() && reading.policy().csv.missing.contains(unit_column())) {
-    invalid(
-        fmt::format("what a missing cell of column '{}' counts as is said, must not be: it names the unit, for which --empty-unit says it",
-                    one_line(unit_column())));
-  }
-}
+void PrivateRunOptions::take_unit(const DataOptions& reading) { unit = jobs::unit_of_records(said_unit, reading); }
 
 void PrivateRunOptions::add_ledger_to(OptionTable& table) {
   table.add("--ledger", ledger, "The ledger's file, made when missing").required().essential();

@@ -16,14 +16,15 @@
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/data/csv.h>
 #include <surety/data/unit_selection.h>
+#include <surety/jobs/plans/unit_fields.h>
 #include <surety/jobs/run/kept_units.h>
 #include <surety/jobs/run/released.h>
 #include <surety/jobs/run/run_bits.h>
 
+#include "data_options.h"
 #include "files.h"
 #include "options.h"
 #include "plan.h"
-#include "schema_file.h"
 
 namespace surety::cli {
 
@@ -32,19 +33,6 @@ using jobs::Released;
 using jobs::released_by;
 using jobs::RunBits;
 
-struct DataOptions;
-
-/// What the options say of the unit.
-struct UnitOptions {
-  std::optional<std::string> column;
-  std::optional<std::uint64_t> most;
-  std::optional<std::string> empty;
-};
-/// Adds --empty-unit.
-void add_empty_unit_to(OptionTable& table, UnitOptions& said);
-/// One row where nothing is said, else the owners that column names, found as `reading` says that files are read.
-/// \throws Error{invalid_argument} for a part of it alone, a name that no ledger takes, or one that is none of the columns that are named.
-[[nodiscard]] UnitOfPrivacy unit_of(const UnitOptions& said, const DataOptions& reading);
 /// The options by which a command promises and charges.
 struct PrivateRunOptions {
   double epsilon = 0;
@@ -54,7 +42,7 @@ struct PrivateRunOptions {
   bool ledger_must_exist = false;
   std::string note;
   std::optional<std::uint64_t> replay_seed;
-  UnitOptions said_unit;
+  jobs::UnitFields said_unit;
   UnitOfPrivacy unit = {};                   ///< what `take_unit` made of it
   bool has_unit_of_ledger = false;           ///< no option and no schema says one
   std::string plan_file;                     ///< whose options are among the words already
@@ -64,16 +52,12 @@ struct PrivateRunOptions {
   void add_promise_to(OptionTable& table, bool delta_is_required);
   /// For commands that know units. Whoever runs them calls `take_unit` first.
   void add_unit_to(OptionTable& table);
-  /// What a schema says of the unit, where no option does. Before `take_ledger`.
-  void take_schema(const Schema& schema);
   /// Where there is a ledger already, its adjacency and its unit hold where nothing else says them. Before `take_unit`, and once it is known that
   /// the ledger's file is none that the command reads or writes. \throws as `Ledger::open`.
   void take_ledger(const OptionTable& given);
   /// Makes `unit` of what was said of it: one row where nothing was.
-  /// \throws as `unit_of`, and Error{invalid_argument} where it is said what a missing cell of its column counts as.
+  /// \throws as `jobs::unit_of_records`.
   void take_unit(const DataOptions& reading);
-  /// Whom another run promises to, and under which adjacency, as it found out. \pre it took its unit
-  void take_promise_of(const PrivateRunOptions& other);
   [[nodiscard]] bool has_unit() const noexcept { return !unit.is_row(); }
   /// "--unit", or "the unit of the ledger" where nothing else says it.
   [[nodiscard]] std::string_view unit_words() const noexcept { return has_unit_of_ledger ? "the unit of the ledger" : "--unit"; }

@@ -60,8 +60,8 @@ int release(ReleaseOptions& options, OptionTable given) {
     invalid(fmt::format("--confidence is {}, must be greater than 0 and less than 1", options.confidence));
   }
   options.reading.load_schema();
-  const Schema* const schema = options.reading.schema ? &*options.reading.schema : nullptr;
-  if (schema != nullptr) options.run.take_schema(*schema);
+  const jobs::Schema* const schema = options.reading.schema ? &*options.reading.schema : nullptr;
+  if (schema != nullptr) options.run.said_unit.take_schema(*schema);
   Files files{.ledger = NamedFile{"--ledger", options.run.ledger},
               .inputs = options.run.inputs(options.reading.with_schema({{"the data file", options.data}}))};
   if (options.asked.file) files.inputs.push_back({"--queries", *options.asked.file});

@@ -9,7 +9,7 @@
 #include "data_options.h"
 #include "files.h"
 #include "output.h"
-#include "schema_file.h"
+#include <surety/jobs/plans/schema.h>
 
 namespace surety::cli {
 namespace {
@@ -26,7 +26,7 @@ int print_schema(const SchemaOptions& options) {
   const bool has_header = policy.csv.columns.empty();
   // Only the header is read, and where the columns are named not even that.
   const auto columns = has_header ? data::CsvReader{options.data, policy}.header() : policy.csv.columns;
-  say_lines(schema_text(options.data, policy.csv.delimiter == '\t' ? "tab" : std::string(1, policy.csv.delimiter), policy.csv.decimal,
+  say_lines(jobs::schema_text(options.data, policy.csv.delimiter == '\t' ? "tab" : std::string(1, policy.csv.delimiter), policy.csv.decimal,
                         has_header, columns));
   return exit_code::fine;
 }

@@ -93,10 +93,10 @@ int follow(jobs::TrainJob& job, const TrainOptions& options, const OptionTable& 
 
 /// The files that an algorithm reads, in the words of options.
 std::vector<NamedFile> inputs_of(const TrainOptions& options, const TrainAlgorithm& algorithm) {
-  if (algorithm.its() == nullptr) return {{"the data file", options.data}};
+  if (algorithm.its() == nullptr) return {{"the data file", options.table.data}};
   auto plan = options.plan;
-  plan.source.path = options.data;
-  plan.source.paths_of_ranks = options.data_of_ranks;
+  plan.source.path = options.table.data;
+  plan.source.paths_of_ranks = options.table.data_of_ranks;
   plan.algorithm = algorithm.own();
   std::vector<NamedFile> files;
   for (const auto& [what, path] : algorithm.its()->inputs(plan)) files.push_back({jobs::with_marks(what, "--"), path});
@@ -241,7 +241,7 @@ Command train_command(const PlannedArguments& given) {
     if (state->options.algorithm == automatic_name) return run_chosen(*state, words, knowing(all, said.hidden), said.options);
     const TrainAlgorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
     const auto start = [&](Team& team) {
-      if (state->options.algorithm != "gossip") take_rank(state->options, team.rank(), team.size());
+      if (state->options.algorithm != "gossip") state->options.table.take_rank(team.rank(), team.size());
       require_own_options(said.hidden, all, algorithm.name());
       for (const char* option : {"--tune-over", "--tune-by", "--tune-most", "--answer-at"}) {
         if (const auto* by = said.options.find(option); !state->options.plan.search.tune && by != nullptr && by->is_given()) {

@@ -1,5 +1,7 @@
 #include "queries.h"
 
+#include <surety/jobs/plans/text_lists.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,9 +103,9 @@ std::optional<Groups> groups_of(const SaidOfQuery& said) {
 }
 
 /// What columns hold: by the schema, and since a statistic or its groups use their numbers.
-ColumnKinds kinds_of(const Statistic& statistic, const Schema* schema) {
+ColumnKinds kinds_of(const Statistic& statistic, const jobs::Schema* schema) {
   ColumnKinds kinds;
-  for (const auto& column : schema != nullptr ? schema->columns : std::vector<SchemaColumn>{}) {
+  for (const auto& column : schema != nullptr ? schema->columns : std::vector<jobs::SchemaColumn>{}) {
     if (column.type == "date") kinds.emplace(column.name, CellKind::date);
     if (column.type == "text" || column.categories) kinds.emplace(column.name, CellKind::text);
     if (column.type == "number" || column.bounds) kinds.emplace(column.name, CellKind::number);
@@ -265,18 +267,18 @@ SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
   return said;
 }
 
-std::optional<Bounds> bounds_in(const SchemaColumn* column) {
+std::optional<Bounds> bounds_in(const jobs::SchemaColumn* column) {
   if (column == nullptr || !column->bounds) return std::nullopt;
   return Bounds{column->bounds->lower, column->bounds->upper};
 }
 
-std::optional<Categories> categories_in(const SchemaColumn* column) {
+std::optional<Categories> categories_in(const jobs::SchemaColumn* column) {
   if (column == nullptr || !column->categories) return std::nullopt;
   return Categories{*column->categories};
 }
 
 /// With what the schema says of its columns, where nobody said it of the query.
-SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
+SaidOfQuery with_schema(SaidOfQuery said, const jobs::Schema* schema) {
   if (schema == nullptr) return said;
   const auto [function, name] = function_and_column(said);
   const auto* const column = schema->find(function == "quantile" ? column_and_fraction(said, name).first : name);

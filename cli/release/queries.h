@@ -19,7 +19,7 @@
 #include <surety/statistics/parts.h>
 
 #include "../options.h"
-#include "../schema_file.h"
+#include <surety/jobs/plans/schema.h>
 
 namespace surety::cli {
 
@@ -51,7 +51,7 @@ struct QueryContext {
   Target target;
   UnitOfPrivacy unit;
   std::optional<statistics::KeysOf::Owner> owner = {};  ///< of a row, where the unit is none
-  const Schema* schema = nullptr;
+  const jobs::Schema* schema = nullptr;
   data::CsvFormat format = {};  ///< which says what missing cells of a column are
 };
 

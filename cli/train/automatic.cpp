@@ -34,12 +34,12 @@ class Automatic final : public TrainAlgorithm {
 jobs::Choice choice_for(TrainOptions options, jobs::AutomaticPlan own, const Arguments& words, const Arguments& algorithms) {
   // Where one alone knows what was asked for, it says itself what it needs.
   if (algorithms.size() == 1) return {.algorithm = algorithms.front(), .fields = {}, .why = "knows what was asked for"};
-  if (options.data == data::TextReader::standard_input) {
+  if (options.table.data == data::TextReader::standard_input) {
     invalid("the data file is -, must be a file for --algorithm auto, which reads its header first");
   }
   // Each rank chooses for itself: from equal public numbers, which the ranks compare before anything is released.
   const auto launch = launched_by_mpirun();
-  take_rank(options, launch ? launch->rank : 0, launch ? launch->size : 1);
+  options.table.take_rank(launch ? launch->rank : 0, launch ? launch->size : 1);
   own.says_rows = value_in(words, "--rows").has_value();
   return jobs::choose(plan_of(options, {}), own, algorithms);
 }

@@ -1,8 +1,5 @@
 #include "train_algorithm.h"
 
-#include <variant>
-
-#include <surety/accounting/numbers/overload.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_error.h>
 
@@ -12,13 +9,6 @@ namespace surety::cli {
 namespace {
 
 constexpr std::string_view mark_of_options = "--";
-
-Check check_of(const jobs::Constraint& constraint) {
-  return std::visit(Overload{[](const jobs::AnyText&) -> Check { return {}; }, [](const jobs::AnyNumber&) { return number(); },
-                             [](const jobs::WholeNumber& its) { return whole_number(its.least, its.most); },
-                             [](const jobs::OneOfWords& its) { return one_of(its.words); }},
-                    constraint);
-}
 
 class FieldsOfAlgorithm final : public TrainAlgorithm {
  public:
@@ -47,20 +37,6 @@ class FieldsOfAlgorithm final : public TrainAlgorithm {
 };
 
 }  // namespace
-
-void add_fields(OptionTable& table, const jobs::FieldTable& fields) {
-  for (const auto& group : fields.groups()) {
-    table.group(group.heading);
-    for (const auto& field : group.fields) {
-      const auto add = [&](auto* value) {
-        auto& option =
-            table.add("--" + field.name(), *value, jobs::with_marks(field.help(), mark_of_options), check_of(field.constraint()));
-        if (field.standard()) option.standard(jobs::with_marks(*field.standard(), mark_of_options));
-      };
-      std::visit(add, field.value());
-    }
-  }
-}
 
 std::vector<std::unique_ptr<TrainAlgorithm>> all_train_algorithms() {
   std::vector<std::unique_ptr<TrainAlgorithm>> all;

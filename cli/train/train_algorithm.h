@@ -14,9 +14,6 @@
 
 namespace surety::cli {
 
-/// Fields of a plan as options of the same names.
-void add_fields(OptionTable& table, const jobs::FieldTable& fields);
-
 /// One algorithm, or `auto`, which stands for what it chooses of the others.
 class TrainAlgorithm : public NamedAlgorithm<TrainOptions> {
  public:

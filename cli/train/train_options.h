@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <surety/jobs/algorithms/reading.h>
+#include <surety/jobs/plans/table_fields.h>
 #include <surety/jobs/plans/train_plan.h>
 
 #include "../data_options.h"
@@ -17,15 +18,7 @@
 namespace surety::cli {
 
 struct TrainOptions {
-  std::string data;
-  std::vector<std::string> data_of_ranks = {};  ///< of all ranks, where each has a file of its own: {rank} in its name
-  std::string format = "csv";
-  std::string label;
-  std::vector<std::string> drop;
-  std::vector<std::string> bounds;
-  std::vector<std::string> categories;
-  std::string rows = "unit";
-  std::optional<std::uint64_t> features;
+  jobs::TableFields table;
   DataOptions reading;
 
   std::string algorithm = "auto";
@@ -43,9 +36,6 @@ struct TrainOptions {
 void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std::string> formats);
 /// The options above, but for those that an algorithm words by itself: --clip, --radius and --form-is-public.
 void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms);
-
-/// A file for each rank, where {rank} stands in its name. \throws Error{invalid_argument} for such a name in one process.
-void take_rank(TrainOptions& options, std::size_t rank, std::size_t size);
 
 /// Reads --schema and fills in the label and the unit, where no option says them. \throws Error{bad_data} as `read_schema`.
 void apply_schema(TrainOptions& options);

@@ -1,7 +1,7 @@
 // A schema: what is one says of each column what it said, and a schema that is made of its names is one.
 #include <fuzz/target.h>
 
-#include <cli/schema_file.h>
+#include <surety/jobs/plans/schema.h>
 
 using namespace surety;
 using namespace surety_fuzz;
@@ -11,15 +11,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const InputFile made;
   file.hold({reinterpret_cast<const char*>(data), size});
   accepted([&] {
-    const auto schema = cli::read_schema(file.path());
+    const auto schema = jobs::read_schema(file.path());
     std::vector<std::string> names;
     for (const auto& column : schema.columns) {
       expect(schema.find(column.name) == &column, "a column is found by another name than its own");
       names.push_back(column.name);
     }
     if (names.empty()) return;
-    made.hold(cli::schema_text("data", schema.delimiter.value_or(","), schema.decimal.value_or(".").front(), schema.has_header, names));
-    const auto again = cli::read_schema(made.path());
+    made.hold(jobs::schema_text("data", schema.delimiter.value_or(","), schema.decimal.value_or(".").front(), schema.has_header, names));
+    const auto again = jobs::read_schema(made.path());
     expect(again.columns.size() == names.size(), "a schema that was made has other columns");
     for (std::size_t k = 0; k < names.size(); ++k) expect(again.columns[k].name == names[k], "a name does not come back from a schema");
   });

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace surety::cli {
+namespace surety::jobs {
 
 struct SchemaColumn {
   std::string name;
@@ -56,4 +56,4 @@ struct Schema {
 [[nodiscard]] std::string schema_text(const std::string& data, std::string_view delimiter, char decimal, bool has_header,
                                       const std::vector<std::string>& columns);
 
-}  // namespace surety::cli
+}  // namespace surety::jobs

@@ -1,4 +1,4 @@
-#include "schema_file.h"
+#include <surety/jobs/plans/schema.h>
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
@@ -16,10 +16,9 @@
 #include <surety/accounting/numbers/escaped_text.h>
 #include <surety/data/condition.h>
 #include <surety/data/text_reader.h>
+#include <surety/jobs/plans/small_text.h>
 
-#include "files.h"
-
-namespace surety::cli {
+namespace surety::jobs {
 namespace {
 
 constexpr int schema_version = 1;
@@ -196,4 +195,4 @@ std::string schema_text(const std::string& data, std::string_view delimiter, cha
   return text + "  ],\n  \"label\": null,\n  \"unit\": null,\n  \"most\": null,\n  \"empty_unit\": null\n}\n";
 }
 
-}  // namespace surety::cli
+}  // namespace surety::jobs

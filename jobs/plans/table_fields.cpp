@@ -1,0 +1,154 @@
+#include <surety/jobs/plans/table_fields.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <surety/accounting/numbers/safe_text.h>
+#include <surety/data/text_reader.h>
+#include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/plans/text_lists.h>
+
+namespace surety::jobs {
+
+using namespace data;
+
+namespace {
+
+/// The most features that a feature map may have.
+constexpr std::uint64_t max_features = std::uint64_t{1} << 24;
+
+/// "name=value,value,..." as a name and its values.
+std::pair<std::string, std::vector<std::string>> parse_list(const std::string& text, std::string_view field, bool at_first) {
+  auto [column, rest] = split_at_column(text, field, "column=value,value,...", at_first);
+  return {std::move(column), parse_values(rest, field)};
+}
+
+CsvOptions csv_options(const TableFields& said, const TableContext& context, const std::string& label) {
+  CsvOptions result{.drop = said.drop, .rows_have_common_scale = said.rows == "scaled"};
+  for (const auto& text : said.bounds) {
+    const auto [column, ends] = parse_list(text, "bounds", false);
+    if (ends.size() != 2) refuse_plan("@bounds is '{}', must be column=lower,upper", one_line(text));
+    if (!result.bounds.emplace(column, Bounds{parse_double(ends[0], "bounds"), parse_double(ends[1], "bounds")}).second) {
+      refuse_plan("@bounds names column '{}' twice", one_line(column));
+    }
+  }
+  for (const auto& text : said.categories) {
+    auto [column, names] = parse_list(text, "categories", true);
+    if (!result.categories.emplace(column, std::move(names)).second)
+      refuse_plan("@categories names column '{}' twice", one_line(column));
+  }
+  const auto is_named = [&](const std::string& column) {
+    return column == label || result.bounds.contains(column) || result.categories.contains(column) ||
+           std::find(result.drop.begin(), result.drop.end(), column) != result.drop.end();
+  };
+  for (const auto& column : context.reading.schema ? context.reading.schema->columns : std::vector<SchemaColumn>{}) {
+    if (is_named(column.name)) continue;
+    if (column.is_dropped) {
+      result.drop.push_back(column.name);
+    } else if (column.categories) {
+      result.categories.emplace(column.name, *column.categories);
+    } else if (column.bounds) {
+      result.bounds.emplace(column.name, Bounds{column.bounds->lower, column.bounds->upper});
+    } else if ((column.type == "text" || column.type == "date") && column.name != context.said_unit.column) {
+      refuse_plan("column {} of @schema is a {}, must {}", in_quotes(column.name), *column.type,
+                          column.type == "text" ? "have categories or be dropped" : "be dropped");
+    }
+  }
+  // A name is no feature, unless the user says which.
+  if (const auto& unit = context.said_unit.column; unit && !result.bounds.contains(*unit) && !result.categories.contains(*unit) &&
+                                                       std::find(result.drop.begin(), result.drop.end(), *unit) == result.drop.end()) {
+    result.drop.push_back(*unit);
+  }
+  return result;
+}
+
+[[noreturn]] void refuse_unit(const char* format, bool is_of_ledger) {
+  constexpr std::string_view reason = "file has no column that names an owner";
+  if (is_of_ledger) refuse_plan("the unit of the ledger is for CSV files: a {} {}", format, reason);
+  refuse_plan("@unit is for CSV files: a {} {}", format, reason);
+}
+
+}  // namespace
+
+void TableFields::add(FieldTable& table, std::vector<std::string> formats) {
+  table.add("label", label, "CSV: the label's column, or a comparison with a number or a text, such as 'visits>0' or 'class==yes'");
+  const bool knows_record_files = formats.size() > 2;
+  table.add("format", format, knows_record_files ? "csv, libsvm, or records for a file that 'surety convert' made" : "csv or libsvm",
+            OneOfWords{std::move(formats)});
+  table.add("features", features, "LIBSVM: the number of features", WholeNumber{1, max_features});
+  table.add("drop", drop, "CSV: a column that is no feature; may be repeated");
+  table.add("bounds", bounds, "CSV: column=lower,upper, known without looking at the data: clamped, scaled to [-1, 1]; may be repeated");
+  table.add("categories", categories,
+            "CSV: column=text,text,...: one feature for each text; may be repeated. Blanks around a text do not count, and one with "
+            "a comma stands in quotes");
+  table.add("rows", rows,
+            "unit: each row, with the constant 1, is divided by its own norm; scaled: all are divided by the root of one more than the "
+            "columns, for columns with bounds or categories, whose rows are then no longer than 1",
+            OneOfWords{{"unit", "scaled"}});
+}
+
+void TableFields::take_rank(std::size_t rank, std::size_t size) {
+  constexpr std::string_view mark = "{rank}";
+  const auto at = data.find(mark);
+  if (at == std::string::npos) return;
+  if (size == 1) refuse_plan("the data file is {}, must be a name without {{rank}} in one process", one_line(data));
+  for (std::size_t k = 0; k < size; ++k) data_of_ranks.push_back(std::string{data}.replace(at, mark.size(), std::to_string(k)));
+  data = data_of_ranks[rank];
+}
+
+void TableFields::take_schema(const Schema& schema) {
+  if (label.empty() && format == "csv") label = schema.label.value_or("");
+}
+
+TrainingSource source_of(const TableFields& said, const TableContext& context) {
+  TrainingSource source{.path = said.data, .paths_of_ranks = said.data_of_ranks};
+  if (context.has_unit && said.format != "csv")
+    refuse_unit(said.format == "libsvm" ? "LIBSVM" : "record", context.has_unit_of_ledger);
+  if (said.format == "csv") {
+    if (said.label.empty()) refuse_plan("@label is missing, a CSV file needs a column or a comparison such as 'visits>0'");
+    if (said.features) refuse_plan("@features is for LIBSVM files, a CSV file has its columns");
+    source.reading = context.reading.policy();  // refused before anything is charged
+    auto label = parse_label_rule(said.label);
+    if (!context.classes.empty()) {
+      label = with_classes(std::move(label), parse_values(context.classes, "classes"));
+    }
+    source.inputs = csv_options(said, context, label.column);
+    source.label = std::move(label);
+    return source;
+  }
+  if (said.format == "records") {
+    if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty() || said.features ||
+        said.rows != "unit" || context.reading.is_about_csv()) {
+      refuse_plan("@label, @features, @drop, @bounds, @categories, @rows, @delimiter, @decimal, @columns, @missing and @schema were "
+          "said when the "
+          "record "
+          "file was converted");
+    }
+    if (!context.classes.empty()) refuse_plan("@classes is for CSV files, whose label is a text");
+    if (said.data == TextReader::standard_input) refuse_plan("the data file is -, must be a file for @format records");
+    source.reading = context.reading.policy();
+    const auto file = std::make_shared<const RecordFile>(said.data);
+    source.label = file->description().label;
+    source.inputs = file;
+    return source;
+  }
+  if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty()) {
+    refuse_plan("@label, @drop, @bounds and @categories are for CSV files, a LIBSVM file has its own labels and no columns");
+  }
+  if (context.reading.is_about_csv())
+    refuse_plan("@delimiter, @decimal, @columns, @missing and @schema are for CSV files, a LIBSVM file has no such cells");
+  if (!context.classes.empty()) refuse_plan("@classes is for CSV files, whose label is a text");
+  if (!said.features) refuse_plan("@features is missing: the largest index that occurs is private, so say how many features there are");
+  if (const auto most = context.reading.limits().features; *said.features > most) {
+    refuse_plan("@features is {}, must be at most {} unless @no-limits is given", *said.features, most);
+  }
+  source.reading = context.reading.policy();
+  source.inputs = SparseFeatures{static_cast<std::uint32_t>(*said.features)};
+  source.rows_have_common_scale = said.rows == "scaled";
+  return source;
+}
+
+}  // namespace surety::jobs
