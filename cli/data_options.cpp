@@ -25,7 +25,8 @@ void add_fields(OptionTable& table, const jobs::FieldTable& fields) {
     if (!group.heading.empty()) table.group(group.heading);
     for (const auto& field : group.fields) {
       const auto add = [&](auto* value) {
-        auto& option = table.add("--" + field.name(), *value, jobs::with_marks(field.help(), mark_of_options), check_of(field.constraint()));
+        auto& option =
+            table.add("--" + field.name(), *value, jobs::with_marks(field.help(), mark_of_options), check_of(field.constraint()));
         if (field.standard()) option.standard(jobs::with_marks(*field.standard(), mark_of_options));
       };
       std::visit(add, field.value());

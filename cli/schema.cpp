@@ -5,11 +5,11 @@
 
 #include <surety/data/csv.h>
 
+#include <surety/jobs/plans/schema.h>
 #include "command.h"
 #include "data_options.h"
 #include "files.h"
 #include "output.h"
-#include <surety/jobs/plans/schema.h>
 
 namespace surety::cli {
 namespace {
@@ -27,7 +27,7 @@ int print_schema(const SchemaOptions& options) {
   // Only the header is read, and where the columns are named not even that.
   const auto columns = has_header ? data::CsvReader{options.data, policy}.header() : policy.csv.columns;
   say_lines(jobs::schema_text(options.data, policy.csv.delimiter == '\t' ? "tab" : std::string(1, policy.csv.delimiter), policy.csv.decimal,
-                        has_header, columns));
+                              has_header, columns));
   return exit_code::fine;
 }
 

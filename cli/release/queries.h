@@ -18,8 +18,8 @@
 #include <surety/data/data_policy.h>
 #include <surety/statistics/parts.h>
 
-#include "../options.h"
 #include <surety/jobs/plans/schema.h>
+#include "../options.h"
 
 namespace surety::cli {
 

@@ -6,6 +6,8 @@
 
 #include <surety/accounting/events/format.h>
 
+#include <surety/jobs/algorithms/algorithm.h>
+
 #include "../validators.h"
 
 namespace surety::cli {
@@ -28,12 +30,8 @@ void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std
 void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms) {
   add_data_options(table, options, {"csv", "libsvm", "records"});
   table.group("Problem and algorithm");
-  table
-      .add("--loss", options.plan.problem.loss, "logistic, squared, smoothed-hinge or hinge",
-           one_of({"logistic", "squared", "smoothed-hinge", "hinge"}))
-      .essential();
-  table.add("--label-bound", options.plan.problem.label_bound, "Squared loss: labels are clamped to [-bound, bound]", number()).essential();
-  table.add("--smoothing", options.plan.problem.smoothing, "Smoothed hinge: the half width of its parabola", number()).standard("0.5");
+  add_fields_here(table, [&](auto& fields) { jobs::add_problem(fields, options.plan.problem); });
+  for (const char* name : {"--loss", "--label-bound"}) table.find(name)->essential();
   table.add("--algorithm", options.algorithm, fmt::format("{}", fmt::join(algorithms, ", ")), one_of(algorithms)).essential();
 
   table.group("Secret batches");  // here, before the others, where an algorithm has them

@@ -90,6 +90,13 @@ std::function<void(std::uint64_t)> TrainContext::progress_of(std::uint64_t steps
 
 std::vector<ReadFile> Algorithm::inputs(const TrainPlan& plan) const { return {{"the data file", plan.source.path}}; }
 
+void add_problem(FieldTable& table, Problem& problem) {
+  table.add("loss", problem.loss, "logistic, squared, smoothed-hinge or hinge",
+            OneOfWords{{"logistic", "squared", "smoothed-hinge", "hinge"}});
+  table.add("label-bound", problem.label_bound, "Squared loss: labels are clamped to [-bound, bound]", AnyNumber{});
+  table.add("smoothing", problem.smoothing, "Smoothed hinge: the half width of its parabola", AnyNumber{}).standard("0.5");
+}
+
 void add_form(FieldTable& table, bool& form_is_public) { table.add("form-is-public", form_is_public, std::string{form_is_public_help}); }
 
 void add_clip(FieldTable& table, TrainPlan& shared, std::string standard) {

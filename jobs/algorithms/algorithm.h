@@ -197,6 +197,8 @@ void require_default_step(optimizers::ObjectiveRef objective);
 
 // ---- Fields that several algorithms know -----------------------------------------------------------------------------------------------
 
+/// The loss, and what some losses need.
+void add_problem(FieldTable& table, Problem& problem);
 /// `form-is-public`.
 void add_form(FieldTable& table, bool& form_is_public);
 void add_clip(FieldTable& table, TrainPlan& shared, std::string standard);

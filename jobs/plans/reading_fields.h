@@ -43,7 +43,9 @@ struct ReadingFields {
   [[nodiscard]] const SchemaColumn* schema_column(std::string_view column) const { return schema ? schema->find(column) : nullptr; }
 
   /// One of those that are about CSV was said.
-  [[nodiscard]] bool is_about_csv() const noexcept { return delimiter || decimal || columns || !missing.empty() || quoted_lines || schema_file; }
+  [[nodiscard]] bool is_about_csv() const noexcept {
+    return delimiter || decimal || columns || !missing.empty() || quoted_lines || schema_file;
+  }
   /// \throws PlanError.
   [[nodiscard]] data::CsvFormat csv() const;
   /// "age=40, town=\"New York, NY\"": what missing cells count as, for a report; empty where nothing was said.

@@ -37,8 +37,7 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
   }
   for (const auto& text : said.categories) {
     auto [column, names] = parse_list(text, "categories", true);
-    if (!result.categories.emplace(column, std::move(names)).second)
-      refuse_plan("@categories names column '{}' twice", one_line(column));
+    if (!result.categories.emplace(column, std::move(names)).second) refuse_plan("@categories names column '{}' twice", one_line(column));
   }
   const auto is_named = [&](const std::string& column) {
     return column == label || result.bounds.contains(column) || result.categories.contains(column) ||
@@ -54,12 +53,12 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
       result.bounds.emplace(column.name, Bounds{column.bounds->lower, column.bounds->upper});
     } else if ((column.type == "text" || column.type == "date") && column.name != context.said_unit.column) {
       refuse_plan("column {} of @schema is a {}, must {}", in_quotes(column.name), *column.type,
-                          column.type == "text" ? "have categories or be dropped" : "be dropped");
+                  column.type == "text" ? "have categories or be dropped" : "be dropped");
     }
   }
   // A name is no feature, unless the user says which.
   if (const auto& unit = context.said_unit.column; unit && !result.bounds.contains(*unit) && !result.categories.contains(*unit) &&
-                                                       std::find(result.drop.begin(), result.drop.end(), *unit) == result.drop.end()) {
+                                                   std::find(result.drop.begin(), result.drop.end(), *unit) == result.drop.end()) {
     result.drop.push_back(*unit);
   }
   return result;
@@ -105,8 +104,7 @@ void TableFields::take_schema(const Schema& schema) {
 
 TrainingSource source_of(const TableFields& said, const TableContext& context) {
   TrainingSource source{.path = said.data, .paths_of_ranks = said.data_of_ranks};
-  if (context.has_unit && said.format != "csv")
-    refuse_unit(said.format == "libsvm" ? "LIBSVM" : "record", context.has_unit_of_ledger);
+  if (context.has_unit && said.format != "csv") refuse_unit(said.format == "libsvm" ? "LIBSVM" : "record", context.has_unit_of_ledger);
   if (said.format == "csv") {
     if (said.label.empty()) refuse_plan("@label is missing, a CSV file needs a column or a comparison such as 'visits>0'");
     if (said.features) refuse_plan("@features is for LIBSVM files, a CSV file has its columns");
@@ -122,7 +120,8 @@ TrainingSource source_of(const TableFields& said, const TableContext& context) {
   if (said.format == "records") {
     if (!said.label.empty() || !said.drop.empty() || !said.bounds.empty() || !said.categories.empty() || said.features ||
         said.rows != "unit" || context.reading.is_about_csv()) {
-      refuse_plan("@label, @features, @drop, @bounds, @categories, @rows, @delimiter, @decimal, @columns, @missing and @schema were "
+      refuse_plan(
+          "@label, @features, @drop, @bounds, @categories, @rows, @delimiter, @decimal, @columns, @missing and @schema were "
           "said when the "
           "record "
           "file was converted");

@@ -1,4 +1,4 @@
-// A plan: what is one becomes words, which the tables of its command take or refuse; and what they took makes the same plan.
+// A plan: what is one becomes words, which the tables of its command take or refuse; and what they took makes the same plan. A program reads it, too.
 #include <nlohmann/json.hpp>
 
 #include <fuzz/target.h>
@@ -6,6 +6,7 @@
 #include <cli/command.h>
 #include <cli/parser.h>
 #include <cli/plan.h>
+#include <surety/jobs/train/written_plan.h>
 
 using namespace surety;
 using namespace surety_fuzz;
@@ -15,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input input{data, size};
   const bool is_training = input.choice(8) == 0;
   const std::string name = is_training ? "train" : "release";
-  file.hold(input.rest());
+  const std::string text{input.rest()};
+  file.hold(text);
   accepted([&] {
     const auto given = cli::with_plan_as_options({name, "--plan", file.path()});
     expect(!given.words.empty() && given.words.front() == name, "a plan is another command's");
@@ -35,5 +37,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect(cli::options_json(name, cli::parse(again, once_more.words).command->options) == options,
            "a plan does not come back from its options");
   });
+  // A program reads the same text; of files it may name none is there.
+  if (is_training && text.find("schema") == std::string::npos) {
+    accepted([&] {
+      const auto written = jobs::read_train_plan(text);
+      expect(!written.plan.source.path.empty(), "a plan without records");
+    });
+  }
   return 0;
 }

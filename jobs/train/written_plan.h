@@ -1,0 +1,43 @@
+// The plan of a training as JSON, as `surety train --print-plan` writes it and anybody may:
+//
+//   {"version": 1, "command": "train", "adjacency": "replace-one", "target": {"epsilon": 1, "delta": 1e-05},
+//    "options": {"data": "a.csv", "algorithm": "svrg", "label": "y", "records": 4000, "ledger": "run.db", "model": "m.json"},
+//    "event": {...}, "noise": 37.3, "unit": {...}}
+//
+// `options` has the fields of the plan by their names, which are those of the command's options: docs/reference/commands.md. `event`, `noise`, `unit` and
+// `schema_sha256` follow from the rest; where they stand they must be what follows from it here, so a plan never runs as something else than it says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <surety/jobs/plans/fields.h>
+#include <surety/jobs/plans/train_plan.h>
+#include <surety/jobs/train/train_job.h>
+
+namespace surety::jobs {
+
+/// A plan that was read, and what its text says beside it.
+struct WrittenTraining {
+  TrainPlan plan;
+  SaidFields said;                         ///< fields that stand in it
+  std::optional<std::string> ledger = {};  ///< where its charge is to be written
+  bool ledger_must_exist = false;
+  std::optional<std::string> model = {};          ///< where its model is to go
+  std::string note = {};                          ///< for the ledger
+  std::optional<std::uint64_t> replay_seed = {};  ///< NOT PRIVATE
+  std::optional<std::string> schema_sha256 = {};  ///< of the schema that it names
+  std::string text = {};                          ///< as it was read
+};
+
+/// Reads no records, and of files nothing but a schema or the head of a record file that the plan names.
+/// \throws PlanError{bad_data} naming the path for what is no plan of a training: a field that is unknown, missing, of another algorithm or said twice, a value
+///         of another type or out of range, too deep a nesting; and as `source_of` and `unit_of_records`.
+[[nodiscard]] WrittenTraining read_train_plan(std::string_view text);
+
+/// \throws PlanError where the text says an event, a noise, a unit or a schema that does not follow from its other fields.
+void require_follows(const WrittenTraining& written, const CalibratedNoise& noise);
+
+}  // namespace surety::jobs

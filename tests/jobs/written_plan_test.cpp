@@ -1,0 +1,214 @@
+// Plans of trainings as JSON: each field is reached, and what is no plan is refused with its path.
+#include <surety/jobs/train/written_plan.h>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/plans/plan_error.h>
+
+#include <support/refusal.h>
+#include <support/temporary_folder.h>
+
+namespace surety::written_plan_test {
+namespace {
+
+using nlohmann::json;
+using reference::refusal_of;
+
+json plan_of(const std::string& algorithm) {
+  return {{"version", 1},
+          {"command", "train"},
+          {"adjacency", "replace-one"},
+          {"target", {{"epsilon", 1}, {"delta", 1e-5}}},
+          {"options", {{"data", "a.csv"}, {"label", "y>0"}, {"algorithm", algorithm}}}};
+}
+
+/// A value that is not the one that holds where nothing is said.
+json another_value(const jobs::Field& field) {
+  if (std::holds_alternative<bool*>(field.value())) return true;
+  if (const auto* words = std::get_if<jobs::OneOfWords>(&field.constraint())) return words->words.back();
+  if (const auto* whole = std::get_if<jobs::WholeNumber>(&field.constraint())) return whole->least + 7;
+  if (std::holds_alternative<jobs::AnyNumber>(field.constraint())) return 0.4375;
+  return "one,two";
+}
+
+json held_by(const jobs::Field& field) {
+  return std::visit(
+      [](const auto* value) -> json {
+        if constexpr (requires { value->has_value(); }) {
+          return *value ? json(**value) : json{};
+        } else {
+          return *value;
+        }
+      },
+      field.value());
+}
+
+TEST(WrittenPlanText, ReachesEveryFieldOfEveryAlgorithm) {
+  std::size_t reached = 0;
+  for (const auto& algorithm : jobs::all_algorithms()) {
+    auto standard = jobs::read_train_plan(plan_of(algorithm->name()).dump()).plan;
+    jobs::FieldTable rows;
+    algorithm->add_fields(rows, standard.algorithm, standard);
+    for (const auto& group : rows.groups()) {
+      for (const auto& field : group.fields) {
+        SCOPED_TRACE(algorithm->name() + " " + field.name());
+        auto text = plan_of(algorithm->name());
+        const auto value = another_value(field);
+        text["options"][field.name()] = value;
+        if (field.name() == "classes") text["options"]["label"] = "y";
+        auto written = jobs::read_train_plan(text.dump());
+        EXPECT_TRUE(written.said.contains(field.name()));
+        jobs::FieldTable again;
+        algorithm->add_fields(again, written.plan.algorithm, written.plan);
+        const auto held = held_by(*again.find(field.name()));
+        EXPECT_EQ(held, held.is_array() ? json::array({value}) : value);
+        // A word may be the standard one; every other value is not.
+        EXPECT_TRUE(held != held_by(field) || std::holds_alternative<jobs::OneOfWords>(field.constraint()));
+        ++reached;
+      }
+    }
+  }
+  EXPECT_GT(reached, 150U);
+}
+
+TEST(WrittenPlanText, SaysWhereRecordsComeFromAndWhomItProtects) {
+  auto text = plan_of("gradient-descent");
+  text["adjacency"] = "zero-out";
+  text["options"].update({{"bounds", {"age=18,90", "\"a=b\"=0,1"}},
+                          {"drop", "id"},
+                          {"categories", "town=Rome,Oslo"},
+                          {"missing", {"age=40"}},
+                          {"delimiter", "tab"},
+                          {"rows", "scaled"},
+                          {"no-limits", true},
+                          {"form-is-public", true},
+                          {"unit", "person"},
+                          {"most", 3},
+                          {"empty-unit", "each"},
+                          {"loss", "squared"},
+                          {"label-bound", 2.5},
+                          {"ledger", "run.db"},
+                          {"ledger-must-exist", true},
+                          {"model", "m.json"},
+                          {"note", "the first"},
+                          {"replay-seed", 7}});
+  const auto written = jobs::read_train_plan(text.dump());
+  const auto& plan = written.plan;
+  EXPECT_EQ(plan.target.adjacency, Adjacency::zero_out);
+  EXPECT_EQ(plan.target.epsilon.value(), 1);
+  EXPECT_EQ(plan.source.path, "a.csv");
+  const auto& inputs = std::get<data::CsvOptions>(plan.source.inputs);
+  EXPECT_EQ(inputs.bounds.at("age").upper, 90);
+  EXPECT_EQ(inputs.bounds.at("a=b").upper, 1);
+  EXPECT_EQ(inputs.drop, (std::vector<std::string>{"id", "person"})) << "a name is no feature";
+  EXPECT_EQ(inputs.categories.at("town"), (std::vector<std::string>{"Rome", "Oslo"}));
+  EXPECT_TRUE(inputs.rows_have_common_scale);
+  EXPECT_EQ(plan.source.policy().csv.delimiter, '\t');
+  EXPECT_EQ(plan.source.policy().csv.missing.at("age"), "40");
+  EXPECT_EQ(plan.source.policy().form, data::RecordForm::is_public);
+  EXPECT_EQ(plan.unit.most().value(), 3U);
+  EXPECT_EQ(plan.unit.rule().empty, EmptyUnit::each);
+  EXPECT_FALSE(plan.unit.rule().record_bytes.has_value());
+  EXPECT_EQ(plan.problem.loss, "squared");
+  EXPECT_EQ(plan.problem.label_bound, 2.5);
+  EXPECT_EQ(written.ledger, "run.db");
+  EXPECT_TRUE(written.ledger_must_exist);
+  EXPECT_EQ(written.model, "m.json");
+  EXPECT_EQ(written.note, "the first");
+  EXPECT_EQ(written.replay_seed, 7U);
+}
+
+TEST(WrittenPlanText, TakesWhatItsSchemaSays) {
+  const TemporaryFolder folder;
+  const auto schema = folder.write("schema.json", R"({"surety_schema": 1, "columns": [{"name": "age", "bounds": [0, 9]}, {"name": "y"}],
+      "label": "y>0", "unit": "person", "most": 2})");
+  auto text = plan_of("gradient-descent");
+  text["options"].erase("label");
+  text["options"]["schema"] = schema.string();
+  const auto written = jobs::read_train_plan(text.dump());
+  EXPECT_EQ(std::get<data::CsvOptions>(written.plan.source.inputs).bounds.at("age").upper, 9);
+  EXPECT_EQ(written.plan.unit.most().value(), 2U);
+  ASSERT_TRUE(written.schema_sha256.has_value());
+  EXPECT_EQ(written.schema_sha256->size(), 64U);
+}
+
+TEST(WrittenPlanText, IsRefusedWithItsPath) {
+  const auto refused = [](const auto& change, const std::string& said, ErrorCode code = ErrorCode::bad_data) {
+    auto text = plan_of("gradient-descent");
+    change(text);
+    const auto found = refusal_of([&] { return jobs::read_train_plan(text.dump()); });
+    EXPECT_TRUE(found.says(code, said)) << found << "\nwanted: " << said;
+  };
+  refused([](json& plan) { plan["options"]["stepz"] = 3; }, "options: unknown field 'stepz'; did you mean 'steps'?");
+  refused([](json& plan) { plan["options"]["microbatch"] = 3; }, "options: microbatch is for dp-sgd, not for gradient-descent");
+  refused([](json& plan) { plan["options"]["steps"] = 0; }, "steps is '0', must be a whole number from 1 to", ErrorCode::invalid_argument);
+  refused([](json& plan) { plan["options"]["steps"] = nullptr; }, "options: steps is null, must be a text or a number");
+  refused([](json& plan) { plan["options"]["steps"] = {1, 2}; }, "options: steps is a list, must be one value");
+  refused([](json& plan) { plan["options"]["steps"] = true; }, "options: steps is true, must be a text or a number");
+  refused([](json& plan) { plan["options"]["no-limits"] = 1; }, "options: no-limits is 1, must be true or false");
+  refused([](json& plan) { plan["options"]["iterate"] = "lost"; },
+          "iterate is 'lost', must be last or average or random; did you mean 'last'?", ErrorCode::invalid_argument);
+  refused([](json& plan) { plan["options"]["algorithm"] = "gradient-decent"; }, "did you mean 'gradient-descent'?");
+  refused([](json& plan) { plan["options"]["algorithm"] = "auto"; }, "options: algorithm is auto, must be named in a plan");
+  refused([](json& plan) { plan["options"].erase("algorithm"); }, "field 'algorithm' is missing");
+  refused([](json& plan) { plan["options"].erase("data"); }, "options: data is missing");
+  refused([](json& plan) { plan["options"].erase("label"); }, "label is missing", ErrorCode::invalid_argument);
+  refused([](json& plan) { plan["options"]["epsilon"] = 1; }, "options: unknown field 'epsilon'");
+  refused([](json& plan) { plan["options"] = 3; }, "options are no object");
+  refused([](json& plan) { plan["version"] = 2; }, "version is 2, must be 1");
+  refused([](json& plan) { plan["command"] = "release"; }, "command is \"release\", must be \"train\"");
+  refused([](json& plan) { plan["extra"] = 1; }, "unknown field 'extra'");
+  refused([](json& plan) { plan["evant"] = 1; }, "unknown field 'evant'; did you mean 'event'?");
+  refused([](json& plan) { plan["target"]["epsilon"] = "1"; }, "target: 'epsilon' is no number");
+  refused([](json& plan) { plan["target"]["epsilon"] = -1; }, "epsilon is -1", ErrorCode::invalid_argument);
+  refused([](json& plan) { plan["adjacency"] = "both"; }, "adjacency is 'both'", ErrorCode::invalid_argument);
+  refused([](json& plan) { plan["options"]["most"] = 3; }, "unit is missing: most is the number of rows", ErrorCode::invalid_argument);
+
+  const auto text_refused = [](const std::string& text, const std::string& said) {
+    const auto found = refusal_of([&] { return jobs::read_train_plan(text); });
+    EXPECT_TRUE(found.says(ErrorCode::bad_data, said)) << found << "\nwanted: " << said;
+  };
+  text_refused("[]", "is no plan, must be a JSON object");
+  text_refused("{", "plan");
+  text_refused(R"({"version": 1, "version": 1})", "version");
+  text_refused(std::string(100'000, '[') + std::string(100'000, ']'), "plan");
+  text_refused(R"({"options": {"steps": 1, "steps": 2}})", "steps");
+  text_refused(R"({"version": 1, "target": {"epsilon": NaN}})", "plan");
+}
+
+TEST(WrittenPlanText, NeverIsSomethingElseThanItSays) {
+  auto text = plan_of("gradient-descent");
+  const auto calibrated = [](const jobs::WrittenTraining& written) {
+    jobs::TrainJob job{written.plan};
+    return job.calibrate();
+  };
+  const auto refused = [&](const char* field, const json& value, const std::string& said) {
+    auto changed = text;
+    changed[field] = value;
+    const auto written = jobs::read_train_plan(changed.dump());
+    const auto found = refusal_of([&] {
+      jobs::require_follows(written, calibrated(written));
+      return 0;
+    });
+    EXPECT_TRUE(found.says(ErrorCode::invalid_argument, said)) << found;
+  };
+  refused("noise", 1.5, "noise is 1.5, must be ");
+  refused("event", {{"gaussian", 1}}, "event is");
+  refused("unit", {{"name", "person"}, {"most", 3}}, "unit is");
+  refused("schema_sha256", "00", "schema_sha256 is");
+  const auto written = jobs::read_train_plan(text.dump());
+  jobs::require_follows(written, calibrated(written));
+}
+
+}  // namespace
+}  // namespace surety::written_plan_test
