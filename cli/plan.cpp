@@ -61,6 +61,13 @@ std::string text_of(const std::string& file, const std::string& field, const nlo
   refuse_plan(file, fmt::format("'{}' is {}, must be a text or a number", one_line(field), one_line(value.dump())));
 }
 
+/// What begins with a dash would be no option, or another one's value where it has an equals sign.
+void require_name(const std::string& file, const std::string& field) {
+  const auto is_of_a_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  if (!field.empty() && field.front() != '-' && std::all_of(field.begin(), field.end(), is_of_a_name)) return;
+  refuse_plan(file, fmt::format("options have an unknown field '{}'", one_line(field)));
+}
+
 /// "--steps=3"
 void append_option(Arguments& words, const std::string& file, const std::string& field, const nlohmann::json& value) {
   if (value.is_boolean()) {
@@ -153,6 +160,7 @@ PlannedArguments with_plan_as_options(const Arguments& words) {
 
   PlannedArguments result{.words = {words.front()}, .expected = ExpectedRun{*file, text}};
   for (const auto& [field, value] : plan["options"].items()) {
+    require_name(*file, field);
     if (field == "data") {
       const auto data = text_of(*file, field, value);
       if (data == "-" && *file == "-") refuse_plan(*file, "the plan and its data are both standard input, must be two");

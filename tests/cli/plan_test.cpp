@@ -173,5 +173,17 @@ TEST_F(Plan, IsHeldToTheSameChecksAsWords) {
   expect_refused_untouched(from_plan() + Words{"--steps", "7"}, 2, {"--steps"});
 }
 
+// The first was taken for the data file, the second for a value of another option.
+TEST_F(Plan, HasFieldsThatAreNames) {
+  auto plan = planned(replayed(small_data()));
+  plan["options"].erase("data");
+  for (const char* field : {"--steps", "note=--steps", "", "-", "Steps", "steps 3"}) {
+    auto changed = plan;
+    changed["options"][field] = "data.csv";
+    change(changed);
+    expect_refused_untouched(from_plan(), 3, {"plan.json: options have an unknown field '" + std::string{field} + "'"});
+  }
+}
+
 }  // namespace
 }  // namespace surety_test::plan_test
