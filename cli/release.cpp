@@ -8,6 +8,8 @@
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/system/new_file.h>
+#include <surety/jobs/release/queries.h>
+#include <surety/jobs/release/release_fields.h>
 #include <surety/jobs/release/release_job.h>
 #include <surety/statistics/query.h>
 
@@ -16,33 +18,23 @@
 #include "files.h"
 #include "pictures.h"
 #include "private_run.h"
-#include "release/queries.h"
 #include "release/release_report.h"
 #include "validators.h"
 
 namespace surety::cli {
 namespace {
 
-using namespace statistics;
-
 struct ReleaseOptions {
   std::string data;
-  QueryOptions asked;
+  jobs::QueryFields asked;
+  jobs::ReleaseWords words;
   DataOptions reading;
   PrivateRunOptions run;
-  std::string noise = "best";
-  double confidence = 0.95;
   bool json = false;
   std::string format = "table";
   std::optional<std::string> svg;
   OverwriteOption overwrite;
 };
-
-/// Whose rows are whose; nothing where the unit is a row.
-std::optional<KeysOf::Owner> owner_of(const PrivateRunOptions& run) {
-  if (!run.has_unit()) return std::nullopt;
-  return KeysOf::Owner{run.unit_column(), run.unit.rule().empty == EmptyUnit::each};
-}
 
 void print_report(const ReleaseOptions& options, const ReleaseReport& report) {
   if (options.json || options.format == "json") {
@@ -56,8 +48,8 @@ void print_report(const ReleaseOptions& options, const ReleaseReport& report) {
 
 int release(ReleaseOptions& options, OptionTable given) {
   // Parameters, budget and entropy fail here, before private data is read.
-  if (!(options.confidence > 0 && options.confidence < 1)) {
-    invalid(fmt::format("--confidence is {}, must be greater than 0 and less than 1", options.confidence));
+  if (!(options.words.confidence > 0 && options.words.confidence < 1)) {
+    invalid(fmt::format("--confidence is {}, must be greater than 0 and less than 1", options.words.confidence));
   }
   options.reading.load_schema();
   const jobs::Schema* const schema = options.reading.schema ? &*options.reading.schema : nullptr;
@@ -71,15 +63,17 @@ int release(ReleaseOptions& options, OptionTable given) {
   options.run.take_unit(options.reading);
   const Target target = options.run.target();
   const auto policy = options.reading.policy();
-  options.asked.take_file(given);
+  if (options.asked.take_file()) {
+    // So that a plan holds them.
+    given.find("--query")->set(options.asked.queries);
+    given.find("--queries")->forget();
+  }
   jobs::ReleasePlan plan{
       .target = target,
-      .queries = parse_queries(
-          options.asked,
-          {.target = target, .unit = options.run.unit, .owner = owner_of(options.run), .schema = schema, .format = policy.csv}),
+      .queries = jobs::parse_queries(options.asked, {.target = target, .unit = options.run.unit, .schema = schema, .format = policy.csv}),
       .unit = options.run.unit,
-      .noise = jobs::parse_noise_choice(options.noise),
-      .confidence = options.confidence,
+      .noise = jobs::parse_noise_choice(options.words.noise),
+      .confidence = options.words.confidence,
       .reading = policy,
       .note = options.run.note};
   // A column that is not there is said before seconds of calibration; but what a plan expects of a run is looked at before the data are, and needs its
@@ -121,8 +115,11 @@ Command release_command(const PlannedArguments& given) {
   table.add("data", options->data, "A CSV file, plain or compressed by gzip, zstd or bzip2").required();
 
   table.group("Query");
-  command.exactly_one_of = options->asked.add_to(table);
-  table.add("--confidence", options->confidence, "Of the interval that holds the statistic of the clamped records", number());
+  command.exactly_one_of = {"--query", "--queries"};
+  add_fields_here(table, [&](auto& fields) {
+    options->asked.add(fields);
+    options->words.add_confidence(fields);
+  });
   options->reading.add_missing_to(table);
   options->reading.add_complete_to(table);
   options->reading.add_schema_to(table);
@@ -133,8 +130,7 @@ Command release_command(const PlannedArguments& given) {
   table.group("Privacy");
   options->run.add_promise_to(table, false);
   options->run.add_unit_to(table);
-  table.add("--noise", options->noise, "laplace, gaussian, or best: the one of smaller standard deviation (laplace at delta = 0)",
-            one_of({"best", "laplace", "gaussian"}));
+  add_fields_here(table, [&](auto& fields) { options->words.add_noise(fields); });
   options->run.add_ledger_to(table);
 
   table.group("Output");

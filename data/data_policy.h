@@ -84,6 +84,7 @@ struct DataLimits {
             .model_bytes = all,
             .expansion = std::numeric_limits<double>::infinity()};
   }
+  friend bool operator==(const DataLimits&, const DataLimits&) = default;
 };
 
 /// How a CSV file is written, and what its missing cells count as. Public: it comes from the user, never from a record.
@@ -96,12 +97,14 @@ struct CsvFormat {
   /// Columns of which no cell is missing, as the user promises; that is checked where the form of the file is public.
   std::set<std::string> complete = {};
   std::uint64_t quoted_lines = 100;  ///< how many line ends a cell in quotes holds at most
+  friend bool operator==(const CsvFormat&, const CsvFormat&) = default;
 };
 
 struct DataPolicy {
   RecordForm form = RecordForm::is_private;
   DataLimits limits = {};
   CsvFormat csv = {};
+  friend bool operator==(const DataPolicy&, const DataPolicy&) = default;
 };
 
 /// For data whose form everybody may know: the strict reading.

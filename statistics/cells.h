@@ -16,6 +16,7 @@ namespace surety::statistics {
 struct Bins {
   data::Bounds bounds;
   std::size_t count;
+  friend bool operator==(const Bins&, const Bins&) = default;
 };
 /// One cell per category, whose text must be the whole cell of the file; records with other texts are in no cell.
 using Cells = std::variant<data::Categories, Bins>;

@@ -34,6 +34,7 @@ struct WeightedStatistic {
 
   /// \throws Error{invalid_argument} as `Statistic::validate`, and for a weight out of range.
   void validate() const;
+  friend bool operator==(const WeightedStatistic&, const WeightedStatistic&) = default;
 };
 
 enum class NoiseFamily { laplace, gaussian };

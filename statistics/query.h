@@ -16,19 +16,24 @@
 
 namespace surety::statistics {
 
-struct CountOf {};
+struct CountOf {
+  friend bool operator==(const CountOf&, const CountOf&) = default;
+};
 struct SumOf {
   std::string column;
   data::Bounds bounds;
+  friend bool operator==(const SumOf&, const SumOf&) = default;
 };
 struct MeanOf {
   std::string column;
   data::Bounds bounds;
+  friend bool operator==(const MeanOf&, const MeanOf&) = default;
 };
 /// The mean of (x - mean)^2 over the records that count.
 struct VarianceOf {
   std::string column;
   data::Bounds bounds;
+  friend bool operator==(const VarianceOf&, const VarianceOf&) = default;
 };
 /// A q-quantile, by a choice among public candidates.
 struct QuantileOf {
@@ -36,10 +41,12 @@ struct QuantileOf {
   data::Bounds bounds;
   Fraction fraction;
   std::optional<std::size_t> candidates = std::nullopt;  ///< `Candidates::between` where nothing is said
+  friend bool operator==(const QuantileOf&, const QuantileOf&) = default;
 };
 struct HistogramOf {
   std::string column;
   Cells cells;
+  friend bool operator==(const HistogramOf&, const HistogramOf&) = default;
 };
 /// The texts that a column holds and nobody listed, each with the number of units that hold it, as far as that is above a threshold (keys.h).
 struct KeysOf {
@@ -47,16 +54,19 @@ struct KeysOf {
   struct Owner {
     std::string column;
     bool empty_is_each;  ///< a row without an identifier is a unit of its own
+    friend bool operator==(const Owner&, const Owner&) = default;
   };
   std::string column;
   Count most_keys{1};                         ///< of each unit, at most as many as it has rows
   Delta chance{0};                            ///< of the promised delta, for a key that one unit alone holds to appear
   std::optional<Owner> owner = std::nullopt;  ///< needed where a unit has several rows
+  friend bool operator==(const KeysOf&, const KeysOf&) = default;
 };
 /// The statistic once for the records of each cell of a column, so that a record is in one group or in none.
 struct Groups {
   std::string column;
   Cells keys;
+  friend bool operator==(const Groups&, const Groups&) = default;
 };
 
 /// What a missing cell is, one that is empty or no number, of the column of a statistic.
@@ -85,6 +95,7 @@ struct Statistic {
   /// How many records are counted is public: there is neither a condition nor a group, no record is left out for a missing cell, and the
   /// adjacency keeps the number of units, of one record each. A unit of several may have fewer or more of them.
   [[nodiscard]] bool has_public_count() const noexcept;
+  friend bool operator==(const Statistic&, const Statistic&) = default;
 };
 
 /// The number of records is public: the adjacency keeps the number of units, of one record each.

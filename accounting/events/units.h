@@ -141,6 +141,7 @@ struct Target {
   Epsilon epsilon;
   Delta delta;
   Adjacency adjacency;
+  friend bool operator==(const Target&, const Target&) = default;
 };
 
 }  // namespace surety

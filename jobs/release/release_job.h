@@ -37,6 +37,7 @@ struct ReleasePlan {
   data::DataPolicy reading = {};  ///< how a file becomes records
   std::string note = {};          ///< for the ledger; empty: the queries
   static constexpr std::size_t most_queries = 4096;
+  friend bool operator==(const ReleasePlan&, const ReleasePlan&) = default;
 };
 
 /// Looks at the header alone: whether the columns that the queries read are there. It is cheap, calibration need not be. Of standard input, pipes and

@@ -8,28 +8,21 @@
 // `schema_sha256` follow from the rest; where they stand they must be what follows from it here, so a plan never runs as something else than it says.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <surety/jobs/plans/fields.h>
 #include <surety/jobs/plans/train_plan.h>
+#include <surety/jobs/plans/written_plan.h>
 #include <surety/jobs/train/train_job.h>
 
 namespace surety::jobs {
 
 /// A plan that was read, and what its text says beside it.
-struct WrittenTraining {
+struct WrittenTraining : WrittenPlan {
   TrainPlan plan;
-  SaidFields said;                         ///< fields that stand in it
-  std::optional<std::string> ledger = {};  ///< where its charge is to be written
-  bool ledger_must_exist = false;
-  std::optional<std::string> model = {};          ///< where its model is to go
-  std::string note = {};                          ///< for the ledger
-  std::optional<std::uint64_t> replay_seed = {};  ///< NOT PRIVATE
-  std::optional<std::string> schema_sha256 = {};  ///< of the schema that it names
-  std::string text = {};                          ///< as it was read
+  std::optional<std::string> model = {};  ///< where its model is to go
 };
 
 /// Reads no records, and of files nothing but a schema or the head of a record file that the plan names.

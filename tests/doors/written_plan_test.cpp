@@ -14,6 +14,7 @@
 #include <support/train_command.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/release/written_release.h>
 #include <surety/jobs/train/written_plan.h>
 #include <surety/optimizers/models/model.h>
 
@@ -77,6 +78,62 @@ TEST_F(WrittenPlan, OfASearchHasItsCandidates) {
                    .more = {"--tune", "3", "--tune-over", "steps=5,10", "--clip-share", "0.5", "--tune-by", "split"}},
                   ordinary_records(64), 64);
   EXPECT_EQ(compared_, 1U);
+}
+
+// Statistics, too: each command is asked for its plan, and a program that reads it releases the same numbers from the same bits.
+TEST(WrittenRelease, IsTheSameReleaseForAProgram) {
+  const TemporaryFolder folder;
+  std::string table = "who,age,town,day\n";
+  for (int i = 0; i < 90; ++i) {
+    table += fmt::format("p{},{},{},2020-0{}-11\n", i % 31, i % 13 == 0 ? std::string{} : std::to_string(i * 7 % 60),
+                         i % 3 == 0 ? "Rome" : "Oslo", 1 + i % 9);
+  }
+  const auto data = folder.write("a.csv", table).string();
+  const auto schema =
+      folder.write("s.json", R"({"surety_schema": 1, "columns": [{"name": "age", "bounds": [0, 60]}, {"name": "day", "type": "date"}]})")
+          .string();
+  const auto list = folder
+                        .write("q.json", R"json([{"query": "mean(age)", "bounds": [0, 60]
+}, {"query": "keys(town)", "weight": 4}])json")
+                        .string();
+  const std::vector<std::vector<std::string>> asked{
+      {"--query", "mean(age)", "--bounds", "0,60"},
+      {"--query", "count()", "--query", "sum(age) where town==Rome", "--bounds", "0,60", "--by", "town", "--keys", "Rome,Oslo", "--missing",
+       "age=7"},
+      {"--query", "median(age)", "--schema", schema, "--where", "day>=2020-03-01", "--noise", "gaussian"},
+      {"--queries", list, "--unit", "who", "--most", "2", "--empty-unit", "each"},
+      {"--query", "histogram(age)", "--bounds", "0,60", "--bins", "7", "--confidence", "0.5", "--note", "some", "--adjacency",
+       "add-or-remove-one"},
+      {"--query", R"json({"query": "variance(age)", "bounds": [0, 60], "where": "day<2020-05-01", "types": {"day": "date"}})json",
+       "--no-limits"}};
+  for (std::size_t k = 0; k < asked.size(); ++k) {
+    SCOPED_TRACE(asked[k][1]);
+    const auto ledger = (folder / fmt::format("run-{}.db", k)).string();
+    std::vector<std::string> words{"release", data, "--epsilon", "1", "--delta", "1e-5", "--ledger", ledger, "--replay-seed", "9"};
+    words.insert(words.end(), asked[k].begin(), asked[k].end());
+    auto planned = words;
+    planned.emplace_back("--print-plan");
+    words.emplace_back("--json");
+    const auto printed = command_in_process(planned, (folder / "").string());
+    ASSERT_EQ(printed.code, 0) << printed.err;
+    const auto said = command_in_process(words, (folder / "").string());
+    ASSERT_EQ(said.code, 0) << said.err;
+
+    const auto written = jobs::read_release_plan(printed.out);
+    ASSERT_TRUE(written.replay_seed && written.ledger && written.data);
+    jobs::ReleaseJob job{written.plan};
+    jobs::require_follows(written, job.cost());
+    const jobs::ReleaseJob again{jobs::read_release_plan(jobs::plan_text(written.plan)).plan};
+    EXPECT_EQ(again.cost().event, job.cost().event);
+    auto own =
+        accounting::Ledger::create(folder / fmt::format("own-{}.db", k), written.plan.target.adjacency, std::nullopt, written.plan.unit);
+    jobs::RunBits bits{written.replay_seed};
+    const auto released = jobs::run(std::move(job), *written.data, own, {.bits = bits.source(), .not_private = true});
+    const auto report = nlohmann::json::parse(said.out);
+    const auto own_report = nlohmann::json::parse(jobs::json_text(released));
+    EXPECT_GT(own_report.size(), 5U);
+    for (const auto& [field, value] : own_report.items()) EXPECT_EQ(value, report.value(field, nlohmann::json{})) << field;
+  }
 }
 
 std::vector<std::string> all_names() {

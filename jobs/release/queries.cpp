@@ -1,6 +1,4 @@
-#include "queries.h"
-
-#include <surety/jobs/plans/text_lists.h>
+#include <surety/jobs/release/queries.h>
 
 #include <fmt/format.h>
 
@@ -11,18 +9,19 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/words.h>
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/safe_text.h>
 #include <surety/data/condition.h>
 #include <surety/data/text_reader.h>
+#include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/plans/small_text.h>
+#include <surety/jobs/plans/text_lists.h>
+#include <surety/jobs/release/release_job.h>
+#include <surety/jobs/run/kept_units.h>
 
-#include "../data_options.h"
-#include "../files.h"
-#include "../validators.h"
-
-namespace surety::cli {
+namespace surety::jobs {
 namespace {
 
 using namespace data;
@@ -31,8 +30,8 @@ using namespace statistics;
 /// All that may be said of one query. `where` is parsed last, since its messages name it.
 struct SaidOfQuery {
   std::string query;
-  std::string place;             ///< before each message: "queries.json: query 2: "
-  std::string_view dashes = "";  ///< before the name of a field
+  std::string place;       ///< before each message, with '@' before names of fields: "query 2: "
+  bool is_object = false;  ///< in JSON, where most-keys is most_keys
   std::optional<std::string> where = {};
   std::optional<Bounds> bounds = {};
   std::optional<std::uint64_t> bins = {};
@@ -43,11 +42,43 @@ struct SaidOfQuery {
   std::optional<Categories> keys = {};
   std::optional<Bounds> key_bounds = {};
   std::optional<std::uint64_t> key_bins = {};
+  std::map<std::string, std::string> types = {};
   double weight = 1;
 
-  [[noreturn]] void refuse(const std::string& reason) const { invalid(place + reason); }
-  [[nodiscard]] std::string name(std::string_view field) const { return fmt::format("{}{}", dashes, field); }
+  /// A pattern of this query's fields with another text for the mark of fields, which those of an object do not have.
+  [[nodiscard]] std::string named(std::string_view pattern, std::string_view mark) const {
+    if (!is_object) return with_marks(pattern, mark);
+    std::string text;
+    bool is_name = false;
+    for (const char c : pattern) {
+      is_name = c == '@' || (is_name && (c == '-' || (c >= 'a' && c <= 'z')));
+      if (c != '@') text += is_name && c == '-' ? '_' : c;
+    }
+    return text;
+  }
+  /// As `with_reasons`, by a pattern of fmt in which '@' stands before the name of each field.
+  template <class... Values>
+  [[noreturn]] void refuse(std::string_view pattern, const Values&... values) const {
+    with_reasons([&](std::string_view mark) { return fmt::vformat(named(pattern, mark), fmt::make_format_args(values...)); });
+  }
+  /// \throws PlanError, always, with what is wrong by the mark of fields.
+  template <class Reason>
+  [[noreturn]] void with_reasons(const Reason& reason) const {
+    const auto text = [&](std::string_view mark) { return with_marks(place, mark) + reason(mark); };
+    throw PlanError{ErrorCode::invalid_argument, text(""), text("--")};
+  }
 };
+
+/// What `action` refuses, or nothing.
+template <class Action>
+std::optional<std::string> refusal_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
 
 /// "sum(age)" as a function and its column.
 std::pair<std::string, std::string> function_and_column(const SaidOfQuery& said) {
@@ -56,9 +87,9 @@ std::pair<std::string, std::string> function_and_column(const SaidOfQuery& said)
   const auto query = trimmed(text);
   if (open == std::string::npos || !query.ends_with(')')) {
     said.refuse(
-        fmt::format("{} is '{}', must be count(), sum(column), mean(column), variance(column), median(column), "
-                    "quantile(column, fraction), histogram(column) or keys(column)",
-                    said.name("query"), one_line(text)));
+        "@query is '{}', must be count(), sum(column), mean(column), variance(column), median(column), quantile(column, fraction), "
+        "histogram(column) or keys(column)",
+        one_line(text));
   }
   const auto column = std::string_view{text}.substr(open + 1, text.rfind(')') - open - 1);
   return {std::string{trimmed(std::string_view{text}.substr(0, open))}, std::string{trimmed(column)}};
@@ -73,39 +104,35 @@ std::pair<std::string, Fraction> column_and_fraction(const SaidOfQuery& said, co
       comma == std::string::npos ? ParsedNumber{0, NumberFault::not_a_number} : parse_number(std::string_view{text}.substr(comma + 1));
   const std::string column{trimmed(std::string_view{text}.substr(0, comma))};
   if (fraction.fault != NumberFault::none || column.empty()) {
-    said.refuse(fmt::format("{} is '{}', must be such as quantile(age, 0.9)", said.name("query"), one_line(said.query)));
+    said.refuse("@query is '{}', must be such as quantile(age, 0.9)", one_line(said.query));
   }
   return {column, Fraction{fraction.value}};
 }
 
 std::optional<Groups> groups_of(const SaidOfQuery& said) {
   if (!said.by) {
-    const auto refuse_alone = [&](bool is_given, std::string_view field) {
-      if (is_given) said.refuse(fmt::format("{} is given without {}, the column of the groups", said.name(field), said.name("by")));
-    };
-    refuse_alone(said.keys.has_value(), "keys");
-    refuse_alone(said.key_bounds.has_value(), said.dashes.empty() ? "key_bounds" : "key-bounds");
-    refuse_alone(said.key_bins.has_value(), said.dashes.empty() ? "key_bins" : "key-bins");
+    if (said.keys) said.refuse("@keys is given without @by, the column of the groups");
+    if (said.key_bounds) said.refuse("@key-bounds is given without @by, the column of the groups");
+    if (said.key_bins) said.refuse("@key-bins is given without @by, the column of the groups");
     return std::nullopt;
   }
-  const auto bounds = said.name(said.dashes.empty() ? "key_bounds" : "key-bounds");
-  const auto bins = said.name(said.dashes.empty() ? "key_bins" : "key-bins");
-  if (said.by->empty()) said.refuse(fmt::format("{} is empty, must name a column", said.name("by")));
+  if (said.by->empty()) said.refuse("@by is empty, must name a column");
   if (said.keys) {
-    if (said.key_bounds || said.key_bins)
-      said.refuse(fmt::format("{} and {} are not for {}, must be left out", bounds, bins, said.name("keys")));
+    if (said.key_bounds || said.key_bins) said.refuse("@key-bounds and @key-bins are not for @keys, must be left out");
     return Groups{*said.by, *said.keys};
   }
   if (!said.key_bounds || !said.key_bins) {
-    said.refuse(fmt::format("{} is missing: the groups are public (of numbers, {} and {})", said.name("keys"), bounds, bins));
+    said.refuse("@keys is missing: the groups are public (of numbers, @key-bounds and @key-bins)");
   }
   return Groups{*said.by, Bins{*said.key_bounds, *said.key_bins}};
 }
 
-/// What columns hold: by the schema, and since a statistic or its groups use their numbers.
-ColumnKinds kinds_of(const Statistic& statistic, const jobs::Schema* schema) {
+/// What columns hold: as was said, by the schema, and since a statistic or its groups use their numbers.
+ColumnKinds kinds_of(const Statistic& statistic, const std::map<std::string, std::string>& types, const Schema* schema) {
   ColumnKinds kinds;
-  for (const auto& column : schema != nullptr ? schema->columns : std::vector<jobs::SchemaColumn>{}) {
+  for (const auto& [column, type] : types)
+    kinds.emplace(column, type == "date" ? CellKind::date : type == "text" ? CellKind::text : CellKind::number);
+  for (const auto& column : schema != nullptr ? schema->columns : std::vector<SchemaColumn>{}) {
     if (column.type == "date") kinds.emplace(column.name, CellKind::date);
     if (column.type == "text" || column.categories) kinds.emplace(column.name, CellKind::text);
     if (column.type == "number" || column.bounds) kinds.emplace(column.name, CellKind::number);
@@ -119,37 +146,41 @@ ColumnKinds kinds_of(const Statistic& statistic, const jobs::Schema* schema) {
   return kinds;
 }
 
-/// \throws Error{invalid_argument} for a field that is missing or out of place.
+/// Whose rows are whose; nothing where the unit is a row.
+std::optional<KeysOf::Owner> owner_of(const UnitOfPrivacy& unit) {
+  const auto column = column_of(unit);
+  if (!column) return std::nullopt;
+  return KeysOf::Owner{*column, unit.rule().empty == EmptyUnit::each};
+}
+
+/// \throws PlanError for a field that is missing or out of place.
 WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context) {
   const auto [function, column] = function_and_column(said);
-  const auto refuse_field = [&, &function = function](bool is_given, const std::string& field) {
-    if (is_given) said.refuse(fmt::format("{} is not for {}(), must be left out", field, function));
+  const auto refuse_field = [&, &function = function](bool is_given, std::string_view field) {
+    if (is_given) said.refuse(fmt::format("{} is not for {{}}(), must be left out", field), function);
   };
   const auto bounds = [&, &function = function] {
-    if (!said.bounds) said.refuse(fmt::format("{} is missing: {}() needs public bounds lower,upper", said.name("bounds"), function));
+    if (!said.bounds) said.refuse("@bounds is missing: {}() needs public bounds lower,upper", function);
     return *said.bounds;
   };
   if (std::find(functions.begin(), functions.end(), function) == functions.end()) {
-    said.refuse(fmt::format("{} has '{}', must be count, sum, mean, variance, median, quantile, histogram or keys there{}",
-                            said.name("query"), one_line(function), did_you_mean(function, functions)));
+    said.refuse("@query has '{}', must be count, sum, mean, variance, median, quantile, histogram or keys there{}", one_line(function),
+                did_you_mean(function, functions));
   }
   const bool is_histogram = function == "histogram";
   if (function == "count") {
-    if (!column.empty()) {
-      said.refuse(
-          fmt::format("{} is '{}', must be count(): a condition goes to {}", said.name("query"), one_line(said.query), said.name("where")));
-    }
-    refuse_field(said.bounds.has_value(), said.name("bounds"));
+    if (!column.empty()) said.refuse("@query is '{}', must be count(): a condition goes to @where", one_line(said.query));
+    refuse_field(said.bounds.has_value(), "@bounds");
   } else if (column.empty()) {
-    said.refuse(fmt::format("{} is '{}', must name a column", said.name("query"), one_line(said.query)));
+    said.refuse("@query is '{}', must name a column", one_line(said.query));
   }
   if (!is_histogram) {
-    refuse_field(said.bins.has_value(), said.name("bins"));
-    refuse_field(said.categories.has_value(), said.name("categories"));
+    refuse_field(said.bins.has_value(), "@bins");
+    refuse_field(said.categories.has_value(), "@categories");
   }
-  if (function != "median" && function != "quantile") refuse_field(said.candidates.has_value(), said.name("candidates"));
-  if (function != "keys") refuse_field(said.most_keys.has_value(), said.name(said.dashes.empty() ? "most_keys" : "most-keys"));
-  if (function == "keys") refuse_field(said.bounds.has_value(), said.name("bounds"));
+  if (function != "median" && function != "quantile") refuse_field(said.candidates.has_value(), "@candidates");
+  if (function != "keys") refuse_field(said.most_keys.has_value(), "@most-keys");
+  if (function == "keys") refuse_field(said.bounds.has_value(), "@bounds");
   WeightedStatistic query{
       .statistic = {.of = CountOf{}, .adjacency = context.target.adjacency, .by = groups_of(said), .unit = context.unit},
       .weight = said.weight};
@@ -167,17 +198,24 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     statistic.of = QuantileOf{asked.first, bounds(), asked.second, said.candidates};
   } else if (function == "keys") {
     statistic.of =
-        KeysOf{.column = column, .most_keys = Count{said.most_keys.value_or(context.unit.most().value())}, .owner = context.owner};
+        KeysOf{.column = column, .most_keys = Count{said.most_keys.value_or(context.unit.most().value())}, .owner = owner_of(context.unit)};
   } else if (is_histogram && said.categories) {
-    refuse_field(said.bounds.has_value(), fmt::format("{} beside {}", said.name("bounds"), said.name("categories")));
-    refuse_field(said.bins.has_value(), fmt::format("{} beside {}", said.name("bins"), said.name("categories")));
+    refuse_field(said.bounds.has_value(), "@bounds beside @categories");
+    refuse_field(said.bins.has_value(), "@bins beside @categories");
     statistic.of = HistogramOf{column, *said.categories};
   } else if (is_histogram) {
-    if (!said.bins)
-      said.refuse(fmt::format("{} or {} is missing: the cells of a histogram are public", said.name("bins"), said.name("categories")));
+    if (!said.bins) said.refuse("@bins or @categories is missing: the cells of a histogram are public");
     statistic.of = HistogramOf{column, Bins{bounds(), *said.bins}};
   }
-  if (said.where) statistic.where = parse_condition(*said.where, said.place + said.name("where"), kinds_of(statistic, context.schema));
+  if (said.where) {
+    const auto kinds = kinds_of(statistic, said.types, context.schema);
+    const auto parse = [&](std::string_view mark) {
+      statistic.where = parse_condition(*said.where, with_marks(said.place, mark) + said.named("@where", mark), kinds);
+    };
+    if (refusal_of([&] { parse(""); })) {
+      throw PlanError{ErrorCode::invalid_argument, *refusal_of([&] { parse(""); }), *refusal_of([&] { parse("--"); })};
+    }
+  }
   if (const auto* const read = column_of(statistic)) {
     statistic.missing = context.format.missing.contains(*read)    ? MissingCells::count_as_a_value
                         : context.format.complete.contains(*read) ? MissingCells::promised_complete
@@ -187,15 +225,15 @@ WeightedStatistic query_of(const SaidOfQuery& said, const QueryContext& context)
     query.validate();
   } catch (const Error& error) {
     if (said.place.empty()) throw;
-    said.refuse(error.what());
+    said.refuse("{}", error.what());
   }
   return query;
 }
 
 /// A field of an object, checked.
-class Field {
+class Member {
  public:
-  Field(const SaidOfQuery& said, std::string_view name, const nlohmann::json& value) : said_{said}, name_{name}, value_{value} {}
+  Member(const SaidOfQuery& said, std::string_view name, const nlohmann::json& value) : said_{said}, name_{name}, value_{value} {}
 
   [[nodiscard]] std::string text() const {
     if (!value_.is_string()) refuse("a text");
@@ -218,10 +256,20 @@ class Field {
     if (!value_.is_array() || !std::all_of(value_.begin(), value_.end(), is_text)) refuse("a list of texts");
     return {value_.get<std::vector<std::string>>()};
   }
+  [[nodiscard]] std::map<std::string, std::string> types() const {
+    constexpr std::array<std::string_view, 3> known{"number", "text", "date"};
+    const auto is_known = [&](const nlohmann::json& one) {
+      return one.is_string() && std::find(known.begin(), known.end(), one.get_ref<const std::string&>()) != known.end();
+    };
+    if (!value_.is_object() || !std::all_of(value_.begin(), value_.end(), is_known)) {
+      refuse("an object of columns, each number, text or date");
+    }
+    return value_.get<std::map<std::string, std::string>>();
+  }
 
  private:
   [[noreturn]] void refuse(std::string_view needed) const {
-    said_.refuse(fmt::format("'{}' is {}, must be {}", name_, one_line(value_.dump()), needed));
+    said_.refuse("'{}' is {}, must be {}", name_, one_line(value_.dump()), needed);
   }
   const SaidOfQuery& said_;
   std::string_view name_;
@@ -229,11 +277,11 @@ class Field {
 };
 
 SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
-  SaidOfQuery said{.query = {}, .place = place};
+  SaidOfQuery said{.query = {}, .place = place, .is_object = true};
   if (!object.is_object()) said.refuse("must be a JSON object");
   if (!object.contains("query")) said.refuse("field 'query' is missing");
   for (const auto& [name, value] : object.items()) {
-    const Field field{said, name, value};
+    const Member field{said, name, value};
     if (name == "query") {
       said.query = field.text();
     } else if (name == "where") {
@@ -256,29 +304,31 @@ SaidOfQuery said_by(const nlohmann::json& object, const std::string& place) {
       said.key_bounds = field.bounds();
     } else if (name == "key_bins") {
       said.key_bins = field.whole();
+    } else if (name == "types") {
+      said.types = field.types();
     } else if (name == "weight") {
       said.weight = field.number();
     } else {
-      constexpr std::array<std::string_view, 12> fields{"query",     "where", "bounds", "bins",       "categories", "candidates",
-                                                        "most_keys", "by",    "keys",   "key_bounds", "key_bins",   "weight"};
-      said.refuse(fmt::format("unknown field '{}'{}", one_line(name), did_you_mean(name, fields)));
+      constexpr std::array<std::string_view, 13> fields{"query", "where", "bounds",     "bins",     "categories", "candidates", "most_keys",
+                                                        "by",    "keys",  "key_bounds", "key_bins", "types",      "weight"};
+      said.refuse("unknown field '{}'{}", one_line(name), did_you_mean(name, fields));
     }
   }
   return said;
 }
 
-std::optional<Bounds> bounds_in(const jobs::SchemaColumn* column) {
+std::optional<Bounds> bounds_in(const SchemaColumn* column) {
   if (column == nullptr || !column->bounds) return std::nullopt;
   return Bounds{column->bounds->lower, column->bounds->upper};
 }
 
-std::optional<Categories> categories_in(const jobs::SchemaColumn* column) {
+std::optional<Categories> categories_in(const SchemaColumn* column) {
   if (column == nullptr || !column->categories) return std::nullopt;
   return Categories{*column->categories};
 }
 
 /// With what the schema says of its columns, where nobody said it of the query.
-SaidOfQuery with_schema(SaidOfQuery said, const jobs::Schema* schema) {
+SaidOfQuery with_schema(SaidOfQuery said, const Schema* schema) {
   if (schema == nullptr) return said;
   const auto [function, name] = function_and_column(said);
   const auto* const column = schema->find(function == "quantile" ? column_and_fraction(said, name).first : name);
@@ -287,8 +337,7 @@ SaidOfQuery with_schema(SaidOfQuery said, const jobs::Schema* schema) {
   const bool needs_bounds = function == "sum" || function == "mean" || function == "variance" || function == "median" ||
                             function == "quantile" || (is_histogram && said.bins);
   if (needs_bounds && column != nullptr && (column->type == "text" || column->type == "date")) {
-    said.refuse(fmt::format("{} is '{}', whose column is a {} by --schema, must be one of numbers", said.name("query"),
-                            one_line(said.query), *column->type));
+    said.refuse("@query is '{}', whose column is a {} by @schema, must be one of numbers", one_line(said.query), *column->type);
   }
   if (needs_bounds && !said.bounds) said.bounds = bounds_in(column);
   if (!said.by) return said;
@@ -303,7 +352,7 @@ SaidOfQuery with_its_condition(SaidOfQuery said) {
   constexpr std::string_view word = ") where ";
   const auto found = said.query.find(word);
   if (found == std::string::npos) return said;
-  if (said.where) said.refuse(fmt::format("'{}' has a condition, so --where must be left out", one_line(said.query)));
+  if (said.where) said.refuse("'{}' has a condition, so @where must be left out", one_line(said.query));
   said.where = said.query.substr(found + word.size());
   said.query.resize(found + 1);
   return said;
@@ -311,10 +360,9 @@ SaidOfQuery with_its_condition(SaidOfQuery said) {
 
 bool is_object_text(const std::string& query) { return trimmed(query).starts_with('{'); }
 
-SaidOfQuery said_in_words(const QueryOptions& options, const std::string& query) {
+SaidOfQuery said_in_words(const QueryFields& options, const std::string& query) {
   SaidOfQuery said{.query = query,
                    .place = {},
-                   .dashes = "--",
                    .where = options.where,
                    .bins = options.bins,
                    .candidates = options.candidates,
@@ -322,12 +370,12 @@ SaidOfQuery said_in_words(const QueryOptions& options, const std::string& query)
                    .by = options.by,
                    .key_bins = options.key_bins};
   const auto ends = [](const std::string& text, std::string_view option) {
-    const auto [lower, upper] = jobs::parse_ends(text, option);
+    const auto [lower, upper] = parse_ends(text, option);
     return Bounds{lower, upper};
   };
   if (options.bounds) said.bounds = ends(*options.bounds, "bounds");
-  if (options.categories) said.categories = Categories{jobs::parse_values(*options.categories, "categories")};
-  if (options.keys) said.keys = Categories{jobs::parse_values(*options.keys, "keys")};
+  if (options.categories) said.categories = Categories{parse_values(*options.categories, "categories")};
+  if (options.keys) said.keys = Categories{parse_values(*options.keys, "keys")};
   if (options.key_bounds) said.key_bounds = ends(*options.key_bounds, "key-bounds");
   return said;
 }
@@ -348,15 +396,15 @@ SaidOfQuery with_what_it_needs(SaidOfQuery said) {
 
 }  // namespace
 
-std::vector<std::string> QueryOptions::add_to(OptionTable& table) {
-  table.add("--query", queries,
+void QueryFields::add(FieldTable& table) {
+  table.add("query", queries,
             "count(), sum(column), mean(column), variance(column), median(column), quantile(column, fraction), histogram(column) or "
             "keys(column), "
             "and behind it, if need be, a condition: 'count() where age>40'; may be repeated: all are released in one charge, each with "
             "noise of its own. "
-            "Or a JSON object, as in --queries");
+            "Or a JSON object, as in @queries");
   table.add(
-      "--queries", file,
+      "queries", file,
       "A JSON file of queries for one charge: a list of objects with \"query\" and, as needed, \"where\", \"bounds\": [lower, upper], "
       "\"bins\", \"categories\": [...], \"candidates\", \"most_keys\", \"by\", \"keys\": [...], \"key_bounds\", \"key_bins\", and "
       "\"weight\": with weight "
@@ -364,33 +412,32 @@ std::vector<std::string> QueryOptions::add_to(OptionTable& table) {
       "half "
       "the noise of one with weight 1");
   table.add(
-      "--where", where,
+      "where", where,
       "Only records that meet a condition: comparisons of a column with a number or a text, with and, or, not and parentheses, such as "
       "'visits>0' or 'class==\"New York, NY\" and not (age<18)'. A damaged cell meets no comparison, nor its not; missing(column) and "
-      "present(column) ask for it. A column that --schema calls a date is compared with days: 'admission>=2017-06-01'");
-  table.add("--bounds", bounds, "lower,upper, known without looking at the data: numbers are clamped to them");
-  table.add("--bins", bins, "Histogram: this many cells of equal width between the bounds", whole_number(2, statistics::most_cells));
-  table.add("--categories", categories,
+      "present(column) ask for it. A column that @schema calls a date is compared with days: 'admission>=2017-06-01'");
+  table.add("bounds", bounds, "lower,upper, known without looking at the data: numbers are clamped to them");
+  table.add("bins", bins, "Histogram: this many cells of equal width between the bounds", WholeNumber{2, most_cells});
+  table.add("categories", categories,
             "Histogram: text,text,...: one cell for each text, known without looking at the data; others are in no cell. Blanks "
             "around a text do not count, and one with a comma stands in quotes: 'Rome, \"New York, NY\"'");
   table.add(
-      "--candidates", candidates,
+      "candidates", candidates,
       "Median and quantile: choose one of this many equally spaced numbers from one bound to the other; some 16,000 unless given, with "
       "whole numbers among them where both bounds are",
-      whole_number(2, statistics::Candidates::most));
-  table.add("--most-keys", most_keys,
+      WholeNumber{2, Candidates::most});
+  table.add("most-keys", most_keys,
             "Keys: how many different ones of a unit count, at most; as many as its rows unless given. Those are texts that nobody listed, "
             "each shown where more units hold it than a threshold, at delta > 0",
-            whole_number(1, std::uint64_t{1} << 20));
-  table.add("--by", by, "Each statistic for each group of this column, where --keys, or --key-bounds and --key-bins, say which there are");
-  table.add("--keys", keys, "text,text,...: the groups, known without looking at the data and written as --categories; others are in none");
-  table.add("--key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");
-  table.add("--key-bins", key_bins, "This many groups of equal width between --key-bounds", whole_number(2, statistics::most_cells));
-  return {"--query", "--queries"};
+            WholeNumber{1, std::uint64_t{1} << 20});
+  table.add("by", by, "Each statistic for each group of this column, where @keys, or @key-bounds and @key-bins, say which there are");
+  table.add("keys", keys, "text,text,...: the groups, known without looking at the data and written as @categories; others are in none");
+  table.add("key-bounds", key_bounds, "lower,upper of groups by a number; those beyond are in the outer groups");
+  table.add("key-bins", key_bins, "This many groups of equal width between @key-bounds", WholeNumber{2, most_cells});
 }
 
-void QueryOptions::take_file(OptionTable& given) {
-  if (!file) return;
+bool QueryFields::take_file() {
+  if (!file) return false;
   constexpr std::size_t largest = std::size_t{1} << 20;
   const auto text = read_text(*file, largest, "a list of queries");
   const auto refuse = [&](const std::string& reason) { throw Error{ErrorCode::bad_data, fmt::format("{}: {}", one_line(*file), reason)}; };
@@ -408,8 +455,8 @@ void QueryOptions::take_file(OptionTable& given) {
     texts.push_back(list[k].dump());
   }
   file.reset();
-  given.find("--query")->set(texts);
-  given.find("--queries")->forget();
+  queries = std::move(texts);
+  return true;
 }
 
 namespace {
@@ -424,20 +471,26 @@ void share_delta(std::vector<WeightedStatistic>& queries, Delta delta) {
 
 }  // namespace
 
-std::vector<WeightedStatistic> parse_queries(const QueryOptions& options, const QueryContext& context) {
+std::vector<WeightedStatistic> parse_queries(const QueryFields& options, const QueryContext& context) {
   const auto& texts = options.queries;
-  if (texts.size() > QueryOptions::most_queries) {
-    invalid(fmt::format("there are {} queries, must be at most {}", texts.size(), QueryOptions::most_queries));
+  if (texts.size() > ReleasePlan::most_queries) {
+    refuse_plan("there are {} queries, must be at most {}", texts.size(), ReleasePlan::most_queries);
   }
   const auto in_words = std::count_if(texts.begin(), texts.end(), [](const std::string& text) { return !is_object_text(text); });
   SaidOfQuery unused = said_in_words(options, {});
   std::vector<WeightedStatistic> queries;
   for (std::size_t k = 0; k < texts.size(); ++k) {
-    const auto place = texts.size() == 1 ? std::string{"--query: "} : fmt::format("query {}: ", k + 1);
+    const auto place = texts.size() == 1 ? std::string{"@query: "} : fmt::format("query {}: ", k + 1);
     if (is_object_text(texts[k])) {
       constexpr int deepest = 2;
-      const auto said = said_by(accounting::parse_strict_json(texts[k], deepest, place + "the object"), place);
-      queries.push_back(query_of(with_schema(said, context.schema), context));
+      nlohmann::json object;
+      const auto parse = [&](std::string_view mark) {
+        object = accounting::parse_strict_json(texts[k], deepest, with_marks(place, mark) + "the object");
+      };
+      if (const auto refusal = refusal_of([&] { parse(""); })) {
+        throw PlanError{ErrorCode::invalid_argument, *refusal, *refusal_of([&] { parse("--"); })};
+      }
+      queries.push_back(query_of(with_schema(said_by(object, place), context.schema), context));
       continue;
     }
     auto said = said_in_words(options, texts[k]);
@@ -456,21 +509,21 @@ std::vector<WeightedStatistic> parse_queries(const QueryOptions& options, const 
     if (said.key_bins) unused.key_bins.reset();
     queries.push_back(query_of(with_schema(said, context.schema), context));
   }
-  const auto refuse_unused = [](bool is_unused, std::string_view option) {
-    if (is_unused) invalid(fmt::format("{} is for none of the queries, must be left out (a query in JSON says all itself)", option));
+  const auto refuse_unused = [](bool is_unused, std::string_view field) {
+    if (is_unused) refuse_plan("@{} is for none of the queries, must be left out (a query in JSON says all itself)", field);
   };
-  refuse_unused(unused.where.has_value(), "--where");
-  refuse_unused(unused.bounds.has_value(), "--bounds");
-  refuse_unused(unused.bins.has_value(), "--bins");
-  refuse_unused(unused.categories.has_value(), "--categories");
-  refuse_unused(unused.candidates.has_value(), "--candidates");
-  refuse_unused(unused.most_keys.has_value(), "--most-keys");
-  refuse_unused(unused.by.has_value(), "--by");
-  refuse_unused(unused.keys.has_value(), "--keys");
-  refuse_unused(unused.key_bounds.has_value(), "--key-bounds");
-  refuse_unused(unused.key_bins.has_value(), "--key-bins");
+  refuse_unused(unused.where.has_value(), "where");
+  refuse_unused(unused.bounds.has_value(), "bounds");
+  refuse_unused(unused.bins.has_value(), "bins");
+  refuse_unused(unused.categories.has_value(), "categories");
+  refuse_unused(unused.candidates.has_value(), "candidates");
+  refuse_unused(unused.most_keys.has_value(), "most-keys");
+  refuse_unused(unused.by.has_value(), "by");
+  refuse_unused(unused.keys.has_value(), "keys");
+  refuse_unused(unused.key_bounds.has_value(), "key-bounds");
+  refuse_unused(unused.key_bins.has_value(), "key-bins");
   share_delta(queries, context.target.delta);
   return queries;
 }
 
-}  // namespace surety::cli
+}  // namespace surety::jobs

@@ -1,0 +1,129 @@
+#include <surety/jobs/plans/plan_json.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <utility>
+#include <variant>
+
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/events/words.h>
+#include <surety/accounting/numbers/safe_text.h>
+
+namespace surety::jobs {
+namespace {
+
+constexpr int deepest = 70;  // an event has at most 64 levels
+
+std::string text_in(const std::string& field, const nlohmann::json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_unsigned()) return fmt::format("{}", value.get<std::uint64_t>());
+  if (value.is_number()) return fmt::format("{}", value.get<double>());
+  if (value.is_object() && field == "query") return value.dump();
+  refuse_text("options: @{} is {}, must be a text or a number", field, one_line(value.dump()));
+}
+
+const nlohmann::json& member(const nlohmann::json& object, const char* field) {
+  if (!object.contains(field)) refuse_text("field '{}' is missing", field);
+  return object[field];
+}
+
+double number_in(const nlohmann::json& object, const char* field) {
+  const auto& value = member(object, field);
+  if (!value.is_number()) refuse_text("target: '{}' is no number", field);
+  return value.get<double>();
+}
+
+}  // namespace
+
+nlohmann::json parse_plan(std::string_view text, std::string_view command) {
+  nlohmann::json json;
+  try {
+    json = accounting::parse_strict_json(text, deepest, "plan");
+  } catch (const Error& error) {
+    refuse_text("{}", error.what());
+  }
+  if (!json.is_object()) refuse_text("is no plan, must be a JSON object");
+  constexpr std::array<std::string_view, 9> known{"version", "command", "options", "adjacency",    "target",
+                                                  "unit",    "event",   "noise",   "schema_sha256"};
+  for (const auto& [field, value] : json.items()) {
+    if (std::find(known.begin(), known.end(), field) == known.end()) {
+      refuse_text("unknown field '{}'{}", one_line(field), did_you_mean(field, known));
+    }
+  }
+  if (member(json, "version") != plan_version) refuse_text("version is {}, must be {}", one_line(json["version"].dump()), plan_version);
+  if (member(json, "command") != command) refuse_text("command is {}, must be \"{}\"", one_line(json["command"].dump()), command);
+  if (!member(json, "options").is_object()) refuse_text("options are no object");
+  if (!member(json, "adjacency").is_string()) refuse_text("adjacency is no text");
+  if (!member(json, "target").is_object() || json["target"].size() != 2) refuse_text("target is no object with epsilon and delta");
+  return json;
+}
+
+Target target_in(const nlohmann::json& plan) {
+  return {.epsilon = Epsilon{number_in(plan["target"], "epsilon")},
+          .delta = Delta{number_in(plan["target"], "delta")},
+          .adjacency = parse_adjacency(plan["adjacency"].get<std::string>())};
+}
+
+void set_field(const Field& field, const nlohmann::json& value) {
+  const bool is_flag = std::holds_alternative<bool*>(field.value());
+  if (is_flag != value.is_boolean()) {
+    refuse_text("options: @{} is {}, must be {}", field.name(), one_line(value.dump()), is_flag ? "true or false" : "a text or a number");
+  }
+  if (is_flag) {
+    if (value.get<bool>()) field.set("");
+    return;
+  }
+  if (value.is_array() && !std::holds_alternative<std::vector<std::string>*>(field.value())) {
+    refuse_text("options: @{} is a list, must be one value", field.name());
+  }
+  for (const auto& one : value.is_array() ? value : nlohmann::json::array({value})) field.set(text_in(field.name(), one));
+}
+
+void refuse_unknown_field(const std::string& name, const FieldTable& known) {
+  std::vector<std::string_view> names;
+  for (const auto& group : known.groups()) {
+    for (const auto& field : group.fields) names.push_back(field.name());
+  }
+  refuse_text("options: unknown field '{}'{}", one_line(name), did_you_mean(name, names));
+}
+
+void RunFields::add(FieldTable& table) {
+  table.add("ledger", ledger, "The ledger's file, made when missing");
+  table.add("ledger-must-exist", ledger_must_exist, "Refuse to make a new ledger, as a mistyped path would");
+  table.add("note", note, "A word about this run for the ledger");
+  table.add("replay-seed", replay_seed, "Replay noise from this seed: NOT PRIVATE, for experiments", WholeNumber{});
+}
+
+void RunFields::write_to(WrittenPlan& written) const {
+  written.ledger = ledger;
+  written.ledger_must_exist = ledger_must_exist;
+  written.note = note.value_or("");
+  written.replay_seed = replay_seed;
+}
+
+void require_follows(const WrittenPlan& written, const Follows& follows) {
+  const auto json = nlohmann::json::parse(written.text);
+  const auto differ = [&](const char* field, const nlohmann::json& own) {
+    refuse_plan("{} is {}, must be {} as follows from the plan's options here", field, one_line(json[field].dump()), one_line(own.dump()));
+  };
+  if (json.contains("schema_sha256")) {
+    const auto hash = written.schema_sha256 ? nlohmann::json(*written.schema_sha256) : nlohmann::json{};
+    if (json["schema_sha256"] != hash) differ("schema_sha256", hash);
+  }
+  if (json.contains("event") && json["event"] != to_json(follows.event)) differ("event", to_json(follows.event));
+  if (json.contains("noise") && json["noise"] != nlohmann::json(follows.noise)) differ("noise", follows.noise);
+  if (!json.contains("unit")) return;
+  bool is_the_same = false;
+  try {
+    // A plan that does not say the rule of its unit has it in its options.
+    const auto said = unit_from_json(json["unit"]);
+    const auto& unit = follows.unit;
+    is_the_same = said.says_rule() ? said == unit : said.name() == unit.name() && said.most() == unit.most();
+  } catch (const std::exception&) {  // it is none
+  }
+  if (!is_the_same) differ("unit", to_json(follows.unit));
+}
+
+}  // namespace surety::jobs

@@ -1,0 +1,59 @@
+// Texts of plans as JSON, for those who read them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/unit.h>
+#include <surety/jobs/plans/fields.h>
+#include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/plans/written_plan.h>
+
+namespace surety::jobs {
+
+inline constexpr int plan_version = 1;
+
+/// \throws PlanError{bad_data} by a pattern as `refuse`.
+template <class... Values>
+[[noreturn]] void refuse_text(fmt::format_string<const Values&...> pattern, const Values&... values) {
+  refuse<Values...>(ErrorCode::bad_data, pattern, values...);
+}
+
+/// The plan of a command, of which everything is there that must be, and nothing that is unknown but in its options.
+/// \throws PlanError{bad_data} naming the path.
+[[nodiscard]] nlohmann::json parse_plan(std::string_view text, std::string_view command);
+/// \throws PlanError{bad_data}; Error{invalid_argument} for numbers that are no promise.
+[[nodiscard]] Target target_in(const nlohmann::json& plan);
+
+/// Sets a field to what stands in a plan. \throws PlanError{bad_data} for a value of another type; PlanError for one out of its range.
+void set_field(const Field& field, const nlohmann::json& value);
+/// Refuses a field that no row knows. \throws PlanError{bad_data}, always.
+[[noreturn]] void refuse_unknown_field(const std::string& name, const FieldTable& known);
+
+/// What says where a run is written and with which bits it is done.
+struct RunFields {
+  std::optional<std::string> ledger = {};
+  bool ledger_must_exist = false;
+  std::optional<std::string> note = {};
+  std::optional<std::uint64_t> replay_seed = {};
+
+  void add(FieldTable& table);
+  void write_to(WrittenPlan& written) const;
+};
+
+/// What follows from the fields of a plan.
+struct Follows {
+  const UnitOfPrivacy& unit;
+  const Event& event;
+  double noise;
+};
+/// \throws PlanError where the text says an event, a noise, a unit or a schema that does not follow from its other fields.
+void require_follows(const WrittenPlan& written, const Follows& follows);
+
+}  // namespace surety::jobs

@@ -1,0 +1,22 @@
+// What the text of a plan says beside the plan itself: what every plan that charges a ledger may say.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <surety/jobs/plans/fields.h>
+
+namespace surety::jobs {
+
+struct WrittenPlan {
+  SaidFields said = {};                    ///< fields that stand in it
+  std::optional<std::string> ledger = {};  ///< where its charge is to be written
+  bool ledger_must_exist = false;
+  std::string note = {};                          ///< for the ledger
+  std::optional<std::uint64_t> replay_seed = {};  ///< NOT PRIVATE
+  std::optional<std::string> schema_sha256 = {};  ///< of the schema that it names
+  std::string text = {};                          ///< as it was read
+};
+
+}  // namespace surety::jobs

@@ -1,0 +1,60 @@
+// What a release is asked, as fields of its plan: queries in words, or as JSON objects.
+//
+//   query 'mean(age)', bounds 18,90, where 'smoker==yes'
+//   query 'mean(age) where smoker==yes', bounds 18,90
+//   query '{"query": "mean(age)", "bounds": [18, 90], "where": "smoker==yes", "by": "sex", "keys": ["f", "m"], "weight": 2}'
+//   queries FILE, a list of such objects
+//
+// The fields beside a query in words are its own; where there are several in words, each takes those that it needs. An object says all
+// itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <surety/accounting/events/unit.h>
+#include <surety/accounting/events/units.h>
+#include <surety/data/data_policy.h>
+#include <surety/jobs/plans/fields.h>
+#include <surety/jobs/plans/schema.h>
+#include <surety/statistics/parts.h>
+
+namespace surety::jobs {
+
+struct QueryFields {
+  std::vector<std::string> queries = {};
+  std::optional<std::string> file = {};
+  std::optional<std::string> where = {};
+  std::optional<std::string> bounds = {};
+  std::optional<std::uint64_t> bins = {};
+  std::optional<std::string> categories = {};
+  std::optional<std::uint64_t> candidates = {};
+  std::optional<std::uint64_t> most_keys = {};
+  std::optional<std::string> by = {};
+  std::optional<std::string> keys = {};
+  std::optional<std::string> key_bounds = {};
+  std::optional<std::uint64_t> key_bins = {};
+
+  /// `query` and `queries`, of which one is said, and what goes beside them.
+  void add(FieldTable& table);
+  /// Puts the objects of the file, if one is said, in its place. \return whether one was
+  /// \throws Error{bad_data} for a file that is no list of objects.
+  bool take_file();
+};
+
+/// What all queries share.
+struct QueryContext {
+  Target target;
+  UnitOfPrivacy unit;
+  const Schema* schema = nullptr;
+  data::CsvFormat format = {};  ///< which says what missing cells of a column are
+};
+
+/// Where a query says no bounds, categories or keys, those of its columns in the schema hold. Keys that nobody listed share half of the
+/// promised delta, in equal parts, for the chance that a key of one unit alone appears.
+/// \throws PlanError naming the query, for what is missing, out of place or no query.
+[[nodiscard]] std::vector<statistics::WeightedStatistic> parse_queries(const QueryFields& said, const QueryContext& context);
+
+}  // namespace surety::jobs

@@ -1,0 +1,47 @@
+// All that can be said of a release, as fields of its plan.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <surety/jobs/plans/fields.h>
+#include <surety/jobs/plans/plan_json.h>
+#include <surety/jobs/plans/reading_fields.h>
+#include <surety/jobs/plans/unit_fields.h>
+#include <surety/jobs/release/queries.h>
+#include <surety/jobs/release/written_release.h>
+
+namespace surety::jobs {
+
+/// What all queries of a release share, as it is said.
+struct ReleaseWords {
+  double confidence = 0.95;
+  std::string noise = "best";
+
+  void add_confidence(FieldTable& table);
+  void add_noise(FieldTable& table);
+};
+
+/// Fields, and where they are kept.
+class ReleaseFields {
+ public:
+  ReleaseFields();
+  ReleaseFields(const ReleaseFields&) = delete;
+  ReleaseFields& operator=(const ReleaseFields&) = delete;
+
+  [[nodiscard]] FieldTable& table() noexcept { return table_; }
+  /// \throws PlanError as `read_release_plan`.
+  [[nodiscard]] WrittenRelease written(const Target& target);
+
+ private:
+  std::optional<std::string> data_;
+  QueryFields queries_;
+  ReleaseWords words_;
+  ReadingFields reading_;
+  UnitFields unit_;
+  RunFields run_;
+  std::optional<std::string> picture_;
+  FieldTable table_;
+};
+
+}  // namespace surety::jobs

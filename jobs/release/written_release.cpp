@@ -1,0 +1,209 @@
+#include <surety/jobs/release/written_release.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/overload.h>
+#include <surety/accounting/numbers/safe_text.h>
+#include <surety/data/condition.h>
+#include <surety/jobs/plans/plan_json.h>
+#include <surety/jobs/plans/reading_fields.h>
+#include <surety/jobs/plans/unit_fields.h>
+#include <surety/jobs/release/release_fields.h>
+
+namespace surety::jobs {
+
+ReleaseFields::ReleaseFields() {
+  table_.group("Data");
+  table_.add("data", data_, "A CSV file, plain or compressed by gzip, zstd or bzip2");
+  table_.group("Query");
+  queries_.add(table_);
+  words_.add_confidence(table_);
+  reading_.add_missing(table_);
+  reading_.add_complete(table_);
+  reading_.add_schema(table_);
+  reading_.add_csv(table_);
+  reading_.add_form(table_);
+  reading_.add_limits(table_);
+  table_.group("Privacy");
+  unit_.add(table_);
+  words_.add_noise(table_);
+  run_.add(table_);
+  table_.group("Output");
+  table_.add("svg", picture_, "Where to write a picture");
+}
+
+void ReleaseWords::add_confidence(FieldTable& table) {
+  table.add("confidence", confidence, "Of the interval that holds the statistic of the clamped records", AnyNumber{});
+}
+
+void ReleaseWords::add_noise(FieldTable& table) {
+  table.add("noise", noise, "laplace, gaussian, or best: the one of smaller standard deviation (laplace at delta = 0)",
+            OneOfWords{{"best", "laplace", "gaussian"}});
+}
+
+WrittenRelease ReleaseFields::written(const Target& target) {
+  reading_.load_schema();
+  if (reading_.schema) unit_.take_schema(*reading_.schema);
+  const auto unit = unit_of_records(unit_, reading_);
+  const auto policy = reading_.policy();
+  queries_.take_file();
+  if (queries_.queries.empty()) refuse_text("options: @query is missing, must say what is released");
+  WrittenRelease result{
+      {},
+      {.target = target,
+       .queries = parse_queries(
+           queries_, {.target = target, .unit = unit, .schema = reading_.schema ? &*reading_.schema : nullptr, .format = policy.csv}),
+       .unit = unit,
+       .noise = parse_noise_choice(words_.noise),
+       .confidence = words_.confidence,
+       .reading = policy,
+       .note = run_.note.value_or("")},
+      data_,
+      picture_};
+  result.schema_sha256 = reading_.schema_sha256();
+  run_.write_to(result);
+  return result;
+}
+
+WrittenRelease read_release_plan(std::string_view text) {
+  const auto json = parse_plan(text, "release");
+  ReleaseFields fields;
+  SaidFields said;
+  for (const auto& [field, value] : json["options"].items()) {
+    const auto* const known = fields.table().find(field);
+    if (known == nullptr) refuse_unknown_field(field, fields.table());
+    set_field(*known, value);
+    said.insert(field);
+  }
+  if (said.contains("query") && said.contains("queries")) refuse_text("options: @query and @queries are both said, must be one of them");
+  auto written = fields.written(target_in(json));
+  written.said = std::move(said);
+  written.text = text;
+  return written;
+}
+
+void require_follows(const WrittenRelease& written, const Solution& cost) {
+  require_follows(written, Follows{.unit = written.plan.unit, .event = cost.event, .noise = cost.value});
+}
+
+namespace {
+
+using namespace statistics;
+using nlohmann::json;
+
+[[noreturn]] void has_no_text(std::string_view what) { throw Error{ErrorCode::unsupported, fmt::format("the plan has no text: {}", what)}; }
+
+json json_of(const data::Bounds& bounds) { return {bounds.lower, bounds.upper}; }
+
+void add_types(json& object, const data::Condition& condition) {
+  constexpr std::array<std::string_view, 3> types{"number", "text", "date"};  // in the order of CellKind
+  for (const auto& comparison : condition.comparisons()) {
+    object["types"][comparison.column] = types.at(static_cast<std::size_t>(comparison.kind()));
+  }
+}
+
+json json_of(const WeightedStatistic& query) {
+  const auto& statistic = query.statistic;
+  json object;
+  const auto of_column = [&](std::string_view function, const std::string& column) {
+    object["query"] = fmt::format("{}({})", function, column);
+  };
+  const auto of_numbers = [&](std::string_view function, const auto& its) {
+    of_column(function, its.column);
+    object["bounds"] = json_of(its.bounds);
+  };
+  const auto add_cells = [&](const Cells& cells, const char* texts, const char* bounds, const char* bins) {
+    std::visit(Overload{[&](const Categories& its) { object[texts] = its.names; },
+                        [&](const Bins& its) {
+                          object[bounds] = json_of(its.bounds);
+                          object[bins] = its.count;
+                        }},
+               cells);
+  };
+  std::visit(Overload{[&](const CountOf&) { object["query"] = "count()"; }, [&](const SumOf& its) { of_numbers("sum", its); },
+                      [&](const MeanOf& its) { of_numbers("mean", its); }, [&](const VarianceOf& its) { of_numbers("variance", its); },
+                      [&](const QuantileOf& its) {
+                        of_numbers("quantile", its);
+                        object["query"] = fmt::format("quantile({}, {})", its.column, its.fraction.value());
+                        if (its.candidates) object["candidates"] = *its.candidates;
+                      },
+                      [&](const HistogramOf& its) {
+                        of_column("histogram", its.column);
+                        add_cells(its.cells, "categories", "bounds", "bins");
+                      },
+                      [&](const KeysOf& its) {
+                        of_column("keys", its.column);
+                        object["most_keys"] = its.most_keys.value();
+                      }},
+             statistic.of);
+  if (statistic.where) {
+    object["where"] = describe(*statistic.where);
+    add_types(object, *statistic.where);
+  }
+  if (statistic.by) {
+    object["by"] = statistic.by->column;
+    add_cells(statistic.by->keys, "keys", "key_bounds", "key_bins");
+  }
+  if (query.weight != 1) object["weight"] = query.weight;
+  return object;
+}
+
+/// "a, \"New York, NY\"", as `parse_values` reads it.
+std::string list_text(const std::vector<std::string>& values) {
+  std::string text;
+  for (const auto& value : values) {
+    text += text.empty() ? "\"" : ",\"";
+    for (const char c : value) text += c == '"' ? std::string{"\"\""} : std::string{c};
+    text += '"';
+  }
+  return text;
+}
+
+json options_of(const ReleasePlan& plan) {
+  json options{{"query", json::array()}, {"confidence", plan.confidence}, {"noise", name(plan.noise)}};
+  for (const auto& query : plan.queries) options["query"].push_back(json_of(query));
+  const auto& csv = plan.reading.csv;
+  const data::CsvFormat usual;
+  if (csv.delimiter != usual.delimiter) options["delimiter"] = csv.delimiter == ' ' ? "space" : std::string{csv.delimiter};
+  if (csv.decimal != usual.decimal) options["decimal"] = std::string{csv.decimal};
+  if (!csv.columns.empty()) options["columns"] = list_text(csv.columns);
+  if (csv.quoted_lines != usual.quoted_lines) options["quoted-lines"] = csv.quoted_lines;
+  for (const auto& [column, value] : csv.missing) options["missing"].push_back(list_text({column}) + "=" + list_text({value}));
+  if (!csv.complete.empty()) options["complete"] = list_text({csv.complete.begin(), csv.complete.end()});
+  if (plan.reading.form == data::RecordForm::is_public) options["form-is-public"] = true;
+  if (!(plan.reading.limits == data::DataLimits{})) options["no-limits"] = true;
+  if (const auto column = column_of(plan.unit)) {
+    options["unit"] = *column;
+    options["most"] = plan.unit.most().value();
+    options["empty-unit"] = name(plan.unit.rule().empty);
+  }
+  if (!plan.note.empty()) options["note"] = plan.note;
+  return options;
+}
+
+}  // namespace
+
+std::string plan_text(const ReleasePlan& plan) {
+  if (plan.queries.size() > ReleasePlan::most_queries) has_no_text("it has too many queries");
+  const json object{{"version", plan_version},
+                    {"command", "release"},
+                    {"options", options_of(plan)},
+                    {"adjacency", name(plan.target.adjacency)},
+                    {"target", {{"epsilon", plan.target.epsilon.value()}, {"delta", plan.target.delta.value()}}}};
+  auto text = object.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (!(read_release_plan(text).plan == plan)) has_no_text("what would be read of it is another one");
+  return text;
+}
+
+}  // namespace surety::jobs
