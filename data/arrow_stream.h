@@ -1,0 +1,208 @@
+// Tables from other programs in memory: an Arrow C stream as batches of columns whose form was looked at.
+//
+// What a column counts as, by its Arrow type:
+//
+//   integers of 8 to 64 bits        a number; a text: 7 is "7"
+//   float16, float32, float64       a number, NaN and infinities damaged cells; no text
+//   bool                            a number, 0 or 1; a text, "false" or "true"
+//   utf8, large_utf8, utf8_view     a text; a number where it is written as one (text_reader.h), a date likewise (condition.h)
+//   date32, date64                  a date; a number: whole days since 1970-01-01; a text: "2017-06-01", missing beyond the years 0000 to 9999
+//   time32, time64, timestamp       a number: seconds since midnight or since 1970-01-01 UTC, as far as doubles tell them apart; no text
+//   duration                        a number: seconds; no text
+//   decimal of 32 to 256 bits       a number, the double nearest to it; a text with all digits of its scale: "1.50"
+//   dictionary                      what its values count as: by value, never by index
+//   null                            missing everywhere
+//
+// A null counts as a missing cell, and a row that is null as a whole as a damaged record (data_policy.h). Every other type can stand in a
+// table and cannot be used. Names of columns are as they stand in the schema, blanks and all.
+//
+// The producer of a stream is another program's code. What it says is checked as far as it can be before it is believed: counts, lengths,
+// null pointers where there must be something, offsets of texts, indices of dictionaries, and each struct is released once whatever it says. *What cannot be checked*:
+// the interface gives no lengths of buffers (but for views of texts, whose buffers say theirs). A producer whose buffers are shorter than
+// its counts say, or whose pointers lead nowhere, makes this program read memory that is none: it is trusted as code is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <surety/data/arrow_abi.h>
+#include <surety/data/condition.h>
+#include <surety/data/data_policy.h>
+#include <surety/data/text_reader.h>
+
+namespace surety::data {
+
+/// What the cells of an Arrow column hold; of a dictionary, what its values do.
+struct ArrowType {
+  enum class Kind : std::uint8_t { null, boolean, integer, unsigned_integer, floating, text, text_view, date, time, decimal, other };
+  Kind kind = Kind::other;
+  int bytes = 0;           ///< of a value; of a text, of an offset
+  std::int64_t units = 1;  ///< of a date in a day, of a time in a second
+  int scale = 0;           ///< decimals of a decimal
+  friend bool operator==(const ArrowType&, const ArrowType&) = default;
+};
+
+/// How a cell is used.
+enum class CellUse : std::uint8_t { number, text, date };
+
+struct ArrowColumn {
+  std::string name;
+  std::string format;                ///< as the interface writes it: "l" is int64
+  ArrowType type;                    ///< of values
+  std::optional<ArrowType> indices;  ///< of a dictionary
+  /// Whether its cells can be used so.
+  [[nodiscard]] bool can_be(CellUse use) const noexcept;
+};
+/// For people: "int64 (l)", "dictionary of utf8 (u)", "an unknown type (+x)".
+[[nodiscard]] std::string describe(const ArrowColumn& column);
+
+/// A struct of the interface that is released once: when it goes, unless it was moved on.
+template <class Struct>
+class ArrowOwner {
+ public:
+  ArrowOwner() = default;
+  /// Takes it over, if there is one: `from` counts as released.
+  explicit ArrowOwner(Struct* from) noexcept {
+    if (from == nullptr) return;
+    held_ = *from;
+    from->release = nullptr;
+  }
+  ArrowOwner(ArrowOwner&& other) noexcept : held_{std::exchange(other.held_, Struct{})} {}
+  ArrowOwner& operator=(ArrowOwner&& other) noexcept {
+    std::swap(held_, other.held_);
+    return *this;
+  }
+  ArrowOwner(const ArrowOwner&) = delete;
+  ArrowOwner& operator=(const ArrowOwner&) = delete;
+  ~ArrowOwner() {
+    if (held_.release != nullptr) held_.release(&held_);
+  }
+
+  [[nodiscard]] bool is_there() const noexcept { return held_.release != nullptr; }
+  [[nodiscard]] Struct* operator->() noexcept { return &held_; }
+  [[nodiscard]] const Struct* operator->() const noexcept { return &held_; }
+  [[nodiscard]] Struct* get() noexcept { return &held_; }
+
+ private:
+  Struct held_{};
+};
+
+/// The cells of one column in one batch, whose counts, offsets and indices are within each other. It looks into the batch, which must stay.
+class ArrowCells {
+ public:
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// Also of a row that is null as a whole. \pre row < size(), here and below
+  [[nodiscard]] bool is_null(std::size_t row) const noexcept;
+  /// \pre the column can be used so and the cell is not null, here and below
+  [[nodiscard]] ParsedNumber number(std::size_t row, char point = '.') const;
+  /// Looks into the batch or into `buffer`, which it may fill.
+  [[nodiscard]] std::string_view text(std::size_t row, std::string& buffer) const;
+  /// Nothing where it is none of the years 0000 to 9999, or a text that is no date.
+  [[nodiscard]] std::optional<Date> date(std::size_t row) const;
+
+  /// The finite numbers among the cells of `count` rows, in their order. \return how many: the others are null or damaged.
+  /// \pre the column can be used as a number, out has room for `count`. \complexity O(count), without memory for what are no texts and decimals
+  [[nodiscard]] std::size_t numbers(std::size_t first, std::size_t count, double* out, char point = '.') const;
+
+  /// The cell as bytes that tell values apart and do not depend on how they are stored: docs/proofs/units.md#arrow. Also of a null.
+  void encode(std::size_t row, std::vector<unsigned char>& out) const;
+  /// The integer in a cell, of columns of integers of at most 64 bits with a sign or 63 without; nothing in others.
+  [[nodiscard]] std::optional<std::int64_t> integer(std::size_t row) const;
+
+  [[nodiscard]] const ArrowType& type() const noexcept { return values_ ? values_->type_ : type_; }
+
+ private:
+  friend class ArrowBatch;
+  ArrowCells() = default;
+  /// \throws std::string_view of what is wrong
+  ArrowCells(const ArrowArray& array, const ArrowColumn& column, std::size_t first, std::size_t size, const unsigned char* row_bits,
+             std::size_t first_row_bit);
+  void read_buffers(const ArrowArray& array, std::size_t first, std::size_t size);
+  void check_texts() const;
+  [[nodiscard]] bool has_own_null(std::size_t row) const noexcept;
+  [[nodiscard]] std::uint64_t index(std::size_t row) const noexcept;
+  [[nodiscard]] std::int64_t signed_value(std::size_t row) const noexcept;
+  [[nodiscard]] std::uint64_t unsigned_value(std::size_t row) const noexcept;
+  [[nodiscard]] double floating_value(std::size_t row) const noexcept;
+  [[nodiscard]] std::string_view bytes_of_text(std::size_t row) const noexcept;
+  [[nodiscard]] std::optional<std::int64_t> days(std::size_t row) const noexcept;
+  template <class Load>
+  std::size_t present(std::size_t first, std::size_t count, double* out, const Load& load) const;
+
+  ArrowType type_;  ///< of the indices of a dictionary
+  std::size_t size_ = 0;
+  std::size_t first_ = 0;  ///< the place of row 0 in the buffers
+  const unsigned char* bits_ = nullptr;
+  const unsigned char* data_ = nullptr;
+  const unsigned char* bytes_ = nullptr;       ///< of texts
+  const void* const* text_buffers_ = nullptr;  ///< of views of texts
+  std::size_t text_buffer_count_ = 0;
+  const unsigned char* text_buffer_sizes_ = nullptr;
+  const unsigned char* row_bits_ = nullptr;  ///< of the rows as a whole
+  std::size_t first_row_bit_ = 0;
+  std::shared_ptr<const ArrowCells> values_;  ///< of a dictionary
+};
+
+/// Some rows of a stream.
+class ArrowBatch {
+ public:
+  [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
+  /// Whether a row is null as a whole. \pre row < rows()
+  [[nodiscard]] bool is_null(std::size_t row) const noexcept;
+  /// The cells of a column, once its form was looked at. \pre position is that of a column. \throws Error{bad_data} where it lies, or was let go.
+  /// \complexity O(1) but for texts and dictionaries, of which each row is looked at
+  [[nodiscard]] ArrowCells cells(std::size_t position) const;
+  /// Lets the memory of all other columns go. \param positions without repetitions
+  void keep_only(std::span<const std::size_t> positions);
+
+ private:
+  friend class ArrowStream;
+  ArrowBatch() = default;
+
+  std::shared_ptr<const std::vector<ArrowColumn>> columns_;
+  ArrowOwner<ArrowArray> root_;
+  std::vector<ArrowOwner<ArrowArray>> kept_;
+  std::vector<const ArrowArray*> arrays_;  ///< by position; nullptr where it was let go
+  std::size_t rows_ = 0;
+  std::size_t first_ = 0;            ///< the place of row 0 in the columns
+  std::vector<unsigned char> bits_;  ///< of rows, from `first_` modulo 8 on; empty where none is null
+};
+
+/// A stream of another program, which is read once.
+class ArrowStream {
+ public:
+  /// Takes the stream over, also where it throws: it is released when this goes, once, and `stream` counts as released at once. Reads the schema.
+  /// \throws Error{invalid_argument} for no stream, or one that was released; Error{bad_data} for a producer that fails, or a schema that is none of a table or has more
+  ///         columns than `limits.columns`.
+  explicit ArrowStream(ArrowArrayStream* stream, const DataLimits& limits = {});
+
+  [[nodiscard]] const std::vector<ArrowColumn>& columns() const noexcept { return *columns_; }
+  /// The next batch, which may be empty; nothing at the end. \throws Error{bad_data} for a producer that fails, whose words are repeated where
+  ///         the form is public, or a batch whose counts lie. Then the stream is at its end.
+  [[nodiscard]] std::optional<ArrowBatch> next(RecordForm form = RecordForm::is_private);
+
+  /// The position of a column. \throws Error{bad_data} listing the schema's names when there is none, or where it stands twice.
+  [[nodiscard]] std::size_t position(std::string_view column) const;
+  /// As `position`, of a column that is used so. \throws Error{bad_data} with its type where it cannot be.
+  [[nodiscard]] std::size_t position(std::string_view column, CellUse use) const;
+
+  /// \throws Error{bad_data} "Arrow stream: <reason>", always.
+  [[noreturn]] static void refuse(std::string_view reason);
+
+ private:
+  [[noreturn]] void refuse_producer(std::string_view failed, int code, RecordForm form);
+
+  ArrowOwner<ArrowArrayStream> stream_;
+  std::shared_ptr<const std::vector<ArrowColumn>> columns_;
+  bool is_at_end_ = false;
+};
+
+}  // namespace surety::data

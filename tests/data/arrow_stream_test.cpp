@@ -1,0 +1,363 @@
+#include <surety/data/arrow_stream.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <support/arrow_batches.h>
+#include <support/refusal.h>
+
+namespace surety::data::arrow_stream_test {
+namespace {
+
+using surety::testing::arrow_stream;
+using surety::testing::ArrowCell;
+using surety::testing::ArrowCount;
+using surety::testing::ArrowStreamOptions;
+using surety::testing::ArrowTestColumn;
+using surety::testing::ArrowTestTable;
+
+/// Nothing is left over, and nothing was released twice.
+class ArrowStreams : public ::testing::Test {
+ protected:
+  void SetUp() override { ArrowCount::live = ArrowCount::twice = 0; }
+  void TearDown() override {
+    EXPECT_EQ(ArrowCount::live, 0);
+    EXPECT_EQ(ArrowCount::twice, 0);
+  }
+
+  static ArrowStream opened(const ArrowTestTable& table, const ArrowStreamOptions& options = {}) {
+    auto stream = arrow_stream(table, options);
+    ArrowStream result{&stream};
+    EXPECT_EQ(stream.release, nullptr) << "taken over";
+    return result;
+  }
+
+  /// What each cell of a column is, batch by batch: its number, its text and its date where it can be such, and how it is encoded.
+  static std::vector<std::string> seen(const ArrowTestColumn& column, const ArrowStreamOptions& options = {},
+                                       const std::vector<bool>& null_rows = {}) {
+    auto stream = opened({.columns = {column}, .null_rows = null_rows}, options);
+    const auto& found = stream.columns().front();
+    std::vector<std::string> result;
+    std::string buffer;
+    while (const auto batch = stream.next()) {
+      const auto cells = batch->cells(0);
+      EXPECT_EQ(cells.size(), batch->rows());
+      for (std::size_t row = 0; row < cells.size(); ++row) {
+        std::vector<unsigned char> bytes;
+        cells.encode(row, bytes);
+        std::string all;
+        if (cells.is_null(row)) {
+          EXPECT_EQ(bytes, std::vector<unsigned char>{0});
+          result.emplace_back("null");
+          continue;
+        }
+        if (found.can_be(CellUse::number)) {
+          const auto number = cells.number(row);
+          all += number.fault == NumberFault::none ? fmt::format("{}", number.value) : "damaged";
+        }
+        if (found.can_be(CellUse::text)) all += fmt::format("|{}", cells.text(row, buffer));
+        if (found.can_be(CellUse::date)) {
+          const auto date = cells.date(row);
+          all += "|" + (date ? describe(*date) : "none");
+        }
+        result.push_back(all);
+      }
+    }
+    return result;
+  }
+  static std::vector<ArrowCell> wholes(std::initializer_list<std::int64_t> values) { return {values.begin(), values.end()}; }
+};
+
+constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
+constexpr auto infinity = std::numeric_limits<double>::infinity();
+const ArrowCell null{};
+
+using Seen = std::vector<std::string>;
+
+TEST_F(ArrowStreams, CountEachTypeAsTheirHeaderSays) {
+  for (const std::string format : {"c", "s", "i", "l"}) {
+    EXPECT_EQ(seen({"x", format, {std::int64_t{-128}, null, std::int64_t{127}}}), (Seen{"-128|-128", "null", "127|127"})) << format;
+  }
+  for (const std::string format : {"C", "S", "I", "L"}) {
+    EXPECT_EQ(seen({"x", format, {std::int64_t{255}, null, std::int64_t{7}}}), (Seen{"255|255", "null", "7|7"})) << format;
+  }
+  EXPECT_EQ(seen({"x", "L", wholes({-1})}), Seen{"1.8446744073709552e+19|18446744073709551615"});
+  EXPECT_EQ(seen({"x", "l", wholes({std::numeric_limits<std::int64_t>::min()})}), Seen{"-9.223372036854776e+18|-9223372036854775808"});
+  EXPECT_EQ(seen({"x", "g", {0.1, nan, -infinity, null, -0.0}}), (Seen{"0.1", "damaged", "damaged", "null", "-0"}));
+  EXPECT_EQ(seen({"x", "f", {0.5, nan, infinity, null}}), (Seen{"0.5", "damaged", "damaged", "null"}));
+  EXPECT_EQ(seen({"x", "e", {0.5, -2048.0, 65504.0, 0x1p-24, 0x1.ffcp-15, nan, -infinity, null}}),
+            (Seen{"0.5", "-2048", "65504", "5.960464477539063e-08", "6.097555160522461e-05", "damaged", "damaged", "null"}));
+  EXPECT_EQ(seen({"x", "b", {std::int64_t{1}, std::int64_t{0}, null}}), (Seen{"1|true", "0|false", "null"}));
+  const std::vector<ArrowCell> texts{"7", " 1.5 ", "", null, "2017-06-01", "a text that is longer than twelve bytes", "0x10"};
+  const Seen of_texts{"7|7|none",
+                      "1.5| 1.5 |none",
+                      "damaged||none",
+                      "null",
+                      "damaged|2017-06-01|2017-06-01",
+                      "damaged|a text that is longer than twelve bytes|none",
+                      "damaged|0x10|none"};
+  for (const std::string format : {"u", "U", "vu"}) EXPECT_EQ(seen({"x", format, texts}), of_texts) << format;
+  EXPECT_EQ(seen({"x", "tdD", {std::int64_t{17318}, std::int64_t{-1}, null, std::int64_t{2'932'897}}}),
+            (Seen{"17318|2017-06-01|2017-06-01", "-1|1969-12-31|1969-12-31", "null", "2932897||none"}));
+  EXPECT_EQ(seen({"x", "tdm", wholes({17318 * 86'400'000LL, -1})}), (Seen{"17318|2017-06-01|2017-06-01", "-1|1969-12-31|1969-12-31"}));
+  EXPECT_EQ(seen({"x", "tts", wholes({90})}), Seen{"90"});
+  EXPECT_EQ(seen({"x", "ttm", wholes({1500})}), Seen{"1.5"});
+  EXPECT_EQ(seen({"x", "ttu", wholes({1'500'000})}), Seen{"1.5"});
+  EXPECT_EQ(seen({"x", "ttn", wholes({1'500'000'000})}), Seen{"1.5"});
+  for (const std::string format : {"tsn:", "tsn:Europe/Rome", "tDn"})
+    EXPECT_EQ(seen({"x", format, wholes({-2'500'000'000})}), Seen{"-2.5"});
+  EXPECT_EQ(seen({"x", "tss:UTC", wholes({1'600'000'000})}), Seen{"1600000000"});
+  EXPECT_EQ(seen({"x", "d:19,2", {std::int64_t{-150}, std::int64_t{5}, std::int64_t{0}, null}}),
+            (Seen{"-1.5|-1.50", "0.05|0.05", "0|0.00", "null"}));
+  for (const std::string format : {"d:9,1,32", "d:18,1,64", "d:38,1,128", "d:76,1,256"}) {
+    EXPECT_EQ(seen({"x", format, wholes({-1'234'567'891, 1})}), (Seen{"-123456789.1|-123456789.1", "0.1|0.1"})) << format;
+  }
+  EXPECT_EQ(seen({"x", "d:19,-3", wholes({-9'223'372'036'854'775'807, 0})}),
+            (Seen{"-9.223372036854776e+21|-9223372036854775807000", "0|0"}));
+  EXPECT_EQ(seen({"x", "n", {null, null}}), (Seen{"null", "null"}));
+}
+
+// A slice, a dictionary and a batch are ways to store a table, and no part of it.
+TEST_F(ArrowStreams, ReadTheSameHoweverCellsAreStored) {
+  const std::vector<ArrowCell> numbers{0.25, null, -3.0, nan, 8.0, null, 1e300, -0.0, 12.0, null, 0.5};
+  const std::vector<ArrowCell> integers{std::int64_t{1}, null, std::int64_t{-3}, std::int64_t{5}, null, std::int64_t{100}};
+  const std::vector<ArrowCell> texts{"one", null, "", "three and something more", "one", "x", null, "y", "zzzzzzzzzzzz", "zzzzzzzzzzzzz"};
+  for (const auto& [format, cells] : std::vector<std::pair<std::string, std::vector<ArrowCell>>>{{"g", numbers},
+                                                                                                 {"f", numbers},
+                                                                                                 {"e", numbers},
+                                                                                                 {"l", integers},
+                                                                                                 {"c", integers},
+                                                                                                 {"b", integers},
+                                                                                                 {"u", texts},
+                                                                                                 {"U", texts},
+                                                                                                 {"vu", texts},
+                                                                                                 {"d:9,1", integers},
+                                                                                                 {"tdD", integers}}) {
+    const auto expected = seen({"x", format, cells});
+    for (const std::string indices : {"", "c", "I", "l"}) {
+      for (const std::size_t each : {1, 3, 100}) {
+        for (const std::size_t offset : {0, 1, 9}) {
+          for (const std::size_t child_offset : {0, 1, 8}) {
+            EXPECT_EQ(seen({"x", format, cells, indices},
+                           {.batches = surety::testing::batches_of(cells.size(), each), .offset = offset, .child_offset = child_offset}),
+                      expected)
+                << format << " " << indices;
+          }
+        }
+      }
+    }
+    // Rows that are null as a whole are null in every column.
+    std::vector<bool> null_rows(cells.size());
+    auto nulled = expected;
+    for (std::size_t k = 0; k < cells.size(); k += 2) {
+      null_rows[k] = true;
+      nulled[k] = "null";
+    }
+    for (const std::string indices : {"", "s"}) {
+      EXPECT_EQ(seen({"x", format, cells, indices}, {.batches = {3, 0, 1}, .offset = 5, .child_offset = 2}, null_rows), nulled) << format;
+    }
+  }
+}
+
+TEST_F(ArrowStreams, GiveNumbersInBlocksAsOneByOne) {
+  std::vector<ArrowCell> reals;
+  std::vector<ArrowCell> wholes;
+  std::vector<ArrowCell> texts;
+  for (int k = 0; k < 100; ++k) {
+    reals.push_back(k % 7 == 0 ? ArrowCell{} : k % 11 == 0 ? ArrowCell{nan} : k % 13 == 0 ? ArrowCell{infinity} : ArrowCell{k / 8.0});
+    wholes.push_back(k % 7 == 0 ? ArrowCell{} : ArrowCell{std::int64_t{k}});
+    texts.push_back(k % 7 == 0 ? ArrowCell{} : k % 5 == 0 ? ArrowCell{"x"} : ArrowCell{std::to_string(k)});
+  }
+  auto without_nulls = reals;
+  for (auto& cell : without_nulls) {
+    if (std::holds_alternative<std::monostate>(cell)) cell = 3.0;
+  }
+  std::vector<ArrowTestColumn> columns{{"g", "g", reals},    {"h", "g", without_nulls}, {"f", "f", reals},
+                                       {"e", "e", reals},    {"l", "l", wholes},        {"i", "i", wholes},
+                                       {"c", "c", wholes},   {"C", "C", wholes},        {"b", "b", wholes},
+                                       {"u", "u", texts},    {"vu", "vu", texts},       {"d", "d:9,1", wholes},
+                                       {"t", "ttm", wholes}, {"D", "g", reals, "i"},    {"n", "n", std::vector<ArrowCell>(100)}};
+  for (const bool has_null_rows : {false, true}) {
+    std::vector<bool> null_rows(has_null_rows ? 100 : 0);
+    for (std::size_t k = 0; k < null_rows.size(); k += 3) null_rows[k] = true;
+    auto stream = opened({.columns = columns, .null_rows = null_rows}, {.batches = {40}, .offset = 3, .child_offset = 1});
+    while (const auto batch = stream.next()) {
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        const auto cells = batch->cells(k);
+        std::vector<double> expected;
+        for (std::size_t row = 5; row < cells.size(); ++row) {
+          if (cells.is_null(row)) continue;
+          const auto number = cells.number(row);
+          if (number.fault == NumberFault::none) expected.push_back(number.value);
+        }
+        std::vector<double> found(cells.size() - 5);
+        found.resize(cells.numbers(5, found.size(), found.data()));
+        EXPECT_EQ(found, expected) << columns[k].name;
+      }
+    }
+  }
+}
+
+TEST_F(ArrowStreams, LetGoOfWhatIsNotKept) {
+  const ArrowTestTable table{.columns = {{"a", "l", wholes({1, 2})}, {"b", "u", {"x", "y"}}, {"c", "l", wholes({3, 4})}},
+                             .null_rows = {false, true}};
+  auto stream = opened(table, {.offset = 11});
+  auto batch = *stream.next();
+  EXPECT_EQ(ArrowCount::live, 1 + 4) << "the stream, a batch and its columns";
+  const std::array<std::size_t, 2> kept{2, 0};
+  batch.keep_only(kept);
+  EXPECT_EQ(ArrowCount::live, 1 + 2);
+  const ArrowBatch moved = std::move(batch);
+  EXPECT_EQ(moved.cells(2).number(0).value, 3);
+  EXPECT_EQ(moved.cells(0).number(0).value, 1);
+  EXPECT_TRUE(moved.cells(0).is_null(1) && moved.is_null(1) && !moved.is_null(0));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(moved.cells(1)); }, ErrorCode::internal, {"let go"}));
+}
+
+TEST_F(ArrowStreams, RefuseAColumnByItsTypeOnlyWhereItIsUsed) {
+  const auto stream = opened({.columns = {{"x", "g", {}},
+                                          {"list", "+l", {}},
+                                          {"b\n", "z", {}},
+                                          {"twice", "l", {}},
+                                          {"twice", "l", {}},
+                                          {"t", "tsu:", {}},
+                                          {"odd", "d:99,1", {}},
+                                          {"d", "u", {}, "f"}}});
+  EXPECT_EQ(stream.position("x", CellUse::number), 0U);
+  EXPECT_EQ(stream.position("list"), 1U);
+  const auto refused = [&](const char* column, CellUse use, const std::vector<std::string_view>& words) {
+    return refuses([&] { static_cast<void>(stream.position(column, use)); }, ErrorCode::bad_data, words);
+  };
+  EXPECT_TRUE(refused("x", CellUse::text, {"'x' is of the type float64 (g), must be of texts, integers"}));
+  EXPECT_TRUE(refused("x", CellUse::date, {"'x' is of the type float64 (g), must be of dates or texts"}));
+  EXPECT_TRUE(refused("list", CellUse::number, {"'list' is of the type list (+l), must be of numbers"}));
+  EXPECT_TRUE(refused("b\n", CellUse::text, {"binary (z)"}));
+  EXPECT_TRUE(refused("t", CellUse::text, {"timestamp (tsu:)"}));
+  EXPECT_TRUE(refused("odd", CellUse::number, {"decimal (d:99,1)"}));
+  EXPECT_TRUE(refused("d", CellUse::text, {"dictionary of utf8 (u)"})) << "whose indices are floats";
+  EXPECT_TRUE(refused("twice", CellUse::number, {"'twice' appears twice"}));
+  EXPECT_TRUE(refused("y", CellUse::number, {"'y' is missing, the schema has x, list, b , twice, twice, t, odd, d"}));
+}
+
+TEST_F(ArrowStreams, RefuseWhatIsNoStream) {
+  EXPECT_TRUE(refuses([] { ArrowStream{nullptr}; }, ErrorCode::invalid_argument, {"no Arrow stream"}));
+  auto stream = arrow_stream({.columns = {{"x", "g", {1.0}}}});
+  { const ArrowStream taken{&stream}; }
+  EXPECT_TRUE(refuses([&] { ArrowStream{&stream}; }, ErrorCode::invalid_argument, {"was released"}));
+  stream = arrow_stream({.columns = {{"x", "g", {1.0}}}});
+  stream.get_next = nullptr;
+  EXPECT_TRUE(refuses([&] { ArrowStream{&stream}; }, ErrorCode::bad_data, {"neither a schema nor batches"}));
+  EXPECT_EQ(stream.release, nullptr);
+}
+
+// Its words may hold data.
+TEST_F(ArrowStreams, RepeatAProducersWordsOnlyWhereTheFormIsPublic) {
+  for (const auto form : {RecordForm::is_private, RecordForm::is_public}) {
+    auto stream = opened({.columns = {{"x", "g", {1.0, 2.0}}}}, {.batches = {1}, .fails_at = 1, .words = "row 7:\n4711"});
+    EXPECT_TRUE(stream.next(form));
+    const auto refusal = reference::refusal_of([&] { return stream.next(form).has_value(); });
+    EXPECT_TRUE(refusal.says(ErrorCode::bad_data, "Arrow stream: its producer fails")) << refusal;
+    EXPECT_EQ(refusal.message.find("4711") != std::string::npos, form == RecordForm::is_public) << refusal;
+    EXPECT_EQ(refusal.message.find('5') != std::string::npos, form == RecordForm::is_public) << refusal;
+    EXPECT_EQ(refusal.message.find('\n'), std::string::npos);
+    EXPECT_FALSE(stream.next(form)) << "at its end";
+  }
+}
+
+TEST_F(ArrowStreams, RefuseASchemaThatIsNone) {
+  const auto refused = [&](const std::function<void(ArrowSchema&)>& change, const std::vector<std::string_view>& words,
+                           const DataLimits& limits = {}) {
+    auto stream = arrow_stream({.columns = {{"x", "g", {1.0}}, {"y", "u", {"a"}, "i"}}}, {.change_schema = change});
+    return refuses([&] { ArrowStream(&stream, limits); }, ErrorCode::bad_data, words);
+  };
+  EXPECT_TRUE(refused([](ArrowSchema& schema) { schema.format = "g"; }, {"none of a table"}));
+  EXPECT_TRUE(refused([](ArrowSchema& schema) { schema.format = nullptr; }, {"none of a table"}));
+  EXPECT_TRUE(refused([](ArrowSchema& schema) { schema.release(&schema); }, {"none of a table"}));
+  EXPECT_TRUE(refused([](ArrowSchema& schema) { schema.n_children = -1; }, {"has -1 columns"}));
+  EXPECT_TRUE(refused([](ArrowSchema& schema) { schema.children = nullptr; }, {"column 1 of its schema is nowhere"}));
+  EXPECT_TRUE(refused([](ArrowSchema& schema) { schema.children[0] = nullptr; }, {"column 1 of its schema is nowhere"}));
+  EXPECT_TRUE(refused([](ArrowSchema& schema) { schema.children[1]->format = nullptr; }, {"column 2 has no format"}));
+  EXPECT_TRUE(refused([](ArrowSchema& schema) { schema.children[1]->dictionary->format = nullptr; },
+                      {"the dictionary of column 'y' has no format"}));
+  EXPECT_TRUE(refused([](ArrowSchema&) {}, {"has 2 columns, must have at most 1"}, {.columns = 1}));
+}
+
+TEST_F(ArrowStreams, RefuseABatchThatLies) {
+  const auto refused = [&](const std::function<void(ArrowArray&)>& change, const std::vector<std::string_view>& words) {
+    const ArrowTestTable table{.columns = {{"g", "g", {1.0, null, 3.0}},
+                                           {"u", "u", {"one", "two", "three"}},
+                                           {"v", "vu", {"one", "a text of more than twelve bytes", null}},
+                                           {"d", "l", wholes({1, 2, 3}), "c"}}};
+    auto stream = opened(table, {.change_batch = change});
+    return refuses(
+        [&] {
+          const auto batch = stream.next();
+          for (std::size_t k = 0; k < 4; ++k) static_cast<void>(batch->cells(k));
+        },
+        ErrorCode::bad_data, words);
+  };
+  const auto write = [](const void* buffer, std::size_t place, auto value) {
+    std::memcpy(static_cast<unsigned char*>(const_cast<void*>(buffer)) + place, &value, sizeof(value));
+  };
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+  for (const auto wrong : {std::int64_t{-1}, least, largest}) {
+    EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.length = wrong; }, {"a batch has a length or an offset that is none"}));
+    EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.offset = wrong; }, {"a batch has a length or an offset that is none"}));
+    EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.n_children = wrong; }, {"another number of columns"}));
+    EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[0]->offset = wrong; }, {"column 'g' has a length or an offset"}));
+    EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[0]->n_buffers = wrong; }, {"column 'g' has another number of buffers"}));
+    EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[2]->n_buffers = wrong; }, {"column 'v' has another number of buffers"}));
+    EXPECT_TRUE(
+        refused([&](ArrowArray& batch) { batch.children[3]->dictionary->length = wrong; }, {"column 'd' has a dictionary of a length"}));
+    EXPECT_TRUE(
+        refused([&](ArrowArray& batch) { batch.children[3]->dictionary->offset = wrong; }, {"column 'd' has a length or an offset"}));
+  }
+  for (const auto wrong : {std::int64_t{-2}, std::int64_t{4}, least, largest}) {
+    EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.null_count = wrong; }, {"a batch has a number of nulls"}));
+    EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[0]->null_count = wrong; }, {"column 'g' has a number of nulls"}));
+  }
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.null_count = 1; }, {"rows that are null and says not which"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.dictionary = batch.children[3]->dictionary; }, {"a dictionary of rows"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.length = 4; }, {"is longer than its column 'g'"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.offset = 1; }, {"is longer than its column 'g'"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children = nullptr; }, {"another number of columns"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[1]->release(batch.children[1]); }, {"no column 'u', or a released one"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[1]->buffers = nullptr; }, {"column 'u' has another number of buffers"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[0]->buffers[0] = nullptr; }, {"column 'g' has nulls and says not where"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[0]->buffers[1] = nullptr; }, {"column 'g' has no values"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[1]->buffers[2] = nullptr; }, {"column 'u' has texts that are nowhere"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { write(batch.children[1]->buffers[1], 0, std::int32_t{-1}); },
+                      {"'u' has a text that begins before"}));
+  EXPECT_TRUE(
+      refused([&](ArrowArray& batch) { write(batch.children[1]->buffers[1], 4, std::int32_t{7}); }, {"'u' has a text that ends before"}));
+  EXPECT_TRUE(
+      refused([&](ArrowArray& batch) { write(batch.children[2]->buffers[1], 0, std::int32_t{-1}); }, {"'v' has a text that ends before"}));
+  EXPECT_TRUE(
+      refused([&](ArrowArray& batch) { write(batch.children[2]->buffers[1], 16, std::int32_t{33}); }, {"'v' has a text that ends behind"}));
+  EXPECT_TRUE(
+      refused([&](ArrowArray& batch) { write(batch.children[2]->buffers[1], 24, std::int32_t{1}); }, {"'v' has a text in no buffer"}));
+  EXPECT_TRUE(
+      refused([&](ArrowArray& batch) { write(batch.children[2]->buffers[1], 28, std::int32_t{-1}); }, {"'v' has a text in no buffer"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[2]->buffers[3] = nullptr; }, {"'v' has texts whose lengths are nowhere"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { write(batch.children[3]->buffers[1], 1, std::int8_t{4}); },
+                      {"'d' has an index beyond its dictionary"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { write(batch.children[3]->buffers[1], 1, std::int8_t{-1}); },
+                      {"'d' has an index beyond its dictionary"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[3]->dictionary = nullptr; },
+                      {"'d' has a dictionary in its schema or in a batch alone"}));
+  EXPECT_TRUE(refused([&](ArrowArray& batch) { batch.children[0]->dictionary = batch.children[3]->dictionary; },
+                      {"'g' has a dictionary in its schema"}));
+}
+
+}  // namespace
+}  // namespace surety::data::arrow_stream_test
