@@ -36,9 +36,10 @@ constexpr std::string_view automatic_name = "auto";
 using TrainState = AlgorithmCommand<TrainAlgorithm, TrainOptions>;
 
 /// Shows public progress on a terminal, and nothing elsewhere.
-std::function<void(std::uint64_t, std::uint64_t)> progress_bar() {
+std::function<void(jobs::Phase, std::uint64_t, std::uint64_t)> progress_bar() {
   if (isatty(STDERR_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return {};
-  return [](std::uint64_t done, std::uint64_t steps) {
+  return [](jobs::Phase /*phase*/, std::uint64_t done, std::uint64_t steps) {
+    if (steps == 0) return;
     const auto percent = [&](std::uint64_t step) { return step * 100 / steps; };
     if (done != steps && percent(done) == percent(done - 1)) return;
     say_progress(fmt::format("step {} of {}", done, steps));
@@ -122,10 +123,10 @@ int train(const TrainOptions& options, const TrainAlgorithm& algorithm, const Op
   if (options.run.has_unit() && !its.why_no_units().empty()) {
     throw Error{ErrorCode::unsupported, fmt::format("{} is not for {}: {}", options.run.unit_words(), its.name(), its.why_no_units())};
   }
-  const jobs::TrainContext context{
-      .team = team, .progress = progress_bar(), .weights = print_weights, .budget_knows = [&run = options.run](const Event& event) {
-        return budget_knows(run, event);
-      }};
+  const jobs::TrainContext context{.team = team,
+                                   .run = {.progress = progress_bar()},
+                                   .weights = print_weights,
+                                   .budget_knows = [&run = options.run](const Event& event) { return budget_knows(run, event); }};
   jobs::TrainJob job{plan_of(options, algorithm.own()), context, fields_of(given)};
   if (!team.is_first()) return follow(job, options, given, team);
 

@@ -253,7 +253,8 @@ Reservation::Reservation(Reservation&& other) noexcept
       time_{other.time_},
       plan_{std::move(other.plan_)},
       rest_{std::move(other.rest_)},
-      released_{std::move(other.released_)} {}
+      released_{std::move(other.released_)},
+      ask_{std::move(other.ask_)} {}
 
 Reservation& Reservation::operator=(Reservation&& other) noexcept {
   if (this == &other) return *this;
@@ -266,6 +267,7 @@ Reservation& Reservation::operator=(Reservation&& other) noexcept {
   plan_ = std::move(other.plan_);
   rest_ = std::move(other.rest_);
   released_ = std::move(other.released_);
+  ask_ = std::move(other.ask_);
   return *this;
 }
 
@@ -285,6 +287,7 @@ void Reservation::spend(const Event& event) {
   if (state_ != State::open) {
     invalid(fmt::format("run {} releases '{}' after it was settled, must release before", id_.value, describe(event)));
   }
+  if (ask_) ask_();
   const auto asked = Releases::of(event);
   if (!asked.is_part_of(rest_)) {
     throw BeyondReservation{

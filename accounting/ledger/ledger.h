@@ -43,10 +43,12 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <surety/accounting/events/event.h>
@@ -147,6 +149,9 @@ class Reservation {
   /// \complexity O(log k) for a leaf, among k different leaves in the plan.
   void spend(const Event& event);
 
+  /// From now on `ask` is called before each `spend`, while nothing of it is said: what it throws ends the run between two releases.
+  void ask_before_spending(std::function<void()> ask) { ask_ = std::move(ask); }
+
   /// Writes what was released; durable on return. \throws Error{invalid_argument} when the run is settled already, and in a process made
   /// by fork; Error{environment} when it cannot be written, and then the full plan stays charged and `settle` may be called again.
   void settle(Stopping stopping);
@@ -168,6 +173,7 @@ class Reservation {
   Plan plan_;
   Releases rest_;
   Releases released_;
+  std::function<void()> ask_;
 };
 
 /// Every member function that reads sees one consistent state of the file. Opening verifies all of it; a later call verifies that the last

@@ -84,8 +84,11 @@ void require_options_of_loss(const TrainPlan& plan) {
 }
 
 std::function<void(std::uint64_t)> TrainContext::progress_of(std::uint64_t steps) const {
-  if (!progress) return {};
-  return [tell = progress, steps](std::uint64_t done) { tell(done, steps); };
+  if (!run.progress && !run.should_stop) return {};
+  return [its = run, steps](std::uint64_t done) {
+    if (its.progress) its.progress(Phase::releasing, done, steps);
+    its.require_going_on();
+  };
 }
 
 std::vector<ReadFile> Algorithm::inputs(const TrainPlan& plan) const { return {{"the data file", plan.source.path}}; }

@@ -176,8 +176,8 @@ class FileRun final : public CandidateRun {
       return;
     }
     if (plan_.has_unit()) {
-      read_kept(
-          keep_units(plan_.source.path, plan_.unit, plan_.source.policy(), bits.source(), {.lists_units = true, .public_seed = how_.seed}));
+      read_kept(keep_units(plan_.source.path, plan_.unit, plan_.source.policy(), bits.source(),
+                           {.memory = plan_.source.unit_memory, .lists_units = true, .public_seed = how_.seed}));
       return;
     }
     found_.emplace(training_.read(nullptr));

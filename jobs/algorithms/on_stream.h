@@ -69,6 +69,7 @@ class Feed {
       : steps_{own.steps.value()},
         every_{own.every},
         progress_{every_ ? std::function<void(std::uint64_t)>{} : context.progress_of(steps_)},
+        run_{context.run},
         weights_{context.weights} {}
 
   template <class O, class LearningAlgorithm, class Door>
@@ -79,6 +80,7 @@ class Feed {
       ++step;
       if (every_ && weights_ && step % *every_ == 0) weights_(step, algorithm.weights());
       if (progress_) progress_(step);
+      if (every_) run_.require_going_on();
     }
     return {.weights = {algorithm.weights().begin(), algorithm.weights().end()}, .records = step};
   }
@@ -87,6 +89,7 @@ class Feed {
   std::uint64_t steps_;
   std::optional<std::uint64_t> every_;
   std::function<void(std::uint64_t)> progress_;
+  RunContext run_;
   std::function<void(std::uint64_t, std::span<const double>)> weights_;
 };
 

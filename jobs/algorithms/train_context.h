@@ -6,6 +6,7 @@
 #include <span>
 
 #include <surety/accounting/events/event.h>
+#include <surety/jobs/run/run_context.h>
 #include <surety/jobs/run/team.h>
 
 namespace surety::jobs {
@@ -13,15 +14,14 @@ namespace surety::jobs {
 /// Every function may be empty. None is told anything that is private.
 struct TrainContext {
   Team& team;
-  /// Told of public progress: how many steps of how many are done.
-  std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
+  RunContext run = {};
   /// Told the weights after so many records, where a plan asks for that: they are released.
   std::function<void(std::uint64_t step, std::span<const double> weights)> weights = {};
 
   /// Of a search: whether the ledger's budget, if it has one, can hold such an event; whether there is room for it is found out with any other.
   std::function<bool(const Event& event)> budget_knows = {};
 
-  /// For so many steps; nothing where nobody is told.
+  /// Told of each of so many steps; nothing where nobody is told and nobody stops them. \throws Error{stopped} by it, where the job is called off.
   [[nodiscard]] std::function<void(std::uint64_t)> progress_of(std::uint64_t steps) const;
 };
 

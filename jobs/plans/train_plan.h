@@ -1,6 +1,7 @@
 // What a training is to be, as values. A plan holds what was asked for: its numbers are checked where it is prepared.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,7 +33,8 @@ struct TrainingSource {
   std::variant<data::CsvOptions, data::SparseFeatures, std::shared_ptr<const data::RecordFile>> inputs = {};
   bool rows_have_common_scale = false;  ///< of sparse features
   data::DataPolicy reading = {};
-  bool form_is_public = false;  ///< as much as `reading` may say
+  bool form_is_public = false;                     ///< as much as `reading` may say
+  std::size_t unit_memory = std::size_t{1} << 29;  ///< bytes, as `RunContext::memory`, which a job puts here
 
   [[nodiscard]] data::DataPolicy policy() const {
     auto policy = reading;

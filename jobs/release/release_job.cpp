@@ -61,6 +61,17 @@ ReleasePlan checked(ReleasePlan plan) {
 
 }  // namespace
 
+namespace {
+
+CalibratedQueries noise_for(const ReleasePlan& plan, const RunContext& context) {
+  context.begin(Phase::calibrating);
+  std::optional<CalibratedQueries> found;
+  until_called_off(context, [&] { found = choose_noise(plan.queries, plan.target, plan.noise, plan.confidence); });
+  return *std::move(found);
+}
+
+}  // namespace
+
 void require_columns(const ReleasePlan& plan, const std::filesystem::path& path) {
   std::error_code ignored;
   if (path == data::TextReader::standard_input || !std::filesystem::is_regular_file(path, ignored)) return;
@@ -74,8 +85,7 @@ void require_columns(const ReleasePlan& plan, const std::filesystem::path& path)
   check_header(data::CsvReader{path, plan.reading}, parts);
 }
 
-ReleaseJob::ReleaseJob(ReleasePlan plan)
-    : plan_{checked(std::move(plan))}, noise_{choose_noise(plan_.queries, plan_.target, plan_.noise, plan_.confidence)} {}
+ReleaseJob::ReleaseJob(ReleasePlan plan, const RunContext& context) : plan_{checked(std::move(plan))}, noise_{noise_for(plan_, context)} {}
 
 accounting::Plan ReleaseJob::charge(bool not_private) const {
   return {.event = cost().event,
@@ -85,9 +95,10 @@ accounting::Plan ReleaseJob::charge(bool not_private) const {
           .not_private = not_private};
 }
 
-ReadStatistics ReleaseJob::read(const std::filesystem::path& path, mechanisms::BitsRef bits) && {
+ReadStatistics ReleaseJob::read(const std::filesystem::path& path, mechanisms::BitsRef bits, const RunContext& context) && {
+  context.begin(Phase::reading);
   std::optional<KeptUnits> units;
-  if (!plan_.unit.is_row()) units = keep_units(path, plan_.unit, plan_.reading, bits);
+  if (!plan_.unit.is_row()) units = keep_units(path, plan_.unit, plan_.reading, bits, {.memory = context.memory});
   data::CsvReader reader{path, plan_.reading};
   if (units) units->keep_only(reader);
   const auto records = read_parts(std::move(reader), noise_.parts, has_public_size(plan_.target.adjacency, plan_.unit));
@@ -98,7 +109,12 @@ ReadStatistics ReleaseJob::read(const std::filesystem::path& path, mechanisms::B
 ReadStatistics::ReadStatistics(ReleasePlan plan, CalibratedQueries noise, std::uint64_t records)
     : plan_{std::move(plan)}, noise_{std::move(noise)}, records_{records} {}
 
-ReleasedStatistics ReadStatistics::release(accounting::Reservation& reservation, mechanisms::BitsRef bits) && {
+ReleasedStatistics ReadStatistics::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, const RunContext& context) && {
+  context.begin(Phase::releasing);
+  return release_unless_stopped(reservation, context, false, [&] { return released_by(reservation, bits, context); });
+}
+
+ReleasedStatistics ReadStatistics::released_by(accounting::Reservation& reservation, mechanisms::BitsRef bits, const RunContext& context) {
   ReleasedStatistics released{.promise = plan_.target,
                               .unit = plan_.unit,
                               .confidence = plan_.confidence,
@@ -121,17 +137,20 @@ ReleasedStatistics ReadStatistics::release(accounting::Reservation& reservation,
                                 .weight = plan_.queries[k].weight,
                                 .event = part.event(),
                                 .answers = part.release(reservation, bits, records_)});
+    if (context.progress) context.progress(Phase::releasing, k + 1, noise_.parts.size());
   }
   return released;
 }
 
-ReleasedStatistics run(ReleaseJob job, const std::filesystem::path& path, accounting::Ledger& ledger, const Bits& bits) {
+ReleasedStatistics run(ReleaseJob job, const std::filesystem::path& path, accounting::Ledger& ledger, const Bits& bits,
+                       const RunContext& context) {
   const auto charge = job.charge(bits.not_private);
   ledger.check(charge);
-  auto read = std::move(job).read(path, bits.bits);
+  auto read = std::move(job).read(path, bits.bits, context);
+  context.require_going_on();
   auto reservation = ledger.reserve(charge);
   accounting::Limit::lift();  // what is charged is released, however long that takes
-  auto released = std::move(read).release(reservation, bits.bits);
+  auto released = std::move(read).release(reservation, bits.bits, context);
   reservation.settle(accounting::Stopping::data_independent);
   return released;
 }

@@ -22,6 +22,7 @@
 #include <surety/jobs/release/released_statistics.h>
 #include <surety/jobs/release/shared_noise.h>
 #include <surety/jobs/run/kept_units.h>
+#include <surety/jobs/run/run_context.h>
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/statistics/parts.h>
 
@@ -49,11 +50,14 @@ class ReadStatistics {
  public:
   /// Spends, then draws, query by query. From here on nothing depends on data but the values.
   /// \throws Error{budget_exceeded} when the reservation does not hold the events; Error{environment} when the bits fail.
-  [[nodiscard]] ReleasedStatistics release(accounting::Reservation& reservation, mechanisms::BitsRef bits) &&;
+  ///         Error{stopped} where `context` calls it off, and what was released by then is charged.
+  [[nodiscard]] ReleasedStatistics release(accounting::Reservation& reservation, mechanisms::BitsRef bits,
+                                           const RunContext& context = {}) &&;
 
  private:
   friend class ReleaseJob;
   ReadStatistics(ReleasePlan plan, CalibratedQueries noise, std::uint64_t records);
+  [[nodiscard]] ReleasedStatistics released_by(accounting::Reservation& reservation, mechanisms::BitsRef bits, const RunContext& context);
 
   ReleasePlan plan_;
   CalibratedQueries noise_;
@@ -64,8 +68,9 @@ class ReadStatistics {
 class ReleaseJob {
  public:
   /// Calibrates. \throws Error{invalid_argument} for a plan without queries or with more than `most_queries`, for queries of another adjacency or unit, for
-  ///         a confidence out of range, and as `WeightedStatistic::validate`; Error{unreachable, unsupported} as `choose_noise`.
-  explicit ReleaseJob(ReleasePlan plan);
+  ///         a confidence out of range, and as `WeightedStatistic::validate`; Error{unreachable, unsupported} as `choose_noise`; Error{stopped} where
+  ///         `context` calls it off.
+  explicit ReleaseJob(ReleasePlan plan, const RunContext& context = {});
 
   [[nodiscard]] const ReleasePlan& plan() const noexcept { return plan_; }
   /// The common scale, the event that it makes, and what that costs.
@@ -77,7 +82,7 @@ class ReleaseJob {
   /// \param bits of which the key is drawn that chooses among the rows of a unit
   /// \throws Error{bad_data, environment} as `statistics::read_parts` and `keep_units`.
   /// \complexity linear in the bytes of the file; memory does not grow with the rows but for those of units.
-  [[nodiscard]] ReadStatistics read(const std::filesystem::path& path, mechanisms::BitsRef bits) &&;
+  [[nodiscard]] ReadStatistics read(const std::filesystem::path& path, mechanisms::BitsRef bits, const RunContext& context = {}) &&;
 
  private:
   ReleasePlan plan_;
@@ -93,6 +98,7 @@ struct Bits {
 /// All of it: asks the ledger, reads, charges, releases, settles.
 /// \throws as `Ledger::check`, `ReleaseJob::read`, `Ledger::reserve` and `ReadStatistics::release`. What fails before the charge has cost nothing and released
 ///         nothing; where the settlement cannot be written, nothing is returned and all that was planned stays charged.
-[[nodiscard]] ReleasedStatistics run(ReleaseJob job, const std::filesystem::path& path, accounting::Ledger& ledger, const Bits& bits);
+[[nodiscard]] ReleasedStatistics run(ReleaseJob job, const std::filesystem::path& path, accounting::Ledger& ledger, const Bits& bits,
+                                     const RunContext& context = {});
 
 }  // namespace surety::jobs

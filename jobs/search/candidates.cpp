@@ -125,7 +125,7 @@ std::unique_ptr<TrainingRun> search_of(const TrainPlan& plan, const Algorithm& a
   for (const auto& combination : combinations(over, algorithm, said)) {
     auto kept = candidate_of(plan, algorithm, combination);
     // Who counts bars of progress would count its runs, a secret number.
-    auto run = algorithm.prepare(*kept, TrainContext{.team = context.team});
+    auto run = algorithm.prepare(*kept, TrainContext{.team = context.team, .run = {.memory = context.run.memory}});
     candidates.push_back({.text = combination.text, .kept = std::move(kept), .run = std::move(run)});
   }
   return tuned(plan, std::move(candidates), context);

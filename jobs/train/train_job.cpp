@@ -23,6 +23,11 @@ std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& c
   return plan.search.tune ? search_of(plan, *algorithm, said, context) : algorithm->prepare(plan, context);
 }
 
+TrainPlan with_memory(TrainPlan plan, std::size_t memory) {
+  plan.source.unit_memory = memory;
+  return plan;
+}
+
 }  // namespace
 
 TrainJob::TrainJob(TrainPlan plan)
@@ -31,14 +36,19 @@ TrainJob::TrainJob(TrainPlan plan)
       run_{run_of(*plan_, TrainContext{.team = *alone_}, {})} {}
 
 TrainJob::TrainJob(TrainPlan plan, const TrainContext& context, const SaidFields& said)
-    : plan_{std::make_unique<const TrainPlan>(std::move(plan))}, run_{run_of(*plan_, context, said)} {}
+    : context_{context.run},
+      tells_weights_{context.weights != nullptr},
+      plan_{std::make_unique<const TrainPlan>(with_memory(std::move(plan), context.run.memory))},
+      run_{run_of(*plan_, context, said)} {}
 
 TrainJob::TrainJob(TrainJob&&) noexcept = default;
 TrainJob& TrainJob::operator=(TrainJob&&) noexcept = default;
 TrainJob::~TrainJob() = default;
 
 const CalibratedNoise& TrainJob::calibrate() {
-  if (!noise_) noise_ = std::make_unique<CalibratedNoise>(run_->calibrate());
+  if (noise_) return *noise_;
+  context_.begin(Phase::calibrating);
+  until_called_off(context_, [&] { noise_ = std::make_unique<CalibratedNoise>(run_->calibrate()); });
   return *noise_;
 }
 
@@ -53,6 +63,7 @@ accounting::Plan TrainJob::charge(bool not_private, const std::string& note) con
 }
 
 const data::FeatureMap& TrainJob::read(double noise, RunBits& bits) {
+  context_.begin(Phase::reading);
   features_ = &run_->read(noise, bits);
   return *features_;
 }
@@ -60,7 +71,9 @@ const data::FeatureMap& TrainJob::read(double noise, RunBits& bits) {
 std::string TrainJob::identity(double noise) const { return run_->identity(noise); }
 
 std::vector<double> TrainJob::learn(double noise, accounting::Reservation* reservation, RunBits& bits) {
-  return run_->run(noise, reservation, bits);
+  context_.begin(Phase::releasing);
+  const auto learned = [&] { return run_->run(noise, reservation, bits); };
+  return reservation == nullptr ? learned() : release_unless_stopped(*reservation, context_, tells_weights_, learned);
 }
 
 optimizers::Model TrainJob::model(std::vector<double> weights, bool not_private) const {
@@ -87,6 +100,7 @@ TrainedModel run(TrainJob job, accounting::Ledger& ledger, RunBits& bits) {
   const auto charge = job.charge(bits.not_private());
   ledger.check(charge);
   static_cast<void>(job.read(noise, bits));
+  job.context().require_going_on();
   auto reservation = ledger.reserve(charge);
   accounting::Limit::lift();  // what is charged is released, however long that takes
   auto weights = job.learn(noise, &reservation, bits);

@@ -47,7 +47,7 @@ struct TrainedModel {
 /// A plan with its run. It can be run once.
 class TrainJob {
  public:
-  /// In one process. Prepares, which reads no records. \throws PlanError for what is missing or does not fit together, and for a unit of several rows where the
+  /// In one process, of which nobody is told. Prepares, which reads no records. \throws PlanError for what is missing or does not fit together, and for a unit of several rows where the
   /// algorithm has no theorem for one; Error{bad_data} for files of numbers that a plan names.
   explicit TrainJob(TrainPlan plan);
   /// The same. What `context` refers to outlives the job. \param said fields of which candidates of a search are not to differ
@@ -57,7 +57,9 @@ class TrainJob {
   ~TrainJob();
 
   [[nodiscard]] const TrainPlan& plan() const noexcept { return *plan_; }
-  /// Calibrates: the least noise that keeps the promise, all that it releases, and what that costs. \throws Error{unreachable, unsupported}, PlanError.
+  [[nodiscard]] const RunContext& context() const noexcept { return context_; }
+  /// Calibrates: the least noise that keeps the promise, all that it releases, and what that costs. \throws Error{unreachable, unsupported}, PlanError;
+  ///         Error{stopped} where it is called off.
   const CalibratedNoise& calibrate();
   /// What a ledger is asked for. \param note what the run is, where it is not empty \pre `calibrate` was called
   [[nodiscard]] accounting::Plan charge(bool not_private, const std::string& note = {}) const;
@@ -76,6 +78,8 @@ class TrainJob {
 
  private:
   std::unique_ptr<Alone> alone_;
+  RunContext context_;
+  bool tells_weights_ = false;
   std::unique_ptr<const TrainPlan> plan_;
   std::unique_ptr<TrainingRun> run_;
   std::unique_ptr<CalibratedNoise> noise_;
@@ -83,7 +87,7 @@ class TrainJob {
 };
 
 /// All of it: calibrates, asks the ledger, reads, charges, learns, settles.
-/// \throws as the steps, `Ledger::check` and `Ledger::reserve`. What fails before the charge has cost nothing and released nothing; where the settlement
+/// \throws as the steps, `Ledger::check` and `Ledger::reserve`; Error{stopped} where the job is called off, and what was released by then is charged. What fails before the charge has cost nothing and released nothing; where the settlement
 ///         cannot be written, nothing is returned and all that was planned stays charged.
 [[nodiscard]] TrainedModel run(TrainJob job, accounting::Ledger& ledger, RunBits& bits);
 

@@ -182,11 +182,17 @@ TEST_F(TrainJob, TellsProgressToWhomeverAsks) {
   const auto plan = plan_of(descent);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
   jobs::Alone alone;
-  jobs::TrainJob job{plan, {.team = alone, .progress = [&](std::uint64_t done, std::uint64_t all) { told.emplace_back(done, all); }}};
+  std::vector<jobs::Phase> phases;
+  const auto tell = [&](jobs::Phase phase, std::uint64_t done, std::uint64_t all) {
+    if (all != 0) told.emplace_back(done, all);
+    if (phases.empty() || phases.back() != phase) phases.push_back(phase);
+  };
+  jobs::TrainJob job{plan, {.team = alone, .run = {.progress = tell}}};
   auto ledger = this->ledger(plan);
   jobs::RunBits bits{1};
   static_cast<void>(jobs::run(std::move(job), ledger, bits));
   EXPECT_EQ(told, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 5}, {2, 5}, {3, 5}, {4, 5}, {5, 5}}));
+  EXPECT_EQ(phases, (std::vector<jobs::Phase>{jobs::Phase::calibrating, jobs::Phase::reading, jobs::Phase::releasing}));
 }
 
 TEST_F(TrainJob, TellsWeightsOfAStream) {
