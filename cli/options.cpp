@@ -137,16 +137,4 @@ std::optional<std::string> value_in(const Arguments& words, std::string_view nam
   return std::nullopt;
 }
 
-Arguments without(const Arguments& words, std::string_view name) {
-  Arguments kept;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == name) {
-      ++i;
-    } else if (!(words[i].starts_with(name) && words[i].size() > name.size() && words[i][name.size()] == '=')) {
-      kept.push_back(words[i]);
-    }
-  }
-  return kept;
-}
-
 }  // namespace surety::cli

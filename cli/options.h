@@ -117,7 +117,5 @@ using Arguments = std::vector<std::string>;
 
 /// The value of "--name value" or "--name=value", before anything is parsed; nothing when it is not there.
 [[nodiscard]] std::optional<std::string> value_in(const Arguments& words, std::string_view name);
-/// The words without this option and its value, as often as it was given.
-[[nodiscard]] Arguments without(const Arguments& words, std::string_view name);
 
 }  // namespace surety::cli

@@ -45,7 +45,6 @@ struct ExpectedRun {
 struct PlannedArguments {
   Arguments words;
   std::optional<ExpectedRun> expected = {};
-  std::string chosen = {};  ///< what `auto` chose, where these words follow from that
 };
 /// \throws Error{bad_data} naming the file, when it cannot be read or is no plan of this command.
 [[nodiscard]] PlannedArguments with_plan_as_options(const Arguments& words);

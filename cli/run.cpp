@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <optional>
 #include <string>
 #include <system_error>
 
@@ -20,6 +19,7 @@
 #include "limit.h"
 #include "output.h"
 #include "parser.h"
+#include "plan.h"
 #include "ranks.h"
 
 namespace surety::cli {
@@ -104,31 +104,18 @@ Arguments with_help_as_option(Arguments words) {
   return words;
 }
 
-int run(const Arguments& words) {
-  std::optional<PlannedArguments> given;
+Request request_of(const Arguments& words, Command& surety) {
   try {
-    given = with_plan_as_options(with_help_as_option(words));
+    const auto given = with_plan_as_options(with_help_as_option(words));
+    surety = surety_command(given);
+    return parse(surety, given.words);
   } catch (const Error&) {
     let_the_first_speak();
     throw;
   }
-  const int code = run_given(*given);
-  finish_output();
-  return code;
 }
 
-}  // namespace
-
-int run_given(const PlannedArguments& given) {
-  Command surety;
-  Request request;
-  try {
-    surety = surety_command(given);
-    request = parse(surety, given.words);
-  } catch (const Error&) {
-    let_the_first_speak();
-    throw;
-  }
+int run(const Request& request) {
   switch (request.kind) {
     // What cannot be written is noticed at the end.
     case Request::Kind::help: say_lines(help_of(*request.command, request.path)); break;
@@ -140,9 +127,14 @@ int run_given(const PlannedArguments& given) {
   return exit_code::fine;
 }
 
+}  // namespace
+
 int run_command(const Arguments& words) {
   try {
-    return run(words);
+    Command surety;
+    const int code = run(request_of(words, surety));
+    finish_output();
+    return code;
   } catch (...) {
     const auto failure = failure_of(std::current_exception());
     return fail(failure.code, failure.message);

@@ -2,15 +2,11 @@
 #pragma once
 
 #include "options.h"
-#include "plan.h"
 
 namespace surety::cli {
 
 /// Does what the words ask for, prints what it says on standard output, an error as one line on standard error, and returns the exit code.
 /// \param words without the program's name
 [[nodiscard]] int run_command(const Arguments& words);
-
-/// The same for words that follow from those that were given; throws what goes wrong.
-[[nodiscard]] int run_given(const PlannedArguments& given);
 
 }  // namespace surety::cli

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -22,7 +23,7 @@
 #include "parser.h"
 #include "plan.h"
 #include "private_run.h"
-#include "run.h"
+#include "ranks.h"
 #include "team.h"
 #include "train/automatic.h"
 #include "train/report.h"
@@ -104,16 +105,19 @@ std::vector<NamedFile> inputs_of(const TrainOptions& options, const TrainAlgorit
   return files;
 }
 
-/// Refuses files that are one, and takes from the schema and the ledger what no option says: the ledger where there is one process, since later
-/// ranks may see none.
+/// Refuses files that are one. Later ranks may see none.
+void require_separate_files(const TrainOptions& options, const TrainAlgorithm& algorithm, std::size_t rank) {
+  if (rank != 0) return;
+  require_separate({.ledger = NamedFile{"--ledger", options.run.ledger},
+                    .inputs = options.run.inputs(options.reading.with_schema(inputs_of(options, algorithm))),
+                    .outputs = {{{"--model", options.model}, optimizers::model_file, options.overwrite.said()}}});
+}
+
+/// Takes from the schema and the ledger what no option says, once: the ledger where there is one process.
 void settle_promise(TrainOptions& options, const TrainAlgorithm& algorithm, const OptionTable& given, std::size_t rank,
                     std::size_t processes) {
   apply_schema(options);
-  if (rank == 0) {
-    require_separate({.ledger = NamedFile{"--ledger", options.run.ledger},
-                      .inputs = options.run.inputs(options.reading.with_schema(inputs_of(options, algorithm))),
-                      .outputs = {{{"--model", options.model}, optimizers::model_file, options.overwrite.said()}}});
-  }
+  require_separate_files(options, algorithm, rank);
   if (processes == 1) options.run.take_ledger(given);
   options.run.take_unit(options.reading);
 }
@@ -174,17 +178,55 @@ Arguments knowing(const std::vector<AlgorithmOptions>& all, const OptionTable& h
   return names;
 }
 
-/// Runs what `auto` chooses, as if its words had been said.
-int run_chosen(TrainState& state, const Arguments& words, const Arguments& algorithms, const OptionTable& given) {
-  if (state.options.run.expected) invalid("--algorithm is auto, must be named in a plan");
-  TrainOptions options = state.options;
-  const auto& itself = algorithm_named(state.algorithms, automatic_name);
+/// The texts of an option as a parser takes them. \throws Error{invalid_argument} for one that its check does not know.
+void give(Option& option, const std::vector<std::string>& texts) {
+  for (const auto& text : texts) {
+    const auto fault = option.check() ? option.check()(text) : std::string{};
+    if (!fault.empty()) invalid(fmt::format("{} {}", option.name(), fault));
+  }
+  option.set(texts);
+}
+
+/// The options as if what `auto` chooses had been said: its algorithm, and what nobody said of it. They are set, and `state` says what was chosen.
+OptionTable as_chosen(TrainState& state, const Command& said, const std::vector<AlgorithmOptions>& all) {
+  TrainOptions& options = state.options;
+  if (options.run.expected) invalid("--algorithm is auto, must be named in a plan");
+  const auto& automatic = algorithm_named(state.algorithms, automatic_name);
   const auto launch = launched_by_mpirun();
-  settle_promise(options, itself, given, launch ? launch->rank : 0, launch ? launch->size : 1);
-  const auto chosen = choose_for(itself, options, words, algorithms);
-  std::string text = chosen.algorithm;
-  for (const auto& word : chosen.said) text += " " + word;
-  return run_given({.words = chosen.words, .chosen = text + ": " + chosen.why});
+  settle_promise(options, automatic, said.options, launch ? launch->rank : 0, launch ? launch->size : 1);
+  const auto algorithms = knowing(all, said.hidden);
+  const auto choice = choose_for(automatic, options, said.options, algorithms);
+
+  OptionTable given;
+  const auto options_of_algorithm = [&](std::string_view name) -> const OptionTable& {
+    return std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.algorithm == name; })->options;
+  };
+  const auto& own = options_of_algorithm(automatic_name);
+  for (const auto& group : said.options.groups()) {
+    for (const auto& option : group.options) {
+      if (own.find(option.name()) == nullptr) given.group(group.heading).add(option);
+    }
+  }
+  give(*given.find("--algorithm"), {choice.algorithm});
+  for (const auto& group : options_of_algorithm(choice.algorithm).groups()) {
+    for (const auto& option : group.options) {
+      auto& added = given.group(group.heading).add(option);
+      // What `auto` itself knows of records is no number that an algorithm must be told.
+      const bool is_of_the_choice = algorithms.size() != 1 && option.name() == "--records";
+      const auto* const found = own.find(option.name()) != nullptr ? said.options.find(option.name()) : said.hidden.find(option.name());
+      if (!is_of_the_choice && found != nullptr && found->is_given()) give(added, found->given());
+    }
+  }
+  options.chosen = choice.algorithm;
+  const auto tuned = tuned_fields(options.plan.search, *algorithm_named(state.algorithms, choice.algorithm).its());
+  for (const auto& [field, value] : choice.fields) {
+    auto& option = *given.find("--" + field);
+    if (option.is_given() || std::find(tuned.begin(), tuned.end(), field) != tuned.end()) continue;
+    give(option, {value});
+    options.chosen += fmt::format(" {} {}", option.name(), value);
+  }
+  options.chosen += ": " + choice.why;
+  return given;
 }
 
 struct DescribedCommand {
@@ -223,7 +265,6 @@ std::chrono::milliseconds timeout_or_let_the_first_speak(const TrainOptions& opt
 Command train_command(const PlannedArguments& given) {
   auto [state, tables, command] = described(given.words);
   state->options.run.expected = given.expected;
-  state->options.chosen = given.chosen;
 
   command.footer =
       "Every line end ends a record, in CSV those outside quotes. One with a missing or damaged cell in a column that is used, or with a "
@@ -238,19 +279,24 @@ Command train_command(const PlannedArguments& given) {
       "  surety train examples/data/randhie.csv --label 'mdvis>0' --algorithm dp-sgd --records 20190 --batch-size 200 --epochs 5 \\\n"
       "               --clip 0.5 --epsilon 1 --delta 1e-5 --ledger run.db --model model.json";
 
-  const auto run = [state = state, words = given.words](const Command& said, const std::vector<AlgorithmOptions>& all) {
-    if (state->options.algorithm == automatic_name) return run_chosen(*state, words, knowing(all, said.hidden), said.options);
+  const auto run = [state = state](const Command& said, const std::vector<AlgorithmOptions>& all) {
+    const bool is_chosen = state->options.algorithm == automatic_name;
+    const auto options = is_chosen ? as_chosen(*state, said, all) : said.options;
     const TrainAlgorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
     const auto start = [&](Team& team) {
       if (state->options.algorithm != "gossip") state->options.table.take_rank(team.rank(), team.size());
-      require_own_options(said.hidden, all, algorithm.name());
+      if (!is_chosen) require_own_options(said.hidden, all, algorithm.name());
       for (const char* option : {"--tune-over", "--tune-by", "--tune-most", "--answer-at"}) {
-        if (const auto* by = said.options.find(option); !state->options.plan.search.tune && by != nullptr && by->is_given()) {
+        if (const auto* by = options.find(option); !state->options.plan.search.tune && by != nullptr && by->is_given()) {
           invalid(fmt::format("--tune is missing: {} says how a search would be done", option));
         }
       }
-      settle_promise(state->options, algorithm, said.options, team.rank(), team.size());
-      return train(state->options, algorithm, said.options, team);
+      if (is_chosen) {
+        require_separate_files(state->options, algorithm, team.rank());
+      } else {
+        settle_promise(state->options, algorithm, options, team.rank(), team.size());
+      }
+      return train(state->options, algorithm, options, team);
     };
     if (algorithm.its()->runs_on_ranks()) {
       return as_a_team(timeout_or_let_the_first_speak(state->options, algorithm), [&](Team& team) {

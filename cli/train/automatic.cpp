@@ -1,10 +1,8 @@
 #include "automatic.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <surety/data/text_reader.h>
-#include <surety/jobs/search/candidates.h>
 
 #include "../ranks.h"
 
@@ -31,7 +29,7 @@ class Automatic final : public TrainAlgorithm {
   jobs::AutomaticPlan own_;
 };
 
-jobs::Choice choice_for(TrainOptions options, jobs::AutomaticPlan own, const Arguments& words, const Arguments& algorithms) {
+jobs::Choice choice_for(TrainOptions options, jobs::AutomaticPlan own, const OptionTable& given, const Arguments& algorithms) {
   // Where one alone knows what was asked for, it says itself what it needs.
   if (algorithms.size() == 1) return {.algorithm = algorithms.front(), .fields = {}, .why = "knows what was asked for"};
   if (options.table.data == data::TextReader::standard_input) {
@@ -40,45 +38,26 @@ jobs::Choice choice_for(TrainOptions options, jobs::AutomaticPlan own, const Arg
   // Each rank chooses for itself: from equal public numbers, which the ranks compare before anything is released.
   const auto launch = launched_by_mpirun();
   options.table.take_rank(launch ? launch->rank : 0, launch ? launch->size : 1);
-  own.says_rows = value_in(words, "--rows").has_value();
+  own.says_rows = given.find("--rows")->is_given();
   return jobs::choose(plan_of(options, {}), own, algorithms);
-}
-
-/// The fields that a search of these words would try.
-std::vector<std::string> tuned_fields(const Arguments& words, const jobs::Algorithm& algorithm) {
-  if (!value_in(words, "--tune")) return {};
-  std::vector<std::string> over;
-  for (Arguments left = words; !left.empty(); left.erase(left.begin())) {
-    if (left.front().starts_with("--tune-over")) over.push_back(value_in(left, "--tune-over").value_or(""));
-  }
-  std::vector<std::string> names;
-  for (const auto& text : over.empty() ? algorithm.tuned_over() : over) names.push_back(text.substr(0, text.find('=')));
-  return names;
-}
-
-ChosenRun chosen_run(const TrainOptions& options, const jobs::AutomaticPlan& own, const Arguments& words, const Arguments& algorithms) {
-  const auto choice = choice_for(options, own, words, algorithms);
-  ChosenRun run{.algorithm = choice.algorithm, .said = {}, .why = choice.why, .words = without(words, "--algorithm")};
-  if (algorithms.size() != 1) run.words = without(run.words, "--records");
-  const auto all = all_train_algorithms();
-  const auto tuned = tuned_fields(run.words, *algorithm_named(all, choice.algorithm).its());
-  for (const auto& [field, value] : choice.fields) {
-    const bool is_tuned = std::find(tuned.begin(), tuned.end(), field) != tuned.end();
-    const auto option = "--" + field;
-    if (!is_tuned && !value_in(run.words, option)) run.said.insert(run.said.end(), {option, value});
-  }
-  run.words.insert(run.words.end(), run.said.begin(), run.said.end());
-  run.words.insert(run.words.end(), {"--algorithm", run.algorithm});
-  return run;
 }
 
 }  // namespace
 
 std::unique_ptr<TrainAlgorithm> automatic_algorithm() { return std::make_unique<Automatic>(); }
 
-ChosenRun choose_for(const TrainAlgorithm& automatic, const TrainOptions& options, const Arguments& words, const Arguments& algorithms) {
+std::vector<std::string> tuned_fields(const jobs::SearchPlan& search, const jobs::Algorithm& algorithm) {
+  std::vector<std::string> names;
+  if (!search.tune) return names;
+  for (const auto& text : search.tune_over.empty() ? algorithm.tuned_over() : search.tune_over)
+    names.push_back(text.substr(0, text.find('=')));
+  return names;
+}
+
+jobs::Choice choose_for(const TrainAlgorithm& automatic, const TrainOptions& options, const OptionTable& given,
+                        const Arguments& algorithms) {
   try {
-    return chosen_run(options, dynamic_cast<const Automatic&>(automatic).own_plan(), words, algorithms);
+    return choice_for(options, dynamic_cast<const Automatic&>(automatic).own_plan(), given, algorithms);
   } catch (...) {
     let_the_first_speak();
     throw;
