@@ -38,18 +38,18 @@ data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPoli
         "what a missing cell of column '{}' counts as is said, must not be: it names the unit, whose rule says it for rows without a name",
         one_line(*column)));
   }
-  data::ArrowUnits units{.rule = {.column = *std::move(column), .most = unit.most(), .empty = unit.rule().empty}, .key = {}};
+  data::ArrowUnits units{.rule = {.column = *std::move(column), .most = unit.most(), .empty = unit.rule().empty}, .key = {}, .options = {}};
   bits.fill(std::as_writable_bytes(std::span{units.key}));
   return units;
 }
 
 KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits,
                      const data::UnitSelectionOptions& selection) {
-  auto [rule, key] = units_of_stream(unit, policy, bits);
+  auto units = units_of_stream(unit, policy, bits);
   data::FileReadTwice file{path};
-  auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, rule, policy, key, selection));
+  auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, units.rule, policy, units.key, selection));
   file.rewind();
-  return {.column = std::move(rule.column), .rows = std::move(rows), .file = std::move(file)};
+  return {.column = std::move(units.rule.column), .rows = std::move(rows), .file = std::move(file)};
 }
 
 }  // namespace surety::jobs
