@@ -196,7 +196,7 @@ bool ArrowColumn::can_be(CellUse use) const noexcept {
     case Kind::unsigned_integer:
     case Kind::decimal: return use != CellUse::date;
     case Kind::floating:
-    case Kind::time: return use == CellUse::number;
+    case Kind::time: return use == CellUse::number || use == CellUse::presence;
     case Kind::other: return false;
   }
   return false;
@@ -464,10 +464,12 @@ std::optional<std::int64_t> ArrowCells::integer(std::size_t row) const {
 
 void ArrowCells::encode(std::size_t row, std::vector<unsigned char>& out) const {
   const auto put = [&](unsigned char tag, auto... words) {
-    out.push_back(tag);
+    std::array<unsigned char, 1 + 8 * sizeof...(words)> bytes{tag};
+    std::size_t size = 1;
     for (const std::uint64_t word : std::initializer_list<std::uint64_t>{static_cast<std::uint64_t>(words)...}) {
-      for (int k = 0; k < 8; ++k) out.push_back(static_cast<unsigned char>(word >> 8 * k));
+      for (int k = 0; k < 8; ++k) bytes[size++] = static_cast<unsigned char>(word >> 8 * k);
     }
+    out.insert(out.end(), bytes.begin(), bytes.end());
   };
   if (has_own_null(row)) return put(0);
   if (values_) return values_->encode(static_cast<std::size_t>(index(row)), out);
@@ -639,9 +641,9 @@ std::size_t ArrowStream::position(std::string_view column, CellUse use) const {
   const auto& it = (*columns_)[found];
   if (!it.can_be(use)) {
     refuse(fmt::format("column {} is of the type {}, must be of {}", in_quotes(column), describe(it),
-                       use == CellUse::number ? "numbers, truth values, texts, dates or times"
-                       : use == CellUse::text ? "texts, integers, decimals, truth values or dates"
-                                              : "dates or texts"));
+                       use == CellUse::text   ? "texts, integers, decimals, truth values or dates"
+                       : use == CellUse::date ? "dates or texts"
+                                              : "numbers, truth values, texts, dates or times"));
   }
   return found;
 }

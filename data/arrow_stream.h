@@ -50,9 +50,6 @@ struct ArrowType {
   friend bool operator==(const ArrowType&, const ArrowType&) = default;
 };
 
-/// How a cell is used.
-enum class CellUse : std::uint8_t { number, text, date };
-
 struct ArrowColumn {
   std::string name;
   std::string format;                ///< as the interface writes it: "l" is int64
@@ -118,6 +115,10 @@ class ArrowCells {
   [[nodiscard]] std::optional<std::int64_t> integer(std::size_t row) const;
 
   [[nodiscard]] const ArrowType& type() const noexcept { return values_ ? values_->type_ : type_; }
+  /// No cell can be null: neither a bit nor a value of a dictionary says so.
+  [[nodiscard]] bool is_whole() const noexcept {
+    return type_.kind != ArrowType::Kind::null && bits_ == nullptr && row_bits_ == nullptr && !values_;
+  }
 
  private:
   friend class ArrowBatch;
@@ -185,6 +186,8 @@ class ArrowStream {
   explicit ArrowStream(ArrowArrayStream* stream, const DataLimits& limits = {});
 
   [[nodiscard]] const std::vector<ArrowColumn>& columns() const noexcept { return *columns_; }
+  /// A stream of the same schema that is at its end, for what looks at that alone.
+  [[nodiscard]] ArrowStream without_rows() const { return ArrowStream{columns_}; }
   /// The next batch, which may be empty; nothing at the end. \throws Error{bad_data} for a producer that fails, whose words are repeated where
   ///         the form is public, or a batch whose counts lie. Then the stream is at its end.
   [[nodiscard]] std::optional<ArrowBatch> next(RecordForm form = RecordForm::is_private);
@@ -198,6 +201,7 @@ class ArrowStream {
   [[noreturn]] static void refuse(std::string_view reason);
 
  private:
+  explicit ArrowStream(std::shared_ptr<const std::vector<ArrowColumn>> columns) : columns_{std::move(columns)}, is_at_end_{true} {}
   [[noreturn]] void refuse_producer(std::string_view failed, int code, RecordForm form);
 
   ArrowOwner<ArrowArrayStream> stream_;

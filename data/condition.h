@@ -55,6 +55,8 @@ struct Date {
 
 /// What a column holds.
 enum class CellKind : std::uint8_t { number, text, date };
+/// What a cell is asked for: its number, its text, its date, or whether there is one.
+enum class CellUse : std::uint8_t { number, text, date, presence };
 /// What is known of columns by name.
 using ColumnKinds = std::map<std::string, CellKind, std::less<>>;
 

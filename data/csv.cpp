@@ -219,34 +219,6 @@ bool append_features(const CsvReader& reader, const std::vector<std::string>& ce
 
 }  // namespace
 
-CsvCondition::CsvCondition(Condition condition, const CsvReader& reader) : condition_{std::move(condition)} {
-  for (const auto& comparison : condition_.comparisons()) {
-    const bool is_number = comparison.kind() == CellKind::number && !is_about_presence(comparison.relation);
-    positions_.push_back(is_number ? reader.number_position(comparison.column) : reader.position(comparison.column));
-  }
-  values_.resize(positions_.size());
-}
-
-bool CsvCondition::is_met(const CsvReader& reader, const std::vector<std::string>& cells) {
-  for (std::size_t k = 0; k < positions_.size(); ++k) {
-    const auto& comparison = condition_.comparisons()[k];
-    if (is_about_presence(comparison.relation)) {
-      // Of a damaged record nothing is known, so that a zeroed one meets no condition.
-      const bool asks_for_missing = comparison.relation == Relation::missing;
-      values_[k] = reader.is_damaged()                                                              ? Truth::unknown
-                   : reader.is_missing(cells, positions_[k], comparison.kind()) == asks_for_missing ? Truth::met
-                                                                                                    : Truth::missed;
-    } else if (comparison.kind() == CellKind::number) {
-      values_[k] = compare(comparison, reader.number(cells, positions_[k]));
-    } else if (comparison.kind() == CellKind::date) {
-      values_[k] = compare_dates(comparison, reader.date(cells, positions_[k]));
-    } else {
-      values_[k] = compare(comparison, std::string_view{reader.text(cells, positions_[k])});
-    }
-  }
-  return condition_.is_met(values_);
-}
-
 FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const CsvOptions& options) {
   std::set<std::string> named;
   const auto claim = [&](const std::string& column) {

@@ -56,6 +56,10 @@ class CsvReader {
 
   /// The position of a column in the header. \throws Error{bad_data} listing the header's names when there is none.
   [[nodiscard]] std::size_t position(const std::string& column) const;
+  /// As `position`, of a column that is used so. \throws as `number_position`, too, where that is as a number.
+  [[nodiscard]] std::size_t position(const std::string& column, CellUse use) const {
+    return use == CellUse::number ? number_position(column) : position(column);
+  }
   /// As `position`, of a column of numbers. \throws Error{invalid_argument} when its missing cells count as something else.
   [[nodiscard]] std::size_t number_position(const std::string& column) const;
 
@@ -110,20 +114,16 @@ class CsvReader {
   std::optional<std::size_t> owner_;                  ///< the column that names it, where rows are kept
 };
 
-/// A condition on the rows of one reader.
-class CsvCondition {
- public:
-  /// \throws Error{bad_data} for a column that the file does not have.
-  CsvCondition(Condition condition, const CsvReader& reader);
+/// The row that `reader` read last, with its cells: what a `RowCondition` asks.
+struct CsvRow {
+  const CsvReader& reader;
+  const std::vector<std::string>& cells;
 
-  /// Whether the row that `reader` read last, with these cells, meets the condition. Looks at every column that it compares.
-  /// \throws Error{bad_data} where the form is public for a damaged cell that is compared with a number.
-  [[nodiscard]] bool is_met(const CsvReader& reader, const std::vector<std::string>& cells);
-
- private:
-  Condition condition_;
-  std::vector<std::size_t> positions_;
-  std::vector<Truth> values_;
+  [[nodiscard]] bool is_damaged() const noexcept { return reader.is_damaged(); }
+  [[nodiscard]] const std::string& text(std::size_t position) const { return reader.text(cells, position); }
+  [[nodiscard]] std::optional<double> number(std::size_t position) const { return reader.number(cells, position); }
+  [[nodiscard]] std::optional<Date> date(std::size_t position) const { return reader.date(cells, position); }
+  [[nodiscard]] bool is_missing(std::size_t position, CellKind kind) const { return reader.is_missing(cells, position, kind); }
 };
 
 /// What the user says about the columns. Every name must be a column of the file.

@@ -13,6 +13,9 @@
 // text with an odd quote at the start of a cell may not be that of one record: it takes in lines up to the next such quote, at most as many as a cell
 // may hold. Writers of CSV double quotes.)
 //
+//   Arrow  a row of a batch is a record (arrow_stream.h says what its cells are). A null is a missing cell, as an empty one is, and a row that is null
+//          as a whole a damaged record.
+//
 // *A damaged record* has a wrong number of cells (an empty line, too), an unclosed quote, a quote where none may be, a carriage return
 // that ends no line, or more bytes than the limit: all its cells count as missing. *A damaged cell* is one of a column of numbers that is
 // missing, empty, not a number, not finite or beyond the largest double (what is nearer to 0 than the smallest one reads as 0). They

@@ -1,9 +1,6 @@
 #include <surety/data/unit_selection.h>
 
 #include <fcntl.h>
-#include <openssl/core_names.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,111 +20,11 @@
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/data/csv.h>
+#include <surety/data/keyed_texts.h>
 #include <surety/data/text_reader.h>
 
 namespace surety::data {
 namespace {
-
-using Hash = std::array<std::uint64_t, 2>;
-
-[[noreturn]] void siphash_cannot() { throw Error{ErrorCode::environment, "units: OpenSSL cannot compute SipHash"}; }
-
-/// SipHash-2-4 of 128 bits [Aumasson, Bernstein 2012].
-class KeyedHash {
- public:
-  explicit KeyedHash(const UnitKey& key) : key_{key} {
-    const std::unique_ptr<EVP_MAC, decltype(&EVP_MAC_free)> mac{EVP_MAC_fetch(nullptr, "SIPHASH", nullptr), EVP_MAC_free};
-    if (mac == nullptr) siphash_cannot();
-    context_.reset(EVP_MAC_CTX_new(mac.get()));
-    unsigned int size = sizeof(Hash);
-    const std::array parameters{OSSL_PARAM_construct_uint(OSSL_MAC_PARAM_SIZE, &size), OSSL_PARAM_construct_end()};
-    if (context_ == nullptr || EVP_MAC_CTX_set_params(context_.get(), parameters.data()) != 1) siphash_cannot();
-  }
-  KeyedHash(const KeyedHash&) = delete;
-  KeyedHash& operator=(const KeyedHash&) = delete;
-  ~KeyedHash() { OPENSSL_cleanse(key_.data(), key_.size()); }
-
-  [[nodiscard]] Hash operator()(std::span<const unsigned char> bytes) const {
-    Hash hash;
-    std::size_t length = 0;
-    if (EVP_MAC_init(context_.get(), key_.data(), key_.size(), nullptr) != 1 ||
-        EVP_MAC_update(context_.get(), bytes.data(), bytes.size()) != 1 ||
-        EVP_MAC_final(context_.get(), reinterpret_cast<unsigned char*>(hash.data()), &length, sizeof(hash)) != 1 ||
-        length != sizeof(hash)) {
-      siphash_cannot();
-    }
-    return hash;
-  }
-  [[nodiscard]] Hash operator()(std::string_view text) const {
-    return (*this)(std::span{reinterpret_cast<const unsigned char*>(text.data()), text.size()});
-  }
-
- private:
-  struct Free {
-    void operator()(EVP_MAC_CTX* context) const noexcept { EVP_MAC_CTX_free(context); }
-  };
-  UnitKey key_;
-  std::unique_ptr<EVP_MAC_CTX, Free> context_;
-};
-
-/// Texts, each once, by the place at which it stands: a number that is another for each.
-class Texts {
- public:
-  explicit Texts(const KeyedHash& hash) : hash_{hash} {}
-
-  std::uint64_t place_of(std::string_view text) {
-    if ((count_ + 1) * 4 > places_.size() * 3) grow();
-    const std::size_t slot = slot_of(text);
-    if (places_[slot] != nothing) return places_[slot];
-    ++count_;
-    return places_[slot] = append(text);
-  }
-
-  [[nodiscard]] std::string_view text(std::uint64_t place) const {
-    const char* const at = blocks_[place / block_bytes].get() + place % block_bytes;
-    std::uint64_t size = 0;
-    std::memcpy(&size, at, sizeof(size));
-    return {at + sizeof(size), static_cast<std::size_t>(size)};
-  }
-
- private:
-  static constexpr std::uint64_t nothing = ~std::uint64_t{0};
-  static constexpr std::size_t block_bytes = std::size_t{1} << 20;
-
-  [[nodiscard]] std::size_t slot_of(std::string_view text) const {
-    const std::size_t mask = places_.size() - 1;
-    std::size_t slot = hash_(text)[0] & mask;
-    while (places_[slot] != nothing && this->text(places_[slot]) != text) slot = (slot + 1) & mask;
-    return slot;
-  }
-  /// A text stands in one block, which is as long as it needs to be; its place is counted in blocks of the usual size.
-  std::uint64_t append(std::string_view text) {
-    const std::uint64_t size = text.size();
-    const std::size_t needed = sizeof(size) + text.size();
-    if (blocks_.empty() || used_ + needed > block_bytes) {
-      blocks_.push_back(std::make_unique<char[]>(std::max(block_bytes, needed)));
-      used_ = 0;
-    }
-    char* const at = blocks_.back().get() + used_;
-    std::memcpy(at, &size, sizeof(size));
-    std::memcpy(at + sizeof(size), text.data(), text.size());
-    const std::uint64_t place = (blocks_.size() - 1) * block_bytes + used_;
-    used_ = std::min(block_bytes, used_ + needed);
-    return place;
-  }
-  void grow() {
-    const auto old = std::exchange(places_, std::vector<std::uint64_t>(std::max<std::size_t>(1024, places_.size() * 2), nothing));
-    for (const auto place : old) {
-      if (place != nothing) places_[slot_of(text(place))] = place;
-    }
-  }
-
-  const KeyedHash& hash_;
-  std::vector<std::unique_ptr<char[]>> blocks_;
-  std::size_t used_ = 0;
-  std::vector<std::uint64_t> places_;  ///< open addressing; a power of 2
-  std::size_t count_ = 0;
-};
 
 /// An identifier as 128 bits, each with its own: one of up to 15 bytes by these and its length, a longer one by the place of its text, an empty
 /// one that is a unit of its own by its row.

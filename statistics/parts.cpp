@@ -147,13 +147,13 @@ QuantilePart::QuantilePart(const Statistic& statistic, const Event& event, doubl
   statistic_.validate();
 }
 
-void QuantilePart::start(const Rows& rows) {
-  column_ = rows.number_position(*column_of(statistic_));
-  if (statistic_.where) where_ = rows.on_rows(*statistic_.where);
+void QuantilePart::start(Rows& rows) {
+  column_ = rows.position(*column_of(statistic_), CellUse::number);
+  if (statistic_.where) where_.emplace(*statistic_.where, rows);
 }
 
 void QuantilePart::add(Rows& rows) {
-  const bool meets = !where_ || rows.meets(*where_);
+  const bool meets = !where_ || where_->is_met(rows);
   const auto number = rows.number(column_);
   if (!meets) return;
   if (number) {
@@ -194,15 +194,15 @@ KeysPart::KeysPart(const Statistic& statistic, const Event& noise, double confid
   statistic_.validate();
 }
 
-void KeysPart::start(const Rows& rows) {
+void KeysPart::start(Rows& rows) {
   const auto& keys = std::get<KeysOf>(statistic_.of);
-  column_ = rows.position(keys.column);
-  if (statistic_.unit.most().value() > 1) owner_ = rows.position(keys.owner->column);
-  if (statistic_.where) where_ = rows.on_rows(*statistic_.where);
+  column_ = rows.position(keys.column, CellUse::text);
+  if (statistic_.unit.most().value() > 1) owner_ = rows.position(keys.owner->column, CellUse::text);
+  if (statistic_.where) where_.emplace(*statistic_.where, rows);
 }
 
 void KeysPart::add(Rows& rows) {
-  if (where_ && !rows.meets(*where_)) return;
+  if (where_ && !where_->is_met(rows)) return;
   const std::string& key = rows.text(column_);
   // A unit of one row is that row.
   const bool is_alone = !owner_ || (std::get<KeysOf>(statistic_.of).owner->empty_is_each && rows.text(*owner_).empty());
@@ -285,12 +285,32 @@ void check_header(CsvReader reader, const Parts& parts) {
   start(rows, parts);
 }
 
-std::uint64_t read_parts(CsvReader reader, const Parts& parts, bool number_is_public) {
+void check_header(ArrowReader reader, const Parts& parts) {
   Rows rows{std::move(reader)};
   start(rows, parts);
+}
+
+namespace {
+
+std::uint64_t read_started(Rows& rows, const Parts& parts, bool number_is_public) {
   return read_rows(rows, number_is_public, [&](Rows& row) {
     for (const auto& part : parts) part->add(row);
   });
+}
+
+}  // namespace
+
+std::uint64_t read_parts(CsvReader reader, const Parts& parts, bool number_is_public) {
+  Rows rows{std::move(reader)};
+  start(rows, parts);
+  return read_started(rows, parts, number_is_public);
+}
+
+std::uint64_t read_parts(ArrowReader reader, const Parts& parts, bool number_is_public, const std::optional<ArrowUnits>& units) {
+  Rows rows{std::move(reader)};
+  start(rows, parts);
+  if (units) rows.keep_units(*units);
+  return read_started(rows, parts, number_is_public);
 }
 
 }  // namespace surety::statistics

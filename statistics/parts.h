@@ -84,7 +84,7 @@ class Part {
   virtual ~Part() = default;
 
   /// Takes the places of its columns, once before the first row. \throws Error{bad_data} for one that is missing.
-  virtual void start(const Rows& rows) = 0;
+  virtual void start(Rows& rows) = 0;
   /// Adds the row in hand. \throws Error{bad_data} as `Rows::number`.
   virtual void add(Rows& rows) = 0;
   /// What `release` spends.
@@ -102,7 +102,7 @@ class SumPart : public Part {
   /// \param reach `reach_of` this noise at the confidence of each interval alone. \pre the noise is that of an event for `sum`
   SumPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach);
 
-  void start(const Rows& rows) override { reader_.emplace(sum_, rows); }
+  void start(Rows& rows) override { reader_.emplace(sum_, rows); }
   void add(Rows& rows) override { reader_->add(rows); }
   [[nodiscard]] Event event() const override { return event_of(noise_); }
   [[nodiscard]] PartFacts facts() const override;
@@ -124,7 +124,7 @@ class QuantilePart : public Part {
   /// `event` is exponential(e). \throws Error{invalid_argument} as `Statistic::validate` and `QuantileMechanism`.
   QuantilePart(const Statistic& statistic, const Event& event, double confidence);
 
-  void start(const Rows& rows) override;
+  void start(Rows& rows) override;
   void add(Rows& rows) override;
   [[nodiscard]] Event event() const override { return mechanism_.event(); }
   [[nodiscard]] PartFacts facts() const override;
@@ -136,7 +136,7 @@ class QuantilePart : public Part {
   QuantileMechanism mechanism_;
   double rank_error_;
   std::size_t column_ = 0;
-  std::optional<data::CsvCondition> where_;
+  std::optional<data::RowCondition> where_;
 };
 
 /// Keys that nobody listed: those whose noisy count is above a threshold.
@@ -145,7 +145,7 @@ class KeysPart : public Part {
   /// \param noise laplace or gaussian, beside which `event` has the chance of a key of one unit alone. \throws Error{invalid_argument} as `Statistic::validate`.
   KeysPart(const Statistic& statistic, const Event& noise, double confidence);
 
-  void start(const Rows& rows) override;
+  void start(Rows& rows) override;
   void add(Rows& rows) override;
   [[nodiscard]] Event event() const override;
   [[nodiscard]] PartFacts facts() const override;
@@ -160,7 +160,7 @@ class KeysPart : public Part {
   double reach_;
   std::size_t column_ = 0;
   std::optional<std::size_t> owner_;
-  std::optional<data::CsvCondition> where_;
+  std::optional<data::RowCondition> where_;
 };
 
 using Parts = std::vector<std::unique_ptr<Part>>;
@@ -171,9 +171,13 @@ using Parts = std::vector<std::unique_ptr<Part>>;
 
 /// Looks at the header alone, for all parts. \throws Error{bad_data, invalid_argument} as `read_parts` before its first row.
 void check_header(data::CsvReader reader, const Parts& parts);
+void check_header(data::ArrowReader reader, const Parts& parts);
 
 /// Reads the rows that `reader` has not read yet, once for all parts. \return the number of records.
 /// \throws Error{bad_data} as `read_statistic`. \complexity one pass; memory does not grow with the rows.
 [[nodiscard]] std::uint64_t read_parts(data::CsvReader reader, const Parts& parts, bool number_is_public);
+/// \param units where a unit is an owner of several rows: then the stream is held until it was read.
+[[nodiscard]] std::uint64_t read_parts(data::ArrowReader reader, const Parts& parts, bool number_is_public,
+                                       const std::optional<data::ArrowUnits>& units = std::nullopt);
 
 }  // namespace surety::statistics

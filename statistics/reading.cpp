@@ -6,28 +6,62 @@ namespace surety::statistics {
 
 using namespace data;
 
-Rows::Rows(CsvReader reader) : reader_{std::move(reader)}, parsed_(reader_.header().size()) {}
+Rows::Rows(CsvReader reader) : reader_{Csv{std::move(reader)}}, parsed_(std::get<Csv>(reader_).reader.header().size()) {}
+Rows::Rows(ArrowReader reader) : reader_{std::move(reader)}, parsed_(std::get<ArrowReader>(reader_).header().size()) {}
+
+std::size_t Rows::position(const std::string& column, CellUse use) {
+  if (auto* const csv = std::get_if<Csv>(&reader_)) return csv->reader.position(column, use);
+  return std::get<ArrowReader>(reader_).position(column, use);
+}
 
 bool Rows::next() {
   ++row_;
-  return reader_.next(cells_);
+  if (auto* const csv = std::get_if<Csv>(&reader_)) return csv->reader.next(csv->cells);
+  return std::get<ArrowReader>(reader_).next();
+}
+
+const std::string& Rows::text(std::size_t position) {
+  if (auto* const csv = std::get_if<Csv>(&reader_)) return csv->reader.text(csv->cells, position);
+  return std::get<ArrowReader>(reader_).text(position);
 }
 
 std::optional<double> Rows::number(std::size_t position) {
   auto& parsed = parsed_[position];
-  if (parsed.row != row_) parsed = {row_, reader_.number(cells_, position)};
+  if (parsed.row == row_) return parsed.number;
+  auto* const csv = std::get_if<Csv>(&reader_);
+  parsed = {row_, csv != nullptr ? csv->reader.number(csv->cells, position) : std::get<ArrowReader>(reader_).number(position)};
   return parsed.number;
 }
 
-SumReader::SumReader(StatisticSum& sum, const Rows& rows) : sum_{sum} {
+std::optional<Date> Rows::date(std::size_t position) {
+  if (auto* const csv = std::get_if<Csv>(&reader_)) return csv->reader.date(csv->cells, position);
+  return std::get<ArrowReader>(reader_).date(position);
+}
+
+bool Rows::is_missing(std::size_t position, CellKind kind) {
+  if (auto* const csv = std::get_if<Csv>(&reader_)) return csv->reader.is_missing(csv->cells, position, kind);
+  return std::get<ArrowReader>(reader_).is_missing(position, kind);
+}
+
+bool Rows::is_damaged() const {
+  const auto* const csv = std::get_if<Csv>(&reader_);
+  return csv != nullptr ? csv->reader.is_damaged() : std::get<ArrowReader>(reader_).is_damaged();
+}
+
+void Rows::refuse_emptiness() const {
+  if (const auto* const csv = std::get_if<Csv>(&reader_)) csv->reader.refuse_file("has no records after the header");
+  ArrowReader::refuse_file("has no rows");
+}
+
+SumReader::SumReader(StatisticSum& sum, Rows& rows) : sum_{sum} {
   const auto& statistic = sum.statistic();
   const auto position = [&](const std::string& column, bool is_text) {
-    return is_text ? rows.position(column) : rows.number_position(column);
+    return rows.position(column, is_text ? CellUse::text : CellUse::number);
   };
   const auto* const histogram = std::get_if<HistogramOf>(&statistic.of);
   is_text_ = histogram != nullptr && std::holds_alternative<Categories>(histogram->cells);
   if (const auto* const column = column_of(statistic)) column_ = position(*column, is_text_);
-  if (statistic.where) where_ = rows.on_rows(*statistic.where);
+  if (statistic.where) where_.emplace(*statistic.where, rows);
   if (statistic.by) {
     groups_.emplace(statistic.by->keys);
     by_ = position(statistic.by->column, groups_->is_text());
@@ -42,7 +76,7 @@ std::optional<std::size_t> SumReader::find(const CellFinder& cells, std::size_t 
 
 void SumReader::add(Rows& rows) {
   // All cells are read before any has a say, since a public form is public in all rows.
-  const bool meets = !where_ || rows.meets(*where_);
+  const bool meets = !where_ || where_->is_met(rows);
   const auto number = !column_ || is_text_ ? std::nullopt : rows.number(*column_);
   const auto group = groups_ ? find(*groups_, *by_, rows) : std::optional<std::size_t>{0};
   if (!meets || !group) return;
@@ -60,16 +94,22 @@ void SumReader::add(Rows& rows) {
 std::uint64_t read_rows(Rows& rows, bool number_is_public, const std::function<void(Rows&)>& add) {
   std::uint64_t records = 0;
   for (; rows.next(); ++records) add(rows);
-  if (records == 0 && number_is_public) rows.refuse_file("has no records after the header");
+  if (records == 0 && number_is_public) rows.refuse_emptiness();
   return records;
 }
 
-std::uint64_t read_statistic(CsvReader reader, StatisticSum& sum) {
-  Rows rows{std::move(reader)};
+namespace {
+
+std::uint64_t read_from(Rows rows, StatisticSum& sum) {
   SumReader sum_reader{sum, rows};
   const auto& statistic = sum.statistic();
   return read_rows(rows, has_public_size(statistic.adjacency, statistic.unit), [&](Rows& row) { sum_reader.add(row); });
 }
+
+}  // namespace
+
+std::uint64_t read_statistic(CsvReader reader, StatisticSum& sum) { return read_from(Rows{std::move(reader)}, sum); }
+std::uint64_t read_statistic(ArrowReader reader, StatisticSum& sum) { return read_from(Rows{std::move(reader)}, sum); }
 
 std::uint64_t read_statistic(const std::filesystem::path& path, StatisticSum& sum, const DataPolicy& policy) {
   return read_statistic(CsvReader{path, policy}, sum);

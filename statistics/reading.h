@@ -1,4 +1,4 @@
-// Statistics of a file, of which each row is read once for all of them.
+// Statistics of a file, or of an Arrow stream, of which each row is read once for all of them.
 #pragma once
 
 #include <cstddef>
@@ -8,44 +8,52 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include <surety/data/arrow_reader.h>
 #include <surety/data/csv.h>
 #include <surety/data/data_policy.h>
+#include <surety/data/row_condition.h>
 #include <surety/statistics/integer_sum.h>
 
 namespace surety::statistics {
 
-/// The rows of a file, one after the other. A cell that several ask for as a number is parsed once.
+/// The rows of a table, one after the other. A cell that several ask for as a number is parsed once.
 class Rows {
  public:
   /// \throws Error{bad_data} as CsvReader.
   explicit Rows(data::CsvReader reader);
+  explicit Rows(data::ArrowReader reader);
 
-  /// \throws Error{bad_data} for a column that is missing.
-  [[nodiscard]] std::size_t position(const std::string& column) const { return reader_.position(column); }
-  /// Of a column of numbers. \throws Error{invalid_argument}, too, when its missing cells count as something else.
-  [[nodiscard]] std::size_t number_position(const std::string& column) const { return reader_.number_position(column); }
-  /// The next row; false at the end. \throws Error{bad_data} as CsvReader.
+  /// The position of a column that is used so. \pre no row was read yet \throws Error{bad_data} for a column that is missing, or of another type;
+  /// Error{invalid_argument}, too, of one of numbers, when its missing cells count as something else.
+  [[nodiscard]] std::size_t position(const std::string& column, data::CellUse use);
+  /// From now on the rows are those that are kept of units, of a stream. \pre as `ArrowReader::keep_units`, and this was made of one \throws as that.
+  void keep_units(const data::ArrowUnits& units) { std::get<data::ArrowReader>(reader_).keep_units(units); }
+  /// The next row; false at the end. \throws Error{bad_data} as its reader.
   [[nodiscard]] bool next();
 
-  /// Of the row in hand. \throws Error{bad_data} for a number in place of nothing, where the form of the file is public.
-  [[nodiscard]] const std::string& text(std::size_t position) const { return reader_.text(cells_, position); }
+  /// Of the row in hand, as its reader gives them. \throws Error{bad_data} for a number in place of nothing, where the form of the table is public.
+  [[nodiscard]] const std::string& text(std::size_t position);
   [[nodiscard]] std::optional<double> number(std::size_t position);
-  /// \throws Error{bad_data} "<file>: <reason>", always.
-  [[noreturn]] void refuse_file(std::string_view reason) const { reader_.refuse_file(reason); }
-  /// Whether the row in hand meets a condition on these rows.
-  [[nodiscard]] bool meets(data::CsvCondition& condition) const { return condition.is_met(reader_, cells_); }
-  [[nodiscard]] data::CsvCondition on_rows(const data::Condition& condition) const { return {condition, reader_}; }
+  [[nodiscard]] std::optional<data::Date> date(std::size_t position);
+  [[nodiscard]] bool is_missing(std::size_t position, data::CellKind kind);
+  [[nodiscard]] bool is_damaged() const;
+  /// That there are no rows. \throws Error{bad_data}, always.
+  [[noreturn]] void refuse_emptiness() const;
 
  private:
   struct Parsed {
     std::uint64_t row = 0;
     std::optional<double> number;
   };
+  struct Csv {
+    data::CsvReader reader;
+    std::vector<std::string> cells = {};
+  };
 
-  data::CsvReader reader_;
-  std::vector<std::string> cells_;
+  std::variant<Csv, data::ArrowReader> reader_;
   std::uint64_t row_ = 0;
   std::vector<Parsed> parsed_;
 };
@@ -54,7 +62,7 @@ class Rows {
 class SumReader {
  public:
   /// `sum` must stay where it is. \throws Error{bad_data} for a column that is missing.
-  SumReader(StatisticSum& sum, const Rows& rows);
+  SumReader(StatisticSum& sum, Rows& rows);
   /// The row in hand. A damaged cell counts as data_policy.h says; a row whose group cannot be told is in none.
   /// \throws Error{bad_data} as `Rows::number`, also for a row that does not meet the condition.
   void add(Rows& rows);
@@ -65,13 +73,13 @@ class SumReader {
 
   StatisticSum& sum_;
   std::optional<std::size_t> column_;
-  std::optional<data::CsvCondition> where_;
+  std::optional<data::RowCondition> where_;
   std::optional<std::size_t> by_;
   std::optional<CellFinder> groups_;
   bool is_text_;
 };
 
-/// Gives each row to `add`. \return the number of rows. \throws Error{bad_data} as `Rows`; for a file without rows where their number is
+/// Gives each row to `add`. \return the number of rows. \throws Error{bad_data} as `Rows`; for a table without rows where their number is
 /// public.
 std::uint64_t read_rows(Rows& rows, bool number_is_public, const std::function<void(Rows&)>& add);
 
@@ -82,5 +90,6 @@ std::uint64_t read_rows(Rows& rows, bool number_is_public, const std::function<v
 [[nodiscard]] std::uint64_t read_statistic(const std::filesystem::path& path, StatisticSum& sum, const data::DataPolicy& policy = {});
 /// The same for the rows that `reader` has not read yet: of each unit at most as many as the statistic's may have.
 [[nodiscard]] std::uint64_t read_statistic(data::CsvReader reader, StatisticSum& sum);
+[[nodiscard]] std::uint64_t read_statistic(data::ArrowReader reader, StatisticSum& sum);
 
 }  // namespace surety::statistics

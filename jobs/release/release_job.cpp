@@ -11,6 +11,7 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/safe_text.h>
+#include <surety/data/arrow_reader.h>
 #include <surety/data/csv.h>
 #include <surety/data/text_reader.h>
 
@@ -70,11 +71,8 @@ CalibratedQueries noise_for(const ReleasePlan& plan, const RunContext& context) 
   return *std::move(found);
 }
 
-}  // namespace
-
-void require_columns(const ReleasePlan& plan, const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (path == data::TextReader::standard_input || !std::filesystem::is_regular_file(path, ignored)) return;
+/// \param make_reader is called where there are parts
+void require_columns_of(const ReleasePlan& plan, const auto& make_reader) {
   Parts parts;
   try {
     parts = parts_of(plan.queries, NoiseFamily::laplace, 1, plan.confidence);
@@ -82,7 +80,19 @@ void require_columns(const ReleasePlan& plan, const std::filesystem::path& path)
     if (error.code() != ErrorCode::invalid_argument) throw;
     return;  // no noise of that scale: nothing about the columns
   }
-  check_header(data::CsvReader{path, plan.reading}, parts);
+  check_header(make_reader(), parts);
+}
+
+}  // namespace
+
+void require_columns(const ReleasePlan& plan, const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (path == data::TextReader::standard_input || !std::filesystem::is_regular_file(path, ignored)) return;
+  require_columns_of(plan, [&] { return data::CsvReader{path, plan.reading}; });
+}
+
+void require_columns(const ReleasePlan& plan, const data::ArrowStream& stream) {
+  require_columns_of(plan, [&] { return data::ArrowReader{stream.without_rows(), plan.reading}; });
 }
 
 ReleaseJob::ReleaseJob(ReleasePlan plan, const RunContext& context) : plan_{checked(std::move(plan))}, noise_{noise_for(plan_, context)} {}
@@ -103,6 +113,18 @@ ReadStatistics ReleaseJob::read(const std::filesystem::path& path, mechanisms::B
   if (units) units->keep_only(reader);
   const auto records = read_parts(std::move(reader), noise_.parts, has_public_size(plan_.target.adjacency, plan_.unit));
   if (units) units->file.require_unchanged();
+  return {std::move(plan_), std::move(noise_), records};
+}
+
+ReadStatistics ReleaseJob::read(data::ArrowStream stream, mechanisms::BitsRef bits, const RunContext& context) && {
+  context.begin(Phase::reading);
+  std::optional<data::ArrowUnits> units;
+  if (!plan_.unit.is_row()) {
+    units = units_of_stream(plan_.unit, plan_.reading, bits);
+    units->options.memory = context.memory;
+  }
+  data::ArrowReader reader{std::move(stream), plan_.reading};
+  const auto records = read_parts(std::move(reader), noise_.parts, has_public_size(plan_.target.adjacency, plan_.unit), units);
   return {std::move(plan_), std::move(noise_), records};
 }
 
@@ -142,17 +164,31 @@ ReleasedStatistics ReadStatistics::released_by(accounting::Reservation& reservat
   return released;
 }
 
-ReleasedStatistics run(ReleaseJob job, const std::filesystem::path& path, accounting::Ledger& ledger, const Bits& bits,
-                       const RunContext& context) {
+namespace {
+
+ReleasedStatistics run_on(ReleaseJob job, const auto& read_table, accounting::Ledger& ledger, const Bits& bits, const RunContext& context) {
   const auto charge = job.charge(bits.not_private);
   ledger.check(charge);
-  auto read = std::move(job).read(path, bits.bits, context);
+  auto read = read_table(std::move(job));
   context.require_going_on();
   auto reservation = ledger.reserve(charge);
   accounting::Limit::lift();  // what is charged is released, however long that takes
   auto released = std::move(read).release(reservation, bits.bits, context);
   reservation.settle(accounting::Stopping::data_independent);
   return released;
+}
+
+}  // namespace
+
+ReleasedStatistics run(ReleaseJob job, const std::filesystem::path& path, accounting::Ledger& ledger, const Bits& bits,
+                       const RunContext& context) {
+  return run_on(
+      std::move(job), [&](ReleaseJob it) { return std::move(it).read(path, bits.bits, context); }, ledger, bits, context);
+}
+
+ReleasedStatistics run(ReleaseJob job, data::ArrowStream stream, accounting::Ledger& ledger, const Bits& bits, const RunContext& context) {
+  return run_on(
+      std::move(job), [&](ReleaseJob it) { return std::move(it).read(std::move(stream), bits.bits, context); }, ledger, bits, context);
 }
 
 }  // namespace surety::jobs

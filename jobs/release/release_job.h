@@ -18,6 +18,7 @@
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/data/arrow_stream.h>
 #include <surety/data/data_policy.h>
 #include <surety/jobs/release/released_statistics.h>
 #include <surety/jobs/release/shared_noise.h>
@@ -44,6 +45,9 @@ struct ReleasePlan {
 /// Looks at the header alone: whether the columns that the queries read are there. It is cheap, calibration need not be. Of standard input, pipes and
 /// what is no file nothing is read. \throws Error{bad_data} for a column that is missing, and as `data::CsvReader`.
 void require_columns(const ReleasePlan& plan, const std::filesystem::path& path);
+
+/// The same of the schema of a stream, of which nothing is read. \throws Error{bad_data} also for a column of another type, and as `data::ArrowReader`.
+void require_columns(const ReleasePlan& plan, const data::ArrowStream& stream);
 
 /// Records that were read, and nothing released. It can be released once.
 class ReadStatistics {
@@ -83,6 +87,8 @@ class ReleaseJob {
   /// \throws Error{bad_data, environment} as `statistics::read_parts` and `keep_units`.
   /// \complexity linear in the bytes of the file; memory does not grow with the rows but for those of units.
   [[nodiscard]] ReadStatistics read(const std::filesystem::path& path, mechanisms::BitsRef bits, const RunContext& context = {}) &&;
+  /// The same from a table of another program. What the plan says of how text is written means nothing here (arrow_reader.h).
+  [[nodiscard]] ReadStatistics read(data::ArrowStream stream, mechanisms::BitsRef bits, const RunContext& context = {}) &&;
 
  private:
   ReleasePlan plan_;
@@ -99,6 +105,8 @@ struct Bits {
 /// \throws as `Ledger::check`, `ReleaseJob::read`, `Ledger::reserve` and `ReadStatistics::release`. What fails before the charge has cost nothing and released
 ///         nothing; where the settlement cannot be written, nothing is returned and all that was planned stays charged.
 [[nodiscard]] ReleasedStatistics run(ReleaseJob job, const std::filesystem::path& path, accounting::Ledger& ledger, const Bits& bits,
+                                     const RunContext& context = {});
+[[nodiscard]] ReleasedStatistics run(ReleaseJob job, data::ArrowStream stream, accounting::Ledger& ledger, const Bits& bits,
                                      const RunContext& context = {});
 
 }  // namespace surety::jobs

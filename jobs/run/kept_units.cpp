@@ -30,8 +30,7 @@ std::optional<std::string> column_of(const UnitOfPrivacy& unit) {
 
 void KeptUnits::keep_only(data::CsvReader& reader) const { reader.keep_only({rows, &rows->is_kept}, column); }
 
-KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits,
-                     const data::UnitSelectionOptions& selection) {
+data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits) {
   auto column = column_of(unit);
   if (!column) throw Error{ErrorCode::internal, "rows of one row are to be kept"};
   if (policy.csv.missing.contains(*column)) {
@@ -39,13 +38,18 @@ KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& uni
         "what a missing cell of column '{}' counts as is said, must not be: it names the unit, whose rule says it for rows without a name",
         one_line(*column)));
   }
-  data::UnitKey key;
-  bits.fill(std::as_writable_bytes(std::span{key}));
+  data::ArrowUnits units{.rule = {.column = *std::move(column), .most = unit.most(), .empty = unit.rule().empty}, .key = {}, .options = {}};
+  bits.fill(std::as_writable_bytes(std::span{units.key}));
+  return units;
+}
+
+KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits,
+                     const data::UnitSelectionOptions& selection) {
+  auto units = units_of_stream(unit, policy, bits);
   data::FileReadTwice file{path};
-  const data::UnitRule rule{.column = *column, .most = unit.most(), .empty = unit.rule().empty};
-  auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, rule, policy, key, selection));
+  auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, units.rule, policy, units.key, selection));
   file.rewind();
-  return {.column = *std::move(column), .rows = std::move(rows), .file = std::move(file)};
+  return {.column = std::move(units.rule.column), .rows = std::move(rows), .file = std::move(file)};
 }
 
 }  // namespace surety::jobs

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <surety/accounting/events/unit.h>
+#include <surety/data/arrow_units.h>
 #include <surety/data/csv.h>
 #include <surety/data/data_policy.h>
 #include <surety/data/unit_selection.h>
@@ -34,5 +35,8 @@ struct KeptUnits {
 ///         environment} as `data::select_rows` and `data::FileReadTwice`; what the bits throw. \source docs/proofs/units.md#selection
 [[nodiscard]] KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy,
                                    mechanisms::BitsRef bits, const data::UnitSelectionOptions& selection = {});
+
+/// How rows of a stream are kept, with a secret key that is drawn, as `keep_units` draws it. \pre and \throws as that, but for what is about files.
+[[nodiscard]] data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits);
 
 }  // namespace surety::jobs

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <surety/data/csv.h>
+#include <surety/data/row_condition.h>
 
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
@@ -21,9 +22,10 @@ namespace {
 std::string met(const std::string& condition, const std::string& text, const ColumnKinds& kinds = {}, const DataPolicy& policy = {}) {
   const TemporaryFolder folder;
   CsvReader reader{folder.write("data.csv", text), policy};
-  CsvCondition bound{parse_condition(condition, "--where", kinds), reader};
+  RowCondition bound{parse_condition(condition, "--where", kinds), reader};
   std::string result;
-  for (std::vector<std::string> cells; reader.next(cells);) result += bound.is_met(reader, cells) ? '1' : '0';
+  std::vector<std::string> cells;
+  for (const CsvRow row{reader, cells}; reader.next(cells);) result += bound.is_met(row) ? '1' : '0';
   return result;
 }
 
@@ -73,9 +75,10 @@ TEST(Condition, KnowsWhetherACellIsMissing) {
   const TemporaryFolder folder;
   CsvReader reader{folder.write("units.csv", "u,x\nA,\nA,1\n"), {}};
   reader.keep_only(std::make_shared<const std::vector<bool>>(2, true), "u");
-  CsvCondition bound{parse_condition("missing(x) or not missing(x)"), reader};
+  RowCondition bound{parse_condition("missing(x) or not missing(x)"), reader};
   std::string found;
-  for (std::vector<std::string> cells; reader.next(cells);) found += bound.is_met(reader, cells) ? '1' : '0';
+  std::vector<std::string> cells;
+  for (const CsvRow row{reader, cells}; reader.next(cells);) found += bound.is_met(row) ? '1' : '0';
   EXPECT_EQ(found, "01");
   // Where the form is public an empty cell may be asked for, and another text in the place of a number is damage.
   EXPECT_EQ(met("missing(age)", "age,y\n,1\n2,1\n", {{"age", CellKind::number}}, public_form), "10");

@@ -232,8 +232,9 @@ inline ArrowArray column_of(const ArrowTestColumn& column, std::size_t first, st
   }
   auto array = array_of(column.indices, indices, offset);
   auto& parts = *static_cast<ArrayParts*>(array.private_data);
-  cells.insert(cells.begin(), ArrowCell{std::string{"unused"}});
-  parts.dictionary = std::make_unique<ArrowArray>(array_of(column.format, cells, 0));
+  std::vector<ArrowCell> values(1, ArrowCell{std::string{"unused"}});
+  for (const auto& cell : cells) values.push_back(cell);
+  parts.dictionary = std::make_unique<ArrowArray>(array_of(column.format, values, 0));
   array.dictionary = parts.dictionary.get();
   return array;
 }

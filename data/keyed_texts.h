@@ -1,0 +1,145 @@
+// What is private to the choice of rows (unit_selection.h, arrow_units.h): a hash by its key, and texts by the places where they stand.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <openssl/crypto.h>
+
+#include <surety/data/unit_selection.h>
+
+namespace surety::data {
+
+using Hash = std::array<std::uint64_t, 2>;
+
+/// SipHash-2-4 of 128 bits [Aumasson, Bernstein 2012]. That of OpenSSL takes half a microsecond a row, most of which is no hashing.
+class KeyedHash {
+ public:
+  explicit KeyedHash(const UnitKey& key) {
+    std::memcpy(key_.data(), key.data(), key.size());
+    for (auto& word : key_) word = little_endian(word);
+  }
+  KeyedHash(const KeyedHash&) = delete;
+  KeyedHash& operator=(const KeyedHash&) = delete;
+  ~KeyedHash() { OPENSSL_cleanse(key_.data(), sizeof(key_)); }
+
+  [[nodiscard]] Hash operator()(std::span<const unsigned char> bytes) const noexcept {
+    State v{key_[0] ^ 0x736f6d6570736575, key_[1] ^ 0x646f72616e646f6d ^ 0xee, key_[0] ^ 0x6c7967656e657261, key_[1] ^ 0x7465646279746573};
+    const auto absorb = [&](std::uint64_t word) {
+      v[3] ^= word;
+      for (int k = 0; k < 2; ++k) round(v);
+      v[0] ^= word;
+    };
+    const std::size_t whole = bytes.size() / sizeof(std::uint64_t) * sizeof(std::uint64_t);
+    for (std::size_t at = 0; at < whole; at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + at, sizeof(word));
+      absorb(little_endian(word));
+    }
+    std::uint64_t last = 0;
+    if (bytes.size() > whole) std::memcpy(&last, bytes.data() + whole, bytes.size() - whole);
+    absorb(little_endian(last) | static_cast<std::uint64_t>(bytes.size()) << 56);
+    Hash result{};
+    for (std::size_t half = 0; half < result.size(); ++half) {
+      v[half == 0 ? 2 : 1] ^= half == 0 ? 0xee : 0xdd;
+      for (int k = 0; k < 4; ++k) round(v);
+      result[half] = little_endian(v[0] ^ v[1] ^ v[2] ^ v[3]);
+    }
+    return result;
+  }
+  [[nodiscard]] Hash operator()(std::string_view text) const noexcept {
+    return (*this)(std::span{reinterpret_cast<const unsigned char*>(text.data()), text.size()});
+  }
+
+ private:
+  using State = std::array<std::uint64_t, 4>;
+
+  static std::uint64_t little_endian(std::uint64_t word) noexcept {
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    return word;
+  }
+  static void round(State& v) noexcept {
+    v[0] += v[1];
+    v[1] = std::rotl(v[1], 13) ^ v[0];
+    v[0] = std::rotl(v[0], 32);
+    v[2] += v[3];
+    v[3] = std::rotl(v[3], 16) ^ v[2];
+    v[0] += v[3];
+    v[3] = std::rotl(v[3], 21) ^ v[0];
+    v[2] += v[1];
+    v[1] = std::rotl(v[1], 17) ^ v[2];
+    v[2] = std::rotl(v[2], 32);
+  }
+
+  Hash key_{};
+};
+
+/// Texts, each once, by the place at which it stands: a number that is another for each.
+class Texts {
+ public:
+  explicit Texts(const KeyedHash& hash) : hash_{hash} {}
+
+  std::uint64_t place_of(std::string_view text) {
+    if ((count_ + 1) * 4 > places_.size() * 3) grow();
+    const std::size_t slot = slot_of(text);
+    if (places_[slot] != nothing) return places_[slot];
+    ++count_;
+    return places_[slot] = append(text);
+  }
+
+  [[nodiscard]] std::string_view text(std::uint64_t place) const {
+    const char* const at = blocks_[place / block_bytes].get() + place % block_bytes;
+    std::uint64_t size = 0;
+    std::memcpy(&size, at, sizeof(size));
+    return {at + sizeof(size), static_cast<std::size_t>(size)};
+  }
+
+ private:
+  static constexpr std::uint64_t nothing = ~std::uint64_t{0};
+  static constexpr std::size_t block_bytes = std::size_t{1} << 20;
+
+  [[nodiscard]] std::size_t slot_of(std::string_view text) const {
+    const std::size_t mask = places_.size() - 1;
+    std::size_t slot = hash_(text)[0] & mask;
+    while (places_[slot] != nothing && this->text(places_[slot]) != text) slot = (slot + 1) & mask;
+    return slot;
+  }
+  /// A text stands in one block, which is as long as it needs to be; its place is counted in blocks of the usual size.
+  std::uint64_t append(std::string_view text) {
+    const std::uint64_t size = text.size();
+    const std::size_t needed = sizeof(size) + text.size();
+    if (blocks_.empty() || used_ + needed > block_bytes) {
+      blocks_.push_back(std::make_unique<char[]>(std::max(block_bytes, needed)));
+      used_ = 0;
+    }
+    char* const at = blocks_.back().get() + used_;
+    std::memcpy(at, &size, sizeof(size));
+    std::memcpy(at + sizeof(size), text.data(), text.size());
+    const std::uint64_t place = (blocks_.size() - 1) * block_bytes + used_;
+    used_ = std::min(block_bytes, used_ + needed);
+    return place;
+  }
+  void grow() {
+    const auto old = std::exchange(places_, std::vector<std::uint64_t>(std::max<std::size_t>(1024, places_.size() * 2), nothing));
+    for (const auto place : old) {
+      if (place != nothing) places_[slot_of(text(place))] = place;
+    }
+  }
+
+  const KeyedHash& hash_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::size_t used_ = 0;
+  std::vector<std::uint64_t> places_;  ///< open addressing; a power of 2
+  std::size_t count_ = 0;
+};
+
+}  // namespace surety::data

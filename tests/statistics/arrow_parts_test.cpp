@@ -1,0 +1,172 @@
+// Statistics of every kind from a CSV file, and from Arrow streams of the same table, cut and stored in many ways: the same answers to the last bit from
+// the same random bits.
+#include <surety/statistics/parts.h>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/data/arrow_reader.h>
+#include <surety/mechanisms/bits/random_bits.h>
+
+#include <support/arrow_batches.h>
+#include <support/arrow_table.h>
+#include <support/temporary_folder.h>
+
+namespace surety::statistics::arrow_parts_test {
+namespace {
+
+using data::Bounds;
+using surety::testing::arrow_stream;
+using surety::testing::ArrowStreamOptions;
+using surety::testing::ArrowTestTable;
+using surety::testing::random_table_in_both_forms;
+using surety::testing::TableInBothForms;
+
+std::vector<Statistic> all_statistics() {
+  const data::ColumnKinds kinds{{"day", data::CellKind::date}, {"x", data::CellKind::number}};
+  const auto where = [&](const char* text) { return data::parse_condition(text, "where", kinds); };
+  const Groups towns{"t", data::Categories{{"Rome", "7", "Lima"}}};
+  std::vector<Statistic> all{{.of = CountOf{}, .where = where("x>3 and not (n==2)"), .adjacency = {}},
+                             {.of = CountOf{}, .where = where("day>='2017-06-01' or t==Rome"), .adjacency = {}},
+                             {.of = CountOf{}, .where = where("missing(x) or present(day)"), .adjacency = {}},
+                             {.of = CountOf{}, .where = where("flag==true and price<=7.25"), .adjacency = {}},
+                             {.of = CountOf{}, .where = where("missing(t) or missing(flag)"), .adjacency = {}},
+                             {.of = SumOf{"x", Bounds{-1, 15}}, .adjacency = {}},
+                             {.of = SumOf{"n", Bounds{-1, 3}}, .where = where("t!='7'"), .adjacency = {}},
+                             {.of = SumOf{"price", Bounds{0, 9}}, .adjacency = {}, .by = towns},
+                             {.of = MeanOf{"x", Bounds{0, 10}}, .adjacency = {}},
+                             {.of = MeanOf{"n", Bounds{-2, 2}}, .adjacency = {}, .by = towns},
+                             {.of = VarianceOf{"x", Bounds{0, 20}}, .adjacency = {}},
+                             {.of = HistogramOf{"x", Bins{{-5, 20}, 7}}, .adjacency = {}},
+                             {.of = HistogramOf{"t", data::Categories{{"Rome", "Oslo", "7"}}}, .adjacency = {}},
+                             {.of = HistogramOf{"flag", data::Categories{{"true", "false"}}}, .adjacency = {}},
+                             {.of = HistogramOf{"day", data::Categories{{"2017-05-30", "2017-06-02"}}}, .adjacency = {}},
+                             {.of = HistogramOf{"n", data::Categories{{"0", "1", "-1"}}}, .where = where("x<10"), .adjacency = {}},
+                             {.of = CountOf{}, .adjacency = {}, .by = Groups{"n", Bins{{-2, 5}, 3}}},
+                             {.of = QuantileOf{"x", Bounds{0, 20}, Fraction{0.5}, 41}, .adjacency = {}},
+                             {.of = QuantileOf{"price", Bounds{0, 20}, Fraction{0.9}, 21}, .where = where("n>=0"), .adjacency = {}}};
+  all.push_back({.of = KeysOf{.column = "t", .chance = Delta{1e-7}}, .adjacency = {}});
+  return all;
+}
+
+class ArrowParts : public ::testing::Test {
+ protected:
+  static std::vector<WeightedStatistic> queries_of(Adjacency adjacency, const UnitOfPrivacy& unit) {
+    std::vector<WeightedStatistic> queries;
+    for (auto& statistic : all_statistics()) {
+      statistic.adjacency = adjacency;
+      statistic.unit = unit;
+      if (auto* const keys = std::get_if<KeysOf>(&statistic.of)) keys->owner = KeysOf::Owner{"who", false};
+      const auto* const column = column_of(statistic);
+      if (column != nullptr && *column == "price" && std::holds_alternative<SumOf>(statistic.of))
+        statistic.missing = MissingCells::promised_complete;
+      queries.push_back({.statistic = std::move(statistic)});
+    }
+    return queries;
+  }
+
+  /// Each number that is released, to its last bit. \param read gives the number of records
+  template <class Read>
+  std::string released(const std::vector<WeightedStatistic>& queries, const Read& read) const {
+    const auto& first = queries.front().statistic;
+    const auto parts = parts_of(queries, NoiseFamily::laplace, 2, 0.95);
+    const auto records = read(parts);
+    auto ledger = accounting::Ledger::create(folder_ / fmt::format("{}.db", ++ledgers_), first.adjacency, std::nullopt, first.unit);
+    auto reservation = ledger.reserve({.event = event_of(queries, NoiseFamily::laplace, 2), .unit = first.unit});
+    mechanisms::ReplayBits bits{3};
+    std::string text = fmt::format("{} records\n", records);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      text += fmt::format("{}:", k);
+      for (const auto& answer : parts[k]->release(reservation, bits, records))
+        text += fmt::format(" {} {} {:a}", answer.group, answer.cell, answer.estimate.value);
+      text += "\n";
+    }
+    return text;
+  }
+  std::string from_csv(const std::vector<WeightedStatistic>& queries, const TableInBothForms& both, const data::DataPolicy& policy) const {
+    const auto path = folder_.write("table.csv", both.csv);
+    const auto& unit = queries.front().statistic.unit;
+    return released(queries, [&](const Parts& parts) {
+      data::CsvReader reader{path, policy};
+      if (!unit.is_row()) {
+        const auto kept =
+            std::make_shared<const data::KeptRows>(data::select_rows(path, {.column = "who", .most = unit.most()}, policy, key));
+        reader.keep_only({kept, &kept->is_kept}, "who");
+      }
+      return read_parts(std::move(reader), parts, true);
+    });
+  }
+  std::string from_arrow(const std::vector<WeightedStatistic>& queries, const ArrowTestTable& table, const data::DataPolicy& policy,
+                         const ArrowStreamOptions& options = {}) const {
+    const auto& unit = queries.front().statistic.unit;
+    std::optional<data::ArrowUnits> units;
+    if (!unit.is_row()) units = {.rule = {.column = "who", .most = unit.most()}, .key = key};
+    return released(queries, [&](const Parts& parts) {
+      auto stream = arrow_stream(table, options);
+      return read_parts(data::ArrowReader{data::ArrowStream{&stream}, policy}, parts, true, units);
+    });
+  }
+
+  static constexpr data::UnitKey key{4, 5, 6};
+  TemporaryFolder folder_;
+  mutable int ledgers_ = 0;
+};
+
+TEST_F(ArrowParts, AreThoseOfTheCsvFileFromAnyBatches) {
+  for (const auto adjacency : {Adjacency::replace_one, Adjacency::add_or_remove_one, Adjacency::zero_out}) {
+    for (const std::size_t owned : {0, 4}) {
+      const auto both = random_table_in_both_forms(7 + owned, 300, std::max<std::size_t>(owned, 1));
+      const auto unit = owned == 0 ? UnitOfPrivacy{} : UnitOfPrivacy{"who", Count{owned}};
+      for (const bool counts_missing : {false, true}) {
+        if (counts_missing && adjacency != Adjacency::zero_out) continue;
+        data::DataPolicy policy;
+        auto queries = queries_of(adjacency, unit);
+        if (counts_missing) {
+          policy.csv.missing = {{"x", "4"}, {"t", "Rome"}, {"n", "1"}};
+          for (auto& query : queries) {
+            const auto* const column = column_of(query.statistic);
+            if (column != nullptr && (*column == "x" || *column == "n")) query.statistic.missing = MissingCells::count_as_a_value;
+          }
+        }
+        const auto expected = from_csv(queries, both, policy);
+        EXPECT_EQ(from_arrow(queries, both.arrow, policy), expected) << owned;
+        EXPECT_EQ(from_arrow(queries, both.arrow, policy, {.batches = surety::testing::batches_of(300, 1), .child_offset = 1}), expected)
+            << owned;
+        auto otherwise = both.arrow;
+        otherwise.columns[0].format = "u";
+        for (auto& cell : otherwise.columns[0].cells) cell = std::to_string(std::get<std::int64_t>(cell));
+        for (auto& column : otherwise.columns) column.indices = "i";
+        otherwise.columns[3].format = "vu";
+        EXPECT_EQ(from_arrow(queries, otherwise, policy, {.batches = {7, 100}, .offset = 9}), expected) << owned;
+      }
+    }
+  }
+}
+
+// All of them as texts, as a reader of CSV gives them that knows no types.
+TEST_F(ArrowParts, OfTextsAreReadAsTheFileIs) {
+  const auto both = random_table_in_both_forms(2, 200, 1);
+  ArrowTestTable texts{.columns = {}, .null_rows = both.arrow.null_rows};
+  for (const auto& column : both.arrow.columns) texts.columns.push_back({column.name, "U", {}});
+  std::size_t begin = both.csv.find('\n') + 1;
+  for (std::size_t row = 0; row < 200; ++row) {
+    const std::size_t end = both.csv.find('\n', begin);
+    std::string record = both.csv.substr(begin, end - begin);
+    for (auto& column : texts.columns) {
+      const auto comma = std::min(record.find(','), record.size());
+      column.cells.emplace_back(record.substr(0, comma));
+      record.erase(0, comma + 1);
+    }
+    begin = end + 1;
+  }
+  const auto queries = queries_of(Adjacency::replace_one, {});
+  EXPECT_EQ(from_arrow(queries, texts, {}, {.batches = {50}}), from_csv(queries, both, {}));
+}
+
+}  // namespace
+}  // namespace surety::statistics::arrow_parts_test
