@@ -32,6 +32,17 @@ void KeptUnits::keep_only(data::CsvReader& reader) const { reader.keep_only({row
 
 KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits,
                      const data::UnitSelectionOptions& selection) {
+  return keep_units(path, unit, policy, draw_unit_key(bits), selection);
+}
+
+data::UnitKey draw_unit_key(mechanisms::BitsRef bits) {
+  data::UnitKey key;
+  bits.fill(std::as_writable_bytes(std::span{key}));
+  return key;
+}
+
+KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy, const data::UnitKey& key,
+                     const data::UnitSelectionOptions& selection) {
   auto column = column_of(unit);
   if (!column) throw Error{ErrorCode::internal, "rows of one row are to be kept"};
   if (policy.csv.missing.contains(*column)) {
@@ -39,8 +50,6 @@ KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& uni
         "what a missing cell of column '{}' counts as is said, must not be: it names the unit, whose rule says it for rows without a name",
         one_line(*column)));
   }
-  data::UnitKey key;
-  bits.fill(std::as_writable_bytes(std::span{key}));
   data::FileReadTwice file{path};
   const data::UnitRule rule{.column = *column, .most = unit.most(), .empty = unit.rule().empty};
   auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, rule, policy, key, selection));
