@@ -2,9 +2,8 @@
 // training data; what it says of new records is about those records.
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <iterator>
-#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,10 +13,8 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
-#include <surety/data/csv.h>
-#include <surety/data/libsvm.h>
-#include <surety/data/record_file.h>
-#include <surety/data/text_reader.h>
+#include <surety/data/features.h>
+#include <surety/jobs/predict/predictions.h>
 #include <surety/optimizers/models/model.h>
 #include <surety/optimizers/problem/loss.h>
 
@@ -42,55 +39,40 @@ class Said {
  public:
   Said(const PredictOptions& options, const optimizers::Model& model) : options_{options}, model_{model} {}
 
-  /// Says something of every record that `next` reads and `score` scores, and of a damaged one that nothing can be said.
-  template <class Next, class Score>
-  void all(Next next, Score score) {
-    for (;; ++records_) {
-      try {
-        if (!next()) break;
-      } catch (const data::DamagedRecord& damaged) {
-        if (damaged_++ == 0) first_damaged_ = damaged.what();
-        say_nothing();
-        continue;
-      }
-      say(score());
+  /// Nothing of a damaged record.
+  void say(std::span<const double> scores) {
+    if (scores.empty()) return say_nothing();
+    if (model_.classes() == 1) return say_score(scores.front());
+    if (options_.classes) {
+      const std::string& found = optimizers::predicted_class(model_, scores);
+      return options_.json ? predictions_.push_back(found) : void(lines_ += one_line(found) + '\n');
     }
+    const auto probabilities = jobs::predictions(model_, scores);
+    if (options_.json) return predictions_.push_back(probabilities);
+    fmt::format_to(std::back_inserter(lines_), "{}\n", fmt::join(probabilities, ","));
   }
 
-  /// \throws Error{bad_data} where there was no record, and, when all is printed, where one was damaged.
-  int finish() {
-    if (records_ == 0) throw Error{ErrorCode::bad_data, fmt::format("{}: has no records", one_line(options_.data))};
+  /// \throws Error{bad_data}, when all is printed, where a record was damaged.
+  int finish(const jobs::Predicted& predicted) {
     if (options_.json) {
       nlohmann::json object{{"model", options_.model},
                             {"data", options_.data},
                             {"loss", model_.loss},
                             {"not_private", model_.guarantee.not_private},
-                            {"records", records_},
-                            {"damaged", damaged_},
+                            {"records", predicted.records},
+                            {"damaged", predicted.damaged},
                             {"predictions", std::move(predictions_)}};
       if (model_.classes() > 1) object["classes"] = model_.label->classes;
       print(object);
     }
     say_lines(lines_);
-    if (damaged_ == 0) return exit_code::fine;
-    finish_output();
-    throw Error{ErrorCode::bad_data,
-                fmt::format("{} of {} records {} damaged, {}; the first: {}", damaged_, records_, damaged_ == 1 ? "is" : "are",
-                            options_.json ? "their predictions are null" : "their lines are empty", first_damaged_)};
+    if (predicted.damaged > 0) finish_output();
+    predicted.require_undamaged(options_.json ? "their predictions are null" : "their lines are empty");
+    return exit_code::fine;
   }
 
  private:
-  void say(const std::vector<double>& scores) {
-    if (model_.classes() == 1) return say(scores.front());
-    if (options_.classes) {
-      const std::string& found = optimizers::predicted_class(model_, scores);
-      return options_.json ? predictions_.push_back(found) : void(lines_ += one_line(found) + '\n');
-    }
-    const auto probabilities = optimizers::class_probabilities(scores);
-    if (options_.json) return predictions_.push_back(probabilities);
-    fmt::format_to(std::back_inserter(lines_), "{}\n", fmt::join(probabilities, ","));
-  }
-  void say(double score) {
+  void say_score(double score) {
     if (options_.json) {
       options_.classes ? predictions_.push_back(optimizers::predicted_class(model_, score))
                        : predictions_.push_back(optimizers::predict(model_, score));
@@ -112,9 +94,6 @@ class Said {
   const optimizers::Model& model_;
   std::string lines_;  // printed in the end: of a file that cannot be read to its end nothing is said
   nlohmann::json predictions_ = nlohmann::json::array();
-  std::uint64_t records_ = 0;
-  std::uint64_t damaged_ = 0;
-  std::string first_damaged_;
 };
 
 int predict(const PredictOptions& given) {
@@ -122,8 +101,6 @@ int predict(const PredictOptions& given) {
   options.reading.load_schema();
   require_separate({.inputs = {{"the model", options.model}, {"the data file", options.data}}});
   const auto limits = options.reading.limits();
-  auto format = options.reading.csv();
-  format.missing.clear();  // the model says it
   const auto model = optimizers::read_model(options.model, limits.model_bytes);
   if (options.classes && model.loss == optimizers::SquaredLoss::name) {
     invalid("--class is for models that tell classes, this one was trained with the squared loss");
@@ -132,26 +109,9 @@ int predict(const PredictOptions& given) {
   if (!is_csv && options.reading.is_about_csv()) {
     invalid("--delimiter, --decimal, --columns and --schema are for CSV files, the model was trained on LIBSVM text");
   }
-  if (options.data != data::TextReader::standard_input && data::is_record_file(options.data)) {
-    throw Error{ErrorCode::bad_data, fmt::format("{}: is a record file, must be CSV or LIBSVM text for predict", one_line(options.data))};
-  }
-  const data::DataPolicy policy{.form = data::RecordForm::is_public, .limits = limits, .csv = format};
   Said said{options, model};
-  if (is_csv) {
-    data::CsvRecords records{data::CsvReader{options.data, policy}, model.features, std::nullopt};
-    std::vector<double> row;
-    double label = 0;
-    said.all([&] { return records.next(row, label); }, [&] { return optimizers::scores(model, data::RowView{{}, row, 0}); });
-  } else {
-    data::LibsvmRecords records{options.data, model.features, policy};
-    data::LibsvmRecords::Record record;
-    said.all([&] { return records.next(record); },
-             // Indices without values are those of an empty row, whose view would pass for a dense one: its score is 0 either way.
-             [&] {
-               return optimizers::scores(model, data::RowView{record.indices, record.values, 0});
-             });
-  }
-  return said.finish();
+  return said.finish(jobs::predict_each(model, options.data, {.limits = limits, .csv = options.reading.csv()},
+                                        [&](std::span<const double> scores) { said.say(scores); }));
 }
 
 }  // namespace

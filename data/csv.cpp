@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/overload.h>
+#include <surety/data/named_records.h>
 
 namespace surety::data {
 
@@ -198,106 +198,27 @@ void CsvReader::refuse_record(const std::string& reason) const {
   throw DamagedRecord{records_.about_file(fmt::format("row {} (line {}){}", row_, records_.line(), reason))};
 }
 
-namespace {
-
-/// Appends the features that `map` makes of one cell; false, and appends none, when it is damaged.
-bool append_features(const CsvReader& reader, const std::vector<std::string>& cells, std::size_t position, const ColumnMap& map,
-                     std::vector<double>& features) {
-  if (const auto* const categories = std::get_if<Categories>(&map)) {
-    const auto& text = reader.text(cells, position);
-    for (const auto& category : categories->names) features.push_back(text == category ? 1.0 : 0.0);
-    return true;
-  }
-  const auto value = reader.number(cells, position, "; drop the column or give its public list of categories");
-  if (!value) return false;
-  features.push_back(std::visit(
-      Overload{[&](const SignedLogarithm&) { return std::asinh(*value); }, [&](const Bounds& bounds) { return scaled(*value, bounds); },
-               [&](const BoundsToUnitInterval& bounds) { return scaled(*value, bounds); }, [&](const auto&) { return *value; }},
-      map));
-  return true;
-}
-
-}  // namespace
-
 FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const CsvOptions& options) {
-  std::set<std::string> named;
-  const auto claim = [&](const std::string& column) {
-    static_cast<void>(reader.position(column));
-    if (!named.insert(column).second) {
-      throw Error{ErrorCode::invalid_argument,
-                  fmt::format("column {} has two roles, must have one of label, dropped, bounds, categories", in_quotes(column))};
-    }
-  };
-  claim(label.column);
-  for (const auto& column : options.drop) claim(column);
-  for (const auto& [column, bounds] : options.bounds) claim(column);
-  for (const auto& [column, categories] : options.categories) claim(column);
-
-  NamedColumns columns;
-  for (const auto& name : reader.header()) {
-    if (const auto bounds = options.bounds.find(name); bounds != options.bounds.end()) {
-      columns.push_back({name, bounds->second});
-    } else if (const auto categories = options.categories.find(name); categories != options.categories.end()) {
-      columns.push_back({name, Categories{categories->second}});
-    } else if (!named.contains(name)) {
-      columns.push_back({name, options.otherwise});
-    }
-  }
-  for (auto& column : columns) column.missing = reader.missing(reader.position(column.name));
-  FeatureMap map{.inputs = std::move(columns), .intercept = options.intercept, .unit_norm = options.unit_norm};
-  if (options.rows_have_common_scale) {
-    map.unit_norm = false;
-    map.row_scale = map.common_scale();
-  }
-  map.validate();
-  return map;
+  return named_features(reader, label, options);
 }
 
 CsvRecords::CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label)
-    : features_{features}, label_{label}, reader_{std::move(reader)}, label_position_{0} {
-  if (label) label_position_ = label->is_of_text() ? reader_.position(label->column) : reader_.number_position(label->column);
-  features.validate();
-  const auto* const columns = std::get_if<NamedColumns>(&features.inputs);
-  if (columns == nullptr) throw Error{ErrorCode::invalid_argument, "the features have no column names, so they cannot be read from CSV"};
-  for (const auto& column : *columns) {
-    positions_.push_back(reader_.position(column.name));
-    if (column.missing) reader_.count_missing_as(column.name, *column.missing);
-  }
-}
+    : reader_{std::move(reader)}, record_{std::make_unique<NamedRecord>(reader_, features, label)} {}
+CsvRecords::CsvRecords(CsvRecords&&) noexcept = default;
+CsvRecords& CsvRecords::operator=(CsvRecords&&) noexcept = default;
+CsvRecords::~CsvRecords() = default;
 
 bool CsvRecords::next(std::vector<double>& row, double& label) {
   row.clear();
   label = 0;
   if (!reader_.next(cells_)) return false;
-  is_damaged_ = reader_.is_damaged() || !make(row, label);
+  is_damaged_ = reader_.is_damaged();
+  if (!is_damaged_) {
+    const CsvRow in_hand{reader_, cells_};
+    is_damaged_ = !record_->make(in_hand, row, label);
+  }
   if (is_damaged_) row.clear();
   return true;
-}
-
-bool CsvRecords::make(std::vector<double>& row, double& label) const {
-  const auto& columns = std::get<NamedColumns>(features_.inputs);
-  for (std::size_t k = 0; k < positions_.size(); ++k) {
-    if (!append_features(reader_, cells_, positions_[k], columns[k].map, row)) return false;
-  }
-  if (features_.intercept) row.push_back(1);
-  scale_row(features_, row);
-  if (!label_) return true;
-  if (label_->is_of_text()) {
-    const std::string_view text = reader_.text(cells_, label_position_);
-    if (trimmed(text).empty()) {
-      if (form() == RecordForm::is_private) return false;
-      refuse_record(fmt::format(", column {}: the cell is empty, must be a text", in_quotes(label_->column)));
-    }
-    const auto known = (*label_)(text);
-    if (!known && form() == RecordForm::is_public) {
-      refuse_record(fmt::format(", column {}: {} is none of the classes", in_quotes(label_->column), in_quotes(text)));
-    }
-    label = known.value_or(0);
-    return known.has_value();
-  }
-  const auto cell = reader_.number(cells_, label_position_);
-  if (cell) label = (*label_)(*cell);
-  return cell.has_value();
 }
 
 namespace {

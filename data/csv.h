@@ -114,16 +114,20 @@ class CsvReader {
   std::optional<std::size_t> owner_;                  ///< the column that names it, where rows are kept
 };
 
-/// The row that `reader` read last, with its cells: what a `RowCondition` asks.
+/// The row that `reader` read last, with its cells: what a `RowCondition` and a `NamedRecord` ask.
 struct CsvRow {
   const CsvReader& reader;
   const std::vector<std::string>& cells;
 
   [[nodiscard]] bool is_damaged() const noexcept { return reader.is_damaged(); }
   [[nodiscard]] const std::string& text(std::size_t position) const { return reader.text(cells, position); }
-  [[nodiscard]] std::optional<double> number(std::size_t position) const { return reader.number(cells, position); }
+  [[nodiscard]] std::optional<double> number(std::size_t position, std::string_view advice = {}) const {
+    return reader.number(cells, position, advice);
+  }
   [[nodiscard]] std::optional<Date> date(std::size_t position) const { return reader.date(cells, position); }
   [[nodiscard]] bool is_missing(std::size_t position, CellKind kind) const { return reader.is_missing(cells, position, kind); }
+  [[noreturn]] void refuse_record(const std::string& reason) const { reader.refuse_record(reason); }
+  [[nodiscard]] RecordForm form() const noexcept { return reader.form(); }
 };
 
 /// What the user says about the columns. Every name must be a column of the file.
@@ -148,12 +152,17 @@ struct CsvData {
 ///         column with two roles.
 [[nodiscard]] FeatureMap csv_features(const CsvReader& reader, const LabelRule& label, const CsvOptions& options);
 
+class NamedRecord;
+
 /// The records of a CSV file, one at a time, as `features` makes them. Columns that the map does not name are not looked at.
 class CsvRecords {
  public:
   /// The rows that `reader` has not read yet. \throws Error{invalid_argument} when the map is not valid or not one of named columns;
   /// Error{bad_data} for a missing column.
   CsvRecords(CsvReader reader, const FeatureMap& features, const std::optional<LabelRule>& label);
+  CsvRecords(CsvRecords&&) noexcept;
+  CsvRecords& operator=(CsvRecords&&) noexcept;
+  ~CsvRecords();
 
   /// Reads the next record: its dense row, and its label when there is a rule for it (otherwise 0); false at the end of the file. A record
   /// with a damaged cell in a column that is used has an empty row. \throws Error{bad_data} as CsvReader.
@@ -165,14 +174,8 @@ class CsvRecords {
   [[nodiscard]] RecordForm form() const noexcept { return reader_.form(); }
 
  private:
-  /// Makes the features and the label of the cells in hand; false when a cell is damaged.
-  bool make(std::vector<double>& row, double& label) const;
-
-  FeatureMap features_;
-  std::optional<LabelRule> label_;
   CsvReader reader_;
-  std::vector<std::size_t> positions_;
-  std::size_t label_position_;
+  std::unique_ptr<const NamedRecord> record_;
   std::vector<std::string> cells_;
   bool is_damaged_ = false;
 };

@@ -133,6 +133,25 @@ std::size_t FeatureMap::features() const {
   return own + (intercept ? 1 : 0);
 }
 
+std::vector<FeatureName> feature_names(const FeatureMap& map) {
+  std::vector<FeatureName> names;
+  names.reserve(map.features());
+  if (const auto* const columns = std::get_if<NamedColumns>(&map.inputs)) {
+    for (const auto& column : *columns) {
+      if (const auto* const categories = std::get_if<Categories>(&column.map)) {
+        for (const auto& category : categories->names) names.push_back({column.name, category});
+      } else {
+        names.push_back({column.name, std::nullopt});
+      }
+    }
+  } else {
+    const auto count = std::get<SparseFeatures>(map.inputs).count;
+    for (std::uint32_t index = 1; index <= count; ++index) names.push_back({std::to_string(index), std::nullopt});
+  }
+  if (map.intercept) names.emplace_back();
+  return names;
+}
+
 double FeatureMap::common_scale() const {
   const auto* const columns = std::get_if<NamedColumns>(&inputs);
   const double most =

@@ -84,6 +84,15 @@ struct FeatureMap {
   void validate() const;
 };
 
+/// What a feature is of.
+struct FeatureName {
+  std::optional<std::string> column;    ///< or the index, from 1 on, of sparse features; nothing of the intercept
+  std::optional<std::string> category;  ///< of a column of categories
+  friend bool operator==(const FeatureName&, const FeatureName&) = default;
+};
+/// Of all features, in their order. O(map.features()).
+[[nodiscard]] std::vector<FeatureName> feature_names(const FeatureMap& map);
+
 /// What the map makes of a number, within the interval that it names and within 4 ulp of 1 of the exact value.
 /// \pre the bounds are finite and ascend, `cell` is finite
 [[nodiscard]] double scaled(double cell, const Bounds& bounds) noexcept;

@@ -46,50 +46,19 @@
 #include <surety/mechanisms/bits/bits_ref.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
+#include "calls.h"
 #include "known_part.h"
-
-struct surety_failure {
-  surety_code code;
-  std::string message;
-};
-struct surety_event {
-  surety::Event event;
-};
 
 namespace surety::c {
 
 template <>
 inline constexpr std::size_t first_size<surety_unit> = offsetof(surety_unit, each_without_name);
 
-/// Bits that the program has vouched for. A copy of the process might draw the same ones.
-class CallerBits {
- public:
-  explicit CallerBits(const surety_bits& bits) : bits_{bits} {}
-  void require_here() const { home_.require_here("noise from the program's own bits"); }
-  void fill(std::span<std::byte> bytes) {
-    require_here();
-    if (bits_.fill(bits_.context, reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()) != 0) {
-      throw Error{ErrorCode::environment, "the program's random bits failed, must fill what is asked for"};
-    }
-  }
-
- private:
-  HomeProcess home_;
-  surety_bits bits_;
-};
-
 }  // namespace surety::c
-
-/// Who makes noise from them has set SURETY_I_VOUCH_FOR_THESE_BITS.
-template <>
-inline constexpr bool surety::is_cryptographic<surety::c::CallerBits> = true;
 
 struct surety_noise {
   surety::mechanisms::AnyNoise noise;
   std::variant<std::unique_ptr<surety::mechanisms::SystemBits>, surety::c::CallerBits> bits;
-};
-struct surety_ledger {
-  surety::accounting::Ledger ledger;
 };
 struct surety_reservation {
   surety::accounting::Reservation reservation;
@@ -97,90 +66,6 @@ struct surety_reservation {
 
 namespace surety::c {
 namespace {
-
-/// Where there is no memory for another one.
-surety_failure no_memory{SURETY_ENVIRONMENT, "no memory is left"};
-
-surety_code leave(surety_failure** failure, surety_code code, const char* message) noexcept {
-  if (failure == nullptr) return code;
-  try {
-    *failure = new surety_failure{code, message};
-  } catch (...) {
-    *failure = &no_memory;
-  }
-  return code;
-}
-
-static_assert(static_cast<int>(ErrorCode::invalid_argument) + 1 == SURETY_INVALID_ARGUMENT &&
-              static_cast<int>(ErrorCode::internal) + 1 == SURETY_INTERNAL && static_cast<int>(ErrorCode::stopped) + 1 == SURETY_STOPPED);
-
-/// Runs `work`, and turns what it throws into a code.
-template <class Work>
-surety_code guarded(surety_failure** failure, const Work& work) noexcept {
-  if (failure != nullptr) *failure = nullptr;
-  try {
-    const accounting::StandardFloatingPoint environment;
-    work();
-    return SURETY_OK;
-  } catch (const Error& error) {
-    return leave(failure, static_cast<surety_code>(error.code()) + 1, error.what());
-  } catch (const std::bad_alloc&) {
-    if (failure != nullptr) *failure = &no_memory;
-    return SURETY_ENVIRONMENT;
-  } catch (const std::length_error&) {  // of what no memory could hold
-    if (failure != nullptr) *failure = &no_memory;
-    return SURETY_ENVIRONMENT;
-  } catch (const std::system_error& error) {  // a file or a thread that the machine refuses
-    return leave(failure, SURETY_ENVIRONMENT, error.what());
-  } catch (const std::exception& error) {
-    return leave(failure, SURETY_INTERNAL, error.what());
-  } catch (...) {
-    return leave(failure, SURETY_INTERNAL, "an unknown error");
-  }
-}
-
-/// What a thread has said of its questions. Plain data: nothing is left of it when the thread ends.
-struct QuestionLimit {
-  double seconds = 0;
-  surety_called_off is_called_off = nullptr;
-  void* context = nullptr;
-};
-constinit thread_local QuestionLimit question_limit;
-
-/// As `guarded`, for a question: within the limits of the thread.
-template <class Work>
-surety_code asked(surety_failure** failure, const Work& work) noexcept {
-  return guarded(failure, [&] {
-    const QuestionLimit said = question_limit;
-    if (said.seconds == 0 && said.is_called_off == nullptr) return work();
-    accounting::Limit::Rules rules;
-    if (said.seconds != 0) rules.seconds = said.seconds;
-    if (said.is_called_off != nullptr) rules.is_called_off = [said] { return said.is_called_off(said.context) != 0; };
-    const accounting::Limit limit{std::move(rules)};
-    work();
-  });
-}
-
-template <class T>
-T& given(T* pointer, const char* name) {
-  if (pointer == nullptr) invalid(std::string{name} + " is NULL, must be given");
-  return *pointer;
-}
-
-/// So many values as the caller says lie there. Where there are none, the pointer may be NULL. \pre not a size that no memory has
-template <class T>
-std::span<T> given_all(T* pointer, std::size_t count, const char* name) {
-  if (count > static_cast<std::size_t>(PTRDIFF_MAX) / sizeof(T)) {
-    invalid("count of " + std::string{name} + " is " + std::to_string(count) + ", must be as many as fit in memory");
-  }
-  if (count == 0) return {};
-  return {&given(pointer, name), count};
-}
-
-std::string_view text_of(const char* text, std::size_t length, const char* name) {
-  const auto letters = given_all(text, length, name);
-  return {letters.empty() ? "" : letters.data(), letters.size()};
-}
 
 Adjacency adjacency_of(surety_adjacency adjacency) {
   switch (adjacency) {
@@ -214,17 +99,6 @@ accounting::Effort effort_of(double width) {
   return {.width = width};
 }
 
-surety_enclosure for_c(const Enclosure& enclosure) { return {enclosure.lower, enclosure.upper}; }
-
-void give_text(const std::string& text, char** into, std::size_t* length) {
-  given(into, "text");
-  auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
-  if (copy == nullptr) throw std::bad_alloc{};
-  std::memcpy(copy, text.c_str(), text.size() + 1);
-  *into = copy;
-  if (length != nullptr) *length = text.size();
-}
-
 /// Names are literals of the library, and end with a zero.
 void give_name(std::string_view name, const char** into) {
   if (into != nullptr) *into = name.data();
@@ -237,13 +111,7 @@ mechanisms::BitsRef bits_of(surety_noise& noise) {
 
 surety_noise* with_bits(mechanisms::AnyNoise law, const surety_bits* bits) {
   if (bits == nullptr) return new surety_noise{std::move(law), std::make_unique<mechanisms::SystemBits>()};
-  const auto own = known_part(bits, "bits");
-  if (own.vouched_for != SURETY_I_VOUCH_FOR_THESE_BITS) {
-    invalid("bits.vouched_for is " + std::to_string(own.vouched_for) +
-            ", must be SURETY_I_VOUCH_FOR_THESE_BITS: noise is as secret as its bits");
-  }
-  if (own.fill == nullptr) invalid("bits.fill is NULL, must be given");
-  return new surety_noise{std::move(law), CallerBits{own}};
+  return new surety_noise{std::move(law), CallerBits{bits}};
 }
 
 /// A power of two as a grid.
@@ -383,7 +251,7 @@ SURETY_API surety_code surety_event_json(const surety_event* event, char** text,
 SURETY_API surety_code surety_limit_questions(double seconds, surety_called_off is_called_off, void* context, surety_failure** failure) {
   return guarded(failure, [&] {
     if (!(seconds >= 0) || !is_finite(seconds)) refuse_quantity("seconds", seconds, "finite and at least 0");
-    question_limit = {seconds, is_called_off, context};
+    set_question_limit({seconds, is_called_off, context});
   });
 }
 SURETY_API surety_code surety_epsilon(const surety_event* event, double delta, double width, surety_enclosure* epsilon,

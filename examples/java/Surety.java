@@ -85,6 +85,19 @@ public interface Surety extends Library {
         }
     }
 
+    @FieldOrder({"size", "bits", "progress", "should_stop", "context"})
+    class surety_run_options extends Structure {
+        public SizeT size = new SizeT();
+        public Pointer bits;
+        public Pointer progress;
+        public Pointer should_stop;
+        public Pointer context;
+
+        public surety_run_options() {
+            size = new SizeT(size());
+        }
+    }
+
     @FieldOrder({"size", "epsilon", "delta", "filter", "order"})
     class surety_budget extends Structure {
         public SizeT size = new SizeT();
@@ -190,4 +203,25 @@ public interface Surety extends Library {
     int surety_reservation_settle(Pointer reservation, int adaptive, PointerByReference failure);
     long surety_reservation_run(Pointer reservation);
     void surety_reservation_free(Pointer reservation);
+    int surety_job_prepare(byte[] json, SizeT length, PointerByReference job, PointerByReference failure);
+    void surety_job_free(Pointer job);
+    int surety_job_event(Pointer job, PointerByReference event, PointerByReference failure);
+    double surety_job_noise(Pointer job);
+    int surety_job_cost(Pointer job, surety_enclosure epsilon, double[] delta, PointerByReference failure);
+    int surety_job_json(Pointer job, PointerByReference json, Pointer length, PointerByReference failure);
+    int surety_job_run(Pointer job, String path, Pointer ledger, surety_run_options options, PointerByReference result,
+        PointerByReference failure);
+    int surety_job_run_arrow(Pointer job, Pointer records, Pointer ledger, surety_run_options options, PointerByReference result,
+        PointerByReference failure);
+    void surety_result_free(Pointer result);
+    int surety_result_json(Pointer result, PointerByReference json, Pointer length, PointerByReference failure);
+    int surety_result_arrow(Pointer result, Pointer stream, PointerByReference failure);
+    int surety_result_model(Pointer result, PointerByReference model, PointerByReference failure);
+    int surety_model_load(String path, PointerByReference model, PointerByReference failure);
+    int surety_model_parse(byte[] text, SizeT length, PointerByReference model, PointerByReference failure);
+    void surety_model_free(Pointer model);
+    int surety_model_save(Pointer model, String path, PointerByReference failure);
+    int surety_model_json(Pointer model, PointerByReference json, Pointer length, PointerByReference failure);
+    int surety_model_predict(Pointer model, String path, Pointer say, Pointer context, PointerByReference failure);
+    int surety_model_predict_arrow(Pointer model, Pointer records, Pointer say, Pointer context, PointerByReference failure);
 }

@@ -172,12 +172,23 @@ class FileRun final : public CandidateRun {
 
   void read_parts(RunBits& bits) {
     if (is_shared()) {
+      if (plan_.source.rows) refuse_plan("the data are an Arrow stream, must be a file that each of several ranks can read");
       read_share();
       return;
     }
     if (plan_.has_unit()) {
-      read_kept(keep_units(plan_.source.path, plan_.unit, plan_.source.policy(), bits.source(),
-                           {.memory = plan_.source.unit_memory, .lists_units = true, .public_seed = how_.seed}));
+      const UnitSelectionOptions selection{.memory = plan_.source.unit_memory, .lists_units = true, .public_seed = how_.seed};
+      if (const auto& rows = plan_.source.rows) {
+        auto which = units_of_stream(plan_.unit, plan_.source.policy(), bits.source());
+        which.options = selection;
+        rows->units = GivenRows::Units{.which = std::move(which)};
+        found_.emplace(training_.read(nullptr));
+        split_kept(*rows->units->kept);
+        return;
+      }
+      const auto units = keep_units(plan_.source.path, plan_.unit, plan_.source.policy(), bits.source(), selection);
+      found_.emplace(training_.read(&units));
+      split_kept(*units.rows);
       return;
     }
     found_.emplace(training_.read(nullptr));
@@ -219,15 +230,14 @@ class FileRun final : public CandidateRun {
     if (training_.check) training_.check(parts_->training);
   }
 
-  void read_kept(const KeptUnits& units) {
-    found_.emplace(training_.read(&units));
+  void split_kept(const KeptRows& kept) {
     damaged_ = found_->damaged;
-    units_ = units.rows->units;
+    units_ = kept.units;
     if (training_.records && is_count_public() && units_ != *training_.records) {
       refuse(ErrorCode::bad_data, "{}: has {} units, must have the {} of @records", one_line(plan_.source.path), units_,
              *training_.records);
     }
-    auto [parts, ends] = split_units(found_->data, *units.rows, how_.held_out_fraction);
+    auto [parts, ends] = split_units(found_->data, kept, how_.held_out_fraction);
     parts_.emplace(std::move(parts));
     unit_ends_ = std::move(ends);
   }

@@ -8,6 +8,7 @@
 
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/safe_text.h>
+#include <surety/data/arrow_records.h>
 #include <surety/data/libsvm.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/plans/plan_error.h>
@@ -27,6 +28,17 @@ FeatureMap sparse_map_of(const TrainingSource& source) {
 }
 
 OpenStream open_stream(const TrainingSource& source, const KeptUnits* units) {
+  if (source.rows) {
+    const auto* const csv = std::get_if<CsvOptions>(&source.inputs);
+    if (csv == nullptr) refuse_plan("the data are an Arrow stream, must be a file for @format libsvm and records");
+    ArrowReader reader{source.rows->take(), source.policy()};
+    FeatureMap features = arrow_features(reader, *source.label, *csv);
+    ArrowRecords records{std::move(reader), features, source.label};
+    if (auto& of_units = source.rows->units) {
+      of_units->kept = std::make_shared<const KeptRows>(records.keep_units(of_units->which));
+    }
+    return {RecordStream{std::move(records)}, features};
+  }
   const auto* const file = std::get_if<std::shared_ptr<const RecordFile>>(&source.inputs);
   if (file == nullptr && source.path != TextReader::standard_input && is_record_file(source.path)) {
     refuse(ErrorCode::bad_data, "{}: is a record file, must be read with @format records", one_line(source.path));

@@ -35,9 +35,7 @@ double number_in(const nlohmann::json& object, const char* field) {
   return value.get<double>();
 }
 
-}  // namespace
-
-nlohmann::json parse_plan(std::string_view text, std::string_view command) {
+nlohmann::json parse_object(std::string_view text) {
   nlohmann::json json;
   try {
     json = accounting::parse_strict_json(text, deepest, "plan");
@@ -45,6 +43,22 @@ nlohmann::json parse_plan(std::string_view text, std::string_view command) {
     refuse_text("{}", error.what());
   }
   if (!json.is_object()) refuse_text("is no plan, must be a JSON object");
+  return json;
+}
+
+}  // namespace
+
+std::string command_of(std::string_view plan) {
+  const auto json = parse_object(plan);
+  const auto& command = member(json, "command");
+  if (command != "train" && command != "release") {
+    refuse_text("command is {}, must be \"train\" or \"release\"", one_line(command.dump()));
+  }
+  return command.get<std::string>();
+}
+
+nlohmann::json parse_plan(std::string_view text, std::string_view command) {
+  const auto json = parse_object(text);
   constexpr std::array<std::string_view, 9> known{"version", "command", "options", "adjacency",    "target",
                                                   "unit",    "event",   "noise",   "schema_sha256"};
   for (const auto& [field, value] : json.items()) {

@@ -7,15 +7,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include <surety/accounting/events/unit.h>
 #include <surety/accounting/events/units.h>
+#include <surety/data/arrow_stream.h>
+#include <surety/data/arrow_units.h>
 #include <surety/data/csv.h>
 #include <surety/data/data_policy.h>
 #include <surety/data/features.h>
 #include <surety/data/record_file.h>
+#include <surety/data/unit_selection.h>
 
 namespace surety::jobs {
 
@@ -25,9 +29,27 @@ inline constexpr std::uint64_t max_count = std::uint64_t{1} << 53;
 inline constexpr std::uint64_t most_tuned_candidates = 1000;
 inline constexpr std::uint64_t most_capped_runs = 100'000;
 
+/// Rows of another program in memory. They are read once.
+class GivenRows {
+ public:
+  explicit GivenRows(data::ArrowStream rows) : rows_{std::move(rows)} {}
+  /// \throws PlanError where they were taken already.
+  [[nodiscard]] data::ArrowStream take();
+
+  /// Of units of several rows: how rows are to be kept, said before they are read, and then those that were.
+  struct Units {
+    data::ArrowUnits which;
+    std::shared_ptr<const data::KeptRows> kept = {};
+  };
+  std::optional<Units> units = {};
+
+ private:
+  std::optional<data::ArrowStream> rows_;
+};
+
 /// Where records come from, and how a file becomes records and features. Public.
 struct TrainingSource {
-  std::string path;                              ///< of this process; - is standard input
+  std::string path;                              ///< of this process; - is standard input; of `rows` their name
   std::vector<std::string> paths_of_ranks = {};  ///< of all ranks, where each has a file of its own
   std::optional<data::LabelRule> label = {};     ///< of CSV and record files
   std::variant<data::CsvOptions, data::SparseFeatures, std::shared_ptr<const data::RecordFile>> inputs = {};
@@ -35,6 +57,8 @@ struct TrainingSource {
   data::DataPolicy reading = {};
   bool form_is_public = false;                     ///< as much as `reading` may say
   std::size_t unit_memory = std::size_t{1} << 29;  ///< bytes, as `RunContext::memory`, which a job puts here
+  /// In the place of a CSV file, whose columns and cells these have. No part of a written plan.
+  std::shared_ptr<GivenRows> rows = {};
 
   [[nodiscard]] data::DataPolicy policy() const {
     auto policy = reading;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <surety/jobs/plans/fields.h>
 
@@ -18,5 +19,8 @@ struct WrittenPlan {
   std::optional<std::string> schema_sha256 = {};  ///< of the schema that it names
   std::string text = {};                          ///< as it was read
 };
+
+/// Which command a plan is for, as it says: "train" or "release". \throws PlanError{bad_data} where it says none of them, or is no JSON object.
+[[nodiscard]] std::string command_of(std::string_view plan);
 
 }  // namespace surety::jobs

@@ -95,7 +95,8 @@ std::vector<std::string> searched_over(const TrainPlan& plan, const Algorithm& a
 
 std::vector<Combination> combinations(const std::vector<std::string>& over, const Algorithm& algorithm, const SaidFields& said) {
   auto standard = algorithm.standard();
-  TrainPlan unused{.target = {.epsilon = Epsilon{1}, .delta = Delta{0}, .adjacency = Adjacency::replace_one}, .source = {}};
+  TrainingSource nowhere;
+  TrainPlan unused{.target = {.epsilon = Epsilon{1}, .delta = Delta{0}, .adjacency = Adjacency::replace_one}, .source = std::move(nowhere)};
   FieldTable own;
   algorithm.add_fields(own, standard, unused);
   std::vector<Combination> all{{}};

@@ -229,6 +229,9 @@ void require_public_shape(const TrainPlan& shared) {
     refuse(ErrorCode::unsupported,
            "@answer-at is not for add-or-remove-one: how long a run takes shows the number of records, which is private there");
   }
+  if (shared.source.rows) {
+    refuse(ErrorCode::unsupported, "@answer-at is for files: how long another program takes for its rows is not known to be public");
+  }
   if (!std::holds_alternative<data::CsvOptions>(shared.source.inputs)) {
     refuse(ErrorCode::unsupported, "@answer-at is for @format csv: of {} files it is not public how long a run takes, or where rows lie",
            std::holds_alternative<data::SparseFeatures>(shared.source.inputs) ? "libsvm" : "records");

@@ -32,13 +32,13 @@ TrainPlan with_memory(TrainPlan plan, std::size_t memory) {
 
 TrainJob::TrainJob(TrainPlan plan)
     : alone_{std::make_unique<Alone>()},
-      plan_{std::make_unique<const TrainPlan>(std::move(plan))},
+      plan_{std::make_unique<TrainPlan>(std::move(plan))},
       run_{run_of(*plan_, TrainContext{.team = *alone_}, {})} {}
 
 TrainJob::TrainJob(TrainPlan plan, const TrainContext& context, const SaidFields& said)
     : context_{context.run},
       tells_weights_{context.weights != nullptr},
-      plan_{std::make_unique<const TrainPlan>(with_memory(std::move(plan), context.run.memory))},
+      plan_{std::make_unique<TrainPlan>(with_memory(std::move(plan), context.run.memory))},
       run_{run_of(*plan_, context, said)} {}
 
 TrainJob::TrainJob(TrainJob&&) noexcept = default;
@@ -62,7 +62,27 @@ accounting::Plan TrainJob::charge(bool not_private, const std::string& note) con
           .not_private = not_private};
 }
 
+void TrainJob::take_records(std::string path) {
+  if (std::holds_alternative<std::shared_ptr<const data::RecordFile>>(plan_->source.inputs)) {
+    refuse_plan("@format is records: such a plan names its file, must not be given other records");
+  }
+  plan_->source.path = std::move(path);
+  plan_->source.rows.reset();
+}
+
+void TrainJob::take_records(data::ArrowStream rows) {
+  if (!std::holds_alternative<data::CsvOptions>(plan_->source.inputs)) {
+    refuse_plan("@format is not csv: rows of an Arrow stream have named columns, as those of CSV files");
+  }
+  if (plan_->search.answer_at) {
+    refuse(ErrorCode::unsupported, "@answer-at is for files: how long another program takes for its rows is not known to be public");
+  }
+  plan_->source.rows = std::make_shared<GivenRows>(std::move(rows));
+  plan_->source.path = "Arrow stream";
+}
+
 const data::FeatureMap& TrainJob::read(double noise, RunBits& bits) {
+  if (plan_->source.path.empty()) refuse_plan("@data is missing, must name the records, or others must be given");
   context_.begin(Phase::reading);
   features_ = &run_->read(noise, bits);
   return *features_;
@@ -95,9 +115,9 @@ TrainedModel TrainJob::trained(optimizers::Model model, const accounting::Reserv
           .facts = std::make_shared<const TrainingFacts>(std::move(facts))};
 }
 
-TrainedModel run(TrainJob job, accounting::Ledger& ledger, RunBits& bits) {
+TrainedModel run(TrainJob job, accounting::Ledger& ledger, RunBits& bits, const std::string& note) {
   const double noise = job.calibrate().value;
-  const auto charge = job.charge(bits.not_private());
+  const auto charge = job.charge(bits.not_private(), note);
   ledger.check(charge);
   static_cast<void>(job.read(noise, bits));
   job.context().require_going_on();

@@ -16,6 +16,7 @@
 
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/data/arrow_stream.h>
 #include <surety/data/features.h>
 #include <surety/jobs/algorithms/noise.h>
 #include <surety/jobs/algorithms/train_context.h>
@@ -64,6 +65,13 @@ class TrainJob {
   /// What a ledger is asked for. \param note what the run is, where it is not empty \pre `calibrate` was called
   [[nodiscard]] accounting::Plan charge(bool not_private, const std::string& note = {}) const;
 
+  /// Reads these records in the place of those that the plan names. \pre `read` was not called
+  /// \throws PlanError for a plan of a record file, which names the columns, too.
+  void take_records(std::string path);
+  /// The same of rows of an Arrow stream, as records of a CSV file with these cells. \throws PlanError for a plan of other than CSV files; Error{unsupported} for one
+  /// that says when it answers.
+  void take_records(data::ArrowStream rows);
+
   /// Reads what is read before the charge, and refuses what does not fit the plan. \return the features; they stay where they are.
   /// \param noise what `calibrate` found, wherever. \throws Error{bad_data, environment}
   const data::FeatureMap& read(double noise, RunBits& bits);
@@ -80,7 +88,7 @@ class TrainJob {
   std::unique_ptr<Alone> alone_;
   RunContext context_;
   bool tells_weights_ = false;
-  std::unique_ptr<const TrainPlan> plan_;
+  std::unique_ptr<TrainPlan> plan_;  ///< to which the run refers
   std::unique_ptr<TrainingRun> run_;
   std::unique_ptr<CalibratedNoise> noise_;
   const data::FeatureMap* features_ = nullptr;  ///< that were read
@@ -89,6 +97,7 @@ class TrainJob {
 /// All of it: calibrates, asks the ledger, reads, charges, learns, settles.
 /// \throws as the steps, `Ledger::check` and `Ledger::reserve`; Error{stopped} where the job is called off, and what was released by then is charged. What fails before the charge has cost nothing and released nothing; where the settlement
 ///         cannot be written, nothing is returned and all that was planned stays charged.
-[[nodiscard]] TrainedModel run(TrainJob job, accounting::Ledger& ledger, RunBits& bits);
+/// \param note for the ledger, in the place of the algorithm's name
+[[nodiscard]] TrainedModel run(TrainJob job, accounting::Ledger& ledger, RunBits& bits, const std::string& note = {});
 
 }  // namespace surety::jobs

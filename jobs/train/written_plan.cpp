@@ -60,8 +60,10 @@ class TrainFields {
   [[nodiscard]] FieldTable& table() noexcept { return table_; }
 
   /// \throws as `source_of` and `unit_of_records`.
-  [[nodiscard]] WrittenTraining written(const Target& target) {
-    if (records_.data.empty()) refuse_text("options: @data is missing, must name the records");
+  [[nodiscard]] WrittenTraining written(const Target& target, NamedRecords named) {
+    if (records_.data.empty() && (named == NamedRecords::always || records_.format == "records")) {
+      refuse_text("options: @data is missing, must name the records");
+    }
     reading_.load_schema();
     if (reading_.schema) {
       records_.take_schema(*reading_.schema);
@@ -106,7 +108,7 @@ class TrainFields {
 
 }  // namespace
 
-WrittenTraining read_train_plan(std::string_view text) {
+WrittenTraining read_train_plan(std::string_view text, NamedRecords named) {
   const auto json = parse_plan(text, "train");
   const auto& options = json["options"];
   if (!options.contains("algorithm")) refuse_text("field 'algorithm' is missing");
@@ -122,7 +124,7 @@ WrittenTraining read_train_plan(std::string_view text) {
     set_field(*known, value);
     said.insert(field);
   }
-  auto written = fields.written(target_in(json));
+  auto written = fields.written(target_in(json), named);
   written.said = std::move(said);
   written.text = text;
   return written;

@@ -25,10 +25,16 @@ struct WrittenTraining : WrittenPlan {
   std::optional<std::string> model = {};  ///< where its model is to go
 };
 
+/// Whether a plan has to name its records.
+enum class NamedRecords {
+  always,
+  or_given_later,  ///< to its job: `TrainJob::take_records`
+};
+
 /// Reads no records, and of files nothing but a schema or the head of a record file that the plan names.
 /// \throws PlanError{bad_data} naming the path for what is no plan of a training: a field that is unknown, missing, of another algorithm or said twice, a value
 ///         of another type or out of range, too deep a nesting; and as `source_of` and `unit_of_records`.
-[[nodiscard]] WrittenTraining read_train_plan(std::string_view text);
+[[nodiscard]] WrittenTraining read_train_plan(std::string_view text, NamedRecords named = NamedRecords::always);
 
 /// \throws PlanError where the text says an event, a noise, a unit or a schema that does not follow from its other fields.
 void require_follows(const WrittenTraining& written, const CalibratedNoise& noise);

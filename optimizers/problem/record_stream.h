@@ -1,4 +1,4 @@
-// The records of a file or of standard input, one at a time, as an objective wants them: for algorithms that release as they read, and,
+// The records of a file, of standard input or of an Arrow stream, one at a time, as an objective wants them: for algorithms that release as they read, and,
 // all of them read into a data set, for those that do not.
 //
 // Nothing about a record may stop a run: where it stopped would be a release without noise. So a damaged record (data_policy.h) is one of
@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include <surety/data/arrow_records.h>
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>
 #include <surety/data/record_file.h>
@@ -29,6 +30,7 @@ class RecordStream {
   explicit RecordStream(data::CsvRecords records) : records_{std::move(records)} {}
   explicit RecordStream(data::LibsvmRecords records) : records_{std::move(records)} {}
   explicit RecordStream(data::StoredRecords records) : records_{std::move(records)} {}
+  explicit RecordStream(data::ArrowRecords records) : records_{std::move(records)} {}
 
   /// Reads the next record, with its label as `objective` wants it; false at the end.
   /// \throws Error{bad_data} when the file itself cannot be read on (a damaged gzip stream, a read error), and for a damaged record where
@@ -50,7 +52,7 @@ class RecordStream {
   /// \throws Error{bad_data} with the place of the record in hand, where the form is public.
   void require_private_form(ObjectiveRef objective) const;
 
-  std::variant<data::CsvRecords, data::LibsvmRecords, data::StoredRecords> records_;
+  std::variant<data::CsvRecords, data::LibsvmRecords, data::StoredRecords, data::ArrowRecords> records_;
   data::LibsvmRecords::Record record_;
   std::vector<std::uint32_t> indices_;
   std::vector<double> values_;

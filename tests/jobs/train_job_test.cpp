@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +24,7 @@
 #include <surety/jobs/run/kept_units.h>
 #include <surety/jobs/search/candidates.h>
 
+#include <support/arrow_batches.h>
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
 
@@ -107,6 +110,122 @@ TEST_F(TrainJob, OfEveryAlgorithmChargesWhatItSays) {
     ++trained;
   }
   EXPECT_EQ(trained, std::variant_size_v<jobs::AlgorithmPlan>) << "each alternative of the variant is an algorithm, and each algorithm one";
+}
+
+/// A table as text and as an Arrow stream: numbers of several widths, missing and damaged cells, categories, an owner.
+class SameTable {
+ public:
+  explicit SameTable(const TemporaryFolder& folder) {
+    std::string text = "who,a,b,town,y\n";
+    testing::ArrowTestColumn who{.name = "who", .format = "s", .cells = {}};
+    testing::ArrowTestColumn a{.name = "a", .format = "g", .cells = {}};
+    testing::ArrowTestColumn b{.name = "b", .format = "u", .cells = {}};
+    testing::ArrowTestColumn town{.name = "town", .format = "U", .cells = {}, .indices = "i"};
+    testing::ArrowTestColumn y{.name = "y", .format = "c", .cells = {}};
+    for (std::size_t k = 0; k < people; ++k) {
+      const auto owner = static_cast<std::int64_t>(k % 40);
+      const double value = static_cast<double>(k % 7) / 3;
+      const std::string written = k % 11 == 10 ? "none" : fmt::format("{}e-1", k % 11);
+      const char* const name = k % 5 == 0 ? "" : k % 5 < 3 ? "Ulm" : "Bonn";
+      const std::int64_t label = k % 3 == 0 ? 1 : -1;
+      const bool has_a = k % 13 != 12;
+      text += fmt::format("{},{},{},{},{}\n", owner, has_a ? fmt::format("{}", value) : "", written, name, label);
+      who.cells.emplace_back(owner);
+      a.cells.push_back(has_a ? testing::ArrowCell{value} : testing::ArrowCell{});
+      b.cells.emplace_back(written);
+      town.cells.push_back(*name == 0 ? testing::ArrowCell{} : testing::ArrowCell{std::string{name}});
+      y.cells.emplace_back(label);
+    }
+    path = folder.write("same.csv", text);
+    table.columns = {std::move(who), std::move(a), std::move(b), std::move(town), std::move(y)};
+  }
+  [[nodiscard]] data::ArrowStream rows(std::size_t each) const {
+    auto stream = testing::arrow_stream(table, {.batches = testing::batches_of(people, each), .offset = each % 5, .child_offset = 1});
+    return data::ArrowStream{&stream};
+  }
+  [[nodiscard]] jobs::TrainingSource source() const {
+    return {.path = path.string(),
+            .label = data::parse_label_rule("y>0"),
+            .inputs = data::CsvOptions{.drop = {"who"}, .bounds = {{"a", data::Bounds{0, 2}}}, .categories = {{"town", {"Bonn", "Ulm"}}}}};
+  }
+
+  testing::ArrowTestTable table;
+  std::filesystem::path path;
+};
+
+TEST_F(TrainJob, OfAnArrowStreamIsThatOfACsvFileHoweverItIsCut) {
+  const SameTable same{folder_};
+  std::size_t trained = 0;
+  for (const auto& algorithm : jobs::all_algorithms()) {
+    SCOPED_TRACE(algorithm->name());
+    auto plan = ready(*algorithm);
+    const auto label = plan.source.label;
+    plan.source = same.source();
+    plan.source.label = label;
+    if (algorithm->name() == "gossip") {
+      plan.source.rows = std::make_shared<jobs::GivenRows>(same.rows(people));
+      EXPECT_NE(refusal_of([&] { static_cast<void>(run(plan)); }).message.find("gossip reads its header first"), std::string::npos);
+      continue;
+    }
+    const auto of_file = run(plan);
+    for (const std::size_t each : {people, std::size_t{7}, std::size_t{1}}) {
+      auto of_stream = plan;
+      of_stream.source.path = "rows";
+      of_stream.source.rows = std::make_shared<jobs::GivenRows>(same.rows(each));
+      const auto found = run(of_stream);
+      EXPECT_EQ(write_model(found.model), write_model(of_file.model)) << each;
+      EXPECT_EQ(json_text(found), json_text(of_file)) << each;
+    }
+    ++trained;
+  }
+  EXPECT_EQ(trained, std::variant_size_v<jobs::AlgorithmPlan> - 1);
+  EXPECT_EQ(testing::ArrowCount::live, 0);
+}
+
+// Of owners of at most K rows all are kept: the model is that of the file. Of more, which go is decided by what they hold, however the stream is cut.
+TEST_F(TrainJob, OfOwnersInAnArrowStreamDoesNotDependOnHowItIsCut) {
+  const SameTable same{folder_};
+  for (const std::uint64_t most : {3, 2}) {
+    SCOPED_TRACE(most);
+    auto plan = plan_of(jobs::GradientDescentPlan{});
+    plan.unit = jobs::unit_of_column("who", Count{most}, {});
+    plan.source = same.source();
+    const auto text_of = [&](std::size_t each, std::uint64_t seed) {
+      auto of_stream = plan;
+      of_stream.source.rows = std::make_shared<jobs::GivenRows>(same.rows(each));
+      const auto found = run(of_stream, seed);
+      return json_text(found) + write_model(found.model);
+    };
+    const auto of_file = run(plan, 7);
+    const auto whole = text_of(people, 7);
+    EXPECT_EQ(whole == json_text(of_file) + write_model(of_file.model), most == 3);
+    for (const std::size_t each : {std::size_t{7}, std::size_t{1}}) EXPECT_EQ(text_of(each, 7), whole) << each;
+    EXPECT_NE(text_of(people, 8), whole);
+  }
+}
+
+TEST_F(TrainJob, RowsOfAStreamAreReadOnce) {
+  const SameTable same{folder_};
+  auto plan = plan_of(jobs::GradientDescentPlan{});
+  plan.source = same.source();
+  plan.source.rows = std::make_shared<jobs::GivenRows>(same.rows(people));
+  static_cast<void>(run(plan));
+  EXPECT_NE(refusal_of([&] { static_cast<void>(run(plan)); }).message.find("was read already"), std::string::npos);
+  // A job takes them in the place of its file, and a plan of other files takes none.
+  jobs::TrainJob job{plan};
+  job.take_records(same.rows(3));
+  jobs::RunBits bits{7};
+  auto book = ledger(plan);
+  EXPECT_EQ(jobs::run(std::move(job), book, bits).model.weights, run([&] {
+                                                                   auto of_file = plan;
+                                                                   of_file.source.rows.reset();
+                                                                   return of_file;
+                                                                 }())
+                                                                     .model.weights);
+  plan.source.rows.reset();
+  plan.source.inputs = data::SparseFeatures{3};
+  jobs::TrainJob sparse{plan};
+  EXPECT_NE(refusal_of([&] { sparse.take_records(same.rows(3)); }).message.find("format is not csv"), std::string::npos);
 }
 
 TEST_F(TrainJob, RepeatsItselfFromItsBitsAlone) {

@@ -32,6 +32,7 @@ run(${folder}/consumer/guide_2)
 file(WRITE ${folder}/table.csv "age,smoker\n34,yes\n51,no\n27,yes\n")
 run(${folder}/consumer/guide_3)
 run(${folder}/consumer/guide_4)
+run(${folder}/consumer/guide_5)
 
 # The example of an embedded sampler: a project of its own, whose program needs nothing of the ledger, of data sets or of files.
 # It is configured where none of what only other libraries need can be found.

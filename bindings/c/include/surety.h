@@ -1,4 +1,4 @@
-/* Surety from C, and from whatever calls C: what releases cost, exact noise, and the ledger.
+/* Surety from C, and from whatever calls C: what releases cost, exact noise, the ledger, and jobs: whole trainings and releases by their plans.
  *
  * Nothing is decided here: each function asks the C++ library what the command asks, so the numbers are the command's to the last bit.
  *
@@ -7,7 +7,8 @@
  *              Its last argument is where a failure with a message goes, for surety_failure_free; NULL where nobody wants it.
  *   Text       UTF-8 with a length, no zero needed. Messages are one line, and nothing that may be private is in them.
  *   Results    go where the caller says. A text is made by surety and freed with surety_free.
- *   Handles    are made by a function that ends in _create, _parse, _open or _reserve and freed by the one that ends in _free, which takes NULL.
+ *   Handles    are made by a function that ends in _create, _parse, _open, _reserve, _prepare, _run or _load and
+ *              freed by the one that ends in _free, which takes NULL.
  *   Structs    begin with their size, which the caller sets: fields may be appended. A struct of an earlier, smaller size is taken as it was, one of
  *              a later version where its fields that are not known here are zero; no more than its size is written.
  *   Threads    Functions without a handle, those that take a const one and those of one ledger may be called by several threads at once; calls to
@@ -286,6 +287,137 @@ SURETY_API surety_code surety_reservation_settle(surety_reservation* reservation
 SURETY_API uint64_t surety_reservation_run(const surety_reservation* reservation);
 /* One that is not settled leaves all of its event charged. */
 SURETY_API void surety_reservation_free(surety_reservation* reservation);
+
+/* ---- Arrow ---- */
+
+/* Tables in memory, as pandas, polars, pyarrow, DuckDB and others give and take them: the structs of the Arrow C data and stream interfaces, which are
+ * the same wherever they are declared. A stream that a function takes is the function's: it is released once, also where the function fails,
+ * and counts as released when it returns. Who produces it is trusted as code is: the interface does not say how long buffers are. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema** children;
+  struct ArrowSchema* dictionary;
+  void (*release)(struct ArrowSchema*);
+  void* private_data;
+};
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  struct ArrowArray** children;
+  struct ArrowArray* dictionary;
+  void (*release)(struct ArrowArray*);
+  void* private_data;
+};
+#endif
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+struct ArrowArrayStream {
+  int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+  int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
+  const char* (*get_last_error)(struct ArrowArrayStream*);
+  void (*release)(struct ArrowArrayStream*);
+  void* private_data;
+};
+#endif
+
+/* ---- Jobs ---- */
+
+/* A training or a release of statistics by its plan, with the noise that keeps the plan's promise. A job may run any number of times, and each run is
+ * charged. It belongs to one thread at a time, and to the process that made it. */
+typedef struct surety_job surety_job;
+/* What one run released. */
+typedef struct surety_result surety_result;
+/* A trained model. Never changes. */
+typedef struct surety_model surety_model;
+
+/* From the JSON that `surety train --print-plan` writes (docs/reference/commands.md names its options), of which event, noise, unit and schema_sha256 may
+ * be missing: where they stand, they must be what follows from the rest. Everything is refused here that can be refused
+ * without records, and noise is calibrated: a question (surety_limit_questions). The plan's `data` may be missing, for a run that is given
+ * records. Its `ledger` and `model` say where the command would write: here the caller gives a ledger and saves the model. With `replay-seed` the
+ * noise is a replay and NOT private. May be hostile. */
+SURETY_API surety_code surety_job_prepare(const char* json, size_t length, surety_job** job, surety_failure** failure);
+SURETY_API void surety_job_free(surety_job* job);
+/* All that is charged for each run. */
+SURETY_API surety_code surety_job_event(const surety_job* job, surety_event** event, surety_failure** failure);
+/* The noise multiplier or scale of the job; NaN of NULL. */
+SURETY_API double surety_job_noise(const surety_job* job);
+/* Epsilon of the event at the target's delta; `delta` may be NULL. */
+SURETY_API surety_code surety_job_cost(const surety_job* job, surety_enclosure* epsilon, double* delta, surety_failure** failure);
+/* {"version": 1, "command": "train", "adjacency": ..., "target": {...}, "event": {...}, "noise": ..., "epsilon": {"lower": ..., "upper": ...}, "delta": ...,
+ * "unit": {...}} on one line: the promise, to whom, and what it takes. */
+SURETY_API surety_code surety_job_json(const surety_job* job, char** json, size_t* length, surety_failure** failure);
+
+/* How a job is run. Functions may be NULL, are called by the thread that called surety_job_run, and must not call surety. None is told anything
+ * that is private. */
+typedef struct surety_run_options {
+  size_t size;             /* sizeof(surety_run_options) */
+  const surety_bits* bits; /* NULL for those of the operating system; not for a plan with a `replay-seed` */
+  /* Told that a phase begins, "calibrating", "reading" or "releasing", as 0 of 0; within it, of what is public, how many of how many are done. */
+  void (*progress)(void* context, const char* phase, uint64_t done, uint64_t all);
+  /* Answers other than 0 to call the run off, which then returns SURETY_STOPPED: asked before anything is charged and between releases. What was
+   * released by then is charged, and no more. */
+  int (*should_stop)(void* context);
+  void* context; /* of the functions here */
+} surety_run_options;
+
+/* One run: asks the ledger, reads the records, charges the whole event durably, and then alone draws noise, releases and settles. What fails before the
+ * charge has cost nothing and released nothing; what fails after it stays charged and returns nothing. `path` is of a file of the form that the
+ * plan says, NULL for the plan's own `data`; a plan for a record file takes no other. `options` may be NULL. */
+SURETY_API surety_code surety_job_run(surety_job* job, const char* path, surety_ledger* ledger, const surety_run_options* options,
+                                      surety_result** result, surety_failure** failure);
+/* The same of the rows of a stream, for a plan of a release, or of a training on CSV files: columns go by name, and under replayed bits the answer is
+ * that of a CSV file with the same cells, to the last bit, unless rows of an owner are left out, which is then decided by other bytes. Nothing of how a file is written is asked of it, no delimiter and no names of
+ * columns. `records` is released in every case. */
+SURETY_API surety_code surety_job_run_arrow(surety_job* job, struct ArrowArrayStream* records, surety_ledger* ledger,
+                                            const surety_run_options* options, surety_result** result, surety_failure** failure);
+SURETY_API void surety_result_free(surety_result* result);
+/* What `surety train --json` or `surety release --json` prints, but for names of files, on one line. What says of itself that it is not private is for
+ * who holds the data. */
+SURETY_API surety_code surety_result_json(const surety_result* result, char** json, size_t* length, surety_failure** failure);
+/* The released numbers as one batch, whose stream the caller releases; nothing of `stream` is read. Of a release the columns query, group, cell (texts,
+ * null where there is none), value, lower and upper (the ends of its interval, null where it has none); of a training column, category, class (texts,
+ * null where there is none; column is null of the constant, and counts from 1 where features have no names) and weight. */
+SURETY_API surety_code surety_result_arrow(const surety_result* result, struct ArrowArrayStream* stream, surety_failure** failure);
+/* The model of a training. */
+SURETY_API surety_code surety_result_model(const surety_result* result, surety_model** model, surety_failure** failure);
+
+/* ---- Models ---- */
+
+/* A file that `surety train` or surety_model_save wrote. SURETY_BAD_DATA for everything else. */
+SURETY_API surety_code surety_model_load(const char* path, surety_model** model, surety_failure** failure);
+/* The same of the text of such a file. May be hostile. */
+SURETY_API surety_code surety_model_parse(const char* text, size_t length, surety_model** model, surety_failure** failure);
+SURETY_API void surety_model_free(surety_model* model);
+/* Writes the file that the command writes: durably, in one step or not at all, in the place of nothing or of another model. */
+SURETY_API surety_code surety_model_save(const surety_model* model, const char* path, surety_failure** failure);
+/* Its text, on one line. */
+SURETY_API surety_code surety_model_json(const surety_model* model, char** json, size_t* length, surety_failure** failure);
+
+/* Takes what a model says of one record: `count` numbers, which live as long as the call. It is one, the probability of +1 for logistic loss, the value for squared
+ * loss, and for hinge losses a score whose sign is the class; or of several classes their probabilities, in their order. NaN of a damaged record.
+ * Returns 0 to go on; else no more is said, and the function that calls it returns SURETY_STOPPED. It must not call surety. */
+typedef int (*surety_prediction)(void* context, const double* numbers, size_t count);
+/* Says something of every record of a CSV file, or of LIBSVM text, as the model was trained on. The model is private already: this costs nothing of the
+ * people whom it learned from, and what is said of a record is about that record, so errors show rows and cells. SURETY_BAD_DATA in the
+ * end where a record was damaged. */
+SURETY_API surety_code surety_model_predict(const surety_model* model, const char* path, surety_prediction say, void* context,
+                                            surety_failure** failure);
+/* The same of every row of a stream, for a model with names of columns. `records` is released in every case. */
+SURETY_API surety_code surety_model_predict_arrow(const surety_model* model, struct ArrowArrayStream* records, surety_prediction say,
+                                                  void* context, surety_failure** failure);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,8 @@ pub type surety_question = i32;
 pub type surety_norm = i32;
 pub type surety_called_off = Option<unsafe extern "C" fn(*mut c_void) -> c_int>;
 pub type surety_fill = Option<unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> c_int>;
+pub type surety_progress = Option<unsafe extern "C" fn(*mut c_void, *const c_char, u64, u64)>;
+pub type surety_prediction = Option<unsafe extern "C" fn(*mut c_void, *const f64, usize) -> c_int>;
 
 pub const SURETY_OK: surety_code = 0;
 pub const SURETY_ADD_OR_REMOVE_ONE: surety_adjacency = 0;
@@ -37,6 +39,27 @@ pub struct surety_ledger {
 
 #[repr(C)]
 pub struct surety_reservation {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+pub struct surety_job {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+pub struct surety_result {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+pub struct surety_model {
+    _private: [u8; 0],
+}
+
+// Of the Arrow C stream interface, as any crate of Arrow declares it.
+#[repr(C)]
+pub struct ArrowArrayStream {
     _private: [u8; 0],
 }
 
@@ -114,6 +137,16 @@ pub struct surety_promise {
     pub size: usize,
     pub epsilon: f64,
     pub delta: f64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct surety_run_options {
+    pub size: usize,
+    pub bits: *const surety_bits,
+    pub progress: surety_progress,
+    pub should_stop: surety_called_off,
+    pub context: *mut c_void,
 }
 
 extern "C" {
@@ -391,4 +424,99 @@ extern "C" {
     ) -> surety_code;
     pub fn surety_reservation_run(reservation: *const surety_reservation) -> u64;
     pub fn surety_reservation_free(reservation: *mut surety_reservation);
+    pub fn surety_job_prepare(
+        json: *const c_char,
+        length: usize,
+        job: *mut *mut surety_job,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_job_free(job: *mut surety_job);
+    pub fn surety_job_event(
+        job: *const surety_job,
+        event: *mut *mut surety_event,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_job_noise(job: *const surety_job) -> f64;
+    pub fn surety_job_cost(
+        job: *const surety_job,
+        epsilon: *mut surety_enclosure,
+        delta: *mut f64,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_job_json(
+        job: *const surety_job,
+        json: *mut *mut c_char,
+        length: *mut usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_job_run(
+        job: *mut surety_job,
+        path: *const c_char,
+        ledger: *mut surety_ledger,
+        options: *const surety_run_options,
+        result: *mut *mut surety_result,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_job_run_arrow(
+        job: *mut surety_job,
+        records: *mut ArrowArrayStream,
+        ledger: *mut surety_ledger,
+        options: *const surety_run_options,
+        result: *mut *mut surety_result,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_result_free(result: *mut surety_result);
+    pub fn surety_result_json(
+        result: *const surety_result,
+        json: *mut *mut c_char,
+        length: *mut usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_result_arrow(
+        result: *const surety_result,
+        stream: *mut ArrowArrayStream,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_result_model(
+        result: *const surety_result,
+        model: *mut *mut surety_model,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_model_load(
+        path: *const c_char,
+        model: *mut *mut surety_model,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_model_parse(
+        text: *const c_char,
+        length: usize,
+        model: *mut *mut surety_model,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_model_free(model: *mut surety_model);
+    pub fn surety_model_save(
+        model: *const surety_model,
+        path: *const c_char,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_model_json(
+        model: *const surety_model,
+        json: *mut *mut c_char,
+        length: *mut usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_model_predict(
+        model: *const surety_model,
+        path: *const c_char,
+        say: surety_prediction,
+        context: *mut c_void,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_model_predict_arrow(
+        model: *const surety_model,
+        records: *mut ArrowArrayStream,
+        say: surety_prediction,
+        context: *mut c_void,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <fstream>
 #include <limits>
@@ -307,6 +308,59 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
   }
   surety_event_free(event);
 
+  // A job from its plan to its predictions.
+  const auto table = folder.write("table.csv", "a,y\n1,0\n2,1\n1,1\n2,0\n1,1\n").string();
+  const std::string plan =
+      R"({"version": 1, "command": "train", "adjacency": "zero-out", "target": {"epsilon": 1, "delta": 1e-05}, "options": )"
+      R"({"algorithm": "gradient-descent", "label": "y>0", "steps": 2, "data": ")" +
+      table + R"("}})";
+  surety_job* job = nullptr;
+  SPOIL(surety_job_prepare, {plan.data(), plan.size(), &job, &none});
+  SPOIL(surety_job_event, {job, &event, &none});
+  surety_event_free(event);
+  double delta = 0;
+  SPOIL(surety_job_cost, {job, &found, &delta, &none}, {2});
+  SPOIL(surety_job_json, {job, &text, &length, &none}, {2});
+  surety_free(text);
+  surety_ledger* of_job = nullptr;
+  ASSERT_EQ(surety_ledger_create((folder / "job.db").c_str(), SURETY_ZERO_OUT, nullptr, nullptr, &of_job, nullptr), SURETY_OK);
+  auto how = sized<surety_run_options>();
+  surety_result* result = nullptr;
+  SPOIL(surety_job_run, {job, table.c_str(), of_job, &how, &result, &none}, {1, 3});
+  spoil_fields("run options", how, {},
+               [&](surety_run_options* spoilt) { return surety_job_run(job, nullptr, of_job, spoilt, &result, nullptr); });
+  surety_result_free(result);
+  // The stream is released by each call, so each needs one of its own: SuretyCJobs.ReleaseAStreamWhateverBecomesOfTheCall spoils the rest.
+  ArrowArrayStream gone{};
+  EXPECT_EQ(surety_job_run_arrow(job, &gone, of_job, nullptr, &result, nullptr), SURETY_INVALID_ARGUMENT) << "released already";
+  EXPECT_EQ(surety_job_run_arrow(job, nullptr, of_job, nullptr, &result, nullptr), SURETY_INVALID_ARGUMENT);
+  tried().insert("surety_job_run_arrow");
+  ASSERT_EQ(surety_job_run(job, nullptr, of_job, nullptr, &result, nullptr), SURETY_OK);
+  SPOIL(surety_result_json, {result, &text, &length, &none}, {2});
+  surety_free(text);
+  ArrowArrayStream stream{};
+  SPOIL(surety_result_arrow, {result, &stream, &none});
+  stream.release(&stream);
+  surety_model* model = nullptr;
+  SPOIL(surety_result_model, {result, &model, &none});
+  const auto model_path = (folder / "model.json").string();
+  SPOIL(surety_model_save, {model, model_path.c_str(), &none});
+  SPOIL(surety_model_json, {model, &text, &length, &none}, {2});
+  surety_model_free(model);
+  SPOIL(surety_model_parse, {text, length, &model, &none});
+  surety_model_free(model);
+  surety_free(text);
+  SPOIL(surety_model_load, {model_path.c_str(), &model, &none});
+  const surety_prediction say = [](void* /*context*/, const double* /*numbers*/, std::size_t /*count*/) { return 0; };
+  SPOIL(surety_model_predict, {model, table.c_str(), say, nullptr, &none}, {3});
+  EXPECT_EQ(surety_model_predict_arrow(model, &gone, say, nullptr, nullptr), SURETY_INVALID_ARGUMENT) << "released already";
+  EXPECT_EQ(surety_model_predict_arrow(model, nullptr, say, nullptr, nullptr), SURETY_INVALID_ARGUMENT);
+  tried().insert("surety_model_predict_arrow");
+  surety_model_free(model);
+  surety_result_free(result);
+  surety_job_free(job);
+  surety_ledger_free(of_job);
+
   // What cannot fail.
   EXPECT_EQ(surety_failure_code(nullptr), SURETY_OK);
   EXPECT_STREQ(surety_failure_message(nullptr), "");
@@ -319,10 +373,15 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
   surety_ledger_free(nullptr);
   surety_reservation_free(nullptr);
   surety_free(nullptr);
+  EXPECT_TRUE(std::isnan(surety_job_noise(nullptr)));
+  surety_job_free(nullptr);
+  surety_result_free(nullptr);
+  surety_model_free(nullptr);
   const std::set<std::string> cannot_fail{"surety_failure_code",     "surety_failure_message", "surety_failure_free", "surety_event_free",
                                           "surety_event_adjacency",  "surety_noise_step",      "surety_noise_free",   "surety_ledger_free",
                                           "surety_reservation_free", "surety_reservation_run", "surety_free",         "surety_abi_version",
-                                          "surety_version"};
+                                          "surety_version",          "surety_job_noise",       "surety_job_free",     "surety_result_free",
+                                          "surety_model_free"};
   // And nothing was left out.
   std::ifstream interface { SURETY_C_INTERFACE };
   std::set<std::string> declared;

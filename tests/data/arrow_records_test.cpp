@@ -1,0 +1,129 @@
+// Rows of Arrow streams as records of trainings. That every algorithm makes the same model of them as of a CSV file, jobs/train_job_test says.
+#include <surety/data/arrow_records.h>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <surety/data/csv.h>
+
+#include <support/arrow_batches.h>
+#include <support/refusal.h>
+#include <support/temporary_folder.h>
+
+namespace surety::data::arrow_records_test {
+namespace {
+
+using testing::ArrowCell;
+using testing::ArrowTestTable;
+
+struct Made {
+  std::vector<double> row;
+  double label;
+  bool is_damaged;
+  friend bool operator==(const Made&, const Made&) = default;
+};
+
+template <class Records>
+std::vector<Made> all_of(Records records) {
+  std::vector<Made> all;
+  for (Made one{}; records.next(one.row, one.label);) {
+    one.is_damaged = records.is_damaged();
+    all.push_back(one);
+  }
+  return all;
+}
+
+ArrowReader reader_of(ArrowTestTable table, const DataPolicy& policy = {}) {
+  auto stream = testing::arrow_stream(std::move(table), {.batches = {2}, .offset = 1});
+  return {ArrowStream{&stream}, policy};
+}
+std::vector<Made> from_arrow(const ArrowTestTable& table, const LabelRule& label, const CsvOptions& options,
+                             const DataPolicy& policy = {}) {
+  auto reader = reader_of(table, policy);
+  const auto features = arrow_features(reader, label, options);
+  return all_of(ArrowRecords{std::move(reader), features, label});
+}
+std::vector<Made> from_csv(const std::string& text, const LabelRule& label, const CsvOptions& options, const DataPolicy& policy = {}) {
+  const TemporaryFolder folder;
+  CsvReader reader{folder.write("table.csv", text), policy};
+  const auto features = csv_features(reader, label, options);
+  return all_of(CsvRecords{std::move(reader), features, label});
+}
+
+const ArrowCell null;
+ArrowCell text(const char* it) { return std::string{it}; }
+ArrowCell whole(std::int64_t it) { return it; }
+
+const ArrowTestTable table{.columns = {{"a", "g", {1.5, null, 3.0, 4.0, 5.0}},
+                                       {"n", "u", {text("1e2"), text("2"), text("x"), text(" 4 "), text("5")}},
+                                       {"town", "U", {text("Ulm"), text("Bonn"), null, text("Rome"), text("Ulm")}},
+                                       {"y", "u", {text("yes"), text("no"), text("yes"), text(" "), text("no")}}}};
+const std::string same = "a,n,town,y\n1.5,1e2,Ulm,yes\n,2,Bonn,no\n3,x,,yes\n4, 4 ,Rome, \n5,5,Ulm,no\n";
+const CsvOptions options{.bounds = {{"a", {0, 4}}}, .categories = {{"town", {"Ulm", "Bonn"}}}};
+
+TEST(ArrowRecords, AreThoseOfACsvFileWithTheSameCells) {
+  const auto label = parse_label_rule("y==yes");
+  const auto found = from_arrow(table, label, options);
+  EXPECT_EQ(found, from_csv(same, label, options));
+  ASSERT_EQ(found.size(), 5U);
+  const std::vector<bool> damaged{false, true, true, true, false};
+  for (std::size_t k = 0; k < 5; ++k) {
+    EXPECT_EQ(found[k].is_damaged, damaged[k]) << k;
+    EXPECT_EQ(found[k].row.empty(), damaged[k]) << k;
+  }
+  // Of several classes, with missing cells that count as something, and with a common scale.
+  const auto classes = with_classes(parse_label_rule("town"), {"Ulm", "Bonn"});
+  auto others = options;
+  others.categories = {{"y", {"yes"}}};
+  others.rows_have_common_scale = true;
+  others.bounds["n"] = {0, 10};
+  const DataPolicy policy{.csv = {.missing = {{"a", "2"}, {"town", "Bonn"}}}};
+  EXPECT_EQ(from_arrow(table, classes, others, policy), from_csv(same, classes, others, policy));
+  EXPECT_EQ(from_arrow(table, classes, others, policy)[1].is_damaged, false);
+}
+
+TEST(ArrowRecords, OfARowThatIsNullAsAWholeAreZeros) {
+  auto with_null = table;
+  with_null.null_rows = {true, false, false, false, false};
+  const auto found = from_arrow(with_null, parse_label_rule("y==yes"), options);
+  EXPECT_TRUE(found[0].is_damaged);
+  EXPECT_EQ(found[0].row, std::vector<double>{});
+  EXPECT_EQ(found[0].label, 0);
+  EXPECT_EQ(found[4], from_arrow(table, parse_label_rule("y==yes"), options)[4]);
+}
+
+TEST(ArrowRecords, NameTheColumnAndItsTypeThatCannotBeUsed) {
+  auto wrong = table;
+  wrong.columns[0] = {"a", "z", {text("b"), text("b"), text("b"), text("b"), text("b")}};
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(from_arrow(wrong, parse_label_rule("y==yes"), options)); }, ErrorCode::bad_data, {"'a'", "(z)"}));
+  auto dropped = options;
+  dropped.bounds.clear();
+  dropped.drop = {"a"};
+  EXPECT_EQ(from_arrow(wrong, parse_label_rule("y==yes"), dropped).size(), 5U) << "what is dropped is not looked at";
+  EXPECT_TRUE(
+      refuses([&] { static_cast<void>(from_arrow(table, parse_label_rule("z"), options)); }, ErrorCode::bad_data, {"'z' is missing"}));
+  auto twice = table;
+  twice.columns[1].name = "a";
+  EXPECT_TRUE(refuses([&] { static_cast<void>(from_arrow(twice, parse_label_rule("y==yes"), options)); }, ErrorCode::invalid_argument,
+                      {"column 'a' is listed twice"}));
+  auto two_roles = options;
+  two_roles.drop = {"a"};
+  EXPECT_TRUE(refuses([&] { static_cast<void>(from_arrow(table, parse_label_rule("y==yes"), two_roles)); }, ErrorCode::invalid_argument,
+                      {"column 'a' has two roles"}));
+}
+
+TEST(ArrowRecords, ShowADamagedCellWhereTheFormIsPublicAlone) {
+  EXPECT_TRUE(refuses([] { static_cast<void>(from_arrow(table, parse_label_rule("y==yes"), options, public_form)); }, ErrorCode::bad_data,
+                      {"Arrow stream: row 2, column 'a': the cell is empty"}));
+  ArrowTestTable label_alone{.columns = {{"a", "l", {whole(1), whole(2)}}, {"y", "u", {text("yes"), null}}}};
+  EXPECT_TRUE(refuses([&] { static_cast<void>(from_arrow(label_alone, parse_label_rule("y==yes"), {}, public_form)); }, ErrorCode::bad_data,
+                      {"row 2, column 'y': the cell is empty, must be a text"}));
+}
+
+}  // namespace
+}  // namespace surety::data::arrow_records_test
