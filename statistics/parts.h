@@ -87,6 +87,8 @@ class Part {
   virtual void start(Rows& rows) = 0;
   /// Adds the row in hand. \throws Error{bad_data} as `Rows::number`.
   virtual void add(Rows& rows) = 0;
+  /// Adds all rows of the batch in hand at once; false, and adds none, where it needs them one by one. \pre the form of the table is private
+  [[nodiscard]] virtual bool add_batch(const data::ArrowReader& /*batch*/) { return false; }
   /// What `release` spends.
   [[nodiscard]] virtual Event event() const = 0;
   [[nodiscard]] virtual PartFacts facts() const = 0;
@@ -104,6 +106,7 @@ class SumPart : public Part {
 
   void start(Rows& rows) override { reader_.emplace(sum_, rows); }
   void add(Rows& rows) override { reader_->add(rows); }
+  [[nodiscard]] bool add_batch(const data::ArrowReader& batch) override { return reader_->add_batch(batch); }
   [[nodiscard]] Event event() const override { return event_of(noise_); }
   [[nodiscard]] PartFacts facts() const override;
   [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
