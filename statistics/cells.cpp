@@ -80,6 +80,8 @@ std::vector<std::string> names_of(const Cells& cells) {
 
 CellFinder::CellFinder(const Cells& cells) {
   if (const auto* const bins = std::get_if<Bins>(&cells)) {
+    lower_ = bins->bounds.lower;
+    bins_per_unit_ = static_cast<double>(bins->count) / (bins->bounds.upper - bins->bounds.lower);
     inner_ = edges(*bins);
     inner_.erase(inner_.begin());
     inner_.pop_back();
@@ -96,8 +98,13 @@ std::optional<std::size_t> CellFinder::find(const std::string& text) const {
 }
 
 std::size_t CellFinder::find(double number) const {
-  const auto cell = std::isnan(number) ? inner_.begin() : std::upper_bound(inner_.begin(), inner_.end(), number);
-  return static_cast<std::size_t>(cell - inner_.begin());
+  // Bins are of equal width, so this is the one or its neighbour; the edges decide, whatever was guessed.
+  const double guess = (number - lower_) * bins_per_unit_;
+  const auto last = static_cast<double>(inner_.size());
+  auto cell = static_cast<std::size_t>(guess > 0 ? std::min(guess, last) : 0.0);
+  while (cell > 0 && number < inner_[cell - 1]) --cell;
+  while (cell < inner_.size() && number >= inner_[cell]) ++cell;
+  return cell;
 }
 
 }  // namespace surety::statistics

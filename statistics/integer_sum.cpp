@@ -94,6 +94,23 @@ void StatisticSum::add(double number, std::size_t group) {
   }
 }
 
+void StatisticSum::add(std::span<const double> numbers) {
+  if (cells_ || bounds_of(statistic_) == nullptr || is_variance()) {
+    for (const double number : numbers) add(number);
+    return;
+  }
+  // A number has at most 2^40 steps, so a block of them at most 2^52: no word overflows, and sums of integers do not ask for their order.
+  constexpr std::size_t block = 4096;
+  while (!numbers.empty()) {
+    const auto some = numbers.first(std::min(block, numbers.size()));
+    std::int64_t steps = 0;
+    for (const double number : some) steps += steps_of(number);
+    add_steps(0, 0, steps);
+    if (weight_ != 0) add_steps(0, coordinates_ - 1, weight_ * std::ssize(some));
+    numbers = numbers.subspan(some.size());
+  }
+}
+
 void StatisticSum::add(const std::string& text, std::size_t group) {
   if (!cells_ || !cells_->is_text()) return;
   if (const auto cell = cells_->find(text)) add_steps(group, *cell, 1);

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -53,11 +54,15 @@ class StatisticSum {
   /// \pre group < groups()
   void add(double number, std::size_t group = 0);
   void add(const std::string& text, std::size_t group = 0);
+  /// Adds so many records, each as by its number alone: the same integers. \pre groups() == 1
+  void add(std::span<const double> numbers);
   /// Adds one record that meets the condition and whose cell is missing: nothing where such are left out, else 0, clamped to the bounds; in a
   /// histogram it is in no cell. Under zero-out, where a zeroed record is such a one, it is none where records are counted beside their numbers.
   void add_damaged(std::size_t group = 0);
   /// Adds one record to a count.
   void add_to_count(std::size_t group = 0) { add_steps(group, 0, 1); }
+  /// Adds so many. \pre count < 2^63
+  void add_to_count_times(std::uint64_t count) { add_steps(0, 0, static_cast<std::int64_t>(count)); }
 
   /// Each coordinate of the sum, saturating at 2^62 grid steps.
   [[nodiscard]] GridVector sum() const;

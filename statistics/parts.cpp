@@ -325,7 +325,23 @@ std::uint64_t read_parts(ArrowReader reader, const Parts& parts, bool number_is_
   Rows rows{std::move(reader)};
   start(rows, parts);
   if (units) rows.keep_units(*units);
-  return read_started(rows, parts, number_is_public);
+  // Where the form is public the first row that is damaged is the one to be named.
+  auto& stream = rows.stream();
+  if (units || stream.form() == RecordForm::is_public) return read_started(rows, parts, number_is_public);
+  std::uint64_t records = 0;
+  std::vector<Part*> one_by_one;
+  while (stream.next_batch()) {
+    records += stream.rows_of_batch();
+    one_by_one.clear();
+    for (const auto& part : parts) {
+      if (!part->add_batch(stream)) one_by_one.push_back(part.get());
+    }
+    while (!one_by_one.empty() && rows.next_in_batch()) {
+      for (auto* const part : one_by_one) part->add(rows);
+    }
+  }
+  if (records == 0 && number_is_public) rows.refuse_emptiness();
+  return records;
 }
 
 }  // namespace surety::statistics

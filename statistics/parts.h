@@ -92,6 +92,8 @@ class Part {
   [[nodiscard]] virtual QueryTotal total() const = 0;
   /// Adds that of at most `records` other records, and of keys of other units. \throws Error{invalid_argument} for one that no such records have.
   virtual void add_total(const QueryTotal& total, std::uint64_t records) = 0;
+  /// Adds all rows of the batch in hand at once; false, and adds none, where it needs them one by one. \pre the form of the table is private
+  [[nodiscard]] virtual bool add_batch(const data::ArrowReader& /*batch*/) { return false; }
   /// What `release` spends.
   [[nodiscard]] virtual Event event() const = 0;
   [[nodiscard]] virtual PartFacts facts() const = 0;
@@ -111,6 +113,7 @@ class SumPart : public Part {
   void add(Rows& rows) override { reader_->add(rows); }
   [[nodiscard]] QueryTotal total() const override { return sum_.total(); }
   void add_total(const QueryTotal& total, std::uint64_t records) override;
+  [[nodiscard]] bool add_batch(const data::ArrowReader& batch) override { return reader_->add_batch(batch); }
   [[nodiscard]] Event event() const override { return event_of(noise_); }
   [[nodiscard]] PartFacts facts() const override;
   [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;

@@ -1,5 +1,8 @@
 #include <surety/statistics/reading.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 namespace surety::statistics {
@@ -89,6 +92,24 @@ void SumReader::add(Rows& rows) {
   } else {
     sum_.add_damaged(*group);
   }
+}
+
+bool SumReader::add_batch(const ArrowReader& batch) {
+  if (where_ || groups_ || is_text_ || (column_ && batch.missing(*column_))) return false;
+  const std::size_t rows = batch.rows_of_batch();
+  if (!column_) {
+    sum_.add_to_count_times(rows);
+    return true;
+  }
+  const auto& cells = batch.cells(*column_);
+  std::array<double, 4096> numbers;
+  for (std::size_t first = 0; first < rows; first += numbers.size()) {
+    const std::size_t count = std::min(numbers.size(), rows - first);
+    const std::size_t there = cells.numbers(first, count, numbers.data(), batch.decimal());
+    sum_.add(std::span<const double>{numbers.data(), there});
+    for (std::size_t k = there; k < count; ++k) sum_.add_damaged();
+  }
+  return true;
 }
 
 std::uint64_t read_rows(Rows& rows, bool number_is_public, const std::function<void(Rows&)>& add) {

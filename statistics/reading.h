@@ -34,6 +34,13 @@ class Rows {
   /// The next row; false at the end. \throws Error{bad_data} as its reader.
   [[nodiscard]] bool next();
 
+  /// The stream that this was made of, for what reads whole batches; rows of its batch in hand. \pre it was made of one
+  [[nodiscard]] data::ArrowReader& stream() { return std::get<data::ArrowReader>(reader_); }
+  [[nodiscard]] bool next_in_batch() {
+    ++row_;
+    return stream().next_in_batch();
+  }
+
   /// Of the row in hand, as its reader gives them. \throws Error{bad_data} for a number in place of nothing, where the form of the table is public.
   [[nodiscard]] const std::string& text(std::size_t position);
   [[nodiscard]] std::optional<double> number(std::size_t position);
@@ -66,6 +73,8 @@ class SumReader {
   /// The row in hand. A damaged cell counts as data_policy.h says; a row whose group cannot be told is in none.
   /// \throws Error{bad_data} as `Rows::number`, also for a row that does not meet the condition.
   void add(Rows& rows);
+  /// All rows of the batch in hand; false, and adds none, where they are needed one by one. \pre the form of the table is private. The same integers.
+  [[nodiscard]] bool add_batch(const data::ArrowReader& batch);
 
  private:
   /// The cell of the row in hand.

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -166,6 +170,43 @@ TEST_F(ArrowParts, OfTextsAreReadAsTheFileIs) {
   }
   const auto queries = queries_of(Adjacency::replace_one, {});
   EXPECT_EQ(from_arrow(queries, texts, {}, {.batches = {50}}), from_csv(queries, both, {}));
+}
+
+// Blocks of numbers make the integers that single ones make, behind the end of a block, too, and at the ends of the bounds.
+TEST(NumbersAtOnce, AreTheNumbersOneByOne) {
+  std::mt19937_64 random{1};
+  std::vector<double> numbers;
+  for (int k = 0; k < 10'000; ++k) numbers.push_back(k % 3 == 0 ? 1e300 : std::ldexp(static_cast<double>(random() % 4096), -9) - 3);
+  const Bounds bounds{-1, 4};
+  for (const auto& of : std::vector<decltype(Statistic::of)>{SumOf{"x", bounds}, MeanOf{"x", bounds}, VarianceOf{"x", bounds},
+                                                             HistogramOf{"x", Bins{bounds, 5}}}) {
+    const Statistic statistic{.of = of, .adjacency = Adjacency::add_or_remove_one};
+    // The finest grid that there may be.
+    const Grid grid{.log2_step = std::holds_alternative<HistogramOf>(of) ? 0 : -38};
+    StatisticSum at_once{statistic, grid};
+    StatisticSum single{statistic, grid};
+    at_once.add(std::span<const double>{numbers});
+    for (const double number : numbers) single.add(number);
+    EXPECT_EQ(at_once.sum().steps, single.sum().steps);
+  }
+}
+
+// By a search among the edges, of numbers on and beside each of them.
+TEST(NumbersAtOnce, FallIntoTheCellThatTheEdgesSay) {
+  for (const auto& bins :
+       {Bins{{0, 1}, 10}, Bins{{-3, 7.1}, 2}, Bins{{1e-200, 3e-200}, 1000}, Bins{{-0x1p900, 0x1p900}, 77}, Bins{{1e15, 1e15 + 64}, 256}}) {
+    const CellFinder finder{bins};
+    const auto ends = edges(bins);
+    std::vector<double> numbers{0, -0.0, HUGE_VAL, -HUGE_VAL, 1.7e308, -1.7e308, 5e-324};
+    for (const double end : ends) {
+      for (const double number : {end, std::nextafter(end, HUGE_VAL), std::nextafter(end, -HUGE_VAL)}) numbers.push_back(number);
+    }
+    for (const double number : numbers) {
+      const auto expected = std::upper_bound(ends.begin() + 1, ends.end() - 1, number) - (ends.begin() + 1);
+      EXPECT_EQ(finder.find(number), static_cast<std::size_t>(expected)) << number;
+    }
+    EXPECT_EQ(finder.find(std::nan("")), 0U);
+  }
 }
 
 }  // namespace
