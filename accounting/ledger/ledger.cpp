@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -84,7 +85,8 @@ class LedgerFile {
     RunId id;
     std::time_t time;
   };
-  Reserved reserve(const Plan& plan);
+  /// \param once what no other run's note may end with; empty where nothing is asked
+  Reserved reserve(const Plan& plan, std::string_view once = {});
   void settle_own(RunId id, const std::optional<Event>& released, Stopping stopping);
   /// Settles a run whose reservation is gone.
   void settle_other(RunId id, const std::optional<Event>& released, Stopping stopping);
@@ -178,13 +180,32 @@ std::string checked_settle_entry(const LedgerContents& contents, RunId id, const
   return settle_entry(id, run.created, released, stopping);
 }
 
+/// A mark as it ends a note.
+std::string end_of_note(std::string_view mark) {
+  constexpr std::size_t longest = 64;
+  const auto is_plain = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' '; };
+  if (mark.empty() || mark.size() > longest || !std::all_of(mark.begin(), mark.end(), is_plain)) {
+    invalid(fmt::format("mark of a run is '{}', must be 1 to {} letters, digits and blanks", one_line(mark), longest));
+  }
+  return fmt::format("[{}]", mark);
+}
+
+/// No run has this end of its note. What it says of itself or how it ended does not matter.
+void require_first(const LedgerContents& contents, std::string_view end) {
+  const auto found = std::find_if(contents.runs.begin(), contents.runs.end(), [&](const Run& run) { return run.plan.note.ends_with(end); });
+  if (found == contents.runs.end()) return;
+  invalid(fmt::format("run {} of the ledger has the mark {}, which one run may have: it is {}", found->id.value, end,
+                      found->settlement ? "settled" : "charged in full, and may have released"));
+}
+
 }  // namespace
 
-LedgerFile::Reserved LedgerFile::reserve(const Plan& plan) {
+LedgerFile::Reserved LedgerFile::reserve(const Plan& plan, std::string_view once) {
   RunId id{0};
   std::time_t time = 0;
   try {
     append_after([&](const LedgerContents& contents) {
+      if (!once.empty()) require_first(contents, once);
       require_admissible(contents, plan);
       const std::uint64_t next = contents.runs.size() + 1;
       // Alive before others can see it.
@@ -399,6 +420,13 @@ void Ledger::check(const Plan& plan) const {
 
 Reservation Ledger::reserve(Plan plan) {
   const auto [id, time] = file_->reserve(plan);
+  return Reservation{file_, id, time, std::move(plan)};
+}
+
+Reservation Ledger::reserve_once(Plan plan, std::string_view mark) {
+  const auto end = end_of_note(mark);
+  plan.note += plan.note.empty() ? end : " " + end;
+  const auto [id, time] = file_->reserve(plan, end);
   return Reservation{file_, id, time, std::move(plan)};
 }
 

@@ -234,6 +234,13 @@ class Ledger {
   ///         Error{unsupported} naming an event for which the budget's filter has no theorem.
   [[nodiscard]] Reservation reserve(Plan plan);
 
+  /// As `reserve`, of a run that the ledger may have once: the note of its plan ends with the mark in brackets, "... [ticket 07]", and where the
+  /// note of any run does so, running, killed or settled, it is refused. That is looked for where the charge is written, so of several that
+  /// reserve at once one is admitted.
+  /// \throws Error{invalid_argument} naming the run that has the mark, and unless that is 1 to 64 letters, digits and blanks of ASCII; as `reserve`.
+  /// \complexity as `reserve`, and a look at the note of each run.
+  [[nodiscard]] Reservation reserve_once(Plan plan, std::string_view mark);
+
   /// Settles a run whose reservation is gone, killed or destroyed. `released` is nothing when nothing was released; the caller vouches for
   /// it, since nobody else knows.
   /// \throws Error{invalid_argument} when there is no such run, it is settled already, its reservation is alive in any process, or

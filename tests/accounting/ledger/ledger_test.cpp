@@ -283,6 +283,75 @@ TEST_F(LedgerTest, ANoteMayBeAnyBytes) {
   EXPECT_EQ(ledger.runs().at(0).plan.note, "caf\xef\xbf\xbd");
 }
 
+TEST_F(LedgerTest, AMarkIsOneRunsWhateverBecameOfIt) {
+  Ledger ledger = Ledger::create(path(), adjacency);
+  const auto once = [&](const std::string& note, std::string_view mark) {
+    return ledger.reserve_once({.event = leaf(40), .note = note}, mark);
+  };
+  const auto is_refused = [&](std::string_view mark, const char* words) {
+    const auto runs = ledger.runs().size();
+    const Error error = error_of([&] { static_cast<void>(once("again", mark)); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string{error.what()}.find(words), std::string::npos) << error.what();
+    EXPECT_EQ(ledger.runs().size(), runs);
+  };
+  {
+    auto living = once("a note", "ticket 07");
+    EXPECT_EQ(living.plan().note, "a note [ticket 07]");
+    EXPECT_EQ(ledger.runs().at(0).plan.note, living.plan().note) << "for people, and every version reads it";
+    is_refused("ticket 07", "run 1 of the ledger has the mark [ticket 07], which one run may have: it is charged in full");
+    EXPECT_EQ(once("", "ticket 08").plan().note, "[ticket 08]") << "and died";
+    is_refused("ticket 08", "run 2");
+    living.settle(Stopping::data_independent);
+  }
+  is_refused("ticket 07", "it is settled");
+  EXPECT_NO_THROW(once("caf\xe9\xc3", "ticket 7")) << "another mark, though it looks alike";
+  is_refused("ticket 7", "run 3");
+  EXPECT_NO_THROW(once("an end [ticket 9] within", "ticket 1"));
+  EXPECT_NO_THROW(once("", "ticket 9"));
+  // One who writes a mark into a note takes it.
+  static_cast<void>(ledger.reserve({.event = leaf(40), .note = "mine [ticket 10]"}));
+  is_refused("ticket 10", "run 6");
+  EXPECT_NO_THROW(once("", "0"));
+  Ledger other = Ledger::open(path());
+  EXPECT_EQ(error_of([&] { static_cast<void>(other.reserve_once({.event = leaf(40)}, "ticket 07")); }).code(), ErrorCode::invalid_argument);
+  for (const char* mark : {"", "[a", "a]", "a\n", "\xc3\xa9", "a-b"}) {
+    EXPECT_EQ(error_of([&] { static_cast<void>(once("", mark)); }).code(), ErrorCode::invalid_argument) << mark;
+  }
+  EXPECT_NO_THROW(once("", std::string(64, 'a')));
+  EXPECT_EQ(error_of([&] { static_cast<void>(once("", std::string(65, 'a'))); }).code(), ErrorCode::invalid_argument);
+}
+
+TEST_F(LedgerTest, OfProcessesThatReserveOneMarkAtOnceOneIsAdmitted) {
+  Ledger ledger = Ledger::create(path(), adjacency);
+  for (int round = 0; round < 10; ++round) {
+    const std::string mark = fmt::format("ticket {}", round);
+    std::array<int, 2> gate{};
+    ASSERT_EQ(::pipe(gate.data()), 0);
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      children.push_back(start_child([&] {
+        ::close(gate[1]);
+        Ledger own = Ledger::open(path());
+        char byte = 0;
+        static_cast<void>(::read(gate[0], &byte, 1));  // end of file for all at once
+        static_cast<void>(own.reserve_once(plan(1, 40), mark));
+        return 0;
+      }));
+    }
+    ::close(gate[0]);
+    ::close(gate[1]);
+    int admitted = 0;
+    for (const pid_t child : children) {
+      const int status = status_of(child);
+      EXPECT_TRUE(status == 0 || status == refused_with(ErrorCode::invalid_argument)) << status;
+      if (status == 0) ++admitted;
+    }
+    EXPECT_EQ(admitted, 1);
+    EXPECT_EQ(ledger.runs().size(), static_cast<std::size_t>(round + 1));
+  }
+}
+
 TEST_F(LedgerTest, EntriesListWhatIsChargedByRunAndLeaf) {
   auto ledger = Ledger::create(path(), adjacency);
   static_cast<void>(ledger.reserve({.event = compose({times(5, leaf(40)), leaf(2)}), .note = "first"}));
