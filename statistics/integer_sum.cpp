@@ -113,6 +113,38 @@ GridVector StatisticSum::sum() const {
   return result;
 }
 
+void StatisticSum::add_total(const StepTotal& total, std::uint64_t records) {
+  const auto require = [](bool holds) {
+    if (!holds) invalid("a total is none of a statistic's, must be the sum of so many records");
+  };
+  require(total.steps.size() == sum_.size());
+  const Integer most = records;
+  Integer counted = 0;  // where that is told
+  for (std::size_t group = 0; group < groups(); ++group) {
+    const Integer* const steps = &total.steps[group * coordinates_];
+    if (counts()) {
+      for (std::size_t cell = 0; cell < coordinates_; ++cell) {
+        require(steps[cell] >= 0 && steps[cell] <= most);
+        counted += steps[cell];
+      }
+      continue;
+    }
+    Integer numbers = most;
+    if (weight_ != 0) {
+      numbers = steps[coordinates_ - 1] / weight_;
+      require(numbers >= 0 && numbers <= most && numbers * weight_ == steps[coordinates_ - 1]);
+      counted += numbers;
+    }
+    // Without a count beside them some records may be none.
+    const Integer low = weight_ != 0 ? low_ : std::min<std::int64_t>(low_, 0);
+    const Integer high = weight_ != 0 ? high_ : std::max<std::int64_t>(high_, 0);
+    require(steps[0] >= numbers * low && steps[0] <= numbers * high);
+    if (is_variance()) require(steps[1] >= -numbers * farthest() && steps[1] <= numbers * farthest());
+  }
+  require(counted <= most);
+  for (std::size_t k = 0; k < sum_.size(); ++k) sum_[k] += total.steps[k];
+}
+
 double StatisticSum::norm(bool squared) const {
   const auto joint = [&](std::int64_t a, std::int64_t b) {
     return squared ? sqrt(point(a) * point(a) + point(b) * point(b)) : point(a) + point(b);

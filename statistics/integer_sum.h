@@ -32,6 +32,7 @@
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/statistics/confidence_set.h>
 #include <surety/statistics/query.h>
+#include <surety/statistics/totals.h>
 
 namespace surety::statistics {
 
@@ -60,6 +61,10 @@ class StatisticSum {
 
   /// Each coordinate of the sum, saturating at 2^62 grid steps.
   [[nodiscard]] GridVector sum() const;
+  /// The same as it is, which other records' may be added to.
+  [[nodiscard]] StepTotal total() const { return {sum_}; }
+  /// Adds that of at most `records` other records. \throws Error{invalid_argument} for one that no such records have.
+  void add_total(const StepTotal& total, std::uint64_t records);
 
   /// Of `sum()`, in data units and exact up to one rounding up (docs/proofs/statistics.md#statistics).
   [[nodiscard]] L1Sensitivity l1_sensitivity() const;
@@ -90,8 +95,7 @@ class StatisticSum {
   [[nodiscard]] std::int64_t weight() const noexcept { return weight_; }
 
  private:
-  // 2^64 records of 2^40 steps fit into 128 bits.
-  __extension__ using Integer = __int128;
+  using Integer = ExactInteger;
 
   void add_steps(std::size_t group, std::size_t coordinate, std::int64_t steps) { sum_[group * coordinates_ + coordinate] += steps; }
   /// The clamped number in steps from the origin.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -28,6 +29,31 @@ void KeyCounts::add(const std::string& unit, const std::string& key) {
   if (counted || held.size() >= most_keys_.value()) return;
   held.push_back(known != index_.end() ? known->second : counts_.size());
   add(key);
+}
+
+KeyTotal KeyCounts::total() const {
+  KeyTotal result;
+  result.counts.reserve(index_.size());
+  for (const auto& [key, place] : index_) result.counts.emplace_back(key, static_cast<std::uint64_t>(counts_[place]));
+  std::sort(result.counts.begin(), result.counts.end());
+  return result;
+}
+
+void KeyCounts::add_total(const KeyTotal& total, std::uint64_t records) {
+  std::uint64_t left = std::min(records, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+  const std::string* last = nullptr;
+  for (const auto& [key, count] : total.counts) {
+    if (!(key.size() >= 1 && key.size() <= longest_key && (last == nullptr || *last < key) && count >= 1 && count <= left)) {
+      invalid("a total is none of keys, must be the counts of so many records");
+    }
+    last = &key;
+    left -= count;
+  }
+  for (const auto& [key, count] : total.counts) {
+    const auto [found, is_new] = index_.emplace(key, counts_.size());
+    if (is_new) counts_.push_back(0);
+    counts_[found->second] += static_cast<std::int64_t>(count);
+  }
 }
 
 namespace {

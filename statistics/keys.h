@@ -16,6 +16,7 @@
 
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/statistics/noise.h>
+#include <surety/statistics/totals.h>
 
 namespace surety::statistics {
 
@@ -37,6 +38,11 @@ class KeyCounts {
   void add(const std::string& key);
   /// One record of `unit`, which is any text that tells units apart. O(most_keys) and memory for each unit.
   void add(const std::string& unit, const std::string& key);
+
+  /// The keys with their counts, and those of at most `records` records of other units beside them: a unit whose records are in both counts for up to
+  /// 2 l keys. \throws Error{invalid_argument} for what no such records have.
+  [[nodiscard]] KeyTotal total() const;
+  void add_total(const KeyTotal& total, std::uint64_t records);
 
   [[nodiscard]] Count most_keys() const noexcept { return most_keys_; }
   [[nodiscard]] Adjacency adjacency() const noexcept { return adjacency_; }

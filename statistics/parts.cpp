@@ -113,6 +113,21 @@ PartFacts SumPart::facts() const {
                     sum_.statistic());
 }
 
+namespace {
+
+template <class Total>
+const Total& of_kind(const QueryTotal& total) {
+  const auto* const found = std::get_if<Total>(&total);
+  if (found == nullptr) invalid("a total is of a query of another kind");
+  return *found;
+}
+
+}  // namespace
+
+void SumPart::add_total(const QueryTotal& total, std::uint64_t records) { sum_.add_total(of_kind<StepTotal>(total), records); }
+void QuantilePart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<RankTotal>(total), records); }
+void KeysPart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<KeyTotal>(total), records); }
+
 std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
   const auto released = statistics::release(sum_, noise_, reservation, bits);
   const auto estimates = estimates_of(sum_, released, reach_, records);

@@ -21,6 +21,7 @@
 #include <surety/statistics/quantile.h>
 #include <surety/statistics/query.h>
 #include <surety/statistics/reading.h>
+#include <surety/statistics/totals.h>
 
 namespace surety::statistics {
 
@@ -87,6 +88,10 @@ class Part {
   virtual void start(Rows& rows) = 0;
   /// Adds the row in hand. \throws Error{bad_data} as `Rows::number`.
   virtual void add(Rows& rows) = 0;
+  /// What the records so far add up to: with the number of records all that `release` looks at.
+  [[nodiscard]] virtual QueryTotal total() const = 0;
+  /// Adds that of at most `records` other records, and of keys of other units. \throws Error{invalid_argument} for one that no such records have.
+  virtual void add_total(const QueryTotal& total, std::uint64_t records) = 0;
   /// What `release` spends.
   [[nodiscard]] virtual Event event() const = 0;
   [[nodiscard]] virtual PartFacts facts() const = 0;
@@ -104,6 +109,8 @@ class SumPart : public Part {
 
   void start(Rows& rows) override { reader_.emplace(sum_, rows); }
   void add(Rows& rows) override { reader_->add(rows); }
+  [[nodiscard]] QueryTotal total() const override { return sum_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
   [[nodiscard]] Event event() const override { return event_of(noise_); }
   [[nodiscard]] PartFacts facts() const override;
   [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
@@ -126,6 +133,8 @@ class QuantilePart : public Part {
 
   void start(Rows& rows) override;
   void add(Rows& rows) override;
+  [[nodiscard]] QueryTotal total() const override { return counts_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
   [[nodiscard]] Event event() const override { return mechanism_.event(); }
   [[nodiscard]] PartFacts facts() const override;
   [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
@@ -147,6 +156,8 @@ class KeysPart : public Part {
 
   void start(Rows& rows) override;
   void add(Rows& rows) override;
+  [[nodiscard]] QueryTotal total() const override { return counts_.total(); }
+  void add_total(const QueryTotal& total, std::uint64_t records) override;
   [[nodiscard]] Event event() const override;
   [[nodiscard]] PartFacts facts() const override;
   /// The interval of a key knows nothing of its choice: of keys near the threshold those are shown whose noise was high.

@@ -67,6 +67,27 @@ std::size_t Candidates::nearest(double number) const noexcept {
   return std::min(static_cast<std::size_t>(position + 0.5), count_ - 1);
 }
 
+RankTotal RankCounts::total() const {
+  RankTotal result;
+  for (std::size_t k = 0; k < counts_.size(); ++k) {
+    if (counts_[k] != 0) result.counts.emplace_back(static_cast<std::uint32_t>(k), counts_[k]);
+  }
+  return result;
+}
+
+void RankCounts::add_total(const RankTotal& total, std::uint64_t records) {
+  std::uint64_t left = records;
+  std::size_t next = 0;
+  for (const auto& [candidate, count] : total.counts) {
+    if (!(candidate >= next && candidate < counts_.size() && count >= 1 && count <= left)) {
+      invalid("a total is none of a quantile's, must be the counts of so many records");
+    }
+    next = std::size_t{candidate} + 1;
+    left -= count;
+  }
+  for (const auto& [candidate, count] : total.counts) counts_[candidate] += count;
+}
+
 std::vector<double> RankCounts::scores(Fraction fraction) const {
   // 2^64 records in billionths fit into 128 bits.
   __extension__ using Integer = __int128;

@@ -22,6 +22,7 @@
 #include <surety/accounting/events/units.h>
 #include <surety/data/features.h>
 #include <surety/mechanisms/choices/selection.h>
+#include <surety/statistics/totals.h>
 
 namespace surety::statistics {
 
@@ -73,6 +74,11 @@ class RankCounts {
   void add(double number) noexcept { ++counts_[candidates_.nearest(number)]; }
   /// One record whose cell is damaged: 0, clamped.
   void add_damaged() noexcept { add(0); }
+
+  /// How many numbers each candidate has, and those of at most `records` other records beside them. \throws Error{invalid_argument} for what no such
+  /// records have.
+  [[nodiscard]] RankTotal total() const;
+  void add_total(const RankTotal& total, std::uint64_t records);
 
   [[nodiscard]] const Candidates& candidates() const noexcept { return candidates_; }
   /// Minus the rank error of each candidate, in billionths of a record; ranks that miss by more than 2^23 records count as that many.
