@@ -42,6 +42,7 @@ class Identifiers {
     return result;
   }
   [[nodiscard]] static Hash of_row(std::uint64_t row) { return numbered(empty_row, row); }
+  [[nodiscard]] static bool is_row(const Hash& key) { return key[0] == of_row(0)[0]; }
 
   /// The identifier of what `of` and `of_row` returned.
   [[nodiscard]] std::string text(const Hash& key) const {
@@ -271,6 +272,8 @@ KeptRows select_rows(const std::filesystem::path& path, const UnitRule& rule, co
   UnitKey public_key{};
   std::memcpy(public_key.data(), &options.public_seed, sizeof(options.public_seed));
   const KeyedHash public_hash{public_key};
+  std::optional<OwnerBucketFinder> bucket_of;
+  if (options.finds_buckets) bucket_of.emplace();
   std::vector<std::pair<std::uint64_t, std::uint64_t>> listed;
   keep_least(entries, hash, rule.most.value(), [&](const Hash& unit, const std::vector<Candidate>& kept) {
     for (const auto& candidate : kept) {
@@ -280,6 +283,7 @@ KeptRows select_rows(const std::filesystem::path& path, const UnitRule& rule, co
     found.kept += kept.size();
     ++found.units;
     if (options.lists_units) found.words.push_back(public_hash(identifiers.text(unit))[0]);
+    if (bucket_of && !Identifiers::is_row(unit)) found.buckets.set((*bucket_of)(identifiers.text(unit)));
   });
   std::sort(listed.begin(), listed.end());
   found.unit_of.reserve(listed.size());

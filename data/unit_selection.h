@@ -21,6 +21,7 @@
 #include <surety/accounting/events/units.h>
 #include <surety/data/data_policy.h>
 #include <surety/data/dataset.h>
+#include <surety/data/owner_buckets.h>
 
 namespace surety::data {
 
@@ -35,6 +36,7 @@ struct UnitSelectionOptions {
   std::size_t memory = std::size_t{1} << 29;  ///< bytes for entries of rows, 40 each; what is beyond them goes into an unlinked file
   bool lists_units = false;                   ///< whether `unit_of` and `words` are wanted
   std::uint64_t public_seed = 0;              ///< of the words
+  bool finds_buckets = false;                 ///< whether `buckets` is wanted
 };
 
 /// What was found. Everything but `rows` and `units` is private, and these are as public as the adjacency says.
@@ -46,6 +48,8 @@ struct KeptRows {
   std::vector<std::uint64_t> unit_of = {};
   /// For each unit 64 bits that are a function of its identifier and the public seed alone.
   std::vector<std::uint64_t> words = {};
+  /// Those of all owners; a row that is a unit of its own has none.
+  OwnerBuckets buckets = {};
 };
 
 using UnitKey = std::array<unsigned char, 16>;

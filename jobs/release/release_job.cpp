@@ -14,6 +14,7 @@
 #include <surety/data/arrow_reader.h>
 #include <surety/data/csv.h>
 #include <surety/data/text_reader.h>
+#include <surety/jobs/release/read_table.h>
 
 namespace surety::jobs {
 namespace {
@@ -107,12 +108,21 @@ accounting::Plan ReleaseJob::charge(bool not_private) const {
 
 ReadStatistics ReleaseJob::read(const std::filesystem::path& path, mechanisms::BitsRef bits, const RunContext& context) && {
   context.begin(Phase::reading);
-  std::optional<KeptUnits> units;
-  if (!plan_.unit.is_row()) units = keep_units(path, plan_.unit, plan_.reading, bits, {.memory = context.memory});
-  data::CsvReader reader{path, plan_.reading};
-  if (units) units->keep_only(reader);
-  const auto records = read_parts(std::move(reader), noise_.parts, has_public_size(plan_.target.adjacency, plan_.unit));
-  if (units) units->file.require_unchanged();
+  std::optional<data::UnitKey> key;
+  if (!plan_.unit.is_row()) key = draw_unit_key(bits);
+  const auto read =
+      read_table(path, plan_, key, noise_.parts,
+                 {.may_be_empty = !has_public_size(plan_.target.adjacency, plan_.unit), .selection = {.memory = context.memory}});
+  return {std::move(plan_), std::move(noise_), read.records};
+}
+
+ReadStatistics ReleaseJob::add_up(const std::vector<QueryTotal>& totals, std::uint64_t records) && {
+  if (totals.size() != noise_.parts.size())
+    invalid(fmt::format("totals are of {} queries, must be of {}", totals.size(), noise_.parts.size()));
+  for (std::size_t k = 0; k < totals.size(); ++k) noise_.parts[k]->add_total(totals[k], records);
+  if (records == 0 && has_public_size(plan_.target.adjacency, plan_.unit)) {
+    throw Error{ErrorCode::bad_data, "the parts of the table have no records"};
+  }
   return {std::move(plan_), std::move(noise_), records};
 }
 
@@ -164,6 +174,13 @@ ReleasedStatistics ReadStatistics::released_by(accounting::Reservation& reservat
   return released;
 }
 
+ReleasedStatistics release(ReadStatistics read, accounting::Reservation reservation, mechanisms::BitsRef bits, const RunContext& context) {
+  accounting::Limit::lift();  // what is charged is released, however long that takes
+  auto released = std::move(read).release(reservation, bits, context);
+  reservation.settle(accounting::Stopping::data_independent);
+  return released;
+}
+
 namespace {
 
 ReleasedStatistics run_on(ReleaseJob job, const auto& read_table, accounting::Ledger& ledger, const Bits& bits, const RunContext& context) {
@@ -172,10 +189,7 @@ ReleasedStatistics run_on(ReleaseJob job, const auto& read_table, accounting::Le
   auto read = read_table(std::move(job));
   context.require_going_on();
   auto reservation = ledger.reserve(charge);
-  accounting::Limit::lift();  // what is charged is released, however long that takes
-  auto released = std::move(read).release(reservation, bits.bits, context);
-  reservation.settle(accounting::Stopping::data_independent);
-  return released;
+  return release(std::move(read), std::move(reservation), bits.bits, context);
 }
 
 }  // namespace

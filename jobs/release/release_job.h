@@ -79,6 +79,7 @@ class ReleaseJob {
   [[nodiscard]] const ReleasePlan& plan() const noexcept { return plan_; }
   /// The common scale, the event that it makes, and what that costs.
   [[nodiscard]] const Solution& cost() const noexcept { return noise_.cost; }
+  [[nodiscard]] statistics::NoiseFamily family() const noexcept { return noise_.family; }
   /// What a ledger is asked for. \param not_private whether the bits are a replay
   [[nodiscard]] accounting::Plan charge(bool not_private) const;
 
@@ -89,6 +90,9 @@ class ReleaseJob {
   [[nodiscard]] ReadStatistics read(const std::filesystem::path& path, mechanisms::BitsRef bits, const RunContext& context = {}) &&;
   /// The same from a table of another program. What the plan says of how text is written means nothing here (arrow_reader.h).
   [[nodiscard]] ReadStatistics read(data::ArrowStream stream, mechanisms::BitsRef bits, const RunContext& context = {}) &&;
+  /// In its place, where the records were read in parts: what they add up to, query by query. \throws Error{invalid_argument} where `records` records
+  /// cannot do so; Error{bad_data} for no records where their number is public.
+  [[nodiscard]] ReadStatistics add_up(const std::vector<statistics::QueryTotal>& totals, std::uint64_t records) &&;
 
  private:
   ReleasePlan plan_;
@@ -100,6 +104,10 @@ struct Bits {
   mechanisms::BitsRef bits;
   bool not_private = false;  ///< they are a replay
 };
+
+/// Releases what was read, and settles. \param reservation of the job's charge \throws as `ReadStatistics::release` and `Reservation::settle`
+[[nodiscard]] ReleasedStatistics release(ReadStatistics read, accounting::Reservation reservation, mechanisms::BitsRef bits,
+                                         const RunContext& context = {});
 
 /// All of it: asks the ledger, reads, charges, releases, settles.
 /// \throws as `Ledger::check`, `ReleaseJob::read`, `Ledger::reserve` and `ReadStatistics::release`. What fails before the charge has cost nothing and released

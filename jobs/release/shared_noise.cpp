@@ -214,7 +214,7 @@ NoiseChoice parse_noise_choice(std::string_view text) { return noise_choices.par
 CalibratedQueries choose_noise(const std::vector<WeightedStatistic>& queries, const Target& target, NoiseChoice noise, double confidence) {
   const auto with_parts = [&](Solution cost, NoiseFamily family) {
     auto parts = parts_of(queries, family, cost.value, confidence);
-    return CalibratedQueries{std::move(cost), std::move(parts)};
+    return CalibratedQueries{std::move(cost), family, std::move(parts)};
   };
   if (noise == NoiseChoice::gaussian) return with_parts(calibrated(queries, target, NoiseFamily::gaussian), NoiseFamily::gaussian);
   const auto is_of_keys = [](const WeightedStatistic& query) { return std::holds_alternative<KeysOf>(query.statistic.of); };

@@ -23,6 +23,7 @@ enum class NoiseChoice {
 /// Noise that meets the target, with the parts that it is for.
 struct CalibratedQueries {
   Solution cost;  ///< of all, at the common scale
+  statistics::NoiseFamily family;
   statistics::Parts parts;
 };
 

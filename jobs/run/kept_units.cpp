@@ -30,7 +30,13 @@ std::optional<std::string> column_of(const UnitOfPrivacy& unit) {
 
 void KeptUnits::keep_only(data::CsvReader& reader) const { reader.keep_only({rows, &rows->is_kept}, column); }
 
-data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits) {
+data::UnitKey draw_unit_key(mechanisms::BitsRef bits) {
+  data::UnitKey key;
+  bits.fill(std::as_writable_bytes(std::span{key}));
+  return key;
+}
+
+data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, const data::UnitKey& key) {
   auto column = column_of(unit);
   if (!column) throw Error{ErrorCode::internal, "rows of one row are to be kept"};
   if (policy.csv.missing.contains(*column)) {
@@ -38,14 +44,21 @@ data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPoli
         "what a missing cell of column '{}' counts as is said, must not be: it names the unit, whose rule says it for rows without a name",
         one_line(*column)));
   }
-  data::ArrowUnits units{.rule = {.column = *std::move(column), .most = unit.most(), .empty = unit.rule().empty}, .key = {}, .options = {}};
-  bits.fill(std::as_writable_bytes(std::span{units.key}));
-  return units;
+  return {.rule = {.column = *std::move(column), .most = unit.most(), .empty = unit.rule().empty}, .key = key, .options = {}};
+}
+
+data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits) {
+  return units_of_stream(unit, policy, draw_unit_key(bits));
 }
 
 KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits,
                      const data::UnitSelectionOptions& selection) {
-  auto units = units_of_stream(unit, policy, bits);
+  return keep_units(path, unit, policy, draw_unit_key(bits), selection);
+}
+
+KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy, const data::UnitKey& key,
+                     const data::UnitSelectionOptions& selection) {
+  auto units = units_of_stream(unit, policy, key);
   data::FileReadTwice file{path};
   auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, units.rule, policy, units.key, selection));
   file.rewind();

@@ -35,8 +35,15 @@ struct KeptUnits {
 ///         environment} as `data::select_rows` and `data::FileReadTwice`; what the bits throw. \source docs/proofs/units.md#selection
 [[nodiscard]] KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy,
                                    mechanisms::BitsRef bits, const data::UnitSelectionOptions& selection = {});
+/// The same by a key that was drawn before. \throws as above, but for the bits
+[[nodiscard]] KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy,
+                                   const data::UnitKey& key, const data::UnitSelectionOptions& selection = {});
+/// A fresh key of these bits. \throws what they throw.
+[[nodiscard]] data::UnitKey draw_unit_key(mechanisms::BitsRef bits);
 
 /// How rows of a stream are kept, with a secret key that is drawn, as `keep_units` draws it. \pre and \throws as that, but for what is about files.
 [[nodiscard]] data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits);
+/// The same by a key that was drawn before.
+[[nodiscard]] data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, const data::UnitKey& key);
 
 }  // namespace surety::jobs

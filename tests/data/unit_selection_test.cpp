@@ -332,5 +332,36 @@ TEST_F(UnitSelection, ReadsTwiceOnlyWhatStandsStill) {
   EXPECT_TRUE(refuses([&] { return FileReadTwice{pipe}; }, ErrorCode::bad_data, {"must be one to be read twice"}));
 }
 
+// Those that `printf %s NAME | md5sum` says.
+TEST(OwnerBuckets, AreTheFirstDigitsOfMd5) {
+  const OwnerBucketFinder bucket_of;
+  EXPECT_EQ(bucket_of(""), 0xd41U);
+  EXPECT_EQ(bucket_of("a"), 0x0ccU);
+  EXPECT_EQ(bucket_of("abc"), 0x900U);
+  EXPECT_EQ(bucket_of("7"), 0x8f1U);
+  EXPECT_EQ(bucket_of("abcdefghijklmnopqrstuvwxyz"), 0xc3fU);
+  std::set<std::size_t> found;
+  for (int k = 0; k < 60'000; ++k) found.insert(bucket_of(std::to_string(k)));
+  EXPECT_EQ(found.size(), owner_buckets) << "all of them are reached";
+  EXPECT_EQ(*found.rbegin(), owner_buckets - 1);
+}
+
+TEST_F(UnitSelection, FindsTheBucketsOfAllOwners) {
+  const std::string longer(40, 'x');
+  const Rows rows{{"ann", "1"}, {"bob", "1"}, {"ann", "2"}, {longer, "1"}, {"", "1"}, {"", "2"}};
+  const OwnerBucketFinder bucket_of;
+  OwnerBuckets named;
+  for (const std::string& name : {std::string{"ann"}, std::string{"bob"}, longer}) named.set(bucket_of(name));
+  const UnitRule rule{.column = "unit", .most = Count{1}};
+  OwnerBuckets all = named;
+  all.set(bucket_of(""));
+  EXPECT_EQ(kept_of(rows, rule, {.finds_buckets = true}).buckets, all) << "rows without a name are one unit, which has a bucket";
+  const UnitRule each{.column = "unit", .most = Count{1}, .empty = EmptyUnit::each};
+  EXPECT_EQ(kept_of(rows, each, {.finds_buckets = true}).buckets, named);
+  EXPECT_EQ(kept_of(rows, rule, {.memory = 1, .finds_buckets = true}).buckets, all) << "spilled runs";
+  EXPECT_TRUE(kept_of(rows, rule).buckets.none());
+  EXPECT_TRUE(kept_of({}, rule, {.finds_buckets = true}).buckets.none());
+}
+
 }  // namespace
 }  // namespace surety::data::unit_selection_test
