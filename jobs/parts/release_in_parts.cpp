@@ -1,0 +1,91 @@
+#include <surety/jobs/parts/release_in_parts.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/jobs/parts/partial.h>
+#include <surety/jobs/parts/ticket.h>
+#include <surety/jobs/release/read_table.h>
+#include <surety/mechanisms/bits/random_bits.h>
+
+namespace surety::jobs {
+namespace {
+
+/// A part of the ticket without its rows.
+Partial empty_part(const Ticket& ticket, std::uint32_t part, PartSource source) {
+  if (part >= ticket.parts) invalid(fmt::format("part is {}, must be below {}, the number of parts", part, ticket.parts));
+  return {.ticket = ticket.number,
+          .parts = ticket.parts,
+          .source = ticket.key ? source : PartSource::any,
+          .numbers = {part},
+          .buckets = {},
+          .records = 0,
+          .totals = {}};
+}
+
+/// All parts of the ticket, and nothing else.
+void require_whole(const Ticket& ticket, const Partial& partial) {
+  if (partial.ticket != ticket.number) invalid("the partial is of another ticket");
+  if (partial.parts != ticket.parts || (partial.source == PartSource::any) != !ticket.key) {
+    invalid("the partial has the ticket's number, and is of another plan");
+  }
+  if (partial.numbers.size() == partial.parts) return;
+  std::uint32_t missing = 0;
+  while (missing < partial.numbers.size() && partial.numbers[missing] == missing) ++missing;
+  invalid(fmt::format("part {} is missing: the partial has {} of {}", missing, partial.numbers.size(), partial.parts));
+}
+
+}  // namespace
+
+std::string begin_release(const ReleasePlan& plan, std::uint32_t parts, const accounting::Ledger& ledger, const Bits& bits,
+                          const RunContext& context) {
+  if (!(parts >= 1 && parts <= most_parts)) invalid(fmt::format("parts are {}, must be from 1 to {}", parts, most_parts));
+  const ReleaseJob job{plan, context};
+  ledger.check(job.charge(bits.not_private));
+  Ticket ticket{.number = {}, .parts = parts, .plan = job.plan(), .family = job.family(), .scale = job.cost().value, .key = {}};
+  if (!plan.unit.is_row()) {
+    ticket.key = draw_unit_key(bits.bits);
+    ticket.not_private = bits.not_private;
+  }
+  mechanisms::SystemBits{}.fill(std::as_writable_bytes(std::span{ticket.number}));
+  return ticket_bytes(ticket);
+}
+
+std::string partial_release(std::string_view ticket, std::uint32_t part, const std::filesystem::path& path, const RunContext& context) {
+  const auto told = read_ticket(ticket);
+  auto partial = empty_part(told, part, PartSource::csv);
+  const auto queries = statistics::parts_of(told.plan.queries, told.family, told.scale, told.plan.confidence);
+  context.begin(Phase::reading);
+  const auto read = read_table(path, told.plan, told.key, queries,
+                               {.may_be_empty = true, .selection = {.memory = context.memory, .finds_buckets = true}});
+  partial.records = read.records;
+  partial.buckets = read.buckets;
+  for (const auto& query : queries) partial.totals.push_back(query->total());
+  return partial_bytes(partial);
+}
+
+std::string merge_partials(std::string_view a, std::string_view b) { return partial_bytes(merged(read_partial(a), read_partial(b))); }
+
+ReleasedStatistics finish_release(std::string_view ticket, std::string_view partial, accounting::Ledger& ledger, const Bits& bits,
+                                  const RunContext& context) {
+  auto told = read_ticket(ticket);
+  const auto whole = read_partial(partial);
+  require_whole(told, whole);
+  ReleaseJob job{std::move(told.plan), context};
+  if (job.family() != told.family || job.cost().value != told.scale) {
+    invalid("the ticket's noise is not what its plan gives here, must be finished on a machine that computes as that where it began");
+  }
+  const auto charge = job.charge(bits.not_private || told.not_private);
+  auto read = std::move(job).add_up(whole.totals, whole.records);
+  context.require_going_on();
+  auto reservation = ledger.reserve_once(charge, ledger_mark(told.number));
+  return release(std::move(read), std::move(reservation), bits.bits, context);
+}
+
+}  // namespace surety::jobs
