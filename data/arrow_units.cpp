@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -176,6 +177,7 @@ class Selection {
         content_{batches, content},
         owners_{hash_},
         public_hash_{public_key(units.options.public_seed)} {
+    if (options_.finds_buckets) bucket_of_.emplace();
     std::memcpy(&salt_, units.key.data(), sizeof(salt_));
     found_.is_kept.resize(static_cast<std::size_t>(owners_of_rows_.rows()));
   }
@@ -236,6 +238,9 @@ class Selection {
     auto& units = table.units();
     const std::uint64_t most = rule_.most.value();
     const std::uint64_t first_unit = found_.units;
+    if (bucket_of_) {
+      for (const auto& unit : units) found_.buckets.set((*bucket_of_)(name_of(unit.first)));
+    }
     if (options_.lists_units) {
       for (const auto& unit : units) name_unit(unit.first);
     }
@@ -291,6 +296,7 @@ class Selection {
   void add_nameless_unit() {
     ++found_.units;
     if (options_.lists_units) found_.words.push_back(public_hash_(std::string_view{})[0]);
+    if (bucket_of_ && rule_.empty == EmptyUnit::one) found_.buckets.set((*bucket_of_)({}));
   }
 
   void keep_least(std::span<RankedRow> rows, std::uint64_t unit) {
@@ -304,10 +310,11 @@ class Selection {
     if (options_.lists_units) listed_.emplace_back(row, unit);
   }
   /// By one of its rows.
-  void name_unit(std::uint64_t row) {
+  void name_unit(std::uint64_t row) { found_.words.push_back(public_hash_(name_of(row))[0]); }
+  std::string_view name_of(std::uint64_t row) {
     const std::size_t batch = owners_of_rows_.batch_of(row);
     const auto& cells = owners_of_rows_.cells(batch).front();
-    found_.words.push_back(public_hash_(cells.text(static_cast<std::size_t>(row - owners_of_rows_.start(batch)), name_))[0]);
+    return cells.text(static_cast<std::size_t>(row - owners_of_rows_.start(batch)), name_);
   }
   Hash encoded(std::uint64_t row, std::size_t batch) {
     encoding_.clear();
@@ -327,6 +334,7 @@ class Selection {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> listed_;
   std::vector<unsigned char> encoding_;
   std::string name_;
+  std::optional<OwnerBucketFinder> bucket_of_;
   KeptRows found_;
 };
 

@@ -321,10 +321,14 @@ std::uint64_t read_parts(CsvReader reader, const Parts& parts, bool number_is_pu
   return read_started(rows, parts, number_is_public);
 }
 
-std::uint64_t read_parts(ArrowReader reader, const Parts& parts, bool number_is_public, const std::optional<ArrowUnits>& units) {
+std::uint64_t read_parts(ArrowReader reader, const Parts& parts, bool number_is_public, const std::optional<ArrowUnits>& units,
+                         OwnerBuckets* buckets) {
   Rows rows{std::move(reader)};
   start(rows, parts);
-  if (units) rows.keep_units(*units);
+  if (units) {
+    const auto& kept = rows.keep_units(*units);
+    if (buckets != nullptr) *buckets = kept.buckets;
+  }
   // Where the form is public the first row that is damaged is the one to be named.
   auto& stream = rows.stream();
   if (units || stream.form() == RecordForm::is_public) return read_started(rows, parts, number_is_public);

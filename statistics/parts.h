@@ -190,8 +190,8 @@ void check_header(data::ArrowReader reader, const Parts& parts);
 /// Reads the rows that `reader` has not read yet, once for all parts. \return the number of records.
 /// \throws Error{bad_data} as `read_statistic`. \complexity one pass; memory does not grow with the rows.
 [[nodiscard]] std::uint64_t read_parts(data::CsvReader reader, const Parts& parts, bool number_is_public);
-/// \param units where a unit is an owner of several rows: then the stream is held until it was read.
+/// \param units where a unit is an owner of several rows: then the stream is held until it was read. \param buckets of owners, where the options of `units` ask for them
 [[nodiscard]] std::uint64_t read_parts(data::ArrowReader reader, const Parts& parts, bool number_is_public,
-                                       const std::optional<data::ArrowUnits>& units = std::nullopt);
+                                       const std::optional<data::ArrowUnits>& units = std::nullopt, data::OwnerBuckets* buckets = nullptr);
 
 }  // namespace surety::statistics

@@ -30,7 +30,7 @@ class Rows {
   /// Error{invalid_argument}, too, of one of numbers, when its missing cells count as something else.
   [[nodiscard]] std::size_t position(const std::string& column, data::CellUse use);
   /// From now on the rows are those that are kept of units, of a stream. \pre as `ArrowReader::keep_units`, and this was made of one \throws as that.
-  void keep_units(const data::ArrowUnits& units) { std::get<data::ArrowReader>(reader_).keep_units(units); }
+  const data::KeptRows& keep_units(const data::ArrowUnits& units) { return std::get<data::ArrowReader>(reader_).keep_units(units); }
   /// The next row; false at the end. \throws Error{bad_data} as its reader.
   [[nodiscard]] bool next();
 

@@ -29,6 +29,20 @@ Partial empty_part(const Ticket& ticket, std::uint32_t part, PartSource source) 
           .totals = {}};
 }
 
+template <class Source>
+std::string partial_of(std::string_view ticket, std::uint32_t part, PartSource kind, Source&& source, const RunContext& context) {
+  const auto told = read_ticket(ticket);
+  auto partial = empty_part(told, part, kind);
+  const auto queries = statistics::parts_of(told.plan.queries, told.family, told.scale, told.plan.confidence);
+  context.begin(Phase::reading);
+  const auto read = read_table(std::forward<Source>(source), told.plan, told.key, queries,
+                               {.may_be_empty = true, .selection = {.memory = context.memory, .finds_buckets = true}});
+  partial.records = read.records;
+  partial.buckets = read.buckets;
+  for (const auto& query : queries) partial.totals.push_back(query->total());
+  return partial_bytes(partial);
+}
+
 /// All parts of the ticket, and nothing else.
 void require_whole(const Ticket& ticket, const Partial& partial) {
   if (partial.ticket != ticket.number) invalid("the partial is of another ticket");
@@ -58,16 +72,11 @@ std::string begin_release(const ReleasePlan& plan, std::uint32_t parts, const ac
 }
 
 std::string partial_release(std::string_view ticket, std::uint32_t part, const std::filesystem::path& path, const RunContext& context) {
-  const auto told = read_ticket(ticket);
-  auto partial = empty_part(told, part, PartSource::csv);
-  const auto queries = statistics::parts_of(told.plan.queries, told.family, told.scale, told.plan.confidence);
-  context.begin(Phase::reading);
-  const auto read = read_table(path, told.plan, told.key, queries,
-                               {.may_be_empty = true, .selection = {.memory = context.memory, .finds_buckets = true}});
-  partial.records = read.records;
-  partial.buckets = read.buckets;
-  for (const auto& query : queries) partial.totals.push_back(query->total());
-  return partial_bytes(partial);
+  return partial_of(ticket, part, PartSource::csv, path, context);
+}
+
+std::string partial_release(std::string_view ticket, std::uint32_t part, data::ArrowStream stream, const RunContext& context) {
+  return partial_of(ticket, part, PartSource::arrow, std::move(stream), context);
 }
 
 std::string merge_partials(std::string_view a, std::string_view b) { return partial_bytes(merged(read_partial(a), read_partial(b))); }

@@ -69,6 +69,10 @@ namespace surety::jobs {
 [[nodiscard]] std::string partial_release(std::string_view ticket, std::uint32_t part, const std::filesystem::path& path,
                                           const RunContext& context = {});
 
+/// The same of a table of another program.
+[[nodiscard]] std::string partial_release(std::string_view ticket, std::uint32_t part, data::ArrowStream stream,
+                                          const RunContext& context = {});
+
 /// What the parts of both add up to. Associative and commutative in bytes.
 /// \throws Error{bad_data} for what is no partial; Error{invalid_argument} for partials of two tickets or of two kinds of sources, for a part that is in
 ///         both, and for a bucket of owners that is in both, which it does not name. \complexity linear in both

@@ -27,5 +27,7 @@ struct ReadTable {
 /// `statistics::read_parts` and `keep_units`.
 [[nodiscard]] ReadTable read_table(const std::filesystem::path& path, const ReleasePlan& plan, const std::optional<data::UnitKey>& key,
                                    const statistics::Parts& parts, const TableOptions& options);
+[[nodiscard]] ReadTable read_table(data::ArrowStream stream, const ReleasePlan& plan, const std::optional<data::UnitKey>& key,
+                                   const statistics::Parts& parts, const TableOptions& options);
 
 }  // namespace surety::jobs

@@ -128,14 +128,12 @@ ReadStatistics ReleaseJob::add_up(const std::vector<QueryTotal>& totals, std::ui
 
 ReadStatistics ReleaseJob::read(data::ArrowStream stream, mechanisms::BitsRef bits, const RunContext& context) && {
   context.begin(Phase::reading);
-  std::optional<data::ArrowUnits> units;
-  if (!plan_.unit.is_row()) {
-    units = units_of_stream(plan_.unit, plan_.reading, bits);
-    units->options.memory = context.memory;
-  }
-  data::ArrowReader reader{std::move(stream), plan_.reading};
-  const auto records = read_parts(std::move(reader), noise_.parts, has_public_size(plan_.target.adjacency, plan_.unit), units);
-  return {std::move(plan_), std::move(noise_), records};
+  std::optional<data::UnitKey> key;
+  if (!plan_.unit.is_row()) key = draw_unit_key(bits);
+  const auto read =
+      read_table(std::move(stream), plan_, key, noise_.parts,
+                 {.may_be_empty = !has_public_size(plan_.target.adjacency, plan_.unit), .selection = {.memory = context.memory}});
+  return {std::move(plan_), std::move(noise_), read.records};
 }
 
 ReadStatistics::ReadStatistics(ReleasePlan plan, CalibratedQueries noise, std::uint64_t records)

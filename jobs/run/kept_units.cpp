@@ -30,22 +30,6 @@ std::optional<std::string> column_of(const UnitOfPrivacy& unit) {
 
 void KeptUnits::keep_only(data::CsvReader& reader) const { reader.keep_only({rows, &rows->is_kept}, column); }
 
-namespace {
-
-/// Which rows are kept. \throws Error{invalid_argument} where it is said what a missing cell of the unit's column counts as.
-data::UnitRule rule_of(const UnitOfPrivacy& unit, const data::DataPolicy& policy) {
-  auto column = column_of(unit);
-  if (!column) throw Error{ErrorCode::internal, "rows of one row are to be kept"};
-  if (policy.csv.missing.contains(*column)) {
-    invalid(fmt::format(
-        "what a missing cell of column '{}' counts as is said, must not be: it names the unit, whose rule says it for rows without a name",
-        one_line(*column)));
-  }
-  return {.column = *std::move(column), .most = unit.most(), .empty = unit.rule().empty};
-}
-
-}  // namespace
-
 data::UnitKey draw_unit_key(mechanisms::BitsRef bits) {
   data::UnitKey key;
   bits.fill(std::as_writable_bytes(std::span{key}));
@@ -53,7 +37,14 @@ data::UnitKey draw_unit_key(mechanisms::BitsRef bits) {
 }
 
 data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, const data::UnitKey& key) {
-  return {.rule = rule_of(unit, policy), .key = key, .options = {}};
+  auto column = column_of(unit);
+  if (!column) throw Error{ErrorCode::internal, "rows of one row are to be kept"};
+  if (policy.csv.missing.contains(*column)) {
+    invalid(fmt::format(
+        "what a missing cell of column '{}' counts as is said, must not be: it names the unit, whose rule says it for rows without a name",
+        one_line(*column)));
+  }
+  return {.rule = {.column = *std::move(column), .most = unit.most(), .empty = unit.rule().empty}, .key = key, .options = {}};
 }
 
 data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits) {
@@ -67,11 +58,11 @@ KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& uni
 
 KeptUnits keep_units(const std::filesystem::path& path, const UnitOfPrivacy& unit, const data::DataPolicy& policy, const data::UnitKey& key,
                      const data::UnitSelectionOptions& selection) {
-  auto rule = rule_of(unit, policy);
+  auto units = units_of_stream(unit, policy, key);
   data::FileReadTwice file{path};
-  auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, rule, policy, key, selection));
+  auto rows = std::make_shared<const data::KeptRows>(data::select_rows(path, units.rule, policy, units.key, selection));
   file.rewind();
-  return {.column = std::move(rule.column), .rows = std::move(rows), .file = std::move(file)};
+  return {.column = std::move(units.rule.column), .rows = std::move(rows), .file = std::move(file)};
 }
 
 }  // namespace surety::jobs

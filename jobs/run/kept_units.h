@@ -43,7 +43,7 @@ struct KeptUnits {
 
 /// How rows of a stream are kept, with a secret key that is drawn, as `keep_units` draws it. \pre and \throws as that, but for what is about files.
 [[nodiscard]] data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, mechanisms::BitsRef bits);
-/// The same with a key that was drawn elsewhere.
+/// The same by a key that was drawn before.
 [[nodiscard]] data::ArrowUnits units_of_stream(const UnitOfPrivacy& unit, const data::DataPolicy& policy, const data::UnitKey& key);
 
 }  // namespace surety::jobs

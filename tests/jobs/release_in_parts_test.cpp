@@ -24,6 +24,7 @@
 #include <surety/jobs/parts/ticket.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
+#include <support/arrow_batches.h>
 #include <support/failing_bits.h>
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
@@ -296,6 +297,53 @@ TEST_F(ReleaseInParts, ReleasesWhatOneProcessDoes) {
     EXPECT_EQ(runs[0].plan.note, "a table [" + jobs::ledger_mark(jobs::read_ticket(ticket).number) + "]");
     EXPECT_TRUE(runs[0].settlement.has_value());
   }
+}
+
+// A table of other programs: kept rows are those of one stream, and buckets those of the names in a file.
+TEST_F(ReleaseInParts, OfStreamsReleasesWhatOneStreamDoes) {
+  const data::OwnerBucketFinder bucket_of;
+  const auto plan = plan_of(Queries::all, people(), Adjacency::replace_one, jobs::NoiseChoice::gaussian);
+  constexpr std::uint32_t parts = 3;
+  const auto table_of = [&](const auto& is_in) {
+    std::vector<testing::ArrowTestColumn> columns{{.name = "who", .format = "l", .cells = {}},
+                                                  {.name = "y", .format = "g", .cells = {}},
+                                                  {.name = "town", .format = "u", .cells = {}}};
+    for (std::int64_t k = 0; k < 90; ++k) {
+      const bool is_named = k % 13 != 0;
+      if (!is_in(is_named ? std::to_string(k % 23) : std::string{})) continue;
+      auto& owner = columns[0].cells.emplace_back();
+      if (is_named) owner.emplace<std::int64_t>(k % 23);
+      columns[1].cells.push_back(static_cast<double>(k % 11));
+      columns[2].cells.emplace_back(std::in_place_type<std::string>, k % 3 == 0 ? "Rome" : "Bergen");
+    }
+    return testing::ArrowTestTable{.columns = std::move(columns)};
+  };
+  const auto read = [&](const std::string& ticket, std::uint32_t part, const auto& is_in) {
+    auto stream = testing::arrow_stream(table_of(is_in), {.batches = {7, 1}});
+    return jobs::partial_release(ticket, part, data::ArrowStream{&stream});
+  };
+  const auto everybody = [](const std::string&) { return true; };
+  auto whole = testing::arrow_stream(table_of(everybody));
+  ReplayBits alone{7};
+  auto own = ledger(plan);
+  const auto expected = json_text(jobs::run(jobs::ReleaseJob{plan}, data::ArrowStream{&whole}, own, {.bits = alone, .not_private = true}));
+  auto ledger = this->ledger(plan);
+  ReplayBits bits{7};
+  const auto ticket = jobs::begin_release(plan, parts, ledger, {.bits = bits, .not_private = true});
+  std::vector<std::string> partials;
+  data::OwnerBuckets named;
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    partials.push_back(read(ticket, part, [&](const std::string& owner) { return bucket_of(owner) % parts == part; }));
+  }
+  named.set(bucket_of(""));
+  for (int k = 0; k < 23; ++k) named.set(bucket_of(std::to_string(k)));
+  EXPECT_EQ(jobs::read_partial(merged(partials)).buckets, named);
+  const auto again = read(ticket, 1, [](const std::string& owner) { return owner == "5"; });
+  const auto other = read(ticket, 2, [](const std::string& owner) { return owner == "5"; });
+  EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::merge_partials(again, other)); }, ErrorCode::invalid_argument, {"bucket"}));
+  EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::merge_partials(again, partial(ticket, 2, {"3,1,Rome"}))); },
+                      ErrorCode::invalid_argument, {"one from Arrow"}));
+  EXPECT_EQ(json_text(jobs::finish_release(ticket, merged(partials), ledger, {.bits = bits, .not_private = true})), expected);
 }
 
 TEST_F(ReleaseInParts, AsksTheLedgerAndDrawsAKeyWhereItIsNeeded) {
