@@ -16,7 +16,6 @@
 #include <surety/data/features.h>
 #include <surety/jobs/predict/predictions.h>
 #include <surety/optimizers/models/model.h>
-#include <surety/optimizers/problem/loss.h>
 
 #include "command.h"
 #include "data_options.h"
@@ -102,7 +101,7 @@ int predict(const PredictOptions& given) {
   require_separate({.inputs = {{"the model", options.model}, {"the data file", options.data}}});
   const auto limits = options.reading.limits();
   const auto model = optimizers::read_model(options.model, limits.model_bytes);
-  if (options.classes && model.loss == optimizers::SquaredLoss::name) {
+  if (options.classes && !optimizers::tells_classes(model)) {
     invalid("--class is for models that tell classes, this one was trained with the squared loss");
   }
   const bool is_csv = std::holds_alternative<data::NamedColumns>(model.features.inputs);

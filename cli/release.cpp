@@ -11,7 +11,6 @@
 #include <surety/jobs/release/queries.h>
 #include <surety/jobs/release/release_fields.h>
 #include <surety/jobs/release/release_job.h>
-#include <surety/statistics/query.h>
 
 #include "command.h"
 #include "data_options.h"

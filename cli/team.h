@@ -26,7 +26,6 @@
 #include <vector>
 
 #include <surety/jobs/run/team.h>
-#include <surety/optimizers/gossip/exchange.h>
 
 #include "command.h"
 #include "ranks.h"
@@ -39,7 +38,7 @@ struct Stopped {};
 class Team final : public jobs::Team {
  public:
   /// Alone without ranks. `timeout` is how long ranks wait for each other while they learn, and where one has failed.
-  explicit Team(std::unique_ptr<Ranks> ranks, std::chrono::milliseconds timeout = optimizers::default_timeout)
+  explicit Team(std::unique_ptr<Ranks> ranks, std::chrono::milliseconds timeout = jobs::Alone{}.timeout())
       : ranks_{std::move(ranks)}, timeout_{timeout} {}
 
   [[nodiscard]] std::size_t rank() const override { return ranks_ ? ranks_->rank() : 0; }

@@ -225,8 +225,10 @@ const std::string& predicted_class(const Model& model, std::span<const double> s
 
 double predict(const Model& model, double score) { return model.loss == LogisticLoss::name ? 1 / (1 + std::exp(-score)) : score; }
 
+bool tells_classes(const Model& model) noexcept { return model.loss != SquaredLoss::name; }
+
 std::string predicted_class(const Model& model, double score) {
-  if (model.loss == SquaredLoss::name) invalid_model("the squared loss has no classes");
+  if (!tells_classes(model)) invalid_model("the squared loss has no classes");
   const bool is_positive = score >= 0;
   if (!model.label || !model.label->test) return is_positive ? "1" : "-1";
   return describe(is_positive ? *model.label : opposite(*model.label));

@@ -69,6 +69,8 @@ struct Model {
 /// What the model says about a record with this score: the probability of +1 for the logistic loss, the value for the squared loss, and for
 /// the hinge losses the score, whose sign is the class.
 [[nodiscard]] double predict(const Model& model, double score);
+/// Whether scores tell classes: not those of the squared loss.
+[[nodiscard]] bool tells_classes(const Model& model) noexcept;
 /// Which class: what the label says, "class==yes", where the score is at least 0, as where accuracies are computed, and the opposite,
 /// "class!=yes", where it is less; "1" and "-1" where the label compares nothing.
 /// \throws Error{invalid_argument} for the squared loss, which has no classes.

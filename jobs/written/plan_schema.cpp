@@ -1,0 +1,178 @@
+#include <surety/jobs/written/plan_schema.h>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/numbers/overload.h>
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/plans/plan_json.h>
+#include <surety/jobs/release/release_fields.h>
+#include <surety/jobs/train/train_fields.h>
+
+namespace surety::jobs {
+namespace {
+
+using nlohmann::json;
+
+/// A value that a field takes. Texts of numbers are numbers, too, and the other way round.
+json value_schema(const Field& field) {
+  const auto with_range = [](const WholeNumber& its) {
+    json schema{{"type", {"integer", "string"}}, {"minimum", its.least}};
+    if (its.most != std::numeric_limits<std::uint64_t>::max()) schema["maximum"] = its.most;
+    return schema;
+  };
+  if (std::holds_alternative<bool*>(field.value())) return {{"type", "boolean"}};
+  return std::visit(Overload{[](const AnyText&) -> json {
+                               return {{"type", {"string", "number"}}};
+                             },
+                             [](const AnyNumber&) -> json {
+                               return {{"type", {"number", "string"}}};
+                             },
+                             [&](const WholeNumber& its) -> json { return with_range(its); },
+                             [](const OneOfWords& its) -> json {
+                               return {{"enum", its.words}};
+                             }},
+                    field.constraint());
+}
+
+/// What holds where a field is not said; nothing where that is nothing.
+std::optional<std::string> standard_of(const Field& field) {
+  if (field.standard()) return with_marks(*field.standard(), "");
+  return std::visit(
+      [](const auto* value) -> std::optional<std::string> {
+        using Value = std::remove_cvref_t<decltype(*value)>;
+        if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::uint64_t>) return fmt::format("{}", *value);
+        if constexpr (std::is_same_v<Value, std::string>) {
+          if (!value->empty()) return *value;
+        }
+        return std::nullopt;
+      },
+      field.value());
+}
+
+json query_schema() {
+  const json text{{"type", "string"}};
+  const json count{{"type", "integer"}, {"minimum", 1}};
+  const json bounds{{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
+  const json texts{{"type", "array"}, {"items", text}};
+  return {{"type", "object"},
+          {"properties",
+           {{"query", text},
+            {"where", text},
+            {"bounds", bounds},
+            {"bins", count},
+            {"categories", texts},
+            {"candidates", count},
+            {"most_keys", count},
+            {"by", text},
+            {"keys", texts},
+            {"key_bounds", bounds},
+            {"key_bins", count},
+            {"types", {{"type", "object"}, {"additionalProperties", {{"enum", {"number", "text", "date"}}}}}},
+            {"weight", {{"type", "number"}, {"exclusiveMinimum", 0}}}}},
+          {"required", {"query"}},
+          {"additionalProperties", false}};
+}
+
+json field_schema(const Field& field) {
+  auto one = value_schema(field);
+  if (field.name() == "query") one = {{"anyOf", {one, {{"$ref", "#/$defs/query"}}}}};
+  json schema = one;
+  if (std::holds_alternative<std::vector<std::string>*>(field.value())) {
+    schema = {{"anyOf", {one, {{"type", "array"}, {"items", one}}}}};
+  }
+  auto description = with_marks(field.help(), "");
+  if (const auto standard = standard_of(field)) description += fmt::format(" (where it is not said: {})", *standard);
+  schema["description"] = std::move(description);
+  return schema;
+}
+
+/// The fields of a table, but for those that `shared` has with the same words.
+json properties_of(const FieldTable& table, const json& shared = json::object()) {
+  auto properties = json::object();
+  for (const auto& group : table.groups()) {
+    for (const auto& field : group.fields) {
+      auto schema = field_schema(field);
+      if (!shared.contains(field.name()) || shared[field.name()] != schema) properties[field.name()] = std::move(schema);
+    }
+  }
+  return properties;
+}
+
+/// The fields that all tables have with the same words.
+json shared_by(const std::vector<json>& all) {
+  auto shared = all.front();
+  for (const auto& [name, schema] : all.front().items()) {
+    for (const auto& one : all) {
+      if (!one.contains(name) || one[name] != schema) {
+        shared.erase(name);
+        break;
+      }
+    }
+  }
+  return shared;
+}
+
+json plan_of(std::string_view command, json options) {
+  json properties{{"command", {{"const", command}}}, {"options", std::move(options)}};
+  return {{"properties", std::move(properties)}, {"required", {"command", "options"}}};
+}
+
+}  // namespace
+
+std::string plan_schema() {
+  std::vector<json> tables;
+  const auto algorithms = all_algorithms();
+  for (const auto& algorithm : algorithms) tables.push_back(properties_of(TrainFields{*algorithm}.table()));
+  const auto shared = shared_by(tables);
+  auto alternatives = json::array();
+  for (const auto& algorithm : algorithms) {
+    auto own = properties_of(TrainFields{*algorithm}.table(), shared);
+    own["algorithm"] = {{"const", algorithm->name()}, {"description", algorithm->summary()}};
+    alternatives.push_back(plan_of("train", {{"type", "object"},
+                                             {"allOf", {{{"$ref", "#/$defs/training"}}}},
+                                             {"properties", std::move(own)},
+                                             {"required", {"algorithm"}},
+                                             {"unevaluatedProperties", false}}));
+  }
+  alternatives.push_back(plan_of("release", {{"type", "object"},
+                                             {"properties", properties_of(ReleaseFields{}.table())},
+                                             {"oneOf", {{{"required", {"query"}}}, {{"required", {"queries"}}}}},
+                                             {"additionalProperties", false}}));
+  const json number{{"type", "number"}};
+  const json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                    {"title", "A plan of Surety"},
+                    {"type", "object"},
+                    {"properties",
+                     {{"version", {{"const", plan_version}}},
+                      {"command", {{"enum", {"train", "release"}}}},
+                      {"adjacency", {{"enum", {"add-or-remove-one", "replace-one", "zero-out"}}}},
+                      {"target",
+                       {{"type", "object"},
+                        {"properties",
+                         {{"epsilon", {{"type", "number"}, {"exclusiveMinimum", 0}}},
+                          {"delta", {{"type", "number"}, {"minimum", 0}, {"exclusiveMaximum", 1}}}}},
+                        {"required", {"epsilon", "delta"}},
+                        {"additionalProperties", false}}},
+                      {"options", {{"type", "object"}}},
+                      {"event", {{"type", "object"}, {"description", "All that is released; follows from the rest"}}},
+                      {"noise", {{"type", "number"}, {"description", "The noise multiplier or scale; follows from the rest"}}},
+                      {"unit", {{"type", "object"}, {"description", "Whom the promise protects; follows from the rest"}}},
+                      {"schema_sha256", {{"type", "string"}, {"description", "Of the schema that the options name; follows from it"}}}}},
+                    {"required", {"version", "command", "adjacency", "target", "options"}},
+                    {"additionalProperties", false},
+                    {"oneOf", std::move(alternatives)},
+                    {"$defs", {{"query", query_schema()}, {"training", {{"properties", shared}}}}}};
+  return schema.dump(1) + "\n";
+}
+
+}  // namespace surety::jobs
