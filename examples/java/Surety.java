@@ -217,6 +217,16 @@ public interface Surety extends Library {
     int surety_result_json(Pointer result, PointerByReference json, Pointer length, PointerByReference failure);
     int surety_result_arrow(Pointer result, Pointer stream, PointerByReference failure);
     int surety_result_model(Pointer result, PointerByReference model, PointerByReference failure);
+    int surety_parts_begin(byte[] json, SizeT json_length, int parts, Pointer ledger, surety_run_options options,
+        PointerByReference ticket, Pointer ticket_length, PointerByReference failure);
+    int surety_parts_partial(byte[] ticket, SizeT ticket_length, int part, String path, PointerByReference partial,
+        Pointer partial_length, PointerByReference failure);
+    int surety_parts_partial_arrow(byte[] ticket, SizeT ticket_length, int part, Pointer records, PointerByReference partial,
+        Pointer partial_length, PointerByReference failure);
+    int surety_parts_merge(byte[] a, SizeT a_length, byte[] b, SizeT b_length, PointerByReference merged,
+        Pointer merged_length, PointerByReference failure);
+    int surety_parts_finish(byte[] ticket, SizeT ticket_length, byte[] partial, SizeT partial_length, Pointer ledger,
+        surety_run_options options, PointerByReference result, PointerByReference failure);
     int surety_model_load(String path, PointerByReference model, PointerByReference failure);
     int surety_model_parse(byte[] text, SizeT length, PointerByReference model, PointerByReference failure);
     void surety_model_free(Pointer model);

@@ -7,7 +7,7 @@
  *              Its last argument is where a failure with a message goes, for surety_failure_free; NULL where nobody wants it.
  *   Text       UTF-8 with a length, no zero needed. Messages are one line, and nothing that may be private is in them.
  *   Results    go where the caller says. A text is made by surety and freed with surety_free.
- *   Handles    are made by a function that ends in _create, _parse, _open, _reserve, _prepare, _run or _load and
+ *   Handles    are made by a function that ends in _create, _parse, _open, _reserve, _prepare, _run, _finish or _load and
  *              freed by the one that ends in _free, which takes NULL.
  *   Structs    begin with their size, which the caller sets: fields may be appended. A struct of an earlier, smaller size is taken as it was, one of
  *              a later version where its fields that are not known here are zero; no more than its size is written.
@@ -65,7 +65,7 @@ SURETY_API void surety_failure_free(surety_failure* failure);
 SURETY_API int surety_abi_version(void);
 /* "0.1.0" */
 SURETY_API const char* surety_version(void);
-/* Frees a text that a function has made. */
+/* Frees a text, or bytes, that a function has made. */
 SURETY_API void surety_free(char* text);
 
 /* ---- Events ---- */
@@ -360,7 +360,7 @@ SURETY_API surety_code surety_job_cost(const surety_job* job, surety_enclosure* 
  * "unit": {...}} on one line: the promise, to whom, and what it takes. */
 SURETY_API surety_code surety_job_json(const surety_job* job, char** json, size_t* length, surety_failure** failure);
 
-/* How a job is run. Functions may be NULL, are called by the thread that called surety_job_run, and must not call surety. None is told anything
+/* How a job is run. Functions may be NULL, are called by the thread that runs it, and must not call surety. None is told anything
  * that is private. */
 typedef struct surety_run_options {
   size_t size;             /* sizeof(surety_run_options) */
@@ -393,6 +393,43 @@ SURETY_API surety_code surety_result_json(const surety_result* result, char** js
 SURETY_API surety_code surety_result_arrow(const surety_result* result, struct ArrowArrayStream* stream, surety_failure** failure);
 /* The model of a training. */
 SURETY_API surety_code surety_result_model(const surety_result* result, surety_model** model, surety_failure** failure);
+
+/* ---- Releases in parts ---- */
+
+/* A release of a table that lies in parts, for engines that distribute their work: each part is added up where it lies, and what all add up to is
+ * released once, with the answer of surety_job_run on the whole table, to the last bit under the same bits. Trainings are not in parts.
+ *
+ * A ticket and a partial are bytes with a length: made by surety, freed with surety_free, sent and stored as the caller likes. Both are as
+ * PRIVATE as the table: a ticket holds the key by which rows of an owner are kept, a partial exact counts. Checksums are against accidents: who may
+ * change a partial may also change the table. They are read by the same version of surety.
+ *
+ * Parts are numbered 0, 1, ..., and each row is in one of them. Where a unit is one row, any split will do, and that no row is in two parts is for who
+ * splits. Where owners have several rows, all of them are in one part, in their order: the owner's bucket is the first three hexadecimal
+ * digits of the MD5 of its name, so `hash(substr(md5(owner), 1, 3))` modulo the number of parts is a part; a row without a name has the bucket
+ * d41, or lies anywhere where each is a unit of its own. This is checked, by buckets. */
+
+/* Asks the ledger, charges nothing. `json` is a plan of a release as surety_job_prepare takes it, without `replay-seed`; its `data` is not read. Parts
+ * are from 1 to 2^20. `options` may be NULL; its bits draw the key. A question (surety_limit_questions). */
+SURETY_API surety_code surety_parts_begin(const char* json, size_t json_length, uint32_t parts, surety_ledger* ledger,
+                                          const surety_run_options* options, char** ticket, size_t* ticket_length,
+                                          surety_failure** failure);
+/* What one part adds up to, of a CSV file as the plan says, which may have no records. Asks no ledger; may be done again, as by a task that is
+ * retried, and gives the same bytes. SURETY_BAD_DATA for what is no ticket. */
+SURETY_API surety_code surety_parts_partial(const char* ticket, size_t ticket_length, uint32_t part, const char* path, char** partial,
+                                            size_t* partial_length, surety_failure** failure);
+/* The same of the rows of a stream. `records` is released in every case. Where owners have several rows, all parts are files or all are streams. */
+SURETY_API surety_code surety_parts_partial_arrow(const char* ticket, size_t ticket_length, uint32_t part, struct ArrowArrayStream* records,
+                                                  char** partial, size_t* partial_length, surety_failure** failure);
+/* What the parts of both add up to: in any order and any tree the same bytes. Refuses partials of two tickets, a part that is in both, which would count
+ * its people twice, and owners of one bucket that are in both, without naming any. */
+SURETY_API surety_code surety_parts_merge(const char* a, size_t a_length, const char* b, size_t b_length, char** merged,
+                                          size_t* merged_length, surety_failure** failure);
+/* Charges the whole event durably, and then alone draws noise, releases and settles what all parts add up to. Refuses a partial of another ticket, a
+ * part that is missing, and a ticket that was finished in this ledger, whether that came to its end or not. What fails before the charge has
+ * cost nothing; what fails after it stays charged and returns nothing. `options` may be NULL. */
+SURETY_API surety_code surety_parts_finish(const char* ticket, size_t ticket_length, const char* partial, size_t partial_length,
+                                           surety_ledger* ledger, const surety_run_options* options, surety_result** result,
+                                           surety_failure** failure);
 
 /* ---- Models ---- */
 

@@ -482,6 +482,53 @@ extern "C" {
         model: *mut *mut surety_model,
         failure: *mut *mut surety_failure,
     ) -> surety_code;
+    pub fn surety_parts_begin(
+        json: *const c_char,
+        json_length: usize,
+        parts: u32,
+        ledger: *mut surety_ledger,
+        options: *const surety_run_options,
+        ticket: *mut *mut c_char,
+        ticket_length: *mut usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_parts_partial(
+        ticket: *const c_char,
+        ticket_length: usize,
+        part: u32,
+        path: *const c_char,
+        partial: *mut *mut c_char,
+        partial_length: *mut usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_parts_partial_arrow(
+        ticket: *const c_char,
+        ticket_length: usize,
+        part: u32,
+        records: *mut ArrowArrayStream,
+        partial: *mut *mut c_char,
+        partial_length: *mut usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_parts_merge(
+        a: *const c_char,
+        a_length: usize,
+        b: *const c_char,
+        b_length: usize,
+        merged: *mut *mut c_char,
+        merged_length: *mut usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
+    pub fn surety_parts_finish(
+        ticket: *const c_char,
+        ticket_length: usize,
+        partial: *const c_char,
+        partial_length: usize,
+        ledger: *mut surety_ledger,
+        options: *const surety_run_options,
+        result: *mut *mut surety_result,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
     pub fn surety_model_load(
         path: *const c_char,
         model: *mut *mut surety_model,

@@ -361,6 +361,36 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
   surety_job_free(job);
   surety_ledger_free(of_job);
 
+  // A release in parts.
+  const auto part_path = folder.write("part.csv", "a\n1\n2\n1\n").string();
+  const std::string in_parts =
+      R"x({"version": 1, "command": "release", "adjacency": "zero-out", "target": {"epsilon": 1, "delta": 0}, "options": )x"
+      R"x({"query": "sum(a)", "bounds": "0,2"}})x";
+  ASSERT_EQ(surety_ledger_create((folder / "parts.db").c_str(), SURETY_ZERO_OUT, nullptr, nullptr, &of_job, nullptr), SURETY_OK);
+  char* ticket = nullptr;
+  std::size_t ticket_length = 0;
+  SPOIL(surety_parts_begin, {in_parts.data(), in_parts.size(), 2, of_job, &how, &ticket, &ticket_length, &none}, {4});
+  spoil_fields("run options of parts", how, {}, [&](surety_run_options* spoilt) {
+    return surety_parts_begin(in_parts.data(), in_parts.size(), 2, of_job, spoilt, &text, &length, nullptr);
+  });
+  char* parts[2]{};
+  std::size_t part_lengths[2]{};
+  SPOIL(surety_parts_partial, {ticket, ticket_length, 0, part_path.c_str(), &parts[0], &part_lengths[0], &none});
+  ASSERT_EQ(surety_parts_partial(ticket, ticket_length, 1, part_path.c_str(), &parts[1], &part_lengths[1], nullptr), SURETY_OK);
+  // As of a job: SuretyCParts.ThatDoNotMakeTheTableAreRefused spoils the rest.
+  EXPECT_EQ(surety_parts_partial_arrow(ticket, ticket_length, 0, &gone, &text, &length, nullptr), SURETY_INVALID_ARGUMENT)
+      << "released already";
+  EXPECT_EQ(surety_parts_partial_arrow(ticket, ticket_length, 0, nullptr, &text, &length, nullptr), SURETY_INVALID_ARGUMENT);
+  tried().insert("surety_parts_partial_arrow");
+  SPOIL(surety_parts_merge, {parts[0], part_lengths[0], parts[1], part_lengths[1], &text, &length, &none});
+  spoil_fields("run options of a finish", how, {}, [&](surety_run_options* spoilt) {
+    return surety_parts_finish(ticket, ticket_length, text, length, of_job, spoilt, &result, nullptr);
+  });
+  SPOIL(surety_parts_finish, {ticket, ticket_length, text, length, of_job, &how, &result, &none}, {5});
+  for (char* bytes : {ticket, parts[0], parts[1], text}) surety_free(bytes);
+  surety_result_free(result);
+  surety_ledger_free(of_job);
+
   // What cannot fail.
   EXPECT_EQ(surety_failure_code(nullptr), SURETY_OK);
   EXPECT_STREQ(surety_failure_message(nullptr), "");

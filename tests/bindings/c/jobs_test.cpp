@@ -22,6 +22,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/data/owner_buckets.h>
 #include <surety/jobs/predict/predictions.h>
 #include <surety/jobs/release/release_job.h>
 #include <surety/jobs/release/written_release.h>
@@ -586,6 +587,282 @@ TEST_F(SuretyCJobs, AreChargedBeforeTheFirstBitIsDrawn) {
     }
     EXPECT_GE(killed, 2U);
   }
+}
+
+/// Bytes of a call, which are freed.
+struct Bytes {
+  Bytes() = default;
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  ~Bytes() { surety_free(text); }
+  [[nodiscard]] std::string copy() const { return {text, length}; }
+
+  char* text = nullptr;
+  std::size_t length = 0;
+};
+
+/// Bits of a seed, as C gives them.
+struct Replayed {
+  explicit Replayed(std::uint64_t seed) : source{seed} {
+    bits.size = sizeof bits;
+    bits.vouched_for = SURETY_I_VOUCH_FOR_THESE_BITS;
+    bits.context = &source;
+    bits.fill = [](void* context, unsigned char* bytes, std::size_t count) {
+      static_cast<mechanisms::ReplayBits*>(context)->fill({reinterpret_cast<std::byte*>(bytes), count});
+      return 0;
+    };
+    options.size = sizeof options;
+    options.bits = &bits;
+  }
+  Replayed(const Replayed&) = delete;
+  Replayed& operator=(const Replayed&) = delete;
+
+  mechanisms::ReplayBits source;
+  surety_bits bits{};
+  surety_run_options options{};
+};
+
+/// A release without and with owners, whose rows are many more than are kept.
+std::string plan_in_parts(bool has_owners) {
+  return R"x({"version": 1, "command": "release", "adjacency": "replace-one", "target": {"epsilon": 1, "delta": 0}, "options": )x"
+         R"x({"query": ["mean(a)", {"query": "count()", "by": "town", "keys": ["Ulm", "Bonn"]}], "bounds": "0,2")x" +
+         std::string{has_owners ? R"(, "unit": "who", "most": 3}})" : "}}"};
+}
+
+constexpr std::uint32_t parts = 3;
+constexpr std::int64_t owners = 17;
+constexpr std::int64_t everyone = -1;
+
+/// The rows of one part by their owners' buckets, or all.
+class SuretyCParts : public SuretyCJobs {
+ protected:
+  [[nodiscard]] static bool is_in(std::int64_t owner, std::int64_t part) {
+    static const data::OwnerBucketFinder bucket_of;
+    return part == everyone || static_cast<std::int64_t>(bucket_of(std::to_string(owner)) % parts) == part;
+  }
+  /// Calls `add(owner, a, town)` for each row of a part.
+  static void each_row(std::int64_t part, const auto& add) {
+    for (std::int64_t k = 0; k < 150; ++k) {
+      if (is_in(k % owners, part)) add(k % owners, static_cast<double>(k % 7) / 4, k % 3 == 0 ? "Ulm" : "Bonn");
+    }
+  }
+  [[nodiscard]] std::string file_of(std::int64_t part) const {
+    std::string text = "who,a,town\n";
+    each_row(part, [&](std::int64_t who, double a, const char* town) { text += fmt::format("{},{},{}\n", who, a, town); });
+    return folder_.write(fmt::format("part {}.csv", part), text).string();
+  }
+  [[nodiscard]] static ArrowArrayStream stream_of(std::int64_t part) {
+    testing::ArrowTestTable table{.columns = {{.name = "who", .format = "l", .cells = {}},
+                                              {.name = "a", .format = "g", .cells = {}},
+                                              {.name = "town", .format = "u", .cells = {}}}};
+    each_row(part, [&](std::int64_t who, double a, const char* town) {
+      table.columns[0].cells.emplace_back(who);
+      table.columns[1].cells.emplace_back(a);
+      table.columns[2].cells.emplace_back(std::string{town});
+    });
+    return testing::arrow_stream(std::move(table), {.batches = {5, 1}});
+  }
+  void new_ledger_of(bool has_owners, Ledger& ledger) {
+    surety_unit who{};
+    who.size = sizeof who;
+    who.name = "who";
+    who.most = 3;
+    Told told;
+    ASSERT_EQ(surety_ledger_create(ledger_path(++ledgers_).c_str(), SURETY_REPLACE_ONE, nullptr, has_owners ? &who : nullptr, &ledger,
+                                   &told.failure),
+              SURETY_OK)
+        << told.message();
+  }
+  static void begin(const std::string& plan, Ledger& ledger, Bytes& ticket, const surety_run_options* options = nullptr) {
+    Told told;
+    ASSERT_EQ(surety_parts_begin(plan.data(), plan.size(), parts, ledger, options, &ticket.text, &ticket.length, &told.failure), SURETY_OK)
+        << told.message();
+  }
+  [[nodiscard]] std::string partial(const Bytes& ticket, std::uint32_t part, bool is_arrow) const {
+    Bytes made;
+    Told told;
+    if (is_arrow) {
+      auto stream = stream_of(part);
+      EXPECT_EQ(surety_parts_partial_arrow(ticket.text, ticket.length, part, &stream, &made.text, &made.length, &told.failure), SURETY_OK)
+          << told.message();
+      EXPECT_EQ(ArrowCount::live, 0);
+    } else {
+      EXPECT_EQ(surety_parts_partial(ticket.text, ticket.length, part, file_of(part).c_str(), &made.text, &made.length, &told.failure),
+                SURETY_OK)
+          << told.message();
+    }
+    return made.copy();
+  }
+  static std::string merged(const std::string& a, const std::string& b) {
+    Bytes made;
+    Told told;
+    EXPECT_EQ(surety_parts_merge(a.data(), a.size(), b.data(), b.size(), &made.text, &made.length, &told.failure), SURETY_OK)
+        << told.message();
+    return made.copy();
+  }
+};
+
+TEST_F(SuretyCParts, ReleaseWhatOneJobDoesToTheLastBit) {
+  for (const bool has_owners : {false, true}) {
+    for (const bool is_arrow : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} {}", has_owners, is_arrow));
+      const auto plan = plan_in_parts(has_owners);
+      Job job;
+      Ledger alone;
+      Result expected;
+      prepare(plan, job);
+      new_ledger_of(has_owners, alone);
+      Replayed whole{7};
+      if (is_arrow) {
+        auto stream = stream_of(everyone);
+        ASSERT_EQ(surety_job_run_arrow(job, &stream, alone, &whole.options, &expected, nullptr), SURETY_OK);
+      } else {
+        ASSERT_EQ(surety_job_run(job, file_of(everyone).c_str(), alone, &whole.options, &expected, nullptr), SURETY_OK);
+      }
+      const auto charged = runs().at(0).charged();
+
+      Ledger ledger;
+      new_ledger_of(has_owners, ledger);
+      Replayed bits{7};
+      Bytes ticket;
+      begin(plan, ledger, ticket, &bits.options);
+      EXPECT_TRUE(runs().empty());
+      const auto first = partial(ticket, 0, is_arrow);
+      EXPECT_EQ(first, partial(ticket, 0, is_arrow)) << "a task may be tried again";
+      const auto second = partial(ticket, 1, is_arrow);
+      const auto third = partial(ticket, 2, is_arrow);
+      const auto all = merged(third, merged(first, second));
+      EXPECT_EQ(all, merged(merged(second, third), first));
+      Result result;
+      Told told;
+      ASSERT_EQ(surety_parts_finish(ticket.text, ticket.length, all.data(), all.size(), ledger, &bits.options, &result, &told.failure),
+                SURETY_OK)
+          << told.message();
+      EXPECT_EQ(json_of(result), json_of(expected));
+      ASSERT_EQ(runs().size(), 1U);
+      EXPECT_EQ(runs()[0].charged(), charged);
+      EXPECT_TRUE(runs()[0].settlement.has_value());
+      EXPECT_FALSE(runs()[0].plan.not_private);
+      // Once.
+      surety_result* none = nullptr;
+      EXPECT_EQ(surety_parts_finish(ticket.text, ticket.length, all.data(), all.size(), ledger, nullptr, &none, nullptr),
+                SURETY_INVALID_ARGUMENT);
+      EXPECT_EQ(none, nullptr);
+      EXPECT_EQ(runs().size(), 1U);
+    }
+  }
+}
+
+// What would count somebody twice, or not at all, costs nothing and names nobody.
+TEST_F(SuretyCParts, ThatDoNotMakeTheTableAreRefused) {
+  const auto plan = plan_in_parts(true);
+  Ledger ledger;
+  new_ledger_of(true, ledger);
+  Bytes ticket;
+  Bytes other;
+  begin(plan, ledger, ticket);
+  begin(plan, ledger, other);
+  EXPECT_NE(ticket.copy(), other.copy());
+  const auto first = partial(ticket, 0, false);
+  const auto second = partial(ticket, 1, false);
+  Bytes none;
+  const auto refused = [&](surety_code expected, const char* words, const auto& call) {
+    Told told;
+    EXPECT_EQ(call(&told.failure), expected) << told.message();
+    EXPECT_NE(told.message().find(words), std::string::npos) << told.message();
+    EXPECT_EQ(told.message().find('\n'), std::string::npos) << told.message();
+    EXPECT_EQ(none.text, nullptr);
+    EXPECT_EQ(none.length, 0U);
+  };
+  const auto unmerged = [&](surety_code expected, const char* words, const std::string& a, const std::string& b) {
+    refused(expected, words, [&](surety_failure** failure) {
+      return surety_parts_merge(a.data(), a.size(), b.data(), b.size(), &none.text, &none.length, failure);
+    });
+  };
+  unmerged(SURETY_INVALID_ARGUMENT, "part 0", first, merged(first, second));
+  unmerged(SURETY_INVALID_ARGUMENT, "ticket", first, partial(other, 1, false));
+  unmerged(SURETY_INVALID_ARGUMENT, "Arrow", first, partial(ticket, 1, true));
+  unmerged(SURETY_BAD_DATA, "partial", first, ticket.copy());
+  unmerged(SURETY_BAD_DATA, "partial", first, "");
+  auto changed = second;
+  changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
+  unmerged(SURETY_BAD_DATA, "partial", first, changed);
+  Bytes twice;
+  ASSERT_EQ(surety_parts_partial(ticket.text, ticket.length, 1, file_of(0).c_str(), &twice.text, &twice.length, nullptr), SURETY_OK);
+  unmerged(SURETY_INVALID_ARGUMENT, "bucket", first, twice.copy());
+
+  surety_result* result = nullptr;
+  const auto unfinished = [&](surety_code expected, const char* words, const Bytes& of, const std::string& whole) {
+    refused(expected, words, [&](surety_failure** failure) {
+      return surety_parts_finish(of.text, of.length, whole.data(), whole.size(), ledger, nullptr, &result, failure);
+    });
+    EXPECT_EQ(result, nullptr);
+  };
+  const auto all = merged(merged(first, second), partial(ticket, 2, false));
+  unfinished(SURETY_INVALID_ARGUMENT, "part 2 is missing", ticket, merged(first, second));
+  unfinished(SURETY_INVALID_ARGUMENT, "another ticket", other, all);
+  unfinished(SURETY_BAD_DATA, "partial", ticket, ticket.copy());
+
+  const auto no_part = [&](surety_code expected, const char* words, const std::string& of, std::uint32_t part) {
+    refused(expected, words, [&](surety_failure** failure) {
+      return surety_parts_partial(of.data(), of.size(), part, file_of(0).c_str(), &none.text, &none.length, failure);
+    });
+    refused(expected, words, [&](surety_failure** failure) {
+      auto stream = stream_of(0);
+      const auto code = surety_parts_partial_arrow(of.data(), of.size(), part, &stream, &none.text, &none.length, failure);
+      EXPECT_EQ(stream.release, nullptr);
+      EXPECT_EQ(ArrowCount::live, 0);
+      EXPECT_EQ(ArrowCount::twice, 0);
+      return code;
+    });
+  };
+  no_part(SURETY_INVALID_ARGUMENT, "part is 3", ticket.copy(), parts);
+  no_part(SURETY_BAD_DATA, "ticket", first, 0);
+  no_part(SURETY_BAD_DATA, "ticket", "", 0);
+
+  const auto unbegun = [&](surety_code expected, const char* words, const std::string& json, std::uint32_t number) {
+    refused(expected, words, [&](surety_failure** failure) {
+      return surety_parts_begin(json.data(), json.size(), number, ledger, nullptr, &none.text, &none.length, failure);
+    });
+  };
+  unbegun(SURETY_INVALID_ARGUMENT, "parts are 0", plan, 0);
+  unbegun(SURETY_BAD_DATA, "command", this->plan(), parts);
+  auto more = plan;
+  more.insert(more.size() - 2, R"(, "replay-seed": 5)");
+  unbegun(SURETY_INVALID_ARGUMENT, "replay-seed", more, parts);
+  more = plan;
+  more.insert(more.size() - 1, R"(, "noise": 1)");
+  unbegun(SURETY_INVALID_ARGUMENT, "noise is 1", more, parts);
+  unbegun(SURETY_INVALID_ARGUMENT, "unit", plan_in_parts(false), parts);
+  EXPECT_TRUE(runs().empty());
+}
+
+// A finish that is called off, or ends with its process where noise is drawn.
+TEST_F(SuretyCParts, AreChargedBeforeTheFirstBitIsDrawn) {
+  Ledger ledger;
+  new_ledger_of(false, ledger);
+  const auto whole = [&](Bytes& ticket) {
+    begin(plan_in_parts(false), ledger, ticket);
+    return merged(merged(partial(ticket, 0, true), partial(ticket, 1, true)), partial(ticket, 2, true));
+  };
+  Bytes ticket;
+  const auto all = whole(ticket);
+  Replayed bits{3};
+  bits.options.should_stop = [](void* /*context*/) { return 1; };
+  surety_result* none = nullptr;
+  EXPECT_EQ(surety_parts_finish(ticket.text, ticket.length, all.data(), all.size(), ledger, &bits.options, &none, nullptr), SURETY_STOPPED);
+  EXPECT_TRUE(runs().empty());
+  bits.options.should_stop = nullptr;
+  bits.bits.fill = [](void* /*context*/, unsigned char* /*bytes*/, std::size_t /*count*/) { return 1; };
+  EXPECT_EQ(surety_parts_finish(ticket.text, ticket.length, all.data(), all.size(), ledger, &bits.options, &none, nullptr),
+            SURETY_ENVIRONMENT);
+  ASSERT_EQ(runs().size(), 1U);
+  EXPECT_FALSE(runs()[0].settlement.has_value());
+  EXPECT_EQ(surety_parts_finish(ticket.text, ticket.length, all.data(), all.size(), ledger, nullptr, &none, nullptr),
+            SURETY_INVALID_ARGUMENT)
+      << "it may have drawn noise";
+  EXPECT_EQ(none, nullptr);
+  EXPECT_EQ(runs().size(), 1U);
 }
 
 using Predictions = std::vector<std::vector<double>>;

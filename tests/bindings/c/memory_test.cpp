@@ -5,10 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <new>
 #include <string>
+
+#include <support/temporary_folder.h>
 
 namespace surety::memory_test {
 namespace {
@@ -136,6 +140,33 @@ TEST(SuretyCMemory, RunsOutWithACode) {
       "gaussian", [&](surety_failure** failure) { return surety_gaussian_create(&options, &noise, failure); },
       [&] { surety_noise_free(noise); });
   surety_event_free(event);
+}
+
+// Bytes of two parts, whose functions know no JSON.
+TEST(SuretyCMemory, RunsOutWithACodeWherePartsMeet) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("part.csv", "a,town\n1,Ulm\n2,Bonn\n1,Ulm\n").string();
+  const std::string plan =
+      R"x({"version": 1, "command": "release", "adjacency": "zero-out", "target": {"epsilon": 1, "delta": 1e-6}, "options": )x"
+      R"x({"query": ["sum(a)", {"query": "count()", "by": "town", "keys": ["Ulm", "Bonn"]}], "bounds": "0,2"}})x";
+  surety_ledger* ledger = nullptr;
+  ASSERT_EQ(surety_ledger_create((folder / "run.db").c_str(), SURETY_ZERO_OUT, nullptr, nullptr, &ledger, nullptr), SURETY_OK);
+  char* ticket = nullptr;
+  std::size_t ticket_length = 0;
+  ASSERT_EQ(surety_parts_begin(plan.data(), plan.size(), 2, ledger, nullptr, &ticket, &ticket_length, nullptr), SURETY_OK);
+  char* parts[2]{};
+  std::size_t lengths[2]{};
+  for (const std::uint32_t part : {0U, 1U}) {
+    ASSERT_EQ(surety_parts_partial(ticket, ticket_length, part, path.c_str(), &parts[part], &lengths[part], nullptr), SURETY_OK);
+  }
+  char* merged = nullptr;
+  std::size_t length = 0;
+  starve(
+      "merge",
+      [&](surety_failure** failure) { return surety_parts_merge(parts[0], lengths[0], parts[1], lengths[1], &merged, &length, failure); },
+      [&] { surety_free(merged); });
+  for (char* bytes : {ticket, parts[0], parts[1]}) surety_free(bytes);
+  surety_ledger_free(ledger);
 }
 
 }  // namespace
