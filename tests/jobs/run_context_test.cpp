@@ -33,8 +33,8 @@ class CalledOff : public ::testing::Test {
   }
   [[nodiscard]] static jobs::ReleasePlan three_sums() {
     jobs::ReleasePlan plan{.target = {Epsilon{1}, Delta{1e-6}, Adjacency::replace_one}, .queries = {}};
-    for (const double weight : {1.0, 2.0, 3.0}) {
-      plan.queries.push_back({.statistic = {.of = statistics::SumOf{"y", {0, 3}}, .adjacency = Adjacency::replace_one}, .weight = weight});
+    for (const double largest : {1, 2, 3}) {
+      plan.queries.push_back({.statistic = {.of = statistics::SumOf{"y", {0, largest}}, .adjacency = Adjacency::replace_one}});
     }
     return plan;
   }
