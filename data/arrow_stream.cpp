@@ -428,9 +428,9 @@ std::size_t ArrowCells::numbers(std::size_t first, std::size_t count, double* ou
   if (!values_ && type_.kind == Kind::floating && type_.bytes == 8) {
     if (has_nulls) return present(first, count, out, [&](std::size_t row) { return loaded<double>(data_ + 8 * (first_ + row)); });
     std::memcpy(out, data_ + 8 * (first_ + first), 8 * count);
-    // Of the numbers that are not finite alone the sum of such differences is not 0.
-    double odd = 0;
-    for (std::size_t k = 0; k < count; ++k) odd += out[k] - out[k];
+    // Of the numbers that are not finite alone such a difference has a bit that is not 0.
+    std::uint64_t odd = 0;
+    for (std::size_t k = 0; k < count; ++k) odd |= std::bit_cast<std::uint64_t>(out[k] - out[k]);
     if (odd == 0) return count;
     return static_cast<std::size_t>(std::remove_if(out, out + count, [](double value) { return !std::isfinite(value); }) - out);
   }

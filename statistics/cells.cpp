@@ -82,9 +82,10 @@ CellFinder::CellFinder(const Cells& cells) {
   if (const auto* const bins = std::get_if<Bins>(&cells)) {
     lower_ = bins->bounds.lower;
     bins_per_unit_ = static_cast<double>(bins->count) / (bins->bounds.upper - bins->bounds.lower);
-    inner_ = edges(*bins);
-    inner_.erase(inner_.begin());
-    inner_.pop_back();
+    last_ = static_cast<double>(bins->count - 1);
+    ends_ = edges(*bins);
+    ends_.front() = -HUGE_VAL;
+    ends_.back() = std::nan("");  // no number is beyond it, infinity neither
   } else {
     const auto& names = std::get<Categories>(cells).names;
     for (std::size_t k = 0; k < names.size(); ++k) category_.emplace(names[k], k);
@@ -97,14 +98,8 @@ std::optional<std::size_t> CellFinder::find(const std::string& text) const {
   return found->second;
 }
 
-std::size_t CellFinder::find(double number) const {
-  // Bins are of equal width, so this is the one or its neighbour; the edges decide, whatever was guessed.
-  const double guess = (number - lower_) * bins_per_unit_;
-  const auto last = static_cast<double>(inner_.size());
-  auto cell = static_cast<std::size_t>(guess > 0 ? std::min(guess, last) : 0.0);
-  while (cell > 0 && number < inner_[cell - 1]) --cell;
-  while (cell < inner_.size() && number >= inner_[cell]) ++cell;
-  return cell;
+std::size_t CellFinder::searched(double number) const noexcept {
+  return static_cast<std::size_t>(std::upper_bound(ends_.begin() + 1, ends_.end() - 1, number) - (ends_.begin() + 1));
 }
 
 }  // namespace surety::statistics

@@ -1,7 +1,9 @@
 // Public cells of a column: of a histogram, or of groups. A record is in one of them or in none.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -44,14 +46,28 @@ class CellFinder {
   explicit CellFinder(const Cells& cells);
 
   /// Whether texts are looked for, else numbers.
-  [[nodiscard]] bool is_text() const noexcept { return inner_.empty(); }
+  [[nodiscard]] bool is_text() const noexcept { return ends_.empty(); }
   /// \pre is_text()
   [[nodiscard]] std::optional<std::size_t> find(const std::string& text) const;
   /// A NaN counts as the lower bound. \pre !is_text()
-  [[nodiscard]] std::size_t find(double number) const;
+  [[nodiscard]] std::size_t find(double number) const noexcept {
+    // Bins are of equal width, so this is the one or its neighbour; the edges decide, whatever was guessed. A NaN is below no edge, nor above.
+    const double guess = (number - lower_) * bins_per_unit_;
+    // Within the cells, as an integer with a sign: processors have no quick way to one without.
+    auto cell = static_cast<std::size_t>(static_cast<std::int64_t>(std::min(guess > 0 ? guess : 0.0, last_)));
+    cell -= number < ends_[cell] ? 1 : 0;
+    cell += number >= ends_[cell + 1] ? 1 : 0;
+    if (number < ends_[cell] || number >= ends_[cell + 1]) [[unlikely]]
+      return searched(number);
+    return cell;
+  }
 
  private:
-  std::vector<double> inner_;  ///< the inner edges of bins
+  /// The same by binary search.
+  [[nodiscard]] std::size_t searched(double number) const noexcept;
+
+  std::vector<double> ends_;  ///< of bins: the inner edges between -infinity and a NaN; empty for texts
+  double last_ = 0;           ///< the number of the last bin
   double lower_ = 0;
   double bins_per_unit_ = 0;
   std::unordered_map<std::string, std::size_t> category_;

@@ -51,6 +51,7 @@ StatisticSum::StatisticSum(Statistic statistic, Grid grid, NoiseLaw law) : stati
     if (!(extent >= 1 && extent <= most)) {
       invalid(fmt::format("a bound is {} grid steps from the origin, must be from 1 to 2^40", extent));
     }
+    steps_per_unit_ = grid_.steps_per_unit();
     low_ = steps_of(bounds_.lower);
     high_ = steps_of(bounds_.upper);
     if (is_ratio(statistic_)) {
@@ -78,11 +79,6 @@ std::int64_t StatisticSum::weight_beside_sum(NoiseLaw law) const {
   return std::max(weight, farthest());
 }
 
-std::int64_t StatisticSum::steps_of(double number) const {
-  const double clamped = number >= bounds_.lower ? std::min(number, bounds_.upper) : bounds_.lower;
-  return std::llround((clamped - origin_) * grid_.steps_per_unit());
-}
-
 void StatisticSum::add(double number, std::size_t group) {
   if (cells_) {
     if (!cells_->is_text()) add_steps(group, cells_->find(number), 1);
@@ -95,11 +91,16 @@ void StatisticSum::add(double number, std::size_t group) {
 }
 
 void StatisticSum::add(std::span<const double> numbers) {
-  if (cells_ || bounds_of(statistic_) == nullptr || is_variance()) {
+  if (cells_) {
+    if (cells_->is_text()) return;
+    for (const double number : numbers) add_steps(0, cells_->find(number), 1);
+    return;
+  }
+  if (bounds_of(statistic_) == nullptr || is_variance()) {
     for (const double number : numbers) add(number);
     return;
   }
-  // A number has at most 2^40 steps, so a block of them at most 2^52: no word overflows, and sums of integers do not ask for their order.
+  // A number has at most 2^40 steps, so a block of them at most 2^52 (docs/proofs/statistics.md#blocks).
   constexpr std::size_t block = 4096;
   while (!numbers.empty()) {
     const auto some = numbers.first(std::min(block, numbers.size()));

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -103,14 +104,20 @@ class StatisticSum {
   using Integer = ExactInteger;
 
   void add_steps(std::size_t group, std::size_t coordinate, std::int64_t steps) { sum_[group * coordinates_ + coordinate] += steps; }
-  /// The clamped number in steps from the origin.
-  [[nodiscard]] std::int64_t steps_of(double number) const;
+  /// The clamped number in steps from the origin, to the nearest, of two the one further from 0: as `std::llround` (docs/proofs/statistics.md#blocks).
+  [[nodiscard]] std::int64_t steps_of(double number) const noexcept {
+    const double clamped = std::min(number >= bounds_.lower ? number : bounds_.lower, bounds_.upper);
+    const double steps = (clamped - origin_) * steps_per_unit_;
+    constexpr double below_half = 0x1.fffffffffffffp-2;
+    return static_cast<std::int64_t>(steps + std::copysign(below_half, steps));
+  }
   /// The weight of the count beside a sum, in steps.
   [[nodiscard]] std::int64_t weight_beside_sum(NoiseLaw law) const;
   [[nodiscard]] double norm(bool squared) const;
 
   Statistic statistic_;
   Grid grid_;
+  double steps_per_unit_ = 1;
   data::Bounds bounds_{0, 0};  ///< of sums and means
   double origin_ = 0;          ///< what counts as zero in a sum
   std::int64_t low_ = 1;

@@ -191,6 +191,46 @@ TEST(NumbersAtOnce, AreTheNumbersOneByOne) {
   }
 }
 
+// As `std::llround` of the clamped distance: halves of a step and their neighbours, both zeros, and what is no number, on grids from coarse to fine.
+TEST(NumbersAtOnce, AreRoundedAsTheLibraryRounds) {
+  std::mt19937_64 random{2};
+  for (const auto& bounds : {Bounds{-1, 4}, Bounds{-3, 1.3}, Bounds{0, 256}, Bounds{-7, -2}, Bounds{0.1, 0.7}}) {
+    const double extent = std::max(std::abs(bounds.lower), std::abs(bounds.upper));
+    for (const int fineness : {1, 2, 9, 30, 39, 40}) {
+      const int log2_step = static_cast<int>(std::floor(std::log2(extent))) + 1 - fineness;
+      const double step = std::ldexp(1.0, log2_step);
+      for (const bool is_mean : {false, true}) {
+        const Statistic statistic{.of = is_mean ? decltype(Statistic::of){MeanOf{"x", bounds}} : SumOf{"x", bounds},
+                                  .adjacency = Adjacency::add_or_remove_one};
+        const double origin = is_mean ? bounds.lower / 2 + bounds.upper / 2 : 0;
+        const auto oracle = [&](double number) {
+          const double clamped = number >= bounds.lower ? std::min(number, bounds.upper) : bounds.lower;
+          return std::llround((clamped - origin) / step);
+        };
+        if (std::max(std::abs(oracle(bounds.lower)), std::abs(oracle(bounds.upper))) < 2) continue;
+        std::vector<double> numbers{0, -0.0, HUGE_VAL, -HUGE_VAL, std::nan(""), 5e-324, -5e-324, bounds.lower, bounds.upper};
+        for (int k = 0; k < 6000; ++k) {
+          const double number = bounds.lower + (bounds.upper - bounds.lower) * (static_cast<double>(random() % 4097) / 4096 * 1.1 - 0.05);
+          const double half = origin + (std::floor((number - origin) / step) + 0.5) * step;
+          numbers.insert(numbers.end(), {number, half, std::nextafter(half, HUGE_VAL), std::nextafter(half, -HUGE_VAL)});
+        }
+        StatisticSum at_once{statistic, Grid{.log2_step = log2_step}};
+        StatisticSum single{statistic, Grid{.log2_step = log2_step}};
+        ExactInteger expected = 0;
+        for (const double number : numbers) {
+          const auto before = single.total().steps.front();
+          single.add(number);
+          ASSERT_EQ(static_cast<std::int64_t>(single.total().steps.front() - before), oracle(number)) << number << " by " << step;
+          expected += oracle(number);
+        }
+        at_once.add(std::span<const double>{numbers});
+        EXPECT_TRUE(at_once.total().steps.front() == expected);
+        EXPECT_EQ(at_once.sum().steps, single.sum().steps);
+      }
+    }
+  }
+}
+
 // By a search among the edges, of numbers on and beside each of them.
 TEST(NumbersAtOnce, FallIntoTheCellThatTheEdgesSay) {
   for (const auto& bins :
@@ -206,6 +246,13 @@ TEST(NumbersAtOnce, FallIntoTheCellThatTheEdgesSay) {
       EXPECT_EQ(finder.find(number), static_cast<std::size_t>(expected)) << number;
     }
     EXPECT_EQ(finder.find(std::nan("")), 0U);
+    numbers.push_back(std::nan(""));
+    const Statistic statistic{.of = HistogramOf{"x", bins}, .adjacency = Adjacency::add_or_remove_one};
+    StatisticSum at_once{statistic, Grid{.log2_step = 0}};
+    at_once.add(std::span<const double>{numbers});
+    std::vector<std::int64_t> expected(bins.count);
+    for (const double number : numbers) ++expected[finder.find(number)];
+    EXPECT_EQ(at_once.sum().steps, expected);
   }
 }
 
