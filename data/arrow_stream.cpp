@@ -118,7 +118,9 @@ ArrowColumn column_of(const ArrowSchema& schema, std::size_t place) {
       .name = schema.name == nullptr ? "" : schema.name, .format = schema.format, .type = type_of(schema.format), .indices = {}};
   if (schema.dictionary == nullptr) return column;
   const auto& values = *schema.dictionary;
-  if (values.format == nullptr) ArrowStream::refuse(fmt::format("the dictionary of column {} has no format", in_quotes(column.name)));
+  if (values.release == nullptr || values.format == nullptr) {
+    ArrowStream::refuse(fmt::format("the dictionary of column {} has no format", in_quotes(column.name)));
+  }
   column.indices = column.type;
   column.format = values.format;
   const bool is_simple = is_integer(column.indices->kind) && values.dictionary == nullptr;
@@ -215,6 +217,7 @@ ArrowCells::ArrowCells(const ArrowArray& array, const ArrowColumn& column, std::
   read_buffers(array, first, size);
   if (!column.indices) return;
   const auto& dictionary = *array.dictionary;
+  if (dictionary.release == nullptr) throw "has a dictionary that was released"sv;
   if (!(dictionary.length >= 0 && dictionary.length <= most_rows)) throw "has a dictionary of a length that is none"sv;
   const ArrowColumn values{.name = {}, .format = column.format, .type = column.type, .indices = {}};
   values_ =
@@ -543,7 +546,8 @@ void ArrowStream::refuse_producer(std::string_view failed, int code, RecordForm 
   std::string words;
   // They may hold data, and so may the code.
   if (form == RecordForm::is_public) {
-    const char* const said = stream_->get_last_error != nullptr ? stream_->get_last_error(stream_.get()) : nullptr;
+    const bool can_say = stream_.is_there() && stream_->get_last_error != nullptr;
+    const char* const said = can_say ? stream_->get_last_error(stream_.get()) : nullptr;
     words = fmt::format(" (code {}{}{})", code, said != nullptr ? ": " : "", said != nullptr ? one_line(said) : "");
   }
   refuse(fmt::format("its producer {}{}", failed, words));
@@ -575,6 +579,11 @@ ArrowStream::ArrowStream(ArrowArrayStream* stream, const DataLimits& limits) {
 
 std::optional<ArrowBatch> ArrowStream::next(RecordForm form) {
   if (is_at_end_) return std::nullopt;
+  // In a call before it may have done anything.
+  if (!stream_.is_there() || stream_->get_next == nullptr) {
+    is_at_end_ = true;
+    refuse("its producer gave up before it said that it was at its end");
+  }
   ArrowArray given{};
   const int code = stream_->get_next(stream_.get(), &given);
   if (code != 0) refuse_producer("fails", code, form);  // what it gave then is none
