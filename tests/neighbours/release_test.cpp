@@ -413,9 +413,8 @@ Found compare_pairs(std::size_t pairs, std::uint64_t seed, Mistake mistake) {
       setting.lines_are_records = below(random, 3) == 0;
       auto question = kind.question;
       question.more = one_of(random, Words{"json", "json", "csv", "table"});
-      // One of five tables come from another program, whole or in parts.
-      question.source.form = one_of(random, forms);
-      question.source.has_types = below(random, 2) == 0;
+      // One of five tables comes from another program, whole or in parts. Mistakes are planted in what reads files.
+      if (mistake == Mistake::none) question.source = {.form = one_of(random, forms), .has_types = below(random, 2) == 0};
       const std::size_t visit = kind.visits++;
       auto made = visit % 2 == 0      ? pairs_of_extremes(setting, question, visit / 2, random)
                   : setting.most == 0 ? pairs_of_rows(setting, neighbours, random)
