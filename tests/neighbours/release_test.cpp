@@ -1,4 +1,4 @@
-// Tens of thousands of neighbouring pairs of tiny files through the code of `surety release`: what is computed before the noise moves by no more than the
+// Tens of thousands of neighbouring pairs of tiny files, and of tables as Arrow streams and in parts, through the code of `surety release`: what is computed before the noise moves by no more than the
 // noise is charged for, and nothing else that the command lets be seen moves at all. Released values are held fixed (watched_release.h), so a report that
 // differs has looked past the noise. Mistakes that are planted must be found by the same comparison.
 #include <gtest/gtest.h>
@@ -46,6 +46,7 @@ struct Question {
   Words words;
   bool is_of_keys = false;  ///< whose noise is on as many numbers as there are keys
   std::string more = {};    ///< a word of --format
+  TableSource source = {};  ///< of which every run has another seed
 };
 
 /// \param most rows of a unit; 0: a row. Some questions are refused where their answer is public, or ask for a unit.
@@ -269,7 +270,8 @@ class Comparison {
     if (setting.most > 0) words = words + Words{"--unit", "who", "--most", std::to_string(setting.most)};
     if (setting.empty_is_each) words = words + Words{"--empty-unit", "each"};
     words = words + question.words + Words{"--format", question.is_of_keys ? "json" : question.more};
-    return run_release(words, recorded == nullptr || question.is_of_keys ? nullptr : &recorded->released, mistake);
+    return run_release(words, recorded == nullptr || question.is_of_keys ? nullptr : &recorded->released, mistake,
+                       {question.source.form, question.source.has_types, ++runs_});
   }
 
   std::string difference(const Question& question, const ReleaseRun& a, const ReleaseRun& b, double& reached) {
@@ -336,6 +338,7 @@ class Comparison {
   TemporaryFolder folder_;
   std::string path_ = (folder_ / "data.csv").string();
   std::string ledger_ = (folder_ / "run.db").string();
+  std::uint64_t runs_ = 0;
 };
 
 const std::vector<Setting>& settings() {
@@ -383,6 +386,9 @@ std::vector<Kind> every_kind() {
   return kinds;
 }
 
+const std::vector<TableForm> forms{TableForm::csv, TableForm::csv, TableForm::csv, TableForm::csv,   TableForm::csv,
+                                   TableForm::csv, TableForm::csv, TableForm::csv, TableForm::arrow, TableForm::parts};
+
 struct Found {
   std::size_t pairs = 0;
   std::size_t differences = 0;
@@ -407,6 +413,8 @@ Found compare_pairs(std::size_t pairs, std::uint64_t seed, Mistake mistake) {
       setting.lines_are_records = below(random, 3) == 0;
       auto question = kind.question;
       question.more = one_of(random, Words{"json", "json", "csv", "table"});
+      // One of five tables comes from another program, whole or in parts. Mistakes are planted in what reads files.
+      if (mistake == Mistake::none) question.source = {.form = one_of(random, forms), .has_types = below(random, 2) == 0};
       const std::size_t visit = kind.visits++;
       auto made = visit % 2 == 0      ? pairs_of_extremes(setting, question, visit / 2, random)
                   : setting.most == 0 ? pairs_of_rows(setting, neighbours, random)
@@ -421,8 +429,9 @@ Found compare_pairs(std::size_t pairs, std::uint64_t seed, Mistake mistake) {
                                                                      : comparison.difference(question, base, other, kind.reached);
         if (what.empty()) continue;
         if (found.differences++ == 0) {
-          found.first = fmt::format("{}\n{}\nbase\n  {}\nneighbour\n  {}\n{}{}", what, kind.text, fmt::join(made.base, "\n  "),
-                                    fmt::join(rows, "\n  "), base.err, other.err);
+          found.first =
+              fmt::format("{}\n{} as form {}\nbase\n  {}\nneighbour\n  {}\n{}{}", what, kind.text, static_cast<int>(question.source.form),
+                          fmt::join(made.base, "\n  "), fmt::join(rows, "\n  "), base.err, other.err);
         }
         if (mistake != Mistake::none) return found;
       }

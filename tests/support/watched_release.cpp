@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -21,12 +22,20 @@
 #include <cli/output.h>
 #include <cli/parser.h>
 
+#include <support/arrow_batches.h>
 #include <support/store_in_memory.h>
 
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/data/arrow_stream.h>
 #include <surety/data/csv.h>
+#include <surety/data/owner_buckets.h>
 #include <surety/data/unit_selection.h>
+#include <surety/jobs/parts/partial.h>
+#include <surety/jobs/parts/release_in_parts.h>
+#include <surety/jobs/parts/ticket.h>
+#include <surety/jobs/release/release_job.h>
+#include <surety/jobs/run/kept_units.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/mechanisms/choices/selection.h>
@@ -44,6 +53,7 @@ namespace {
 struct Present {
   Mistake mistake = Mistake::none;
   const std::vector<std::vector<double>>* as_released = nullptr;
+  TableSource source = {};
   ReleaseRun run = {};
   std::vector<Event> charged = {};  ///< of which nothing was released yet
   bool has_missing_cell = false;
@@ -77,6 +87,103 @@ std::vector<double> answer(Release release, std::vector<double> exact) {
   }
   run.released.push_back(exact);
   return exact;
+}
+
+using surety::testing::ArrowCell;
+using surety::testing::ArrowTestTable;
+
+/// A double where the text is one, or says that it is none; otherwise nothing.
+ArrowCell double_of(const std::string& text, const data::CsvReader& reader, const std::vector<std::string>& cells, std::size_t column) {
+  if (const auto number = reader.number(cells, column)) return *number;
+  if (text == "nan") return std::nan("");
+  if (text == "inf" || text == "-inf") return text == "inf" ? HUGE_VAL : -HUGE_VAL;
+  return {};
+}
+
+/// The rows of a file of who, x, y and t: each by itself, and a damaged one null as a whole.
+ArrowTestTable arrow_table_of(const std::filesystem::path& path, data::DataPolicy policy, bool has_types) {
+  policy.csv.missing.clear();  // what is missing stays so
+  ArrowTestTable table{.columns = {{"who", "u", {}}, {"x", "u", {}}, {"y", "u", {}}, {"t", "u", {}}}};
+  if (has_types) {
+    table.columns[1].format = "g";
+    table.columns[2].format = "s";
+    table.columns[3].indices = "s";
+  }
+  data::CsvReader reader{path, policy};
+  std::vector<std::string> cells;
+  while (reader.next(cells)) {
+    table.null_rows.push_back(reader.is_damaged());
+    for (std::size_t k = 0; k < table.columns.size(); ++k) {
+      auto& column = table.columns[k];
+      ArrowCell cell;
+      if (column.format == "u") {
+        if (!cells[k].empty()) cell = cells[k];
+      } else {
+        cell = double_of(cells[k], reader, cells, k);
+        const auto* const number = std::get_if<double>(&cell);
+        if (column.format == "s") {
+          constexpr double most = 1000;
+          cell = number != nullptr && std::abs(*number) < most ? ArrowCell{static_cast<std::int64_t>(*number)} : ArrowCell{};
+        }
+      }
+      column.cells.push_back(std::move(cell));
+    }
+  }
+  return table;
+}
+
+std::size_t below(std::mt19937_64& random, std::size_t count) { return static_cast<std::size_t>(random() % count); }
+
+/// Cut anywhere, with rows before those of a batch.
+data::ArrowStream stream_of(ArrowTestTable table, std::mt19937_64& random) {
+  surety::testing::ArrowStreamOptions options{.offset = below(random, 3), .child_offset = below(random, 3)};
+  for (std::size_t rows = 0; rows < table.rows(); rows += options.batches.back()) options.batches.push_back(below(random, 4));
+  auto stream = arrow_stream(std::move(table), std::move(options));
+  return data::ArrowStream{&stream};
+}
+
+/// Each row of the table in one of so many parts: of owners of several rows by their buckets.
+std::vector<ArrowTestTable> split(const ArrowTestTable& table, const UnitOfPrivacy& unit, std::size_t parts, std::mt19937_64& random) {
+  auto empty = table;
+  for (auto& column : empty.columns) column.cells.clear();
+  empty.null_rows.clear();
+  std::vector<ArrowTestTable> all(parts, empty);
+  const data::OwnerBucketFinder bucket_of;
+  const std::size_t turn = below(random, parts);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto* const who = std::get_if<std::string>(&table.columns[0].cells[row]);
+    const bool has_name = !table.null_rows[row] && who != nullptr;
+    const bool may_be_anywhere = unit.is_row() || (!has_name && unit.rule().empty == EmptyUnit::each);
+    auto& part = all[may_be_anywhere ? below(random, parts) : (bucket_of(has_name ? *who : std::string{}) + turn) % parts];
+    for (std::size_t k = 0; k < table.columns.size(); ++k) part.columns[k].cells.push_back(table.columns[k].cells[row]);
+    part.null_rows.push_back(table.null_rows[row]);
+  }
+  return all;
+}
+
+/// As a release in parts does it, from the ticket on to the totals.
+jobs::ReadStatistics read_in_parts(jobs::ReleaseJob job, const ArrowTestTable& table, mechanisms::BitsRef bits, std::mt19937_64& random) {
+  const auto& plan = job.plan();
+  const auto parts = split(table, plan.unit, 1 + below(random, 4), random);
+  jobs::Ticket ticket{.number = {7},
+                      .parts = static_cast<std::uint32_t>(parts.size()),
+                      .plan = plan,
+                      .family = job.family(),
+                      .scale = job.cost().value,
+                      .key = {}};
+  if (!plan.unit.is_row()) ticket.key = jobs::draw_unit_key(bits);
+  const auto bytes = jobs::ticket_bytes(ticket);
+  std::vector<std::string> partials;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    partials.push_back(jobs::partial_release(bytes, static_cast<std::uint32_t>(k), stream_of(parts[k], random)));
+  }
+  std::shuffle(partials.begin(), partials.end(), random);
+  while (partials.size() > 1) {
+    partials.front() = jobs::merge_partials(partials.front(), partials.back());
+    partials.pop_back();
+  }
+  const auto all = jobs::read_partial(partials.front());
+  return std::move(job).add_up(all.totals, all.records);
 }
 
 /// A stream of this process that goes into memory as long as it lives.
@@ -128,8 +235,9 @@ std::optional<double> move(const Release& a, const Release& b) {
   return static_cast<double>(a.norm == Release::Norm::l2 ? std::sqrt(sum) : sum) / a.sensitivity;
 }
 
-ReleaseRun run_release(const std::vector<std::string>& words, const std::vector<std::vector<double>>* as_released, Mistake mistake) {
-  Present now{.mistake = mistake, .as_released = as_released};
+ReleaseRun run_release(const std::vector<std::string>& words, const std::vector<std::vector<double>>* as_released, Mistake mistake,
+                       const TableSource& source) {
+  Present now{.mistake = mistake, .as_released = as_released, .source = source};
   present = &now;
   {
     Kept out{stdout};
@@ -150,6 +258,8 @@ ReleaseRun run_release(const std::vector<std::string>& words, const std::vector<
     now.run.err = err.take();
   }
   present = nullptr;
+  using surety::testing::ArrowCount;
+  if (ArrowCount::live != 0 || ArrowCount::twice != 0) throw std::logic_error{"a struct of Arrow is not released once"};
   return std::move(now.run);
 }
 
@@ -251,6 +361,17 @@ SURETY_WATCHED(bool, excludes, "_ZNK6surety10statistics9NoiseTest8excludesESt4sp
   const bool is_excluded = real_excludes(self, scales, t);
   known.emplace(std::move(key), is_excluded);
   return is_excluded;
+}
+
+// ---- Tables of other programs ----
+
+SURETY_WATCHED(jobs::ReadStatistics, read_job, "_ZNO6surety4jobs10ReleaseJob4readERKNSt10filesystem7__cxx114pathENS_10mechanisms7BitsRefERKNS0_10RunContextE", jobs::ReleaseJob* self, const std::filesystem::path& path, mechanisms::BitsRef bits, const jobs::RunContext& context) {
+  using surety_test::TableForm;
+  if (present == nullptr || present->source.form == TableForm::csv) return real_read_job(self, path, bits, context);
+  std::mt19937_64 random{present->source.seed};
+  auto table = surety_test::arrow_table_of(path, self->plan().reading, present->source.has_types);
+  if (present->source.form == TableForm::parts) return surety_test::read_in_parts(std::move(*self), table, bits, random);
+  return std::move(*self).read(surety_test::stream_of(std::move(table), random), bits, context);
 }
 
 // ---- Mistakes ----

@@ -30,6 +30,18 @@ inline constexpr Mistake every_mistake[] = {
     Mistake::half_the_noise,    Mistake::no_cap,           Mistake::cap_by_the_file, Mistake::rows_twice, Mistake::damaged_rows_dropped,
     Mistake::error_for_a_value, Mistake::charge_forgotten, Mistake::number_by_data};
 
+/// From what a run reads the rows of its file.
+enum class TableForm {
+  csv,
+  arrow,  ///< a stream of batches
+  parts,  ///< several streams, of which the partials are merged in any order; where units have several rows, an owner's lie in one of them
+};
+struct TableSource {
+  TableForm form = TableForm::csv;
+  bool has_types = false;  ///< of a stream: numbers as doubles and int16, and texts in a dictionary; or all as texts
+  std::uint64_t seed = 0;  ///< of where batches end and what is in which part
+};
+
 /// One meeting of exact numbers and noise.
 struct Release {
   std::string charged;          ///< the event that was spent for it
@@ -52,9 +64,9 @@ struct ReleaseRun {
 [[nodiscard]] std::optional<double> move(const Release& a, const Release& b);
 
 /// Runs `surety release WORDS...` \param as_released what to give to each release, in order; where there is none, the exact numbers plus `reveal`, which no
-/// command would do, and of a choice the last candidate.
+/// command would do, and of a choice the last candidate. \param source in place of the file whose columns are who, x, y and t
 [[nodiscard]] ReleaseRun run_release(const std::vector<std::string>& words, const std::vector<std::vector<double>>* as_released,
-                                     Mistake mistake = Mistake::none);
+                                     Mistake mistake = Mistake::none, const TableSource& source = {});
 /// Whole, and above every threshold of keys.
 inline constexpr double reveal = 0x1p40;
 
