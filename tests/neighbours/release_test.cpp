@@ -443,7 +443,7 @@ Found compare_pairs(std::size_t pairs, std::uint64_t seed, Mistake mistake) {
 /// What 20 seconds of a processor suffice for, unless SURETY_NEIGHBOURING_PAIRS says more.
 std::size_t asked_pairs() {
   const char* const asked = std::getenv("SURETY_NEIGHBOURING_PAIRS");
-  return asked != nullptr ? std::stoul(asked) : 30'000;
+  return asked != nullptr ? std::stoul(asked) : 24'000;
 }
 
 TEST(ReleaseNeighbours, DifferInWhatIsChargedAlone) {
