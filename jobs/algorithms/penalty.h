@@ -5,6 +5,7 @@
 #include <span>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/jobs/plans/plan_error.h>
 #include <surety/mechanisms/queries/sensitivity.h>
 #include <surety/optimizers/problem/regularizer.h>
 
