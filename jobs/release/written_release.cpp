@@ -124,7 +124,7 @@ json json_of(const WeightedStatistic& query) {
     object["bounds"] = json_of(its.bounds);
   };
   const auto add_cells = [&](const Cells& cells, const char* texts, const char* bounds, const char* bins) {
-    std::visit(Overload{[&](const Categories& its) { object[texts] = its.names; },
+    std::visit(Overload{[&](const data::Categories& its) { object[texts] = its.names; },
                         [&](const Bins& its) {
                           object[bounds] = json_of(its.bounds);
                           object[bins] = its.count;
