@@ -162,10 +162,10 @@ const SchemaColumn* Schema::find(std::string_view column) const {
 
 Schema read_schema(const std::string& file) {
   constexpr std::size_t largest = std::size_t{1} << 24;
-  constexpr int deepest = 6;
+  constexpr int deepest_of_schema = 6;
   const std::string text = read_text(file, largest, "a schema");
   try {
-    Schema schema = schema_from_json(accounting::parse_strict_json(text, deepest, "schema"));
+    Schema schema = schema_from_json(accounting::parse_strict_json(text, deepest_of_schema, "schema"));
     schema.file = file;
     schema.sha256 = sha256_of(text);
     return schema;
