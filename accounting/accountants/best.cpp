@@ -1,9 +1,12 @@
 #include <surety/accounting/accountants/best.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
-#include <surety/accounting/accountants/opinions.h>
+#include <surety/accounting/accountants/asking.h>
+#include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/floating_point.h>
 
 namespace surety::accounting {
@@ -20,7 +23,7 @@ void look_closer(const Event& event, const Question& question, const Effort& eff
   const Enclosure known = best_of(event, opinions).value;
   const double wanted = width_at(known.upper, effort);
   if (!(wanted < effort.width) || known.width() <= wanted) return;
-  const auto closer = opinion_of(place_of<PrivacyLoss>, event, question, {.width = wanted}, grid);
+  const auto closer = opinion_of(place_of<PrivacyLoss>, event, question, {.width = wanted}, curves_of_all(), grid);
   if (!closer.value) return;
   by_grid->value = Enclosure{std::max(by_grid->value->lower, closer.value->lower), std::min(by_grid->value->upper, closer.value->upper)};
 }
@@ -28,15 +31,15 @@ void look_closer(const Event& event, const Question& question, const Effort& eff
 BestAnswer best(const Event& event, const Question& question, const Effort& effort) {
   const StandardFloatingPoint environment;
   static_assert(place_of<Contour> + 1 == place_of<PrivacyLoss>);
-  const auto by_draws = opinion_of(place_of<Participation>, event, question, effort);
+  const auto by_draws = opinion_of(place_of<Participation>, event, question, effort, curves_of_all());
   const GridRequest grid = beside(by_draws);
   std::vector<Opinion> opinions;
   for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
     opinions.push_back(accountant == place_of<Participation> ? by_draws
-                       : accountant != place_of<PrivacyLoss> ? opinion_of(accountant, event, question, effort, grid)
+                       : accountant != place_of<PrivacyLoss> ? opinion_of(accountant, event, question, effort, curves_of_all(), grid)
                        : says_no_more(event, opinions.back())
                            ? left_out()
-                           : opinion_of(accountant, event, question, beside(event, opinions.back(), effort), grid));
+                           : opinion_of(accountant, event, question, beside(event, opinions.back(), effort), curves_of_all(), grid));
   }
   look_closer(event, question, effort, grid, opinions);
   return best_of(event, std::move(opinions));
@@ -48,7 +51,7 @@ Enclosure quick(const Event& event, const Question& question, const Effort& effo
   std::vector<Opinion> opinions;
   GridRequest grid;
   for (const AccountantPlace accountant : asking_order) {
-    opinions.push_back(opinion_of(accountant, event, question, effort, grid));
+    opinions.push_back(opinion_of(accountant, event, question, effort, curves_of_all(), grid));
     if (accountant == place_of<Participation>) grid = beside(opinions.back());
     if (!opinions.back().value) continue;
     const Enclosure value = best_of(event, opinions).value;
@@ -58,7 +61,94 @@ Enclosure quick(const Event& event, const Question& question, const Effort& effo
   return best_of(event, std::move(opinions)).value;
 }
 
+/// The curve of a run by all accountants.
+class CurveByAll final : public Curve {
+ public:
+  explicit CurveByAll(Event event) : event_{std::move(event)} {}
+
+  [[nodiscard]] Enclosure delta(Epsilon at) const override { return accounting::quick_delta(event_, at); }
+  [[nodiscard]] Enclosure epsilon(Delta at) const override { return quick_epsilon(event_, at); }
+  [[nodiscard]] Enclosure rough_delta(Epsilon at) const override {
+    if (!rough_) rough_.emplace(event_, few_digits);
+    return (*rough_)(at);
+  }
+  [[nodiscard]] Enclosure rough_epsilon(Delta at) const override { return quick_epsilon(event_, at, few_digits); }
+  [[nodiscard]] std::optional<Enclosure> quick_delta(Epsilon at) const override {
+    if (!std::exchange(is_prepared_, true)) prepare();
+    if (!quick_) return std::nullopt;
+    try {
+      return quick_(at);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return std::nullopt;
+    }
+  }
+
+ private:
+  static constexpr Effort few_digits{.width = 1e-2};
+
+  void prepare() const {
+    if (supports(ClosedForm{}, event_) && is_short(event_)) {
+      quick_ = [this](Epsilon at) { return accounting::delta(ClosedForm{}, event_, at); };
+    } else if (supports(Contour{}, event_)) {
+      try {
+        quick_ = ContourCurve{event_};
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) throw;
+      }
+    }
+  }
+  /// So few releases that the closed form takes microseconds.
+  static bool is_short(const Event& event) {
+    double releases = 0;
+    for (const auto& [leaf, count] : Releases::of(event).entries()) releases += static_cast<double>(count.value());
+    return releases <= 8;
+  }
+
+  Event event_;
+  mutable std::optional<QuickCurve> rough_;
+  mutable std::function<Enclosure(Epsilon)> quick_;
+  mutable bool is_prepared_ = false;
+};
+
+class RunsByAll final : public RunCurves {
+ public:
+  [[nodiscard]] bool know(const Event& run) const override { return supports(Best{}, run); }
+  [[nodiscard]] std::unique_ptr<Curve> of(const Event& run) const override { return std::make_unique<CurveByAll>(run); }
+};
+
+class LeavesByAll final : public LeafCurves {
+ public:
+  [[nodiscard]] std::vector<CurvePoint> of_search(const Event& search, std::size_t points) const override {
+    return tuning_curve(search, points, curves_of_all().runs);
+  }
+  [[nodiscard]] double of_concentrated(Rho rho, Epsilon at) const override {
+    return accounting::delta(Zcdp{}, release(Event::Concentrated{rho}, Adjacency::zero_out), at).upper;
+  }
+  [[nodiscard]] std::string_view also_known_by(const Event& event) const override {
+    if (supports(Renyi{}, event)) return Renyi::name;
+    return supports(Composition::Optimal{}, event) ? "optimal" : "";
+  }
+};
+
 }  // namespace
+
+const OtherCurves& curves_of_all() {
+  static const auto& runs = *new RunsByAll;
+  static const auto& leaves = *new LeavesByAll;
+  static const OtherCurves all{{&gaussian_delta, &gaussian_epsilon}, runs, leaves};
+  return all;
+}
+
+std::span<const std::string_view> accountant_names() { return asked_names; }
+
+std::vector<std::string_view> supporting_accountants(const Event& event) {
+  std::vector<std::string_view> found;
+  for (AccountantPlace i = 0; i < accountants_asked; ++i) {
+    if (is_supported_by(i, event, curves_of_all())) found.push_back(asked_names[i]);
+  }
+  return found;
+}
 
 double width_at(double epsilon, const Effort& effort) {
   const double share = std::max(effort.width, Effort{}.width);

@@ -5,29 +5,15 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include <surety/accounting/accountants/accountant.h>
+#include <surety/accounting/accountants/curves.h>
+#include <surety/accounting/accountants/opinion.h>
 
 namespace surety::accounting {
-
-/// What one accountant says of the event: an enclosure, or why it has none.
-struct Opinion {
-  std::string_view accountant;
-  std::optional<Enclosure> value;
-  std::string refusal;                          ///< empty where there is a value
-  std::vector<std::string_view> rests_on = {};  ///< the computations behind it: accounting/accountants/rests_on.h
-};
-
-struct BestAnswer {
-  Enclosure value;              ///< the intersection of all opinions
-  std::string_view accountant;  ///< whose upper bound it is
-  std::vector<Opinion> opinions;
-};
 
 /// The tightest upper bound among the accountants that share no computation with what gave the answer's; nullptr when there is none. A defect
 /// in a computation that two share would move both.
@@ -38,12 +24,6 @@ struct BestAnswer {
 /// Those of them that have a theorem for what `event` is made of; see accountant.h.
 [[nodiscard]] std::vector<std::string_view> supporting_accountants(const Event& event);
 
-/// Settings of the accountants that can work harder on request.
-struct Effort {
-  /// Aimed at in epsilon by accountants that compute on a grid; up to 512 times as wide where memory is short, and as wide as by default
-  /// where it is short for less than that. Where epsilon is below 1 it is a share of it: `width_at`.
-  double width = 1e-4;
-};
 /// The width to aim at where epsilon is about so much: `width` of it below 1, and `width` itself where less than by default is asked for and
 /// that is less.
 [[nodiscard]] double width_at(double epsilon, const Effort& effort);
@@ -80,5 +60,9 @@ class QuickCurve {
   Effort effort_;
   std::function<Enclosure(Epsilon)> by_contour_;  ///< where it is the first that might be exact
 };
+
+/// The curves that accountants take from others, by all of them: a search asks for those of its runs, and so for these again. They live as long as
+/// the process does.
+[[nodiscard]] const OtherCurves& curves_of_all();
 
 }  // namespace surety::accounting

@@ -15,6 +15,11 @@ struct ChoiceKind {
   std::size_t cells;
 };
 
+/// A choice of a larger range has no game here.
+inline constexpr double largest_choice_range = 256;
+/// What is left of the choices is the state of the game: with c_i choices of range e_i there are prod (c_i + 1) of them. For more there is none.
+inline constexpr double most_choice_states = 1e5;
+
 /// How many choices there are of each range.
 using ChoiceCounts = std::map<double, std::uint64_t>;
 /// Whole numbers of cells for each range, of which the largest has at least `cells`, and less than twice as many, so that the ratios of

@@ -22,6 +22,8 @@
 namespace surety::accounting {
 namespace {
 
+static_assert(Choices::largest_range == largest_choice_range && Choices::most_states == most_choice_states);
+
 constexpr mpfr_prec_t precision = 128;
 /// Values of the game, each of some 20 ns, that one run may compute, and doubles that it may keep.
 constexpr double most_work = 1.2e8;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include <surety/accounting/accountants/opinions.h>
+#include <surety/accounting/accountants/asking.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/json.h>

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/opinions.h>
+#include <surety/accounting/accountants/asking.h>
 
 namespace surety::accounting {
 

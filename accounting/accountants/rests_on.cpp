@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/opinions.h>
+#include <surety/accounting/accountants/registry.h>
 
 namespace surety::accounting {
 namespace {
@@ -44,7 +44,7 @@ void add(Names& all, const Names& more) {
 Names of_searches(const Event& event) {
   Names all{"search-bounds"};
   if (const auto* search = first_within<Event::BestOf>(event)) {
-    for (const auto accountant : accountant_names()) add(all, rests_on(accountant, search->event));
+    for (const auto accountant : asked_names) add(all, rests_on(accountant, search->event));
   }
   return all;
 }

@@ -21,7 +21,7 @@
 namespace surety::accounting {
 
 /// The names of them, each once, for the accountant of this name.
-/// \throws Error{internal} for one that is not in accountant_names(): a new accountant has its line here.
+/// \throws Error{internal} for one that is not asked: a new accountant has its line here.
 [[nodiscard]] std::vector<std::string_view> rests_on(std::string_view accountant, const Event& event);
 
 }  // namespace surety::accounting

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/opinions.h>
+#include <surety/accounting/accountants/asking.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/floating_point.h>

@@ -1,49 +1,5 @@
-// The tuning accountant: the best of a secret random number of runs.
-//
-// With phi the generating function of the number of runs, (P, Q) the pair of one run and v(u) the least Q-mass of a set of P-mass u, an
-// outcome of P-rank u is published with density phi'(u) dP, and with at least phi'(v(u)) dQ. So
-//
-//     delta(epsilon) <= sum over i of (A_(i+1) - A_i) delta_run(epsilon - log((A_(i+1) - A_i) / (B_(i+1) - B_i)))
-//
-// for any chain (B_i, A_i) from (0, 0) above all points (phi'(v(u)), phi'(u)), of which the concave hull is the best: only the curve of one
-// run is asked for. From below runs are ranked by falling likelihood ratio, but for the outcomes that are rejected, which are moved to the
-// rank at which each is most telling; that is known for Gaussian runs.
-// docs/proofs/best-of.md derives every error term.
+// The tuning accountant. For use outside this room: it includes what is said of it elsewhere.
 #pragma once
 
-#include <cstddef>
-#include <string_view>
-#include <vector>
-
-#include <surety/accounting/accountants/accountant.h>
-
-namespace surety::accounting {
-
-struct Tuning {
-  static constexpr std::string_view name = "tuning";
-};
-
-/// Whether there is a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool supports(const Tuning& accountant, const Event& event);
-
-/// Enclosure of the smallest delta at which `event`, one best_of alone, is (epsilon, delta)-differentially private. Narrow where a run is
-/// one Gaussian release; of others, whose curve is asked of all accountants, the lower end is that of a run of constant score.
-/// \throws Error{unsupported} naming the event for any other, and where no accountant knows a run.
-/// \complexity Gaussian runs: some 10 ms. Others: some hundred points of the curve of a run.
-/// \source docs/proofs/best-of.md.
-[[nodiscard]] Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon);
-
-/// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}. Throws as above.
-[[nodiscard]] Enclosure epsilon(const Tuning& accountant, const Event& event, Delta delta);
-
-/// A point of a curve: delta at most this where the loss is cut at log(odds).
-struct CurvePoint {
-  double odds;
-  double delta;
-};
-/// Bounds on the curve of one best_of in both directions, at rising odds from below 1 to where delta has nearly faded; delta(odds) is convex,
-/// so chords between them bound it as well, and beyond the last point it is at most as there. For composing it with other events.
-/// \throws as `delta`.
-[[nodiscard]] std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points);
-
-}  // namespace surety::accounting
+#include <surety/accounting/accountants/asked.h>
+#include <surety/accounting/accountants/tuning/tuning.h>

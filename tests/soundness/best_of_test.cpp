@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/search_bounds.h>
+#include <surety/accounting/accountants/tuning/search_bounds.h>
 
 namespace surety::accounting::best_of_test {
 namespace {

@@ -9,8 +9,6 @@
 #include <surety/accounting/accountants/privacy_loss/pieces.h>
 #include <surety/accounting/accountants/privacy_loss/polygon_law.h>
 #include <surety/accounting/accountants/privacy_loss/tilted_law.h>
-#include <surety/accounting/accountants/zcdp.h>
-#include <surety/accounting/events/event.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
@@ -253,15 +251,14 @@ LossLaw batch_law(const BatchPair& pair, Mixing mixing, double rate, int directi
   throw Error{ErrorCode::internal, "a batch of several releases has no opposite pair"};
 }
 
-Part concentrated_part(double rho) {
-  const Event event = release(Event::Concentrated{Rho{rho}}, Adjacency::zero_out);
+Part concentrated_part(double rho, const std::function<double(double)>& curve) {
   constexpr int points = 1000;
   const double end = rho + 2 * std::sqrt(rho * -tails.log_above);
   std::vector<Corner> corners;
   long double before = 1;
   for (int i = 0; i <= points; ++i) {
     const double at = end * i / points;
-    before = std::min(before, static_cast<long double>(delta(Zcdp{}, event, Epsilon{at}).upper));
+    before = std::min(before, static_cast<long double>(curve(at)));
     corners.push_back({at, before});
   }
   return {with_infinite(polygon_law(corners, +1), before), LossLaw{GaussianBase{1 / std::sqrt(2 * rho) * (1 + 8 * unit_roundoff)}}, false,

@@ -1,11 +1,12 @@
 // One batch that several releases share: the pair of all of them together, and that of the batch.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include <surety/accounting/accountants/privacy_loss/loss_law.h>
-#include <surety/accounting/accountants/privacy_loss/pairs.h>
+#include <surety/accounting/accountants/privacy_loss/parts.h>
 
 namespace surety::accounting::privacy_loss {
 
@@ -41,7 +42,8 @@ struct BatchPair {
 [[nodiscard]] LossLaw batch_law(const BatchPair& pair, Mixing mixing, double rate, int direction, const BatchTerms& terms = {});
 
 /// A pair that dominates every rho-zero-concentrated release, and below it the Gaussian release of that rho.
+/// \param curve at least delta(epsilon) of each of them, at an epsilon.
 /// \pre rho > 0, finite. \source docs/proofs/privacy-loss.md#shared.
-[[nodiscard]] Part concentrated_part(double rho);
+[[nodiscard]] Part concentrated_part(double rho, const std::function<double(double)>& curve);
 
 }  // namespace surety::accounting::privacy_loss

@@ -7,9 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include <surety/accounting/accountants/choices.h>
 #include <surety/accounting/accountants/privacy_loss/polygon_law.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/accountants/privacy_loss/settings.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/rounding.h>
 
@@ -126,7 +125,7 @@ ChoicesAmongOthers::ChoicesAmongOthers(const BothDirections& directions, const G
     part_ = Part{law, law, true, 1};
     return;
   }
-  if (largest > Choices::largest_range || (counts.size() > 1 && states > Choices::most_states) || sum > 5000) return;
+  if (largest > largest_choice_range || (counts.size() > 1 && states > most_choice_states) || sum > 5000) return;
   // What the question is about, roughly.
   Task task;
   for (const auto& part : directions.remove) task.parts.push_back({part.upper, std::nullopt, false, part.count});

@@ -5,7 +5,7 @@
 
 #include <surety/accounting/accountants/choice_game.h>
 #include <surety/accounting/accountants/privacy_loss/loss_law.h>
-#include <surety/accounting/accountants/privacy_loss/pairs.h>
+#include <surety/accounting/accountants/privacy_loss/parts.h>
 #include <surety/accounting/accountants/privacy_loss/task.h>
 
 namespace surety::accounting::privacy_loss {

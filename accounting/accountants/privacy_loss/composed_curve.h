@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include <surety/accounting/accountants/privacy_loss/pairs.h>
+#include <surety/accounting/accountants/privacy_loss/parts.h>
 #include <surety/accounting/accountants/privacy_loss/tilted_law.h>
 #include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/numbers/index_tests.h>

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/accountant.h>
 #include <surety/accounting/accountants/privacy_loss/allocated_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/batch_pair.h>
 #include <surety/accounting/accountants/privacy_loss/gaussian_mixture.h>
@@ -17,8 +17,6 @@
 #include <surety/accounting/accountants/privacy_loss/search_pair.h>
 #include <surety/accounting/accountants/privacy_loss/shuffled_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/truncated_batch.h>
-#include <surety/accounting/accountants/renyi.h>
-#include <surety/accounting/accountants/zcdp.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
@@ -30,16 +28,6 @@ namespace surety::accounting::privacy_loss {
 namespace {
 
 [[noreturn]] void no_pair_for(const Event& event, std::string_view why) { unsupported(event, fmt::format("privacy-loss: {{}} {}", why)); }
-
-[[noreturn]] void no_pair_but_perhaps_others(const Event& event, std::string_view why) {
-  std::string_view hint;
-  if (supports(Renyi{}, event)) {
-    hint = "; try renyi";
-  } else if (supports(Composition::Optimal{}, event)) {
-    hint = "; try optimal";
-  }
-  no_pair_for(event, fmt::format("{}{}", why, hint));
-}
 
 /// An (epsilon, 0)-differentially private release at its worst: truth with probability e^epsilon / (1 + e^epsilon).
 AtomsBase two_atoms(double epsilon) {
@@ -97,7 +85,8 @@ AtomsBase randomized_response(double truth, double categories) {
 class PartsOf {
  public:
   /// \param tilt s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
-  PartsOf(BothDirections& out, double tilt, Reach reach) : out_{out}, tilt_{tilt}, reach_{reach} {}
+  PartsOf(BothDirections& out, const LeafCurves& others, double tilt, Reach reach)
+      : out_{out}, others_{others}, tilt_{tilt}, reach_{reach} {}
 
   void visit(const Event& event, std::uint64_t times) {
     const auto entries = Releases::of(event).entries();
@@ -152,12 +141,12 @@ class PartsOf {
   }
   /// One epoch of public batches: a record takes part in one of them, known in advance. That neighbours share their batches is why
   /// event.cpp refuses add-or-remove-one.
-  void operator()(const Event::Deterministic& e) { PartsOf{out_, tilt_, reach_}.visit(e.event, count_); }
+  void operator()(const Event::Deterministic& e) { PartsOf{out_, others_, tilt_, reach_}.visit(e.event, count_); }
   /// Whoever knows the permutation sees public batches: no amplification is counted. Adjacencies as above.
   void operator()(const Event::Shuffled& e) {
     const std::uint64_t records = e.batches.records().value();
     const std::uint64_t size = e.batches.size().value();
-    if (records == size) return PartsOf{out_, tilt_, reach_}.visit(e.event, count_);
+    if (records == size) return PartsOf{out_, others_, tilt_, reach_}.visit(e.event, count_);
     out_.symmetric = false;
     if (const auto multiplier = gaussian_multiplier(e.event)) {
       const std::uint64_t batches = (records + size - 1) / size;
@@ -210,7 +199,7 @@ class PartsOf {
   }
   /// Of a search only bounds on its curve are known, the same for both directions.
   void operator()(const Event::BestOf&) {
-    const LossLaw upper = search_pair(*leaf_);
+    const LossLaw upper = search_pair(*leaf_, others_);
     add({upper, std::nullopt, false, count_}, {upper, std::nullopt, false, count_});
   }
   /// One of the rounds, and nobody knows which; or so many of them.
@@ -282,7 +271,7 @@ class PartsOf {
   /// that is worst at the tilt.
   void operator()(const Event::Parallel& e) {
     const auto parts = undominated(e);
-    if (parts.size() == 1) return PartsOf{out_, tilt_, reach_}.visit(parts.front(), count_);
+    if (parts.size() == 1) return PartsOf{out_, others_, tilt_, reach_}.visit(parts.front(), count_);
     std::vector<BothDirections> all;
     std::size_t chosen = 0;
     for (const auto& part : parts) {
@@ -328,10 +317,15 @@ class PartsOf {
   }
   template <class Other>
   void operator()(const Other&) {
-    no_pair_but_perhaps_others(*leaf_, "has no dominating pair here");
+    no_pair_but_perhaps_others("has no dominating pair here");
   }
 
  private:
+  [[noreturn]] void no_pair_but_perhaps_others(std::string_view why) const {
+    const auto known_by = others_.also_known_by(*leaf_);
+    no_pair_for(*leaf_, fmt::format("{}{}{}", why, known_by.empty() ? "" : "; try ", known_by));
+  }
+
   /// Coordinates of batches that a record is in, of which the largest is looked at.
   static constexpr std::uint64_t most_participations = 1000;
   /// Records of a user whose ways to share rounds are listed.
@@ -412,7 +406,7 @@ class PartsOf {
 
   [[nodiscard]] BothDirections directions_of(const Event& event) {
     BothDirections found;
-    PartsOf{found, tilt_, reach_}.visit(event, 1);
+    PartsOf{found, others_, tilt_, reach_}.visit(event, 1);
     out_.has_choice = out_.has_choice || found.has_choice;
     return found;
   }
@@ -475,7 +469,7 @@ class PartsOf {
       const auto bounds = range(part->upper, {-60, -60});
       const double width = bounds.largest - bounds.least;
       if (!(width > 1e-14) && !(width == 0 && std::holds_alternative<AtomsBase>(part->upper.base))) {
-        no_pair_but_perhaps_others(*leaf_, "has losses too small for a grid");
+        no_pair_but_perhaps_others("has losses too small for a grid");
       }
     }
     out_.remove.push_back(std::move(removed));
@@ -525,13 +519,13 @@ class PartsOf {
           {upper, LossLaw{GaussianBase{most}, Mixing::add, less}, false, count_});
       return;
     }
-    if (rate == 1) return PartsOf{out_, tilt_, reach_}.visit(inner, count_);
+    if (rate == 1) return PartsOf{out_, others_, tilt_, reach_}.visit(inner, count_);
     const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
     if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
       // A record takes part in one of them, and joins the batch whatever the others do.
       std::vector<Event> parts;
       for (const auto& part : parallel->events) parts.push_back(poisson(SamplingRate{rate}, part));
-      return PartsOf{out_, tilt_, reach_}.visit(surety::parallel(std::move(parts)), count_);
+      return PartsOf{out_, others_, tilt_, reach_}.visit(surety::parallel(std::move(parts)), count_);
     }
     const auto has_no_pair_to_mix = [](const Event& leaf) {
       return std::holds_alternative<Event::Approximate>(leaf.node()) || std::holds_alternative<Event::Concentrated>(leaf.node());
@@ -540,13 +534,13 @@ class PartsOf {
       return shared(inner, rate, fixed_size);
     }
     BothDirections one;
-    PartsOf{one, tilt_, reach_}.visit(inner, 1);
+    PartsOf{one, others_, tilt_, reach_}.visit(inner, 1);
     if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");
     if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
     Part removed = one.remove.front();
     if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper) ||
         std::holds_alternative<MaximumBase>(removed.upper.base)) {
-      no_pair_but_perhaps_others(*leaf_, "has no dominating pair here");
+      no_pair_but_perhaps_others("has no dominating pair here");
     }
     out_.symmetric = out_.symmetric && rate == 1;
     removed.count = count_;
@@ -591,19 +585,20 @@ class PartsOf {
 
   /// The pair of all releases of `inner`, kept for the questions that follow.
   [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner) const {
-    static auto& kept = *new LastFew<Event, std::shared_ptr<const BatchPair>>;
-    return kept.of(inner, [&] { return std::make_shared<const BatchPair>(made_pair_of_batch(inner)); });
+    using Key = std::pair<const LeafCurves*, Event>;
+    static auto& kept = *new LastFew<Key, std::shared_ptr<const BatchPair>>;
+    return kept.of(Key{&others_, inner}, [&] { return std::make_shared<const BatchPair>(made_pair_of_batch(inner)); });
   }
   [[nodiscard]] BatchPair made_pair_of_batch(const Event& inner) const {
     // Gaussian releases are one, and what is concentrated adds up.
     BothDirections found;
-    PartsOf parts{found, 1, Reach::middle};
+    PartsOf parts{found, others_, 1, Reach::middle};
     std::vector<Event> gaussians;
-    std::vector<Event> concentrated;
+    Interval concentrated{0, precision};
     double number = 0;
     for (const auto& [leaf, count] : Releases::of(inner).entries()) {
-      if (std::holds_alternative<Event::Concentrated>(leaf.node())) {
-        concentrated.push_back(repeat(count, leaf));
+      if (const auto* known = std::get_if<Event::Concentrated>(&leaf.node())) {
+        concentrated = concentrated + Interval{static_cast<double>(count.value()), precision} * Interval{known->rho.value(), precision};
       } else if (gaussian_multiplier(leaf)) {
         gaussians.push_back(repeat(count, leaf));
       } else {
@@ -613,7 +608,7 @@ class PartsOf {
     }
     if (number > most_in_a_batch) {
       no_pair_but_perhaps_others(
-          *leaf_, fmt::format("shares one batch among more than {:.0f} releases that are not all gaussian", most_in_a_batch));
+          fmt::format("shares one batch among more than {:.0f} releases that are not all gaussian", most_in_a_batch));
     }
     if (!gaussians.empty()) {
       const auto multiplier = gaussian_multiplier(compose(std::move(gaussians)));
@@ -623,27 +618,28 @@ class PartsOf {
     }
     for (const auto& part : found.remove) {
       if (!is_symmetric(part.upper) || part.upper.rate != 1 || std::holds_alternative<MaximumBase>(part.upper.base)) {
-        no_pair_but_perhaps_others(*leaf_, "has no dominating pair here");
+        no_pair_but_perhaps_others("has no dominating pair here");
       }
     }
-    if (!concentrated.empty()) {
-      const double rho = zcdp_rho(compose(std::move(concentrated)), 128).enclosure().upper;
-      if (!(rho < largest_rho))
-        no_pair_for(*leaf_, fmt::format("shares one batch among releases of rho {}, must be below {}", rho, largest_rho));
-      if (rho > 0) found.remove.push_back(concentrated_part(rho));
+    const double rho = concentrated.enclosure().upper;
+    if (!(rho < largest_rho))
+      no_pair_for(*leaf_, fmt::format("shares one batch among releases of rho {}, must be below {}", rho, largest_rho));
+    if (rho > 0) {
+      found.remove.push_back(concentrated_part(rho, [&](double at) { return others_.of_concentrated(Rho{rho}, Epsilon{at}); }));
     }
     if (found.remove.empty()) found.remove.push_back({nothing(), nothing(), true, 1});
     return batch_pair(found.remove);
   }
   static constexpr double most_in_a_batch = 1000;
   static constexpr double largest_rho = 1e4;
+  static constexpr mpfr_prec_t precision = 128;
 
   /// With probability `rate` the pair of the release, else nothing that differs. \pre `one` is a single release.
   void revealed(const BothDirections& one, double rate) {
     out_.symmetric = out_.symmetric && one.symmetric;
     out_.has_choice = out_.has_choice || one.has_choice;
     const auto of = [&](Part part) {
-      if (std::holds_alternative<MaximumBase>(part.upper.base)) no_pair_but_perhaps_others(*leaf_, "has no dominating pair here");
+      if (std::holds_alternative<MaximumBase>(part.upper.base)) no_pair_but_perhaps_others("has no dominating pair here");
       part.upper = reveal(part.upper, rate, +1);
       if (part.lower) part.lower = reveal(*part.lower, rate, -1);
       part.same = part.same && part.upper.infinite_mass == 0;
@@ -666,6 +662,7 @@ class PartsOf {
   }
 
   BothDirections& out_;
+  const LeafCurves& others_;
   double tilt_;
   Reach reach_;
   const Event* leaf_ = nullptr;
@@ -674,9 +671,9 @@ class PartsOf {
 
 }  // namespace
 
-BothDirections both_directions(const Event& event, double tilt, Reach reach) {
+BothDirections both_directions(const Event& event, const LeafCurves& others, double tilt, Reach reach) {
   BothDirections directions;
-  PartsOf{directions, tilt, reach}.visit(event, 1);
+  PartsOf{directions, others, tilt, reach}.visit(event, 1);
   return directions;
 }
 
@@ -689,33 +686,6 @@ void choose_two_points(Parts& parts, double s) {
     const auto* atoms = std::get_if<AtomsBase>(&part.lower->base);
     if (atoms != nullptr && atoms->atoms.size() == 2) part.lower->base = best_two_point(bounded->epsilon, *part.lower, s);
   }
-}
-
-LossLaw nothing() { return LossLaw{AtomsBase{{{0, 1}}, 0, 0}}; }
-
-Enclosure largest_of(const Parts& parts) {
-  double lower = 0;
-  double upper = 0;
-  bool is_unbounded = false;
-  const double rounding = 4 * unit_roundoff * static_cast<double>(parts.size() + 2);
-  for (const auto& part : parts) {
-    const double count = static_cast<double>(part.count);
-    const auto most = largest_loss(part.upper);
-    upper += most ? count * most->upper * (1 + rounding) : infinity;
-    if (!part.lower) continue;
-    const auto least = largest_loss(*part.lower);
-    is_unbounded = is_unbounded || !least;
-    lower += least ? count * least->lower * (1 - rounding) : 0;
-  }
-  // A finite sum beyond the range of double is at least its largest number.
-  lower = is_unbounded ? infinity : std::min(lower, std::numeric_limits<double>::max());
-  return {std::min(lower, upper), upper};
-}
-
-double count_of(const Parts& parts) {
-  double total = 0;
-  for (const auto& part : parts) total += static_cast<double>(part.count);
-  return total;
 }
 
 }  // namespace surety::accounting::privacy_loss

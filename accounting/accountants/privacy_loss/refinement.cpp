@@ -12,6 +12,7 @@
 
 #include <surety/accounting/accountants/privacy_loss/choice_laws.h>
 #include <surety/accounting/accountants/privacy_loss/composed_curve.h>
+#include <surety/accounting/accountants/privacy_loss/pairs.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/convolution.h>
@@ -145,12 +146,13 @@ class Run {
 /// tilt, window and step.
 class Tasks {
  public:
-  Tasks(const Event& event, const Given& question, double width, bool upper_only, Reach reach)
+  Tasks(const Event& event, const Given& question, double width, bool upper_only, Reach reach, const LeafCurves& others)
       : event_{event},
+        others_{others},
         question_{question},
         width_{width},
         reach_{reach},
-        directions_{both_directions(event, 1, reach)},
+        directions_{both_directions(event, others, 1, reach)},
         choices_{directions_, question, width} {
     directions_ = choices_.joined(std::move(directions_));
     // Beside choices, which have an accountant of that width, the others should not be what is wide.
@@ -190,7 +192,7 @@ class Tasks {
   /// The tasks that bound the answer from below alone, with the lower laws that are best at `tilt`, roughly. Any choice is sound.
   [[nodiscard]] std::vector<Task> lower(double tilt) const {
     BothDirections found;
-    if (directions_.has_choice) found = choices_.joined(both_directions(event_, tilt, reach_));
+    if (directions_.has_choice) found = choices_.joined(both_directions(event_, others_, tilt, reach_));
     std::vector<Task> tasks;
     for_each_direction(directions_.has_choice ? found : directions_, [&](Parts parts) {
       if (one_limit(parts)) return;
@@ -234,6 +236,7 @@ class Tasks {
   }
 
   const Event& event_;
+  const LeafCurves& others_;
   const Given& question_;
   double width_;
   Reach reach_;
@@ -352,8 +355,8 @@ bool holds_epoch(const Event& event) {
   });
 }
 
-Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach) {
-  Tasks tasks{event, question, accountant.width, accountant.upper_only, reach};
+Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach, const LeafCurves& others) {
+  Tasks tasks{event, question, accountant.width, accountant.upper_only, reach, others};
   const Run run{accountant, question};
   Largest largest;
   const auto take = [&](Task& task) {
@@ -385,22 +388,22 @@ Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Giv
 
 }  // namespace
 
-Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question) {
+Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
   if (!(accountant.width > 0))
     throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
-  if (!holds_epoch(event)) return answer_of(accountant, event, question, Reach::middle);
+  if (!holds_epoch(event)) return answer_of(accountant, event, question, Reach::middle, others);
   std::optional<Enclosure> found;
   if (question.epsilon || *question.delta >= far_tail) {
-    found = answer_of(accountant, event, question, Reach::middle);
+    found = answer_of(accountant, event, question, Reach::middle, others);
     if (!question.epsilon || found->upper >= far_tail) return *found;
   }
   try {
-    const Enclosure far = answer_of(accountant, event, question, Reach::far_tail);
+    const Enclosure far = answer_of(accountant, event, question, Reach::far_tail, others);
     return found ? Enclosure{std::max(found->lower, far.lower), std::min(found->upper, far.upper)} : far;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
   }
-  return found ? *found : answer_of(accountant, event, question, Reach::middle);
+  return found ? *found : answer_of(accountant, event, question, Reach::middle, others);
 }
 
 }  // namespace surety::accounting::privacy_loss

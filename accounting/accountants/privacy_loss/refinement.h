@@ -2,7 +2,8 @@
 // longer counts.
 #pragma once
 
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/accountants/curves.h>
+#include <surety/accounting/accountants/privacy_loss/settings.h>
 #include <surety/accounting/accountants/privacy_loss/task.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/numbers/enclosure.h>
@@ -10,6 +11,6 @@
 namespace surety::accounting::privacy_loss {
 
 /// Encloses what is asked of an event by both directions. \throws Error{unsupported} as both_directions; Error{memory}.
-[[nodiscard]] Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question);
+[[nodiscard]] Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others);
 
 }  // namespace surety::accounting::privacy_loss

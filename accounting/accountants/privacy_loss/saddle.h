@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include <surety/accounting/accountants/privacy_loss/pairs.h>
+#include <surety/accounting/accountants/privacy_loss/parts.h>
 
 namespace surety::accounting::privacy_loss {
 

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/accountants/tuning.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/last_few.h>
 
@@ -46,11 +45,12 @@ LossLaw pair_above(const std::vector<CurvePoint>& points) {
 
 }  // namespace
 
-LossLaw search_pair(const Event& search) {
-  static auto& kept = *new LastFew<Event, LossLaw>;
-  return kept.of(search, [&] {
+LossLaw search_pair(const Event& search, const LeafCurves& others) {
+  using Key = std::pair<const LeafCurves*, Event>;
+  static auto& kept = *new LastFew<Key, LossLaw>;
+  return kept.of(Key{&others, search}, [&] {
     const StandardFloatingPoint environment;
-    return pair_above(tuning_curve(search, points_of_a_pair));
+    return pair_above(others.of_search(search, points_of_a_pair));
   });
 }
 

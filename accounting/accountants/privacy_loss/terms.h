@@ -1,6 +1,7 @@
 // What both bounds of the privacy-loss accountant are made of, for its tests.
 #pragma once
 
+#include <surety/accounting/accountants/curves.h>
 #include <surety/accounting/accountants/direction.h>
 #include <surety/accounting/events/event.h>
 
@@ -37,6 +38,6 @@ struct GridTerms {
 };
 
 /// The terms of delta(epsilon). \throws Error{unsupported} as above, Error{invalid_argument} unless epsilon lies in the window.
-[[nodiscard]] GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape);
+[[nodiscard]] GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape, const LeafCurves& others);
 
 }  // namespace surety::accounting

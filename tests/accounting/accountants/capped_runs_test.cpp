@@ -1,5 +1,5 @@
 // A number of runs with a cap: derivatives of its generating function against their sums, and how it bends against pairs of ranks.
-#include <surety/accounting/accountants/capped_runs.h>
+#include <surety/accounting/accountants/tuning/capped_runs.h>
 
 #include <gtest/gtest.h>
 

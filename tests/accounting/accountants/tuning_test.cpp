@@ -13,7 +13,7 @@
 
 #include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/privacy_loss/search_pair.h>
-#include <surety/accounting/accountants/search_bounds.h>
+#include <surety/accounting/accountants/tuning/search_bounds.h>
 #include <surety/accounting/numbers/rounding.h>
 
 #include <support/refusal.h>
@@ -316,7 +316,7 @@ TEST(Tuning, AnswersForRunsThatAllAccountantsKnow) {
 TEST(Tuning, ComposesByItsPair) {
   for (const double x : {0.5, 1.0, 2.0, 3.0}) {
     const auto search = event_of("best_of(geometric_runs, 10, gaussian(2))");
-    const auto law = privacy_loss::search_pair(search);
+    const auto law = privacy_loss::search_pair(search, curves_of_all().leaves);
     double sum = law.infinite_mass;
     for (const auto& atom : std::get<AtomsBase>(law.base).atoms) {
       sum += (1 - law.infinite_mass) * atom.mass * std::max(0.0, 1 - std::exp(x - atom.loss));

@@ -1,3 +1,4 @@
+#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/privacy_loss/batch_pair.h>
 
 #include <gtest/gtest.h>
@@ -152,7 +153,7 @@ long double curve(const LossLaw& law, long double x) {
 
 TEST(BatchPair, OfWhatIsConcentratedDominatesWhatIs) {
   // All of these are 0.5-zCDP.
-  const auto law = concentrated_part(0.5).upper;
+  const auto law = concentrated_part(0.5, [](double at) { return curves_of_all().leaves.of_concentrated(Rho{0.5}, Epsilon{at}); }).upper;
   for (const auto* text : {"gaussian(1)", "pure(1)", "exponential(2)", "compose(exponential(1), gaussian(1.1547005383792517))"}) {
     for (double at = -3; at < 9; at += 0.37) {
       const double there = delta_at(text, std::abs(at), zero).lower;

@@ -1,3 +1,4 @@
+#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/privacy_loss/choice_laws.h>
 
 #include <gtest/gtest.h>
@@ -124,7 +125,7 @@ TEST(ChoicesAmongOthers, OfParallelPartsAreThoseOfOnePart) {
   }
   const auto upper = [](Part part) { return std::holds_alternative<BoundedRangeBase>(part.upper.base); };
   const Event event = parse_event("compose(parallel(repeat(3, exponential(0.5)), laplace(0.8)), gaussian(2))", Adjacency::replace_one);
-  auto directions = both_directions(event);
+  auto directions = both_directions(event, curves_of_all().leaves);
   const ChoicesAmongOthers choices{directions, {std::nullopt, 1e-5}, 1e-4};
   // With another part of the parallel ones chosen, the choices are none of the record's.
   for (auto* parts : {&directions.remove, &directions.add}) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <support/refusal.h>
+#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/privacy_loss/composed_curve.h>
 #include <surety/accounting/accountants/privacy_loss/task.h>
 
@@ -13,7 +14,9 @@ namespace {
 
 using reference::refusal_of;
 
-BothDirections directions_of(const std::string& text) { return both_directions(parse_event(text, Adjacency::add_or_remove_one)); }
+BothDirections directions_of(const std::string& text) {
+  return both_directions(parse_event(text, Adjacency::add_or_remove_one), curves_of_all().leaves);
+}
 
 TEST(PrivacyLossPairs, OfABatchGoInBothDirections) {
   const auto found = directions_of("repeat(5, poisson(0.1, gaussian(2)))");

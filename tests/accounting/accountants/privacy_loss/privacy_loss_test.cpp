@@ -1,3 +1,4 @@
+#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
 
 #include <gtest/gtest.h>
@@ -180,7 +181,8 @@ TEST(PrivacyLossDelta, KeepsToItsArraysWhenLossesAreRoundingErrors) {
   const Real truth = Real{2e-9, 400} * reference::gaussian_delta(1.0 / Real{2500, 400}, log1p(expm1(Real{at, 400}) / Real{2e-9, 400}));
   for (const double step : {1e-13, 1.5e-13, 2e-13}) {
     const auto terms =
-        grid_terms(event, Epsilon{at}, {.step = step, .tilt = 8e4, .least = -4096 * step, .largest = 4096 * step, .log_cut = -17});
+        grid_terms(event, Epsilon{at}, {.step = step, .tilt = 8e4, .least = -4096 * step, .largest = 4096 * step, .log_cut = -17},
+                   curves_of_all().leaves);
     const auto& [upper, lower] = terms;
     EXPECT_TRUE(truth <= static_cast<double>(upper.sum + upper.rounding + upper.beyond + upper.infinite)) << step;
     EXPECT_TRUE(truth >= static_cast<double>(lower.sum - lower.rounding - lower.aliasing + lower.infinite)) << step;

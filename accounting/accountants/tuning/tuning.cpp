@@ -1,4 +1,4 @@
-#include <surety/accounting/accountants/tuning.h>
+#include <surety/accounting/accountants/tuning/tuning.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +10,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/search_bounds.h>
+#include <surety/accounting/accountants/tuning/search_bounds.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/floating_point.h>
@@ -113,27 +110,17 @@ double last_above(const std::function<double(double)>& bound, double target, dou
 /// Points of the curve of a run, evenly between losses: many where one accountant knows it quickly, few of those that all accountants know.
 class PointsOfRun {
  public:
-  explicit PointsOfRun(const Event& run) : run_{run}, slow_{run, Effort{.width = 1e-2}} {
-    if (supports(ClosedForm{}, run) && is_short(run)) {
-      quick_ = [run](Epsilon at) { return accounting::delta(ClosedForm{}, run, at); };
-    } else if (supports(Contour{}, run)) {
-      try {
-        quick_ = ContourCurve{run};
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::unsupported) throw;
-      }
-    }
-  }
+  PointsOfRun(const Event& run, const Curve& curve) : run_{run}, curve_{curve} {}
 
   void add(double from, double to) {
     constexpr std::size_t many = 500;
     constexpr std::size_t least = many / 4;
     constexpr std::size_t few_points = 20;
     std::size_t answered = 0;
-    for (std::size_t i = 0; quick_ && i <= many && answered + many / 2 > i; ++i) answered += add_quick(between(from, to, i, many));
+    for (std::size_t i = 0; i <= many && answered + many / 2 > i; ++i) answered += add_quick(between(from, to, i, many));
     for (std::size_t i = 0; answered < least && i <= few_points; ++i) {
       const double loss = between(from, to, i, few_points);
-      add_point(loss, slow_(Epsilon{loss}));
+      add_point(loss, curve_.rough_delta(Epsilon{loss}));
     }
     std::sort(points_.begin(), points_.end(), [](const CurvePoint& a, const CurvePoint& b) { return a.odds < b.odds; });
   }
@@ -142,7 +129,7 @@ class PointsOfRun {
   /// Where the curve has fallen to about `delta`.
   [[nodiscard]] double reach(double delta) const {
     constexpr double farthest = 600;
-    const auto found = quick_epsilon(run_, Delta{std::clamp(delta, 0.0, 0.5)}, Effort{.width = 1e-2}).upper;
+    const auto found = curve_.rough_epsilon(Delta{std::clamp(delta, 0.0, 0.5)}).upper;
     if (found >= farthest && found < infinity) {
       unsupported(run_,
                   fmt::format("tuning: a run of {{}} costs epsilon = {} at delta = {}, must be less than {}", found, delta, farthest));
@@ -150,29 +137,20 @@ class PointsOfRun {
     if (found < infinity) return found + 1e-9 * (1 + found);
     // It stays above: as far as it falls by anything.
     double last = 1;
-    while (last < farthest && slow_(Epsilon{2 * last}).upper < slow_(Epsilon{last}).upper * (1 - 1e-9)) last *= 2;
+    const auto at = [&](double loss) { return curve_.rough_delta(Epsilon{loss}).upper; };
+    while (last < farthest && at(2 * last) < at(last) * (1 - 1e-9)) last *= 2;
     return std::min(last, farthest);
   }
 
  private:
-  /// So few releases that the closed form takes microseconds.
-  static bool is_short(const Event& run) {
-    double releases = 0;
-    for (const auto& [leaf, count] : Releases::of(run).entries()) releases += static_cast<double>(count.value());
-    return releases <= 8;
-  }
   static double between(double from, double to, std::size_t i, std::size_t count) {
     return std::max(0.0, from + (to - from) * static_cast<double>(i) / static_cast<double>(count));
   }
   bool add_quick(double loss) {
     poll_limit();
-    try {
-      add_point(loss, quick_(Epsilon{loss}));
-      return true;
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported) throw;
-      return false;
-    }
+    const auto found = curve_.quick_delta(Epsilon{loss});
+    if (found) add_point(loss, *found);
+    return found.has_value();
   }
   /// The point lies a little further than where it was asked for.
   void add_point(double loss, const Enclosure& delta) {
@@ -180,14 +158,14 @@ class PointsOfRun {
   }
 
   Event run_;
-  QuickCurve slow_;
-  std::function<Enclosure(Epsilon)> quick_;
+  const Curve& curve_;
   std::vector<CurvePoint> points_;
 };
 
 /// From above, by points that lie denser where epsilon is: `near` says where that is, given a first bound.
-SearchByCurve runs_by_curve(const Event::BestOf& search, double faded, const std::function<double(const SearchByCurve&)>& near) {
-  PointsOfRun points{search.event};
+SearchByCurve runs_by_curve(const Event::BestOf& search, const Curve& run, double faded,
+                            const std::function<double(const SearchByCurve&)>& near) {
+  PointsOfRun points{search.event, run};
   const double reach = points.reach(faded);
   points.add(0, reach);
   SearchByCurve first{search.runs, points.points()};
@@ -206,33 +184,34 @@ double faded_beside(double delta, const Runs& runs) {
 
 }  // namespace
 
-bool supports(const Tuning&, const Event& event) {
+bool supports(const Tuning&, const Event& event, const RunCurves& runs) {
   const StandardFloatingPoint environment;
   std::optional<Event> run;
   if (!is_supported([&] { run = search_of(event).event; })) return false;
-  return supports(Best{}, *run);
+  return runs.know(*run);
 }
 
-Enclosure delta(const Tuning&, const Event& event, Epsilon epsilon) {
+Enclosure delta(const Tuning&, const Event& event, Epsilon epsilon, const RunCurves& runs, const GaussianCurve& gaussian_curve) {
   const StandardFloatingPoint environment;
   const auto search = search_of(event);
   const double at = epsilon.value();
   if (const auto gaussian = gaussian_runs(search)) {
     const double upper = gaussian->above(at);
     // delta falls, so what is below it further on is below it here.
-    double lower = (1 - none(search.runs)) * gaussian_delta(Mu{gaussian->least_mu()}, epsilon).lower * (1 - few);
+    double lower = (1 - none(search.runs)) * gaussian_curve.delta(Mu{gaussian->least_mu()}, epsilon).lower * (1 - few);
     for (const double further : {0.0, 0.125, 0.25, 0.5, 1.0, 2.0}) lower = std::max(lower, gaussian->below(at + further));
     return {std::min(lower, upper), upper};
   }
-  const auto run = quick_delta(search.event, epsilon);
+  const auto curve = runs.of(search.event);
+  const auto run = curve->delta(epsilon);
   const double lower = std::max(0.0, (1 - none(search.runs)) * run.lower * (1 - few));
-  if (run.upper == 0 && quick_epsilon(search.event, Delta{0}).upper == 0) return {0, 0};
+  if (run.upper == 0 && curve->epsilon(Delta{0}).upper == 0) return {0, 0};
   const double faded = faded_beside(run.upper, search.runs);
-  const double upper = runs_by_curve(search, faded, [&](const SearchByCurve&) { return at; }).above(at);
+  const double upper = runs_by_curve(search, *curve, faded, [&](const SearchByCurve&) { return at; }).above(at);
   return {std::min(lower, upper), upper};
 }
 
-Enclosure epsilon(const Tuning&, const Event& event, Delta delta) {
+Enclosure epsilon(const Tuning&, const Event& event, Delta delta, const RunCurves& runs, const GaussianCurve& gaussian_curve) {
   const StandardFloatingPoint environment;
   const auto search = search_of(event);
   const double target = delta.value();
@@ -243,23 +222,27 @@ Enclosure epsilon(const Tuning&, const Event& event, Delta delta) {
     if (target == 0) return {infinity, infinity};
     const double upper = first_at_most([&](double x) { return gaussian->above(x); }, target);
     const double best = last_above([&](double x) { return gaussian->below(x); }, target, upper);
-    const double lower = once < 1 ? gaussian_epsilon(Mu{gaussian->least_mu()}, Delta{once}).lower : 0;
+    const double lower = once < 1 ? gaussian_curve.epsilon(Mu{gaussian->least_mu()}, Delta{once}).lower : 0;
     return {std::min(upper, std::max(best, lower)), upper};
   }
-  const double lower = once < 1 ? quick_epsilon(search.event, Delta{once}).lower : 0;
-  const auto bound = [&](const SearchByCurve& runs) { return first_at_most([&](double x) { return runs.above(x); }, target); };
-  const double upper = bound(runs_by_curve(search, faded_beside(target, search.runs), bound));
+  const auto curve = runs.of(search.event);
+  const double lower = once < 1 ? curve->epsilon(Delta{once}).lower : 0;
+  const auto bound = [&](const SearchByCurve& found) { return first_at_most([&](double x) { return found.above(x); }, target); };
+  const double upper = bound(runs_by_curve(search, *curve, faded_beside(target, search.runs), bound));
   return {std::min(lower, upper), upper};
 }
 
-std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points) {
+std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points, const RunCurves& runs) {
   const StandardFloatingPoint environment;
   const auto search = search_of(event);
   std::function<double(double)> bound;
   if (auto gaussian = gaussian_runs(search)) {
-    bound = [runs = std::move(*gaussian)](double x) { return runs.above(x); };
+    bound = [bounds = std::move(*gaussian)](double x) { return bounds.above(x); };
   } else {
-    bound = [runs = runs_by_curve(search, 1e-25, [](const SearchByCurve&) { return infinity; })](double x) { return runs.above(x); };
+    const auto curve = runs.of(search.event);
+    bound = [bounds = runs_by_curve(search, *curve, 1e-25, [](const SearchByCurve&) { return infinity; })](double x) {
+      return bounds.above(x);
+    };
   }
   double reach = 1;
   // As far as it falls by anything, or has not begun to.

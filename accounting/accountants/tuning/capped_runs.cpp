@@ -1,4 +1,4 @@
-#include <surety/accounting/accountants/capped_runs.h>
+#include <surety/accounting/accountants/tuning/capped_runs.h>
 
 #include <algorithm>
 #include <cmath>

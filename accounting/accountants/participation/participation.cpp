@@ -1,4 +1,4 @@
-#include <surety/accounting/accountants/participation.h>
+#include <surety/accounting/accountants/participation/participation.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/closed_form.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/releases.h>
@@ -126,7 +125,7 @@ Batched batched(const Event& event) {
 }
 
 /// delta_G(mu; epsilon) where both are known to lie in an interval; epsilon may be infinite. Falls with epsilon, rises with mu.
-Enclosure certified(const Enclosure& mu, const Enclosure& epsilon) {
+Enclosure certified(const GaussianCurve& gaussian, const Enclosure& mu, const Enclosure& epsilon) {
   // x = mu/2 - epsilon/mu. Beyond 9, 1 - delta_G <= Phi(-x) + phi(x) / (mu/2 + epsilon/mu) <= 2 phi(x) / x < 2^-59; below -39,
   // delta_G <= Phi(x) < 10^-323. The margins cover the rounding of x.
   const auto end = [&](double m, double e, bool upper) {
@@ -135,7 +134,7 @@ Enclosure certified(const Enclosure& mu, const Enclosure& epsilon) {
     const double margin = 1e-14 * (m + e / m);
     if (x - margin > 9) return upper ? 1 : 1 - unit_roundoff;
     if (x + margin < -39) return upper ? smallest : 0;
-    const auto exact = gaussian_delta(Mu{m}, Epsilon{e});
+    const auto exact = gaussian.delta(Mu{m}, Epsilon{e});
     return upper ? exact.upper : exact.lower;
   };
   return {end(mu.lower, epsilon.upper, false), end(mu.upper, epsilon.lower, true)};
@@ -157,15 +156,16 @@ Enclosure estimated(const Enclosure& mu, const Enclosure& epsilon) {
   return {value, value};
 }
 
-using GaussianCurve = Enclosure (*)(const Enclosure& mu, const Enclosure& epsilon);
+enum class Digits { certified, estimated };
 
 double up(double value) { return round_up(value); }
 /// Of numbers that are not negative.
 double down(double value) { return std::max(0.0, round_down(value)); }
 
-class Curve {
+class ByDraws {
  public:
-  explicit Curve(const Event& event) : event_{batched(event)}, draws_{binomial(event_.count, event_.rate)} {
+  ByDraws(const Event& event, const GaussianCurve& gaussian)
+      : gaussian_{gaussian}, event_{batched(event)}, draws_{binomial(event_.count, event_.rate)} {
     PollNowAndThen poll;
     for (std::size_t k = 0; k < draws_.terms.size(); ++k) {
       poll();
@@ -184,14 +184,14 @@ class Curve {
   }
 
   /// A lower bound of delta(epsilon).
-  [[nodiscard]] double lower(double epsilon, GaussianCurve gaussian_curve = certified) const {
+  [[nodiscard]] double lower(double epsilon, Digits digits = Digits::certified) const {
     double sum = 0;
     for (std::size_t k = 0; k < draws_.terms.size(); ++k) {
       poll_limit();
       const auto drawn = static_cast<double>(k);
       const double shift = up(up(drawn * log_rate_.upper) + up((static_cast<double>(event_.count) - drawn) * log_rest_.upper));
       const double at = up(epsilon + shift);
-      const double term = gaussian_curve(mu_[k], {at, at}).lower;
+      const double term = of_gaussian(mu_[k], at, digits).lower;
       sum = down(sum + down(draws_.terms[k].probability.lower * term));
       if (is_last(k, sum)) break;
     }
@@ -199,19 +199,19 @@ class Curve {
   }
 
   /// An upper bound of delta(epsilon): the smaller of what is shown when K is told and when it is not.
-  [[nodiscard]] double upper(double epsilon, GaussianCurve gaussian_curve = certified) const {
+  [[nodiscard]] double upper(double epsilon, Digits digits = Digits::certified) const {
     double told = 0;
     double hidden = seeming_;
     for (std::size_t k = 0; k < draws_.terms.size(); ++k) {
       poll_limit();
       const auto drawn = static_cast<double>(k);
       const double probability = draws_.terms[k].probability.upper;
-      const double if_told = gaussian_curve(mu_[k], {epsilon, epsilon}).upper;
+      const double if_told = of_gaussian(mu_[k], epsilon, digits).upper;
       double if_hidden = if_told;
       for (const auto& hiding : hidings_) {
         if (k == 0 || seeming_ >= 1 || hiding.excess >= log_rate_.lower) continue;
         const double at = down(epsilon + down(drawn * down(log_rate_.lower - hiding.excess)));
-        if_hidden = std::min(if_hidden, up(gaussian_curve(mu_[k], {at, at}).upper + up(drawn * hiding.missed)));
+        if_hidden = std::min(if_hidden, up(of_gaussian(mu_[k], at, digits).upper + up(drawn * hiding.missed)));
       }
       told = up(told + up(probability * if_told));
       hidden = up(hidden + up(probability * if_hidden));
@@ -225,6 +225,9 @@ class Curve {
   }
 
  private:
+  [[nodiscard]] Enclosure of_gaussian(const Enclosure& mu, double epsilon, Digits digits) const {
+    return digits == Digits::certified ? certified(gaussian_, mu, {epsilon, epsilon}) : estimated(mu, {epsilon, epsilon});
+  }
   /// What is left beyond k no longer counts.
   [[nodiscard]] bool is_last(std::size_t k, double sum) const {
     return k + 1 == draws_.terms.size() || draws_.terms[k].beyond <= 1e-12 * sum;
@@ -235,6 +238,7 @@ class Curve {
     double missed;  ///< how likely the loss of such a batch is too small for that
   };
 
+  GaussianCurve gaussian_;
   Batched event_;
   Draws draws_;
   std::vector<Enclosure> mu_;
@@ -251,18 +255,18 @@ bool supports(const Participation&, const Event& event) {
   return is_supported([&] { static_cast<void>(batched(event)); });
 }
 
-Enclosure delta(const Participation&, const Event& event, Epsilon epsilon) {
+Enclosure delta(const Participation&, const Event& event, Epsilon epsilon, const GaussianCurve& gaussian) {
   const StandardFloatingPoint environment;
-  const Curve curve{event};
+  const ByDraws curve{event, gaussian};
   return {curve.lower(epsilon.value()), curve.upper(epsilon.value())};
 }
 
-Enclosure epsilon(const Participation&, const Event& event, Delta delta) {
+Enclosure epsilon(const Participation&, const Event& event, Delta delta, const GaussianCurve& gaussian) {
   const StandardFloatingPoint environment;
-  const Curve curve{event};
+  const ByDraws curve{event, gaussian};
   if (delta.value() == 0) return {infinity, infinity};
   // The root of an estimate, moved outward until the bound itself says that it is beyond.
-  double upper = where_it_falls_to(delta.value(), [&](double x) { return curve.upper(x, estimated); });
+  double upper = where_it_falls_to(delta.value(), [&](double x) { return curve.upper(x, Digits::estimated); });
   double step = 1e-8;
   const auto beyond = first_certain([&](double x) { return !(curve.upper(x) > delta.value()); },
                                     [&](int attempt) -> std::optional<double> {
@@ -271,7 +275,7 @@ Enclosure epsilon(const Participation&, const Event& event, Delta delta) {
                                       return upper;
                                     });
   if (!beyond) return at_most(infinity);
-  double lower = where_it_falls_to(delta.value(), [&](double x) { return curve.lower(x, estimated); });
+  double lower = where_it_falls_to(delta.value(), [&](double x) { return curve.lower(x, Digits::estimated); });
   step = 1e-8;
   const auto before = first_certain([&](double x) { return curve.lower(x) > delta.value(); },
                                     [&](int attempt) -> std::optional<double> {

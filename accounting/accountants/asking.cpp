@@ -1,6 +1,8 @@
-#include <surety/accounting/accountants/opinions.h>
+#include <surety/accounting/accountants/asking.h>
 
 #include <algorithm>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,16 +19,34 @@ bool is_refusal(const Error& error) {
   return error.code() == ErrorCode::unsupported || error.code() == ErrorCode::memory || error.code() == ErrorCode::invalid_argument;
 }
 
+/// What the accountants take from others.
 template <class A>
-Enclosure ask(const A& accountant, const Event& event, const Question& question) {
-  if (const auto* at = std::get_if<Epsilon>(&question)) return delta(accountant, event, *at);
-  return epsilon(accountant, event, std::get<Delta>(question));
+auto given(const OtherCurves& others) {
+  if constexpr (std::is_same_v<A, Participation>) {
+    return std::make_tuple(others.gaussian);
+  } else if constexpr (std::is_same_v<A, PrivacyLoss>) {
+    return std::tie(others.leaves);
+  } else if constexpr (std::is_same_v<A, Tuning>) {
+    return std::tuple_cat(std::tie(others.runs), std::make_tuple(others.gaussian));
+  } else {
+    return std::tuple<>{};
+  }
 }
 
 template <class A>
-Opinion asked(const A& accountant, const Event& event, const Question& question) {
+Enclosure ask(const A& accountant, const Event& event, const Question& question, const OtherCurves& others) {
+  return std::apply(
+      [&](const auto&... taken) {
+        if (const auto* at = std::get_if<Epsilon>(&question)) return delta(accountant, event, *at, taken...);
+        return epsilon(accountant, event, std::get<Delta>(question), taken...);
+      },
+      given<A>(others));
+}
+
+template <class A>
+Opinion asked(const A& accountant, const Event& event, const Question& question, const OtherCurves& others) {
   try {
-    return {A::name, ask(accountant, event, question), {}};
+    return {A::name, ask(accountant, event, question, others), {}};
   } catch (const Error& error) {
     if (!is_refusal(error)) throw;
     return {A::name, std::nullopt, error.what()};
@@ -35,16 +55,17 @@ Opinion asked(const A& accountant, const Event& event, const Question& question)
 
 /// At the narrowest of a few widths that memory allows: a wider enclosure is mostly far better than the next accountant's answer. Below
 /// the width that is aimed at by default, that one and the widths above it follow, so that who asks for more never gets less.
-Opinion asked_at_some_width(const Event& event, const Question& question, double width, const GridRequest& request) {
+Opinion asked_at_some_width(const Event& event, const Question& question, double width, const GridRequest& request,
+                            const OtherCurves& others) {
   const double start = Effort{}.width;
   const double widest = std::max(width, start) * request.widest;
   std::string refusal;
   for (bool below = width < start;;) {
     try {
-      const auto found = ask(PrivacyLoss{.width = width, .upper_only = request.upper_only}, event, question);
+      const auto found = ask(PrivacyLoss{.width = width, .upper_only = request.upper_only}, event, question, others);
       // More asked may also be met by rounding.
       if (!below || request.upper_only || !(found.width() > start)) return {PrivacyLoss::name, found, {}};
-      const auto usual = asked_at_some_width(event, question, start, request).value;
+      const auto usual = asked_at_some_width(event, question, start, request, others).value;
       if (!usual) return {PrivacyLoss::name, found, {}};
       return {PrivacyLoss::name, Enclosure{std::max(found.lower, usual->lower), std::min(found.upper, usual->upper)}, {}};
     } catch (const Error& error) {
@@ -57,20 +78,21 @@ Opinion asked_at_some_width(const Event& event, const Question& question, double
   }
 }
 
-using Asker = Opinion (*)(const Event& event, const Question& question, double width, const GridRequest& request);
+using Asker = Opinion (*)(const Event& event, const Question& question, double width, const GridRequest& request,
+                          const OtherCurves& others);
 
 template <class A>
-Opinion ask_one(const Event& event, const Question& question, double width, const GridRequest& request) {
+Opinion ask_one(const Event& event, const Question& question, double width, const GridRequest& request, const OtherCurves& others) {
   if constexpr (std::is_same_v<A, PrivacyLoss>) {
-    return asked_at_some_width(event, question, width, request);
+    return asked_at_some_width(event, question, width, request, others);
   } else if constexpr (std::is_same_v<A, Choices>) {
     // A tenth of what is asked for costs less than what privacy-loss takes beside it.
-    return asked(Choices{.width = std::min(0.1 * width, Choices{}.width)}, event, question);
+    return asked(Choices{.width = std::min(0.1 * width, Choices{}.width)}, event, question, others);
   } else if constexpr (std::is_same_v<A, Composition::Optimal>) {
     // Where epsilons differ, so many grid points keep optimal composition within a tenth of a second.
-    return asked(Composition::Optimal{.points = 1 << 12}, event, question);
+    return asked(Composition::Optimal{.points = 1 << 12}, event, question, others);
   } else {
-    return asked(A{}, event, question);
+    return asked(A{}, event, question, others);
   }
 }
 
@@ -79,29 +101,28 @@ constexpr std::array<Asker, accountants_asked> askers{};
 template <class... A>
 constexpr std::array<Asker, accountants_asked> askers<std::tuple<A...>>{&ask_one<A>...};
 
-template <class>
-constexpr std::array<std::string_view, accountants_asked> names{};
-template <class... A>
-constexpr std::array<std::string_view, accountants_asked> names<std::tuple<A...>>{A::name...};
+using Supporter = bool (*)(const Event& event, const OtherCurves& others);
+
+template <class A>
+bool supported(const Event& event, const OtherCurves& others) {
+  if constexpr (std::is_same_v<A, PrivacyLoss>) {
+    return supports(A{}, event, others.leaves);
+  } else if constexpr (std::is_same_v<A, Tuning>) {
+    return supports(A{}, event, others.runs);
+  } else {
+    return supports(A{}, event);
+  }
+}
 
 template <class>
-struct Supporting;
+constexpr std::array<Supporter, accountants_asked> supporters{};
 template <class... A>
-struct Supporting<std::tuple<A...>> {
-  static std::array<bool, accountants_asked> of(const Event& event) { return {supports(A{}, event)...}; }
-};
+constexpr std::array<Supporter, accountants_asked> supporters<std::tuple<A...>>{&supported<A>...};
 
 }  // namespace
 
-std::span<const std::string_view> accountant_names() { return names<AskedAccountants>; }
-
-std::vector<std::string_view> supporting_accountants(const Event& event) {
-  const auto supported = Supporting<AskedAccountants>::of(event);
-  std::vector<std::string_view> found;
-  for (AccountantPlace i = 0; i < accountants_asked; ++i) {
-    if (supported[i]) found.push_back(accountant_names()[i]);
-  }
-  return found;
+bool is_supported_by(AccountantPlace accountant, const Event& event, const OtherCurves& others) {
+  return supporters<AskedAccountants>[accountant](event, others);
 }
 
 GridRequest beside(const Opinion& participation) {
@@ -126,11 +147,11 @@ Opinion left_out() { return {PrivacyLoss::name, std::nullopt, "left out: so many
 bool is_exact(const Enclosure& value) { return value.upper - value.lower <= 1e-6 * value.upper; }
 
 Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
-                   const GridRequest& request) {
+                   const OtherCurves& others, const GridRequest& request) {
   if (!(effort.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", effort.width)};
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
   poll_limit();  // whatever it does: some answer at once
-  return askers<AskedAccountants>[accountant](event, question, effort.width, request);
+  return askers<AskedAccountants>[accountant](event, question, effort.width, request, others);
 }
 
 BestAnswer best_of(const Event& event, std::vector<Opinion> opinions) {

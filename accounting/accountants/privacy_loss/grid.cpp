@@ -1,4 +1,4 @@
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/accountants/privacy_loss/grid.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/accountants/privacy_loss/composed_curve.h>
+#include <surety/accounting/accountants/privacy_loss/pairs.h>
 #include <surety/accounting/accountants/privacy_loss/refinement.h>
 #include <surety/accounting/accountants/privacy_loss/replaced_epoch.h>
 #include <surety/accounting/accountants/privacy_loss/terms.h>
@@ -112,28 +113,28 @@ Enclosure epsilon_of(const LoneEpoch& epoch, double delta, double width) {
 
 }  // namespace
 
-bool supports(const PrivacyLoss&, const Event& event) {
+bool supports(const PrivacyLoss&, const Event& event, const LeafCurves& others) {
   const StandardFloatingPoint environment;
-  return is_supported([plain = plainest(event)] {
+  return is_supported([plain = plainest(event), &others] {
     const auto parts = lone_parts(plain);
-    if (parts.empty()) static_cast<void>(privacy_loss::both_directions(plain));
-    for (const auto& part : parts) static_cast<void>(privacy_loss::both_directions(part));
+    if (parts.empty()) static_cast<void>(privacy_loss::both_directions(plain, others));
+    for (const auto& part : parts) static_cast<void>(privacy_loss::both_directions(part, others));
   });
 }
 
-Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon epsilon) {
+Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon epsilon, const LeafCurves& others) {
   const StandardFloatingPoint environment;
   const Event event = plainest(written);
   if (const auto parts = lone_parts(event); !parts.empty()) {
-    return largest_among(parts, [&](const Event& part) { return delta(accountant, part, epsilon); });
+    return largest_among(parts, [&](const Event& part) { return delta(accountant, part, epsilon, others); });
   }
   if (const auto lone = lone_epoch(event)) return lone->delta(epsilon.value());
-  return privacy_loss::answer(accountant, event, {epsilon.value(), std::nullopt});
+  return privacy_loss::answer(accountant, event, {epsilon.value(), std::nullopt}, others);
 }
 
-GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape) {
+GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape, const LeafCurves& others) {
   const StandardFloatingPoint environment;
-  const auto directions = privacy_loss::both_directions(plainest(event));
+  const auto directions = privacy_loss::both_directions(plainest(event), others);
   const double span = shape.largest - shape.least;
   if (!(span / shape.step >= 4))
     throw Error{ErrorCode::invalid_argument, fmt::format("window is {} steps, must be at least 4", span / shape.step)};
@@ -154,20 +155,20 @@ GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape
   return {{up[0], up[1], pair.upper.beyond, pair.upper.infinite_more}, {down[0], down[1], down[2], pair.lower.infinite_less}};
 }
 
-Enclosure epsilon(const PrivacyLoss& accountant, const Event& written, Delta delta) {
+Enclosure epsilon(const PrivacyLoss& accountant, const Event& written, Delta delta, const LeafCurves& others) {
   const StandardFloatingPoint environment;
   const Event event = plainest(written);
   if (const auto parts = lone_parts(event); !parts.empty()) {
-    return largest_among(parts, [&](const Event& part) { return epsilon(accountant, part, delta); });
+    return largest_among(parts, [&](const Event& part) { return epsilon(accountant, part, delta, others); });
   }
   if (delta.value() == 0) {
-    const auto directions = privacy_loss::both_directions(event);
+    const auto directions = privacy_loss::both_directions(event, others);
     const auto removed = privacy_loss::largest_of(directions.remove);
     const auto added = privacy_loss::largest_of(directions.add);
     return {std::max(removed.lower, added.lower), std::max(removed.upper, added.upper)};
   }
   if (const auto lone = lone_epoch(event)) return epsilon_of(*lone, delta.value(), accountant.width);
-  return privacy_loss::answer(accountant, event, {std::nullopt, delta.value()});
+  return privacy_loss::answer(accountant, event, {std::nullopt, delta.value()}, others);
 }
 
 }  // namespace surety::accounting

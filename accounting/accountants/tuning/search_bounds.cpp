@@ -1,4 +1,4 @@
-#include <surety/accounting/accountants/search_bounds.h>
+#include <surety/accounting/accountants/tuning/search_bounds.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include <surety/accounting/accountants/capped_runs.h>
+#include <surety/accounting/accountants/tuning/capped_runs.h>
 #include <surety/accounting/events/runs_law.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include <surety/accounting/accountants/tuning.h>
+#include <surety/accounting/accountants/curves.h>
 #include <surety/accounting/events/runs.h>
 #include <surety/accounting/numbers/enclosure.h>
 

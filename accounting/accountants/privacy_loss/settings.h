@@ -1,0 +1,18 @@
+// The settings of the privacy-loss accountant.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace surety::accounting {
+
+struct PrivacyLoss {
+  static constexpr std::string_view name = "privacy-loss";
+
+  double width = 1e-4;                          ///< of the enclosure of epsilon to aim at; of delta, what this means at its slope
+  std::size_t memory = std::size_t{256} << 20;  ///< bytes that may be used
+  double step = 0;                              ///< if not 0, one run with this grid step instead of as many as `width` needs
+  bool upper_only = false;                      ///< the lower end is 0: a quarter of the work, and far less where delta(epsilon) is flat
+};
+
+}  // namespace surety::accounting
