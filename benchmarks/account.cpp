@@ -33,12 +33,11 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/choices.h>
+#include <surety/accounting/accountants/choices/choices.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
-#include <surety/accounting/accountants/renyi.h>
-#include <surety/accounting/accountants/tuning.h>
+#include <surety/accounting/accountants/renyi/renyi.h>
+#include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/best.h>
 
 namespace surety::accounting {
 namespace {

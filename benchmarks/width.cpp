@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/answers/asked.h>
 
 namespace surety::accounting {
 namespace {

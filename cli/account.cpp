@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/explanation.h>
-#include <surety/accounting/accountants/risk.h>
+#include <surety/accounting/answers/best.h>
+#include <surety/accounting/answers/explanation.h>
+#include <surety/accounting/answers/risk.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/tradeoff.h>
+#include <surety/accounting/answers/best.h>
+#include <surety/accounting/answers/tradeoff.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 
 namespace surety::cli {
 

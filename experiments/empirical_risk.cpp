@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/data/csv.h>

@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/gossip/gossip.h>

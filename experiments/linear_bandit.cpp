@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/optimizers/bandits/polyhedral_bandit.h>
 #include <surety/simulations/simulation.h>

@@ -25,8 +25,8 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/mechanisms/additive/gaussian.h>

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/data/features.h>
 #include <surety/mechanisms/additive/lp_noise.h>

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/participation.h>
+#include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/ledger/audit.h>
 #include <surety/optimizers/printed/printed_erm_noise.h>
 

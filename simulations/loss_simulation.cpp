@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/format.h>

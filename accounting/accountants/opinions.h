@@ -1,4 +1,4 @@
-// The accountants that are asked, and the answers that come of it. For use outside this room: it includes what is said of it elsewhere.
+// Where this stood before: accounting/answers/asked.h.
 #pragma once
 
-#include <surety/accounting/accountants/asked.h>
+#include <surety/accounting/answers/asked.h>

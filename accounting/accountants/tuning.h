@@ -1,5 +1,4 @@
-// The tuning accountant. For use outside this room: it includes what is said of it elsewhere.
+// Where this stood before: accounting/answers/asked.h.
 #pragma once
 
-#include <surety/accounting/accountants/asked.h>
-#include <surety/accounting/accountants/tuning/tuning.h>
+#include <surety/accounting/answers/asked.h>

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/accountants/asked.h>
+#include <surety/accounting/answers/asked.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/rounding.h>
 

@@ -7,8 +7,8 @@
 
 #include <optional>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/asking.h>
+#include <surety/accounting/answers/asking.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/solve.h>
 
 namespace surety::accounting {

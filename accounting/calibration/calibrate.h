@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include <surety/accounting/accountants/accountant.h>
+#include <surety/accounting/accountants/seam/accountant.h>
 #include <surety/accounting/calibration/solve.h>
 
 namespace surety {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 
 namespace surety::accounting {
 

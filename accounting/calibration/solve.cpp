@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/risk.h>
+#include <surety/accounting/answers/risk.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/floating_point.h>

@@ -11,7 +11,7 @@
 #include <string>
 #include <variant>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/numbers/enclosure.h>
@@ -65,7 +65,7 @@ struct Solution {
 [[nodiscard]] Solution solve(const std::function<Event(double)>& event, const Target& target, const Parameter& parameter,
                              const accounting::Best& accountant = {});
 
-/// What an attacker may get at most (accounting/accountants/risk.h), in place of (epsilon, delta).
+/// What an attacker may get at most (accounting/answers/risk.h), in place of (epsilon, delta).
 struct RiskTarget {
   struct Advantage {
     Probability most;

@@ -7,9 +7,9 @@
 #include <string>
 #include <tuple>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/rounding.h>

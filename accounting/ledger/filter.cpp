@@ -12,15 +12,15 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/composition.h>
-#include <surety/accounting/accountants/privacy_loss/users_divergence.h>
-#include <surety/accounting/accountants/renyi.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/accountants/composition/composition.h>
+#include <surety/accounting/accountants/renyi/renyi.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/events/words.h>
+#include <surety/accounting/laws/pairs/users_divergence.h>
 #include <surety/accounting/numbers/floating_point.h>
 
 namespace surety::accounting {

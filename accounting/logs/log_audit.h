@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/logs/readings.h>
 #include <surety/accounting/numbers/enclosure.h>
 

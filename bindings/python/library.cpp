@@ -31,10 +31,10 @@
 #include <variant>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/explanation.h>
-#include <surety/accounting/accountants/risk.h>
-#include <surety/accounting/accountants/tradeoff.h>
+#include <surety/accounting/answers/best.h>
+#include <surety/accounting/answers/explanation.h>
+#include <surety/accounting/answers/risk.h>
+#include <surety/accounting/answers/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/event.h>

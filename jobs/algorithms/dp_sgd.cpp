@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/numbers/rounded_text.h>

@@ -1,6 +1,6 @@
 // Steps towards an extreme point of a ball, on streams: chosen from noisy sums of gradients, or, of a polytope, by a private selection.
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/optimizers/doors/selector.h>
 #include <surety/optimizers/printed/printed_frank_wolfe_noise.h>

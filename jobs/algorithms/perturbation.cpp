@@ -1,6 +1,6 @@
 // A minimum and noise: on what is found, or on what is minimized.
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/optimizers/empirical_risk/objective_perturbation.h>
 #include <surety/optimizers/empirical_risk/output_perturbation.h>

@@ -1,7 +1,7 @@
 // Stochastic gradients of reduced variance: a noisy gradient of all records in each epoch, and secret batches between.
 #include <algorithm>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/optimizers/empirical_risk/svrg.h>
 #include <surety/optimizers/empirical_risk/svrg_calibration.h>
 

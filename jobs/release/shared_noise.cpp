@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/events/words.h>
 

@@ -1,6 +1,6 @@
 #include <surety/jobs/run/released.h>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/releases.h>
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/runs_law.h>
 #include <surety/data/features.h>

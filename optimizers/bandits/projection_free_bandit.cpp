@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/interval.h>

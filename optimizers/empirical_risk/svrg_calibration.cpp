@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/answers/asked.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
 #include <surety/optimizers/bandits/linear_bandit.h>

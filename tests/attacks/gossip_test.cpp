@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/mechanisms/additive/laplace.h>
 #include <surety/optimizers/gossip/gossip.h>
 #include <surety/optimizers/problem/loss.h>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/empirical_risk/objective_perturbation.h>
 #include <surety/optimizers/problem/loss.h>

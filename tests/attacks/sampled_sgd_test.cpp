@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/optimizers/doors/epoch_releaser.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 

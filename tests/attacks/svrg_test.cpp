@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/mechanisms/additive/scaled_noise.h>
 #include <surety/optimizers/empirical_risk/svrg.h>
 #include <surety/optimizers/empirical_risk/svrg_calibration.h>

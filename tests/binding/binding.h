@@ -12,7 +12,7 @@
 #include <ostream>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/event.h>
 
 #include <support/gaussian_truth.h>

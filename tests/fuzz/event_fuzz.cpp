@@ -25,15 +25,13 @@
 
 #include <support/random_events.h>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/accountants/composition/composition.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/participation.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
-#include <surety/accounting/accountants/renyi.h>
-#include <surety/accounting/accountants/tuning.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/renyi/renyi.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/logs/readings.h>

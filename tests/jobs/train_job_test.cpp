@@ -16,7 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/automatic/automatic.h>

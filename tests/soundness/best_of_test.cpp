@@ -16,8 +16,8 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/best.h>
 #include <surety/accounting/accountants/tuning/search_bounds.h>
+#include <surety/accounting/answers/best.h>
 
 namespace surety::accounting::best_of_test {
 namespace {
@@ -305,7 +305,7 @@ TEST(BestOf, WhatWouldPassForTheBoundIsFound) {
   };
   EXPECT_GT(compare(one_way, count).above, count / 20);
   // Caps near the mean, where the number of runs is hardly random. Pairs of few outcomes lie too far below the bound to miss a cap:
-  // accounting/accountants/tuning_test does.
+  // accounting/accountants/tuning/tuning_test does.
   const auto capped = [](Words& words) {
     const double mean = 1.5 + 5 * uniform(words);
     return Runs::capped_geometric(mean, Count{static_cast<std::uint64_t>(mean + 1 + uniform(words))});

@@ -22,17 +22,16 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/choices.h>
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/choices/choices.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/accountants/composition/composition.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/group.h>
-#include <surety/accounting/accountants/participation.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
-#include <surety/accounting/accountants/renyi.h>
-#include <surety/accounting/accountants/tradeoff.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/renyi/renyi.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/best.h>
+#include <surety/accounting/answers/group.h>
+#include <surety/accounting/answers/tradeoff.h>
 #include <surety/accounting/events/continual.h>
 
 #include <support/small_world.h>

@@ -3,7 +3,7 @@
 // plain MPFR and shares nothing with accounting/. Case number i is the same on every machine and in every run.
 //
 // SURETY_SOUNDNESS_CASES says how many cases are run, SURETY_SOUNDNESS_REPORT names a file for the counts (scripts/soundness).
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 
 #include <gtest/gtest.h>
 
@@ -21,13 +21,12 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/choices.h>
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/choices/choices.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/participation.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
-#include <surety/accounting/accountants/renyi.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/renyi/renyi.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/asked.h>
 
 #include <support/allocated_truth.h>
 #include <support/gaussian_truth.h>

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 
 namespace surety::accounting::matrix {
 

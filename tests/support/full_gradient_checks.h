@@ -18,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/bits/random_bits.h>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/answers/asked.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::testing {

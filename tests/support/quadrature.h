@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <surety/accounting/accountants/direction.h>
+#include <surety/accounting/laws/given/direction.h>
 
 namespace surety::reference {
 

@@ -19,8 +19,8 @@
 #include <memory>
 #include <string_view>
 
-#include <surety/accounting/accountants/accountant.h>
-#include <surety/accounting/accountants/direction.h>
+#include <surety/accounting/accountants/seam/accountant.h>
+#include <surety/accounting/laws/given/direction.h>
 
 namespace surety::accounting {
 

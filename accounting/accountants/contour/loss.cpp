@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/accountant.h>
+#include <surety/accounting/accountants/seam/accountant.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/interval.h>

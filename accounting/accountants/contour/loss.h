@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include <surety/accounting/accountants/direction.h>
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/laws/given/direction.h>
 
 namespace surety::accounting::contour {
 

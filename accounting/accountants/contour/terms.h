@@ -1,8 +1,8 @@
 // What a delta of the contour accountant is made of, for its tests.
 #pragma once
 
-#include <surety/accounting/accountants/direction.h>
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/laws/given/direction.h>
 
 namespace surety::accounting {
 

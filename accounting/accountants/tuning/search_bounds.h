@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include <surety/accounting/accountants/curves.h>
 #include <surety/accounting/events/runs.h>
+#include <surety/accounting/laws/given/curves.h>
 #include <surety/accounting/numbers/enclosure.h>
 
 namespace surety::accounting {

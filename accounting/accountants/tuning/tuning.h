@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include <surety/accounting/accountants/accountant.h>
-#include <surety/accounting/accountants/curves.h>
+#include <surety/accounting/accountants/seam/accountant.h>
+#include <surety/accounting/laws/given/curves.h>
 
 namespace surety::accounting {
 

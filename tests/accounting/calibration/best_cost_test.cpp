@@ -8,8 +8,7 @@
 #include <vector>
 
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/participation.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/answers/asked.h>
 
 namespace surety::accounting::best_cost_test {
 namespace {

@@ -14,9 +14,9 @@
 #include <support/gaussian_truth.h>
 #include <support/random.h>
 #include <support/refusal.h>
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/risk.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/risk.h>
 
 namespace surety::calibrate_test {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <support/refusal.h>
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <string>
 

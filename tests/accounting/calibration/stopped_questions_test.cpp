@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/accountant.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/opinions.h>
-#include <surety/accounting/accountants/privacy_loss/allocated_epoch.h>
-#include <surety/accounting/accountants/privacy_loss/replaced_epoch.h>
-#include <surety/accounting/accountants/risk.h>
+#include <surety/accounting/accountants/seam/accountant.h>
+#include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/risk.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/laws/pairs/allocated_epoch.h>
+#include <surety/accounting/laws/pairs/replaced_epoch.h>
 #include <surety/accounting/numbers/limit.h>
 
 namespace surety::accounting::stopped_questions_test {

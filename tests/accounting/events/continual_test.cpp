@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <support/gaussian_truth.h>
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/numbers/interval.h>

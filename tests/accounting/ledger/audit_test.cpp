@@ -7,8 +7,8 @@
 #include <limits>
 #include <string>
 
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/numbers/limit.h>
 

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/composition.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
-#include <surety/accounting/accountants/renyi.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/accountants/composition/composition.h>
+#include <surety/accounting/accountants/renyi/renyi.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 
 #include <support/refusal.h>

@@ -24,7 +24,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/calibrate.h>
 
 namespace surety::accounting::ledger_test {

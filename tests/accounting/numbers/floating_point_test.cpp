@@ -10,12 +10,12 @@
 #include <vector>
 
 #include <support/foreign_floating_point.h>
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/composition.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/accountants/composition/composition.h>
 #include <surety/accounting/accountants/contour/contour.h>
-#include <surety/accounting/accountants/group.h>
-#include <surety/accounting/accountants/opinions.h>
-#include <surety/accounting/accountants/tradeoff.h>
+#include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/group.h>
+#include <surety/accounting/answers/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/accounting/ledger/filter.h>
 #include <surety/accounting/numbers/interval.h>

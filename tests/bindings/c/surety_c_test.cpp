@@ -19,10 +19,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/explanation.h>
-#include <surety/accounting/accountants/risk.h>
-#include <surety/accounting/accountants/tradeoff.h>
+#include <surety/accounting/answers/best.h>
+#include <surety/accounting/answers/explanation.h>
+#include <surety/accounting/answers/risk.h>
+#include <surety/accounting/answers/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>

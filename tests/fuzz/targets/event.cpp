@@ -4,9 +4,9 @@
 
 #include <fuzz/target.h>
 
-#include <surety/accounting/accountants/closed_form.h>
-#include <surety/accounting/accountants/renyi.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/accountants/renyi/renyi.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/json.h>
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/asked.h>
 
 #include <support/additive_checks.h>
 #include <support/discrete_laws.h>

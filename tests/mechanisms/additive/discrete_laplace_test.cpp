@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/answers/asked.h>
 
 #include <support/additive_checks.h>
 #include <support/discrete_laws.h>

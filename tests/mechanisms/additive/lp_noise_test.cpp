@@ -16,8 +16,8 @@
 #include <span>
 #include <vector>
 
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/asked.h>
 
 #include <support/exact_counts.h>
 #include <support/norms.h>

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/answers/asked.h>
 
 #include <support/discrete_laws.h>
 #include <support/exact_counts.h>

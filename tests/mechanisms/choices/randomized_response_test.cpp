@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/answers/asked.h>
 
 #include <support/exact_counts.h>
 #include <support/real.h>

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/answers/asked.h>
 
 #include <support/exact_counts.h>
 #include <support/random.h>

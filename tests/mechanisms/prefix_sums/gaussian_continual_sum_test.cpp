@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/numbers/error.h>

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/mechanisms/bits/random_bits.h>

@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/accounting/ledger/audit.h>
 #include <surety/mechanisms/additive/lp_noise.h>

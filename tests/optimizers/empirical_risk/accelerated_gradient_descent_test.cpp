@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/data/libsvm.h>

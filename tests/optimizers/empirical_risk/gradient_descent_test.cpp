@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/data/csv.h>
 #include <surety/data/libsvm.h>

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/empirical_risk/minimizer.h>
 #include <surety/optimizers/problem/loss.h>

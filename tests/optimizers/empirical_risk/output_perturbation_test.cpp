@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/optimizers/empirical_risk/minimizer.h>

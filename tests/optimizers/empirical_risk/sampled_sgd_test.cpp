@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/data/libsvm.h>
 #include <surety/mechanisms/bits/random_bits.h>

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/data/record_file.h>
 #include <surety/optimizers/empirical_risk/accelerated_gradient_descent.h>

@@ -7,8 +7,8 @@
 #include <utility>
 #include <variant>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/answers/best.h>
 
 #include <support/refusal.h>
 

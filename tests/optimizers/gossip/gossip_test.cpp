@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>

@@ -9,9 +9,8 @@
 #include <utility>
 #include <variant>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/participation.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 
 #include <support/empirical_epsilon.h>

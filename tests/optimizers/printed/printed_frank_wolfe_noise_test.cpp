@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 
 #include <support/refusal.h>

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>

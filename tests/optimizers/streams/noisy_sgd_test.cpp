@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/queries/record_sum.h>

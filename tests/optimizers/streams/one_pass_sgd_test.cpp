@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/mechanisms/queries/record_sum.h>
 #include <surety/optimizers/problem/gradient_sum.h>
 #include <surety/optimizers/problem/loss.h>

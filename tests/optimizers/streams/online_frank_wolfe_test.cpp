@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/lp_noise.h>

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/best.h>
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+#include <surety/accounting/answers/best.h>
 #include <surety/accounting/events/continual.h>
 #include <surety/data/features.h>
 #include <surety/optimizers/problem/gradient_sum.h>

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include <surety/accounting/accountants/zcdp.h>
+#include <surety/accounting/accountants/zcdp/zcdp.h>
 #include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/mechanisms/bits/random_bits.h>

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <surety/accounting/accountants/closed_form.h>
+#include <surety/accounting/accountants/closed_form/closed_form.h>
 
 #include <support/random.h>
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <support/random.h>
-#include <surety/accounting/accountants/privacy_loss/privacy_loss.h>
+#include <surety/accounting/answers/asked.h>
 
 namespace surety::accounting::contour::shifted_line_test {
 namespace {

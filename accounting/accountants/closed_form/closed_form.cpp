@@ -1,0 +1,464 @@
+#include <surety/accounting/accountants/closed_form/closed_form.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/root.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting {
+namespace {
+
+constexpr mpfr_prec_t first_precision = 128;
+// The deepest cancellation of the curve between mu = 1e-300 and epsilon = 1e300 costs some 2,000 bits.
+constexpr mpfr_prec_t last_precision = 8192;
+// log2 of the smallest double: where delta is below it, more precision cannot narrow its enclosure.
+constexpr mpfr_exp_t below_double = -1080;
+
+/// A non-negative real number that can be computed to any precision.
+using Real = std::function<Interval(mpfr_prec_t)>;
+
+Real exactly(double value) {
+  return [value](mpfr_prec_t precision) { return Interval{value, precision}; };
+}
+
+/// Beyond this Mills' ratio is cheaper than erfc, and its fraction, precision / 8 deep, agrees to some 0.45 of the precision
+/// (interval_test measures it); nearer to 0 twice the precision would not make it twice as narrow.
+double far_tail(mpfr_prec_t precision) { return std::max(8.0, 0.7 * std::sqrt(static_cast<double>(precision))); }
+
+/// delta(epsilon) of N(0, 1) against N(mu, 1) at one precision. \pre mu > 0.
+Interval curve(const Interval& mu, double epsilon, mpfr_prec_t precision) {
+  const Interval at{epsilon, precision};
+  const Interval half_mu = mu / Interval{2, precision};
+  const Interval shift = at / mu;
+  const Interval near = shift - half_mu;
+  const Interval far = shift + half_mu;
+  // e^epsilon phi(far) = phi(near): no part of the product overflows.
+  const auto is_far_tail = [&](const Interval& x) { return mpfr_cmp_d(x.lower(), far_tail(precision)) > 0; };
+  const Interval first = is_far_tail(near) ? normal_density(near) * mills_ratio(near) : normal_cdf(-near);
+  const Interval second = is_far_tail(far) ? normal_density(near) * mills_ratio(far) : exp(at) * normal_cdf(-far);
+  return clamp(first - second, 0, 1);
+}
+
+/// `compute(precision)` at the first precision at which `enough` holds, or where more precision cannot help.
+template <class Compute, class Enough>
+Interval refined(const Compute& compute, Enough enough, mpfr_prec_t last = last_precision) {
+  for (mpfr_prec_t precision = first_precision;; precision *= 2) {
+    auto value = compute(precision);
+    const bool vanishes = mpfr_zero_p(value.upper()) || mpfr_get_exp(value.upper()) < below_double;
+    if (enough(value) || vanishes || precision >= last) return value;
+  }
+}
+
+/// delta(epsilon) at one precision.
+using Curve = std::function<Interval(double epsilon, mpfr_prec_t precision)>;
+
+Curve gaussian_curve(const Real& mu) {
+  return [mu](double epsilon, mpfr_prec_t precision) { return curve(mu(precision), epsilon, precision); };
+}
+
+SideOfRoot side_of(const Curve& curve, double epsilon, double target) {
+  const auto value = refined([&](mpfr_prec_t precision) { return curve(epsilon, precision); },
+                             [&](const Interval& delta) { return delta.compare(target) != 0; });
+  const int certain = value.compare(target);
+  // A vanished delta has no logarithm, and a rounded one may have the wrong sign; the root finder is to see neither.
+  const double distance = std::max(value.approximate_log() - std::log(target), -1e6);
+  constexpr double least = std::numeric_limits<double>::min();
+  return {certain, certain > 0 ? std::max(distance, least) : certain < 0 ? std::min(distance, -least) : 0};
+}
+
+Enclosure delta_of(const Curve& curve, double epsilon) {
+  return refined([&](mpfr_prec_t precision) { return curve(epsilon, precision); },
+                 [](const Interval& delta) { return delta.agrees_to(51); })
+      .enclosure();
+}
+
+/// \pre target > 0, and delta is at most the target at `beyond`, but perhaps for rounding.
+Enclosure epsilon_of(const Curve& curve, double target, double beyond) {
+  if (side_of(curve, 0, target).certain < 0) return {0, 0};
+  const auto side = [&](double epsilon) { return side_of(curve, epsilon, target); };
+  if (const int certain = side(beyond).certain; !(certain < 0)) return {certain > 0 ? beyond : 0, infinity};
+  double before = beyond;
+  for (double factor = 0.5; before > 0; factor *= factor) {
+    const double candidate = before * factor;
+    if (side(candidate).certain > 0) return enclose_root(side, candidate, before);
+    if (candidate == 0) return {0, before};
+    if (side(candidate).certain < 0) before = candidate;
+  }
+  return {0, beyond};
+}
+
+Enclosure gaussian_epsilon_of(const Real& mu, double target) {
+  if (target == 0) return {infinity, infinity};
+  // mu^2 / 2 + mu sqrt(2 log(1 / delta)) is above the root (zero-concentrated privacy); the margin covers its own rounding.
+  const double mu_upper = mu(first_precision).enclosure().upper;
+  const double largest = std::numeric_limits<double>::max();
+  const double beyond = std::min((mu_upper * mu_upper / 2 + mu_upper * std::sqrt(-2 * std::log(target))) * (1 + 1e-10), largest);
+  return epsilon_of(gaussian_curve(mu), target, beyond);
+}
+
+// ---- one kind of release, repeated ----
+
+/// What a composition consists of: one leaf and how often it occurs.
+struct Repetition {
+  Event leaf;
+  double count;
+};
+
+/// Nothing where the leaves differ.
+std::optional<Repetition> repetition(const Event& event) {
+  if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) {
+    auto inner = repetition(repeated->event);
+    if (inner) inner->count *= static_cast<double>(repeated->count.value());
+    return inner;
+  }
+  if (const auto* composed = std::get_if<Event::Composed>(&event.node())) {
+    std::optional<Repetition> sum;
+    for (const auto& part : composed->events) {
+      const auto inner = repetition(part);
+      if (!inner || (sum && !(sum->leaf == inner->leaf))) return std::nullopt;
+      sum = Repetition{inner->leaf, (sum ? sum->count : 0) + inner->count};
+    }
+    return sum;
+  }
+  return Repetition{event, 1};
+}
+
+/// Refuses more than `most` releases, and losses whose exponential MPFR may not hold. `loss` is the largest of one release.
+void check_size(const Repetition& repetition, double most, double loss) {
+  constexpr double largest_loss = 1e8;
+  if (repetition.count > most) {
+    unsupported(repetition.leaf,
+                fmt::format("{} releases of {{}} are too many for a closed form, must be at most {}", repetition.count, most));
+  }
+  if (!(repetition.count * loss <= largest_loss)) {
+    unsupported(repetition.leaf, fmt::format("the largest loss of {} of {{}} is {}, must be at most {} for a closed form", repetition.count,
+                                             repetition.count * loss, largest_loss));
+  }
+}
+
+// ---- releases with the losses +loss, 0 and -loss ----
+
+/// Their probabilities under the first hypothesis; under the second, `more` and `less` change places, so more = less e^loss.
+struct ThreeLosses {
+  Interval more;
+  Interval none;
+  Interval less;
+};
+
+class ThreeLossReleases {
+ public:
+  using Law = std::function<ThreeLosses(mpfr_prec_t)>;
+  static constexpr double most_releases = 10'000;
+  static constexpr mpfr_prec_t last = 2048;
+
+  /// `infinite` is the probability that a release shows everything.
+  ThreeLossReleases(Law law, double count, double infinite) : law_{std::move(law)}, count_{size_of(count)}, infinite_{infinite} {}
+
+  [[nodiscard]] Enclosure delta(double epsilon) const {
+    const auto compute = [&](mpfr_prec_t precision) {
+      const Interval lost = this->lost(precision);
+      return clamp(lost + (number(1, precision) - lost) * divergence(epsilon, precision), 0, 1);
+    };
+    return refined(
+               compute, [](const Interval& delta) { return delta.agrees_to(51); }, last)
+        .enclosure();
+  }
+
+  /// inf {e : delta(e) <= target} = max(0, largest log((P(S) - t) / Q(S)) over the upper sets S), 1 - t = (1 - target) / (1 - lost).
+  [[nodiscard]] Enclosure epsilon(double target) const {
+    const auto gap = [&](mpfr_prec_t precision) { return number(target, precision) - lost(precision); };
+    const Interval left = refined(
+        gap, [](const Interval& x) { return mpfr_sgn(x.lower()) >= 0 || mpfr_sgn(x.upper()) < 0; }, last);
+    if (mpfr_sgn(left.upper()) < 0) return {infinity, infinity};
+    if (mpfr_sgn(left.lower()) < 0) return {0, infinity};
+    const auto compute = [&](mpfr_prec_t precision) {
+      const Interval aim = clamp(gap(precision), 0, 1) / (number(1, precision) - lost(precision));
+      Interval best = number(0, precision);
+      for (const auto& set : upper_sets(precision)) best = maximum(best, clamp(set.p - aim, 0, infinity) / set.q);
+      return maximum(log(best), number(0, precision));
+    };
+    return refined(
+               compute, [](const Interval& epsilon) { return epsilon.agrees_to(51); }, last)
+        .enclosure();
+  }
+
+ private:
+  struct Set {
+    Interval p;
+    Interval q;
+  };
+
+  static Interval number(double value, mpfr_prec_t precision) { return {value, precision}; }
+  static Interval loss(const ThreeLosses& law) { return log(law.more / law.less); }
+
+  [[nodiscard]] Interval lost(mpfr_prec_t precision) const {
+    if (count_ == 1 || infinite_ == 0) return number(infinite_, precision);
+    return -expm1(number(static_cast<double>(count_), precision) * log1p(-number(infinite_, precision)));
+  }
+
+  /// The sets {sum of losses >= j loss} for j = count, count - 1, ..., 1. The masses are the coefficients g_m of
+  /// (more + none x + less x^2)^count, m = count - j, whose recurrence adds only positive terms.
+  [[nodiscard]] std::vector<Set> upper_sets(mpfr_prec_t precision) const {
+    const auto law = law_(precision);
+    const Interval odds = law.more / law.less;
+    Interval before = number(0, precision);
+    Interval mass = number(1, precision);
+    Interval decay = number(1, precision);
+    for (std::size_t i = 0; i < count_; ++i) {
+      mass = mass * law.more;
+      decay = decay / odds;
+    }
+    std::vector<Set> sets;
+    sets.reserve(count_);
+    Set sum{number(0, precision), number(0, precision)};
+    const auto count = static_cast<double>(count_);
+    for (double m = 0; m < count; ++m) {
+      sum = {sum.p + mass, sum.q + mass * decay};
+      sets.push_back(sum);
+      Interval next = (number(count - m, precision) * law.none * mass + number(2 * count - m + 1, precision) * law.less * before) /
+                      (number(m + 1, precision) * law.more);
+      before = std::move(mass);
+      mass = std::move(next);
+      decay = decay * odds;
+    }
+    return sets;
+  }
+
+  /// max over the upper sets of P - e^epsilon Q, attained where the sum of losses first exceeds epsilon; its neighbours cover the
+  /// rounding of where that is.
+  [[nodiscard]] Interval divergence(double epsilon, mpfr_prec_t precision) const {
+    Interval best = number(0, precision);
+    const double least = loss(law_(precision)).enclosure().upper;
+    const double level = least > 0 ? epsilon / least : infinity;
+    const auto count = static_cast<double>(count_);
+    if (!(level < count + 1)) return best;
+    const auto sets = upper_sets(precision);
+    const double middle = count - std::floor(level) - 1;
+    for (double i = std::max(0.0, middle - 2); i <= std::min(count - 1, middle + 2); ++i) {
+      const auto& set = sets[size_of(i)];
+      best = maximum(best, set.p - exp(number(epsilon, precision)) * set.q);
+    }
+    return clamp(best, 0, 1);
+  }
+
+  Law law_;
+  std::size_t count_;
+  double infinite_;
+};
+
+/// One bit that is right with odds e^epsilon: the hardest epsilon-private release.
+ThreeLossReleases::Law one_bit(const Real& epsilon) {
+  return [epsilon](mpfr_prec_t precision) {
+    const Interval one{1, precision};
+    const Interval odds = exp(epsilon(precision));
+    return ThreeLosses{odds / (one + odds), Interval{0, precision}, one / (one + odds)};
+  };
+}
+
+ThreeLossReleases::Law answer(double truth, double categories) {
+  return [=](mpfr_prec_t precision) {
+    const Interval own{truth, precision};
+    const Interval other = (Interval{1, precision} - own) / Interval{categories - 1, precision};
+    const Interval none = other * Interval{categories - 2, precision};
+    // The product of two doubles is exact.
+    const bool is_truthful = (own * Interval{categories, precision}).compare(1) > 0;
+    return is_truthful ? ThreeLosses{own, none, other} : ThreeLosses{other, none, own};
+  };
+}
+
+std::optional<ThreeLossReleases> three_loss_releases(const Repetition& repetition) {
+  const auto made = [&](double loss, const ThreeLossReleases::Law& law, double infinite = 0) {
+    check_size(repetition, ThreeLossReleases::most_releases, loss);
+    return ThreeLossReleases{law, repetition.count, infinite};
+  };
+  const auto& node = repetition.leaf.node();
+  if (const auto* pure = std::get_if<Event::Pure>(&node)) return made(pure->epsilon.value(), one_bit(exactly(pure->epsilon.value())));
+  if (const auto* approximate = std::get_if<Event::Approximate>(&node)) {
+    return made(approximate->epsilon.value(), one_bit(exactly(approximate->epsilon.value())), approximate->delta.value());
+  }
+  if (const auto* response = std::get_if<Event::RandomizedResponse>(&node)) {
+    constexpr double largest = 1100;  // log of 2^53 over the smallest double, and more
+    return made(largest, answer(response->truth.value(), static_cast<double>(response->categories.value())));
+  }
+  // The likelihood ratio of neighbouring lattice points is e^(1/b) on one side and e^(-1/b) on the other: one bit.
+  if (const auto* laplace = std::get_if<Event::DiscreteLaplace>(&node); laplace != nullptr && laplace->sensitivity == Count{1}) {
+    return made(1 / laplace->scale.value(), one_bit([scale = laplace->scale.value()](mpfr_prec_t precision) {
+                  return Interval{1, precision} / Interval{scale, precision};
+                }));
+  }
+  return std::nullopt;
+}
+
+// ---- Laplace noise ----
+
+class LaplaceReleases {
+ public:
+  static constexpr double most_releases = 50;  // up to which the coefficients are exact in double
+
+  LaplaceReleases(double scale, double count) : scale_{scale}, count_{checked_cast<int>(count)} {}
+
+  [[nodiscard]] Enclosure delta(double epsilon) const { return delta_of(curve(), epsilon); }
+  [[nodiscard]] Enclosure epsilon(double target) const {
+    const Enclosure largest = (number(count_, first_precision) * reach(first_precision)).enclosure();
+    return target == 0 ? largest : epsilon_of(curve(), target, largest.upper);
+  }
+
+ private:
+  static Interval number(double value, mpfr_prec_t precision) { return {value, precision}; }
+  [[nodiscard]] Interval reach(mpfr_prec_t precision) const { return number(1, precision) / number(scale_, precision); }
+  [[nodiscard]] Curve curve() const {
+    return [*this](double epsilon, mpfr_prec_t precision) { return at(epsilon, precision); };
+  }
+
+  /// docs/proofs/closed-form.md#laplace-curve: (e^(-1/b) / 4)^(T/2) e^(epsilon/2) sum over knots t_j = (T - 2j) / b above epsilon of
+  /// C(T, j) sum over n of c_n 2^-n J_n(t_j - epsilon), c_n the coefficient of w^n in (1 + w)^(T - j) (1 - w)^j.
+  [[nodiscard]] Interval at(double epsilon, mpfr_prec_t precision) const {
+    Interval sum = number(0, precision);
+    double choose = 1;
+    for (int j = 0; j <= count_; ++j) {
+      const Interval above = number(count_ - 2 * j, precision) * reach(precision) - number(epsilon, precision);
+      if (mpfr_sgn(above.upper()) <= 0) break;
+      sum = sum + number(choose, precision) * at_knot(coefficients(j), clamp(above, 0, infinity), precision);
+      choose = choose * (count_ - j) / (j + 1);
+    }
+    if (mpfr_zero_p(sum.upper())) return sum;
+    const Interval exponent = (number(epsilon, precision) - number(count_, precision) * reach(precision)) / number(2, precision);
+    return clamp(sum * exp(exponent) * number(std::ldexp(1, -count_), precision), 0, 1);
+  }
+
+  /// c_n, integers up to 2^count: exact in double.
+  [[nodiscard]] std::vector<double> coefficients(int j) const {
+    std::vector<double> c(static_cast<std::size_t>(count_) + 1);
+    c[0] = 1;
+    for (int factor = 0; factor < count_; ++factor) {
+      const double sign = factor < j ? -1 : 1;
+      for (auto n = static_cast<std::size_t>(factor) + 1; n > 0; --n) c[n] += sign * c[n - 1];
+    }
+    return c;
+  }
+
+  /// sum of c_n 2^-n J_n(u) with J_0 = 2 sinh(u/2), J_1 = 4 (cosh(u/2) - 1), J_(n+2) = 4 (J_n - u^(n+1) / (n+1)!).
+  static Interval at_knot(const std::vector<double>& c, const Interval& u, mpfr_prec_t precision) {
+    const Interval grown = exp(u / number(2, precision));
+    const Interval shrunk = number(1, precision) / grown;
+    Interval here = grown - shrunk;
+    Interval next = number(2, precision) * (grown + shrunk) - number(4, precision);
+    Interval power = u;  // u^(n+1) / (n+1)!
+    Interval sum = number(0, precision);
+    for (std::size_t n = 0; n < c.size(); ++n) {
+      sum = sum + number(std::ldexp(c[n], -static_cast<int>(n)), precision) * here;
+      Interval after = number(4, precision) * (here - power);
+      here = std::move(next);
+      next = std::move(after);
+      power = power * u / number(static_cast<double>(n + 2), precision);
+    }
+    return sum;
+  }
+
+  double scale_;
+  int count_;
+};
+
+std::optional<LaplaceReleases> laplace_releases(const Repetition& repetition) {
+  std::optional<double> scale;
+  if (const auto* laplace = std::get_if<Event::Laplace>(&repetition.leaf.node())) scale = laplace->scale.value();
+  // In one dimension every norm is the absolute value.
+  if (const auto* noise = std::get_if<Event::KNorm>(&repetition.leaf.node()); noise != nullptr && noise->dimension == Count{1}) {
+    scale = noise->scale.value();
+  }
+  if (!scale) return std::nullopt;
+  check_size(repetition, LaplaceReleases::most_releases, 1 / *scale);
+  return LaplaceReleases{*scale, repetition.count};
+}
+
+/// Asks the releases that are one kind repeated; nothing for other events.
+template <class Ask>
+std::optional<Enclosure> ask_repetition(const Event& event, Ask ask) {
+  const auto repeated = repetition(event);
+  if (!repeated) return std::nullopt;
+  if (const auto releases = three_loss_releases(*repeated)) return ask(*releases);
+  if (const auto releases = laplace_releases(*repeated)) return ask(*releases);
+  return std::nullopt;
+}
+
+/// A part that is known when nothing else is released.
+bool is_known_alone(const Event& part) {
+  const auto& node = part.node();
+  const auto* lattice = std::get_if<Event::DiscreteLaplace>(&node);
+  const auto* norm = std::get_if<Event::KNorm>(&node);
+  return std::holds_alternative<Event::Pure>(node) || std::holds_alternative<Event::Approximate>(node) ||
+         std::holds_alternative<Event::RandomizedResponse>(node) || std::holds_alternative<Event::Laplace>(node) ||
+         (lattice != nullptr && lattice->sensitivity == Count{1}) || (norm != nullptr && norm->dimension == Count{1});
+}
+
+/// mu of an event; positive, since every multiplier is finite and no composition is empty.
+Real mu_of(const Event& event) {
+  if (const auto part = first_not_gaussian(event)) {
+    unsupported(*part, is_known_alone(*part) ? "{} has no closed form together with other releases" : "{} has no closed form");
+  }
+  return [event](mpfr_prec_t precision) { return sqrt(*gaussian_mu_squared(event, precision)); };
+}
+
+}  // namespace
+
+bool supports(const ClosedForm&, const Event& event) {
+  return is_supported([plain = plainest(event)] {
+    if (!ask_repetition(plain, [](const auto&) { return Enclosure{0, 0}; })) static_cast<void>(mu_of(plain));
+  });
+}
+
+Enclosure delta(const ClosedForm&, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
+  const Event plain = plainest(event);
+  const auto found = ask_repetition(plain, [&](const auto& releases) { return releases.delta(epsilon.value()); });
+  return found ? *found : delta_of(gaussian_curve(mu_of(plain)), epsilon.value());
+}
+Enclosure epsilon(const ClosedForm&, const Event& event, Delta delta) {
+  const StandardFloatingPoint environment;
+  const Event plain = plainest(event);
+  if (const auto found = ask_repetition(plain, [&](const auto& releases) { return releases.epsilon(delta.value()); })) return *found;
+  return gaussian_epsilon_of(mu_of(plain), delta.value());
+}
+
+Enclosure gaussian_delta(Mu mu, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
+  if (mu.value() == 0) return {0, 0};
+  return delta_of(gaussian_curve(exactly(mu.value())), epsilon.value());
+}
+
+Enclosure gaussian_epsilon(Mu mu, Delta delta) {
+  const StandardFloatingPoint environment;
+  if (mu.value() == 0) return {0, 0};
+  return gaussian_epsilon_of(exactly(mu.value()), delta.value());
+}
+
+Enclosure largest_mu(Epsilon epsilon, Delta delta) {
+  const StandardFloatingPoint environment;
+  if (delta.value() == 0) return {0, 0};
+  // delta grows with mu, so "before the root" is where delta is still below the target.
+  const auto side = [&](double mu) {
+    const auto found = side_of(gaussian_curve(exactly(mu)), epsilon.value(), delta.value());
+    return SideOfRoot{-found.certain, -found.distance};
+  };
+  const double spread = std::sqrt(-2 * std::log(delta.value()));
+  // Two bounds from below: half of the mu whose zero-concentrated bound meets the target, and delta(epsilon) <= delta(0) <= mu / 2.
+  double before = std::max(epsilon.value() / (spread + std::sqrt(spread * spread + 2 * epsilon.value())), delta.value());
+  while (!(side(before).certain > 0)) before /= 2;
+  double beyond = 2 * before;
+  while (!(side(beyond).certain < 0)) beyond *= 2;
+  return enclose_root(side, before, beyond);
+}
+
+}  // namespace surety::accounting

@@ -1,0 +1,388 @@
+#include <surety/accounting/accountants/grid/composed_curve.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <variant>
+
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/convolution.h>
+#include <surety/accounting/numbers/limit.h>
+
+namespace surety::accounting::privacy_loss {
+namespace {
+
+struct Side {
+  long double loss = 0;  // of entry 0 of the product: all first entries together
+  long double magnitude = 0;
+  long double log_scale = 0;
+  long double scales = 0;  // the sum of their moduli
+  long double right = 0;   // log of the Chernoff sums, relative to `loss`
+  long double left = 0;
+  long double total = 0;   // log of the tilted mass
+  long double length = 0;  // index of the last entry
+
+  void take(const TiltedLaw& law, double count, const Window& window) {
+    take_place(law, count, window);
+    take_weights(law.weights, count, window);
+  }
+  void take_place(const TiltedLaw& law, double count, const Window& window) {
+    const long double times = count;
+    const long double step = window.step;
+    loss += times * (law.base + static_cast<long double>(law.first) * step);
+    magnitude += times * (std::abs(law.base) + std::abs(static_cast<long double>(law.first)) * step);
+    log_scale += times * static_cast<long double>(law.log_scale);
+    scales += times * std::abs(static_cast<long double>(law.log_scale));
+  }
+  void take_weights(const std::vector<double>& weights, double count, const Window& window) {
+    const long double times = count;
+    right += times * static_cast<long double>(log_transform(weights, window.step, window.right_tilt));
+    left += times * static_cast<long double>(log_transform(weights, window.step, -window.left_tilt));
+    total += times * static_cast<long double>(log_transform(weights, window.step, 0));
+    length += times * static_cast<long double>(weights.size() - 1);
+  }
+};
+
+/// Adds entries that lie a multiple of `size` apart; a share of 2 u of each sum per fold is inside the relative error of the curve.
+void fold(std::vector<double>& weights, std::size_t size) {
+  for (std::size_t i = size; i < weights.size(); ++i) weights[i % size] += weights[i];
+  weights.resize(size, 0.0);
+}
+
+/// The entries of a circular product as those of the window, and bounds on what lies outside it.
+struct Placed {
+  std::vector<double> entries;
+  long double start;  // loss of entry 0
+  long double end;    // of the first one beyond the window
+  long double right;  // tilted mass beyond the ends
+  long double left;
+  long double faded;  // bound on what the images from the left count for
+};
+
+Placed place(const Side& side, std::vector<double> entries, const Window& window) {
+  const long double step = window.step;
+  const long double span = static_cast<long double>(window.size) * step;
+  // The window starts at a whole number of steps above the first entry, never below it.
+  const long double length = static_cast<long double>(window.largest) - static_cast<long double>(window.least);
+  const long double target = static_cast<long double>(window.least) + std::min(0.0L, (length - span) / 2);
+  const long double skipped =
+      std::max(0.0L, std::min(std::floor((target - side.loss) / step), std::max(0.0L, side.length + 1 - span / step)));
+  const auto rotation = size_of(std::fmod(skipped, static_cast<long double>(window.size)));
+  std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(rotation), entries.end());
+  // Chernoff: the tilted mass at or beyond x is at most e^(right - a (x - loss)).
+  const long double ends = skipped + static_cast<long double>(window.size);
+  const bool cut_right = side.length >= ends;
+  const bool cut_left = skipped > 0;
+  const long double log_right = side.right - static_cast<long double>(window.right_tilt) * ends * step;
+  const long double log_left = side.left + static_cast<long double>(window.left_tilt) * (skipped - 1) * step;
+  return {std::move(entries),
+          side.loss + skipped * step,
+          side.loss + ends * step,
+          cut_right ? std::exp(log_right) * (1 + 1e-12L) : 0,
+          cut_left ? std::exp(log_left) * (1 + 1e-12L) : 0,
+          cut_left ? std::exp(-static_cast<long double>(window.s) * span) * (1 + 1e-12L) : 0};
+}
+
+/// Bounds on the mass at infinite loss.
+struct Infinite {
+  long double less;
+  long double more;
+};
+
+ComposedCurve curve_of(const Side& side, std::vector<double> entries, bool is_upper, const Window& window, double entry_error,
+                       const Infinite& infinite) {
+  auto placed = place(side, std::move(entries), window);
+  ComposedCurve out;
+  out.grid = {window.step, window.s};
+  out.entry_error = entry_error;
+  out.log_scale = side.log_scale;
+  out.log_total = side.total;
+  out.start = placed.start;
+  out.wrapped_right = static_cast<double>(std::min(placed.right, 1e300L)) * (1 + 1e-12);
+  out.wrapped_left = static_cast<double>(std::min(placed.left, 1e300L)) * (1 + 1e-12);
+  out.faded = placed.faded;
+  if (is_upper) {
+    out.beyond = placed.right * std::exp(side.log_scale - static_cast<long double>(window.s) * placed.end) * (1 + 1e-12L);
+  }
+  out.infinite_less = infinite.less;
+  out.infinite_more = infinite.more;
+  out.accumulate(std::move(placed.entries));
+  return out;
+}
+
+/// P-mass to be counted as infinite loss; all, where no cell holds any.
+long double lost_above(const LossCells& law) { return law.cells.empty() ? 1 : law.cut_above; }
+
+constexpr std::size_t many = 16;
+
+/// Different laws, one after the other, each equally often: they are convolved by definition as long as that is faster than a transform.
+class ManyLaws {
+ public:
+  explicit ManyLaws(const Window& window) : window_{window}, upper_{window.size}, tests_{window.size} {}
+
+  void take(const TiltedLaw& spread, const CountedLaw& counted, std::uint64_t count) {
+    const auto times = static_cast<double>(count);
+    laws_ += 1;
+    up_.take_place(spread, times, window_);
+    hit_.take_place(counted.hits, times, window_);
+    miss_.take_place(counted.misses, times, window_);
+    const double products = static_cast<double>(waiting_.up.size()) * static_cast<double>(spread.weights.size());
+    if (count_ != count || products > products_per_point * static_cast<double>(window_.size)) {
+      flush();
+      count_ = count;
+      waiting_ = {spread.weights, counted.hits.weights, counted.misses.weights};
+      return;
+    }
+    waiting_ = {convolved(waiting_.up, spread.weights, +1), convolved(waiting_.hit, counted.hits.weights, -1),
+                convolved(waiting_.miss, counted.misses.weights, +1)};
+  }
+
+  /// \param has_lower whether the counted laws bound all from below
+  [[nodiscard]] ComposedPair composed(const Infinite& infinite, bool has_lower) && {
+    flush();
+    const long double span = static_cast<long double>(window_.size) * static_cast<long double>(window_.step);
+    auto above = std::move(upper_).result();
+    ComposedPair pair{curve_of(up_, std::move(above.first), true, window_, above.error + underflow, infinite), ComposedCurve{},
+                      16 * long_unit_roundoff * (up_.magnitude + span + std::abs(up_.loss))};
+    IndexSums sums;
+    sums.infinite = infinite.less;
+    if (has_lower) {
+      auto below = std::move(tests_).result();
+      auto hits = place(hit_, std::move(below.first), window_);
+      sums.hits = std::move(hits.entries);
+      // The same indices: the window begins at the same one.
+      sums.misses = place(miss_, std::move(below.second), window_).entries;
+      sums.start = hits.start;
+      sums.log_hits = hit_.log_scale;
+      sums.log_misses = miss_.log_scale;
+      sums.step = window_.step;
+      sums.s = window_.s;
+      sums.entry_error = below.error + underflow;
+      sums.outside_right = hits.right;
+      sums.outside_left = hits.left;
+      sums.faded = hits.faded;
+      sums.doubt = 16 * long_unit_roundoff *
+                   (static_cast<long double>(2 * window_.s + 2) * (hit_.magnitude + span + std::abs(hit_.loss)) +
+                    laws_ * (hit_.scales + miss_.scales));
+    }
+    pair.tests.emplace(std::move(sums));
+    return pair;
+  }
+
+ private:
+  struct Sequences {
+    std::vector<double> up;
+    std::vector<double> hit;
+    std::vector<double> miss;
+  };
+  /// What a transform and its product cost, in products of numbers for each point.
+  static constexpr double products_per_point = 40;
+
+  void flush() {
+    if (count_ == 0) return;
+    const auto times = static_cast<double>(count_);
+    up_.take_weights(waiting_.up, times, window_);
+    hit_.take_weights(waiting_.hit, times, window_);
+    miss_.take_weights(waiting_.miss, times, window_);
+    upper_.multiply({std::move(waiting_.up), {}}, count_);
+    tests_.multiply({std::move(waiting_.hit), std::move(waiting_.miss)}, count_);
+    count_ = 0;
+  }
+
+  Window window_;
+  CircularProduct upper_;
+  CircularProduct tests_;
+  Side up_;
+  Side hit_;
+  Side miss_;
+  Sequences waiting_;
+  std::uint64_t count_ = 0;  // of what waits
+  long double laws_ = 1;
+};
+
+}  // namespace
+
+void ComposedCurve::accumulate(std::vector<double> entries) {
+  const double keep_plain = std::exp(-(grid.s + 1) * grid.step);
+  const double keep = std::exp(-grid.s * grid.step);
+  const double gain = -std::expm1(-grid.step);
+  plain = std::move(entries);
+  weighted.resize(plain.size());
+  double b = 0;
+  double d = 0;
+  PollNowAndThen poll;
+  for (std::size_t j = plain.size(); j-- > 0;) {
+    poll();
+    d = keep * (d + gain * b);
+    b = std::max(plain[j], 0.0) + keep_plain * b;
+    weighted[j] = d;
+    plain[j] = b;
+  }
+  relative = 8 * unit_roundoff * (static_cast<double>(plain.size()) + 16) * (1 + 0.125 * (grid.s + 1) * grid.step);
+  const double n = static_cast<double>(plain.size());
+  sum_plain_ = std::min(n, -1 / std::expm1(-(grid.s + 1) * grid.step));
+  sum_weighted_ = grid.s > 0 ? std::min(n, keep * gain * sum_plain_ / -std::expm1(-grid.s * grid.step)) : n;
+  alias_ = std::exp(grid.s * std::log(grid.s) - (grid.s + 1) * std::log1p(grid.s) + grid.s * grid.step) * 1.000001;
+}
+
+ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
+  const TiltedGrid grid{window.step, window.s};
+  const bool one = parts.size() == 1;
+  CircularProduct product{one ? 4 : window.size};
+  CircularProduct::Result alone{};
+  Side up;
+  Side down;
+  bool has_lower = true;
+  long double infinite_less = 0;  // logs of the mass that stays finite
+  long double infinite_more = 0;
+  for (const auto& part : parts) {
+    const double count = static_cast<double>(part.count);
+    auto law = cells(part.upper, window.step, cut);
+    const double shift = log_of_largest(law, grid);
+    SequencePair factor;
+    {
+      auto tilted = spread(law, grid, shift);
+      up.take(tilted, count, window);
+      factor.first = std::move(tilted.weights);
+    }
+    const long double lost = lost_above(law);  // once for each release
+    infinite_more += count * std::log1p(-std::min(static_cast<long double>(part.upper.infinite_mass) + lost, 1 - long_unit_roundoff));
+    if (part.lower) {
+      const auto other = part.same ? LossCells{} : cells(*part.lower, window.step, cut);
+      auto tilted = merge(part.same ? law : other, grid, shift);
+      if (tilted.weights.empty()) {
+        has_lower = false;
+        factor.second.assign(1, 0.0);
+      } else {
+        down.take(tilted, count, window);
+        factor.second = std::move(tilted.weights);
+      }
+      infinite_less += count * std::log1p(-static_cast<long double>(part.lower->infinite_mass));
+    } else {
+      has_lower = false;
+      factor.second.assign(1, 0.0);
+    }
+    if (one && part.count == 1) {
+      // One release needs no transform, and has none of its rounding: only the folding of the indices.
+      alone = {std::move(factor.first), std::move(factor.second), 0};
+      for (auto* weights : {&alone.first, &alone.second}) fold(*weights, window.size);
+    } else if (one) {
+      law = {};
+      alone = CircularProduct::power(std::move(factor), part.count, window.size);
+    } else {
+      product.multiply(factor, part.count);
+    }
+  }
+  auto result = one ? std::move(alone) : std::move(product).result();
+  const Infinite infinite{std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L)),
+                          std::max(0.0L, -std::expm1(infinite_more) * (1 + 1e-15L))};
+  const double entry_error = result.error + underflow;
+  const long double span = static_cast<long double>(window.size) * static_cast<long double>(window.step);
+  ComposedPair pair{curve_of(up, std::move(result.first), true, window, entry_error, infinite),
+                    curve_of(down, std::move(result.second), false, window, entry_error, infinite),
+                    16 * long_unit_roundoff * (up.magnitude + down.magnitude + span + std::abs(up.loss) + std::abs(down.loss))};
+  if (!has_lower) {
+    std::fill(pair.lower.plain.begin(), pair.lower.plain.end(), 0.0);
+    std::fill(pair.lower.weighted.begin(), pair.lower.weighted.end(), 0.0);
+  }
+  return pair;
+}
+
+bool are_many(const Parts& parts) {
+  return parts.size() >= many &&
+         std::any_of(parts.begin(), parts.end(), [](const Part& part) { return !std::holds_alternative<GaussianBase>(part.upper.base); });
+}
+
+ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& cut) {
+  const TiltedGrid grid{window.step, window.s};
+  std::vector<const Part*> order;
+  for (const auto& part : parts) order.push_back(&part);
+  std::stable_sort(order.begin(), order.end(), [](const Part* x, const Part* y) { return x->count < y->count; });
+  const bool has_lower = std::all_of(parts.begin(), parts.end(), [](const Part& part) { return part.lower.has_value(); });
+  ManyLaws laws{window};
+  long double infinite_less = 0;  // logs of the mass that stays finite
+  long double infinite_more = 0;
+  for (const auto* part : order) {
+    const auto count = static_cast<long double>(part->count);
+    const auto law = cells(part->upper, window.step, cut);
+    infinite_more +=
+        count * std::log1p(-std::min(static_cast<long double>(part->upper.infinite_mass) + lost_above(law), 1 - long_unit_roundoff));
+    const auto other = !has_lower || part->same ? LossCells{} : cells(*part->lower, window.step, cut);
+    const auto& below = !has_lower || part->same ? law : other;
+    if (has_lower) infinite_less += count * std::log1p(-static_cast<long double>(part->lower->infinite_mass));
+    laws.take(spread(law, grid, log_of_largest(law, grid)), counted(below, grid, log_of_largest(below, grid)), part->count);
+  }
+  return std::move(laws).composed(
+      {std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L)), std::max(0.0L, -std::expm1(infinite_more) * (1 + 1e-15L))}, has_lower);
+}
+
+Enclosure epsilon_of(const ComposedPair& pair, double target) {
+  const long double delta = target;
+  const double step = pair.upper.grid.step;
+  double upper = infinity;
+  {
+    const auto& curve = pair.upper;
+    const std::size_t j = first_where(curve.size(), [&](std::size_t i) { return curve.upper(i, 0) <= delta; });
+    if (j < curve.size()) {
+      double good = 0;  // below entry j by this much
+      double bad = step;
+      for (int i = 0; j > 0 && i < 50; ++i) {
+        const double mid = 0.5 * (good + bad);
+        (curve.upper(j, mid) <= delta ? good : bad) = mid;
+      }
+      upper = std::max(0.0, round_up(curve.loss(j) - static_cast<long double>(good) + pair.loss_error));
+    }
+    const long double simple = curve.chernoff_epsilon(delta);
+    if (simple > 0) upper = std::min(upper, round_up(simple + pair.loss_error));
+  }
+  double lower = 0;
+  if (pair.tests) {
+    const long double proved = pair.tests->epsilon(target);
+    lower = std::isinf(proved) ? infinity : std::max(0.0, round_down(proved));
+  } else {
+    const auto& curve = pair.lower;
+    // Far to the left a steep tilt leaves rounding alone, so it is looked for from the upper end on: no entry further right is above delta.
+    const auto above = [&](std::size_t i) { return curve.lower(i, 0) > delta; };
+    std::size_t j = first_where(curve.size(), [&](std::size_t i) { return curve.loss(i) > static_cast<long double>(upper); });
+    for (std::size_t distance = 1;; distance *= 2) {
+      const std::size_t from = j - std::min(j, distance);
+      if (from < j && !above(from) && from > 0) continue;
+      j = from + first_where(j - from, [&](std::size_t i) { return !above(from + i); });
+      break;
+    }
+    if (j > 0) {
+      long double found = curve.loss(j - 1);
+      if (j < curve.size()) {
+        double good = step;
+        double bad = 0;
+        for (int i = 0; i < 50; ++i) {
+          const double mid = 0.5 * (good + bad);
+          (curve.lower(j, mid) > delta ? good : bad) = mid;
+        }
+        if (good < step) found = curve.loss(j) - static_cast<long double>(good);
+      }
+      lower = std::max(0.0, round_down(found - pair.loss_error));
+    }
+  }
+  return {std::min(lower, upper), upper};
+}
+
+Enclosure delta_of(const ComposedPair& pair, double epsilon) {
+  // The first entry with a loss above, and how far epsilon lies below it.
+  const auto bound = [&](const ComposedCurve& curve, long double at, bool up) -> long double {
+    const std::size_t j = first_where(curve.size(), [&](std::size_t i) { return curve.loss(i) > at; });
+    if (up && (j == curve.size() || j == 0)) return std::min(1.0L, curve.chernoff(at));
+    if (j == curve.size()) return curve.infinite_less;
+    const double below = static_cast<double>(curve.loss(j) - at);
+    if (j == 0 && below > curve.grid.step) return curve.lower(0, 0);
+    return up ? curve.upper(j, std::min(below * (1 + 4 * unit_roundoff), curve.grid.step))
+              : curve.lower(j, std::max(0.0, below * (1 - 4 * unit_roundoff)));
+  };
+  const long double at = epsilon;
+  const double upper = std::min(1.0, round_up(bound(pair.upper, at - pair.loss_error, true)));
+  const double lower = std::max(0.0, round_down(pair.tests ? pair.tests->delta(epsilon) : bound(pair.lower, at + pair.loss_error, false)));
+  return {std::min(lower, upper), upper};
+}
+
+}  // namespace surety::accounting::privacy_loss

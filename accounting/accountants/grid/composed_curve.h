@@ -1,0 +1,131 @@
+// The composed law: many releases on one grid, by tilted convolution, as two curves that enclose delta(epsilon).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include <surety/accounting/laws/pairs/parts.h>
+#include <surety/accounting/laws/pairs/tilted_law.h>
+#include <surety/accounting/numbers/enclosure.h>
+#include <surety/accounting/numbers/index_tests.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting::privacy_loss {
+
+/// delta(epsilon) of a composed law on a grid, from a tilted convolution. In units of e^(log_scale - s (loss)).
+class ComposedCurve {
+ public:
+  std::vector<double> plain;     // B_j = sum over i >= j of c_i e^(-(s + 1) (i - j) step)
+  std::vector<double> weighted;  // D_j = sum over i >= j of c_i e^(-s (i - j) step) (1 - e^(-(i - j) step))
+  long double start = 0;         // loss of entry 0
+  long double log_scale = 0;
+  TiltedGrid grid{};
+  double relative = 0;       // relative error of plain and weighted
+  double entry_error = 0;    // of each c
+  double wrapped_right = 0;  // bounds on the tilted mass outside the window
+  double wrapped_left = 0;
+  long double faded = 0;          // bound on what the images from the left add to delta: they lie at least the window's length too high
+  long double beyond = 0;         // bound on delta's part from beyond the end of the window
+  long double log_total = 0;      // log of a bound on the tilted mass
+  long double infinite_less = 0;  // bounds on the mass at infinite loss
+  long double infinite_more = 0;
+
+  void accumulate(std::vector<double> entries);
+
+  [[nodiscard]] long double loss(std::size_t j) const { return start + static_cast<long double>(j) * static_cast<long double>(grid.step); }
+  [[nodiscard]] std::size_t size() const { return plain.size(); }
+
+  /// delta at `below` under the loss of entry j, 0 <= below <= step, without what is infinite or outside the window.
+  struct Sum {
+    long double value;
+    long double rounding;
+  };
+  [[nodiscard]] Sum sum(std::size_t j, double below) const {
+    const double lifted = -std::expm1(-below);
+    const double value = weighted[j] + lifted * plain[j];
+    const double rounding = value * relative + entry_error * (sum_weighted_ + lifted * sum_plain_) * (1 + 1e-9) + underflow;
+    const long double here = scale(j);  // may be infinite
+    return {value > 0 ? here * static_cast<long double>(value) : 0, here * static_cast<long double>(rounding) * (1 + 1e-12L)};
+  }
+  /// Bound on what images add to that.
+  [[nodiscard]] long double aliasing(std::size_t j) const {
+    const auto share = [&](double wrapped) { return wrapped > 0 ? scale(j) * static_cast<long double>(wrapped * alias_) : 0; };
+    return (share(wrapped_right) + std::min(share(wrapped_left), faded)) * (1 + 1e-12L);
+  }
+  [[nodiscard]] long double upper(std::size_t j, double below) const {
+    const Sum found = sum(j, below);
+    return infinite_more + beyond + (found.value + found.rounding) * (1 + 1e-15L);
+  }
+  [[nodiscard]] long double lower(std::size_t j, double below) const {
+    const Sum found = sum(j, below);
+    const long double value = (found.value - found.rounding) * (1 - 1e-15L) - aliasing(j);
+    return value > 0 ? infinite_less + value : infinite_less;
+  }
+  /// Chernoff's bound on delta at `epsilon`, which needs no window: (1 - e^-x) <= alias e^(s x).
+  [[nodiscard]] long double chernoff(long double epsilon) const {
+    return infinite_more +
+           std::exp(log_total + log_scale - static_cast<long double>(grid.s) * epsilon) * static_cast<long double>(alias_) * (1 + 1e-12L);
+  }
+  /// The epsilon at which that bound is `delta`.
+  [[nodiscard]] long double chernoff_epsilon(long double delta) const {
+    if (!(infinite_more < delta)) return static_cast<long double>(infinity);
+    const long double log_alias = std::log(static_cast<long double>(alias_));
+    return (log_total + log_scale + log_alias - std::log(delta - infinite_more)) / static_cast<long double>(grid.s) * (1 + 1e-15L);
+  }
+
+ private:
+  [[nodiscard]] long double scale(std::size_t j) const { return std::exp(log_scale - static_cast<long double>(grid.s) * loss(j)); }
+  double sum_plain_ = 0;
+  double sum_weighted_ = 0;
+  double alias_ = 0;
+};
+
+struct ComposedPair {
+  ComposedCurve upper;
+  ComposedCurve lower;
+  long double loss_error;             // of the losses of all entries
+  std::optional<IndexTests> tests{};  // what bounds it from below, where `lower` does not
+};
+
+/// Where the composed law is looked at: losses, the grid step, a power of two of steps, and the tilt.
+struct Window {
+  double least;
+  double largest;
+  double step;
+  std::size_t size;
+  double s;
+  double right_tilt;  // of the Chernoff bounds
+  double left_tilt;
+};
+
+[[nodiscard]] ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut);
+
+/// Whether the parts are so many different laws that the lower bound is made of tests of the sum of indices, which needs no common grid for
+/// isolated atoms, and that short laws are convolved with one another before they are transformed; then `compose_many` is for them.
+[[nodiscard]] bool are_many(const Parts& parts);
+[[nodiscard]] ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& cut);
+
+/// The smallest entry at which `holds`, assuming that it holds from some entry on; size() when at none.
+template <class Holds>
+std::size_t first_where(std::size_t size, Holds holds) {
+  std::size_t low = 0;
+  std::size_t high = size;
+  while (low < high) {
+    const std::size_t mid = low + (high - low) / 2;
+    if (holds(mid)) {
+      high = mid;
+    } else {
+      low = mid + 1;
+    }
+  }
+  return low;
+}
+
+/// What a pair says: inf {epsilon >= 0 : delta(epsilon) <= target}, and delta(epsilon).
+[[nodiscard]] Enclosure epsilon_of(const ComposedPair& pair, double target);
+[[nodiscard]] Enclosure delta_of(const ComposedPair& pair, double epsilon);
+
+}  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,174 @@
+#include <surety/accounting/accountants/grid/grid.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/accountants/grid/composed_curve.h>
+#include <surety/accounting/accountants/grid/refinement.h>
+#include <surety/accounting/accountants/grid/terms.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/laws/pairs/pairs.h>
+#include <surety/accounting/laws/pairs/replaced_epoch.h>
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/floating_point.h>
+
+namespace surety::accounting {
+namespace {
+
+/// What is done with a batch that every record is in.
+const Event* batch_of_all(const Event& event) {
+  if (const auto* poisson = std::get_if<Event::PoissonSampled>(&event.node()))
+    return poisson->rate.value() == 1 ? &poisson->event : nullptr;
+  const auto whole = [](const auto* sampled) { return sampled->batches.size() == sampled->batches.records() ? &sampled->event : nullptr; };
+  if (const auto* sampled = std::get_if<Event::SampledWithoutReplacement>(&event.node())) return whole(sampled);
+  if (const auto* shuffled = std::get_if<Event::Shuffled>(&event.node())) return whole(shuffled);
+  // Of an epoch in a known order a record meets one batch.
+  if (const auto* deterministic = std::get_if<Event::Deterministic>(&event.node())) return &deterministic->event;
+  return nullptr;
+}
+
+/// The parts of which one meets the record once and nothing else does; empty for any other event. Each is then accounted for by itself.
+std::vector<Event> lone_parts(const Event& event) {
+  const auto entries = Releases::of(event).entries();
+  if (entries.size() != 1 || entries.front().count.value() != 1) return {};
+  if (const auto* whole = batch_of_all(entries.front().leaf)) return lone_parts(*whole);
+  const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
+  return parallel != nullptr ? undominated(*parallel) : std::vector<Event>{};
+}
+
+template <class Ask>
+Enclosure largest_among(const std::vector<Event>& parts, Ask ask) {
+  Enclosure all{0, 0};
+  for (const auto& part : parts) {
+    const Enclosure one = ask(part);
+    all = {std::max(all.lower, one.lower), std::max(all.upper, one.upper)};
+  }
+  return all;
+}
+
+/// One epoch of allocation under replace-one alone: its curve needs no grid.
+struct LoneEpoch {
+  std::shared_ptr<const ReplacedEpoch> upper;
+  std::shared_ptr<const ReplacedEpoch> lower;
+
+  [[nodiscard]] Enclosure delta(double x) const {
+    const auto above = at(*upper, x);
+    return {std::max(0.0, (lower == upper ? above : at(*lower, x)).lower), std::min(1.0, above.upper)};
+  }
+
+ private:
+  static Enclosure at(const ReplacedEpoch& epoch, double x) {
+    const auto found = epoch.beyond(x);
+    return {found.delta - found.delta_error, std::max(0.0, found.delta + found.delta_error)};
+  }
+};
+std::optional<LoneEpoch> lone_epoch(const Event& event) {
+  const auto entries = Releases::of(event).entries();
+  if (event.adjacency() != Adjacency::replace_one || entries.size() != 1 || entries.front().count.value() != 1) return std::nullopt;
+  const auto* epoch = std::get_if<Event::Allocated>(&entries.front().leaf.node());
+  if (epoch == nullptr || epoch->participations != Count{1}) return std::nullopt;
+  const auto multiplier = gaussian_multiplier(epoch->event);
+  if (!multiplier) return std::nullopt;
+  const auto rounds = static_cast<double>(epoch->rounds.value());
+  return LoneEpoch{replaced_epoch(rounds, 2 * multiplier->lower), replaced_epoch(rounds, 2 * multiplier->upper)};
+}
+/// Where the curve is surely at most delta, and surely more. \throws Error{unsupported} where it has too few digits.
+Enclosure epsilon_of(const LoneEpoch& epoch, double delta, double width) {
+  double low = 0;
+  if (epoch.delta(0).upper <= delta) return {0, 0};
+  double high = 0.5;
+  for (Enclosure found = epoch.delta(high); !(found.upper <= delta); found = epoch.delta(high)) {
+    if (found.upper - found.lower > delta) {
+      throw Error{ErrorCode::unsupported,
+                  fmt::format("privacy-loss: delta {} is below the digits of an allocated epoch under replace-one", delta)};
+    }
+    low = high;
+    high *= 2;
+  }
+  // The curve falls; its logarithm is nearly straight.
+  double rest = low;
+  double least = epoch.delta(low).lower > delta ? low : 0.0;
+  for (int i = 0; i < 60 && high - least > width && high - rest > 0.1 * width; ++i) {
+    const double middle = 0.5 * (std::max(rest, least) + high);
+    const Enclosure found = epoch.delta(middle);
+    if (found.upper <= delta) {
+      high = middle;
+    } else {
+      rest = middle;
+      if (found.lower > delta) least = middle;
+    }
+  }
+  return {least, high};
+}
+
+}  // namespace
+
+bool supports(const PrivacyLoss&, const Event& event, const LeafCurves& others) {
+  const StandardFloatingPoint environment;
+  return is_supported([plain = plainest(event), &others] {
+    const auto parts = lone_parts(plain);
+    if (parts.empty()) static_cast<void>(privacy_loss::both_directions(plain, others));
+    for (const auto& part : parts) static_cast<void>(privacy_loss::both_directions(part, others));
+  });
+}
+
+Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon epsilon, const LeafCurves& others) {
+  const StandardFloatingPoint environment;
+  const Event event = plainest(written);
+  if (const auto parts = lone_parts(event); !parts.empty()) {
+    return largest_among(parts, [&](const Event& part) { return delta(accountant, part, epsilon, others); });
+  }
+  if (const auto lone = lone_epoch(event)) return lone->delta(epsilon.value());
+  return privacy_loss::answer(accountant, event, {epsilon.value(), std::nullopt}, others);
+}
+
+GridTerms grid_terms(const Event& event, Epsilon epsilon, const GridShape& shape, const LeafCurves& others) {
+  const StandardFloatingPoint environment;
+  const auto directions = privacy_loss::both_directions(plainest(event), others);
+  const double span = shape.largest - shape.least;
+  if (!(span / shape.step >= 4))
+    throw Error{ErrorCode::invalid_argument, fmt::format("window is {} steps, must be at least 4", span / shape.step)};
+  const privacy_loss::Window window{shape.least, shape.largest,    shape.step,     std::bit_floor(size_of(span / shape.step)),
+                                    shape.tilt,  shape.right_tilt, shape.left_tilt};
+  const auto pair = privacy_loss::compose(shape.direction == Direction::remove ? directions.remove : directions.add, window,
+                                          {shape.log_cut, shape.log_cut});
+  const auto at = [&](const privacy_loss::ComposedCurve& curve) {
+    const std::size_t j =
+        privacy_loss::first_where(curve.size(), [&](std::size_t i) { return curve.loss(i) > static_cast<long double>(epsilon.value()); });
+    if (j == 0 || j == curve.size())
+      throw Error{ErrorCode::invalid_argument, fmt::format("epsilon is {}, must lie in the window", epsilon)};
+    const auto sum = curve.sum(j, static_cast<double>(curve.loss(j) - static_cast<long double>(epsilon.value())));
+    return std::array{sum.value, sum.rounding, curve.aliasing(j)};
+  };
+  const auto up = at(pair.upper);
+  const auto down = at(pair.lower);
+  return {{up[0], up[1], pair.upper.beyond, pair.upper.infinite_more}, {down[0], down[1], down[2], pair.lower.infinite_less}};
+}
+
+Enclosure epsilon(const PrivacyLoss& accountant, const Event& written, Delta delta, const LeafCurves& others) {
+  const StandardFloatingPoint environment;
+  const Event event = plainest(written);
+  if (const auto parts = lone_parts(event); !parts.empty()) {
+    return largest_among(parts, [&](const Event& part) { return epsilon(accountant, part, delta, others); });
+  }
+  if (delta.value() == 0) {
+    const auto directions = privacy_loss::both_directions(event, others);
+    const auto removed = privacy_loss::largest_of(directions.remove);
+    const auto added = privacy_loss::largest_of(directions.add);
+    return {std::max(removed.lower, added.lower), std::max(removed.upper, added.upper)};
+  }
+  if (const auto lone = lone_epoch(event)) return epsilon_of(*lone, delta.value(), accountant.width);
+  return privacy_loss::answer(accountant, event, {std::nullopt, delta.value()}, others);
+}
+
+}  // namespace surety::accounting

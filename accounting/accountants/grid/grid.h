@@ -1,0 +1,24 @@
+// The privacy-loss accountant: certified two-sided bounds for any composition of releases whose dominating pairs are known, at any
+// delta, by convolution of privacy-loss laws on a grid. docs/proofs/privacy-loss.md derives every error term.
+#pragma once
+
+#include <surety/accounting/accountants/grid/settings.h>
+#include <surety/accounting/accountants/seam/accountant.h>
+#include <surety/accounting/laws/given/curves.h>
+
+namespace surety::accounting {
+
+/// Enclosure of the smallest delta at which `event` is (epsilon, delta)-differentially private.
+/// \param others what is asked of searches within the event, and of what is concentrated.
+/// \throws Error{unsupported} naming a part without a known dominating pair; Error{memory} when the width cannot be met.
+/// \complexity O(n log n) for n = range of the composed loss / grid step, with step^2 = O(width / number of releases).
+/// \source docs/proofs/privacy-loss.md.
+[[nodiscard]] Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon, const LeafCurves& others);
+
+/// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}. Throws as above.
+[[nodiscard]] Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta, const LeafCurves& others);
+
+/// Whether there is a theorem for what `event` is made of; see accountant.h.
+[[nodiscard]] bool supports(const PrivacyLoss& accountant, const Event& event, const LeafCurves& others);
+
+}  // namespace surety::accounting

@@ -1,0 +1,409 @@
+#include <surety/accounting/accountants/grid/refinement.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/accountants/grid/choice_laws.h>
+#include <surety/accounting/accountants/grid/composed_curve.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/laws/pairs/pairs.h>
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/convolution.h>
+#include <surety/accounting/numbers/limit.h>
+
+namespace surety::accounting::privacy_loss {
+namespace {
+
+/// A step times the tilt is at most this, so that the tilt over one step is far from overflow.
+constexpr double most_tilt_per_step = 40;
+/// The same for the tilts of the ends: log_transform raises it to the 64th power.
+constexpr double most_end_tilt_per_step = 8;
+
+/// Whether both are one kind of pair whose numbers are within a relative `tolerance`: Gaussian ones, or atoms.
+bool alike(const LossLaw& x, const LossLaw& y, double tolerance) {
+  const auto near = [&](double a, double b) { return std::abs(a - b) <= tolerance * std::abs(a); };
+  if (x.mixing != y.mixing || x.rate != y.rate || !near(x.infinite_mass, y.infinite_mass)) return false;
+  const auto* a = std::get_if<GaussianBase>(&x.base);
+  const auto* b = std::get_if<GaussianBase>(&y.base);
+  if (a != nullptr && b != nullptr) return near(a->multiplier, b->multiplier);
+  const auto* c = std::get_if<AtomsBase>(&x.base);
+  const auto* d = std::get_if<AtomsBase>(&y.base);
+  return c != nullptr && d != nullptr &&
+         std::equal(c->atoms.begin(), c->atoms.end(), d->atoms.begin(), d->atoms.end(),
+                    [&](const auto& one, const auto& other) { return near(one.loss, other.loss) && near(one.mass, other.mass); });
+}
+
+class Run {
+ public:
+  Run(const PrivacyLoss& accountant, const Given& question) : accountant_{accountant}, question_{question} {}
+
+  /// The enclosure of one composition at a step of at most `step`; the step used is left in the task.
+  [[nodiscard]] Enclosure operator()(Task& task, double step) const {
+    const auto pair = composed(task, step);
+    auto found = question_.delta ? epsilon_of(pair, *question_.delta) : delta_of(pair, *question_.epsilon);
+    if (question_.delta && found.upper > task.most) found = {std::min(found.lower, task.most), task.most};
+    if (question_.delta && static_cast<long double>(task.gives_lower ? found.lower : found.upper) <= pair.upper.start) {
+      task.whole_window = true;  // the guess where epsilon lies was wrong: all of the law is looked at from now on
+    }
+    return found;
+  }
+
+  /// The width of an enclosure in units of epsilon.
+  [[nodiscard]] double width(const Task& task, const Enclosure& found) const {
+    if (question_.delta) return found.width();
+    if (found.upper <= found.lower || found.upper < 1e-300) return 0;
+    // Next to a largest loss delta may be far from known where epsilon is known well; where that costs little, it is looked at too.
+    return std::log(found.upper / found.lower) * (task.cheap ? std::max(1 / task.slope, 1e3 * task.wanted) : 1 / task.slope);
+  }
+
+ private:
+  [[nodiscard]] ComposedPair composed(Task& task, double step) const {
+    step = std::min(step, most_tilt_per_step / task.saddle.s);
+    Window window{0, 0, step, 4, task.saddle.s, task.right_tilt, task.left_tilt};
+    if (task.distance > 0) {
+      // The cells between two atoms are merged in pairs.
+      const double pairs = std::ceil(task.distance / step / 2);
+      window.step = step < task.distance ? task.distance / (2 * pairs) : task.distance;
+    }
+    // A law may reach two steps beyond its range at either end.
+    const double reach = 2 * count_of(task.parts) * window.step;
+    window.least = std::max(task.least, task.support_least - reach);
+    window.largest = std::min(task.largest, task.support_largest + reach);
+    const double steepest = most_end_tilt_per_step / window.step;
+    if (task.right_tilt > steepest) {
+      window.right_tilt = steepest;
+      window.largest = task.support_largest + reach;
+    }
+    if (task.left_tilt > steepest) {
+      window.left_tilt = steepest;
+      window.least = task.support_least - reach;
+    }
+    if (!task.whole_window) {
+      const double off = task.second_order * window.step * window.step;  // by which the step moves either bound
+      const double seen = std::max(task.answer.lower > 0 ? task.answer.lower - off : 0.0, task.saddle.epsilon - off - 1 / task.saddle.s);
+      const double from = question_.epsilon ? *question_.epsilon : seen;
+      window.least = std::max(window.least, std::min(std::max(from, 0.0) - 8 * window.step, window.largest - task.clear));
+    }
+    keep_within_reach(window, task, reach);
+    const double points = (window.largest - window.least) / window.step + 8;
+    const double cells = task.cell_range / window.step + 8;
+    if (!(points < 0x1p40 && cells < 0x1p40)) refuse_memory(std::max(points, cells) * 88);
+    // Chernoff's bound at the end has room: a window slightly too long for a power of two is cut instead. The end of the support has none.
+    const bool has_room = window.largest < task.support_largest + reach;
+    const double room = has_room ? std::min(0.1 * points, 1 / (window.right_tilt * window.step)) : 0;
+    window.size = std::bit_ceil(size_of(points - room) + 16);
+    // The cells of the only law are gone when it is transformed; of several, the product waits while the next one is made.
+    const bool one = task.parts.size() == 1;
+    const double transformed = static_cast<double>(CircularProduct::bytes(window.size, one));
+    double bytes = one ? std::max(transformed + cells * 16, cells * 120) : transformed + cells * 120;
+    // Two products, and what is convolved before: at most twice as many points as a transform takes.
+    if (task.by_tests) bytes += transformed + std::max(static_cast<double>(window.size), cells) * 48;
+    if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
+    poll_limit();
+    task.step = window.step;
+    const auto takes_sums = [](const Part& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
+    task.cheap = window.size < (std::size_t{1} << 16) && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
+    auto pair = task.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
+    for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
+      const long double all =
+          curve->log_scale + curve->log_total + curve->wrapped_right + curve->wrapped_left + curve->beyond + curve->entry_error;
+      if (std::isnan(all) || std::isnan(curve->plain.front()))
+        throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
+    }
+    return pair;
+  }
+
+  /// The guess where the window lies may miss the law, where nearly all mass is one atom: then it is moved to the law's near end, as long
+  /// as it was meant to be.
+  static void keep_within_reach(Window& window, const Task& task, double reach) {
+    const double first = task.support_least - reach;
+    const double last = task.support_largest + reach;
+    const double length = std::max(task.largest - task.least, 16 * window.step);
+    if (window.largest <= first) window = moved(window, first, first + length);
+    if (window.least >= window.largest) window = moved(window, std::min(window.largest, last) - length, std::min(window.largest, last));
+  }
+  static Window moved(Window window, double least, double largest) {
+    window.least = least;
+    window.largest = largest;
+    return window;
+  }
+  [[noreturn]] void refuse_memory(double bytes) const {
+    throw Error{ErrorCode::memory, fmt::format("an answer of width {} needs about {:.3g} bytes, more than the {} allowed",
+                                               accountant_.width, bytes, accountant_.memory)};
+  }
+  const PrivacyLoss& accountant_;
+  const Given& question_;
+};
+
+/// The compositions to be computed. Where the upper and the lower bound come from different laws, they are two tasks: each has its own
+/// tilt, window and step.
+class Tasks {
+ public:
+  Tasks(const Event& event, const Given& question, double width, bool upper_only, Reach reach, const LeafCurves& others)
+      : event_{event},
+        others_{others},
+        question_{question},
+        width_{width},
+        reach_{reach},
+        directions_{both_directions(event, others, 1, reach)},
+        choices_{directions_, question, width} {
+    directions_ = choices_.joined(std::move(directions_));
+    // Beside choices, which have an accountant of that width, the others should not be what is wide.
+    if (choices_.any()) width_ = width *= 0.1;
+    for_each_direction(directions_, [&](const Parts& parts) {
+      if (!upper_only && one_limit(parts)) return add(all_, parts, true, true, width);
+      Parts upper;
+      for (const auto& part : parts) upper.push_back({part.upper, std::nullopt, false, part.count});
+      const bool known = std::any_of(uppers_.begin(), uppers_.end(), [&](const Parts& other) {
+        return std::equal(other.begin(), other.end(), upper.begin(), upper.end(),
+                          [](const Part& x, const Part& y) { return x.count == y.count && alike(x.upper, y.upper, 0); });
+      });
+      if (known) return;
+      uppers_.push_back(upper);
+      add(all_, std::move(upper), true, false, width / 4);
+    });
+    sort(all_);
+    if (upper_only) return;
+    if (!all_.empty()) tilt_ = all_.front().slope;
+    for (auto& task : lower(tilt_)) all_.push_back(std::move(task));
+    sort(all_);
+  }
+
+  [[nodiscard]] std::vector<Task>& all() { return all_; }
+  /// The same compositions bounded from below by tests, where atoms fit no common grid, on which they could be merged.
+  [[nodiscard]] std::vector<Task> by_tests(const std::vector<Task>& tasks) const {
+    std::vector<Task> found;
+    for (const auto& task : tasks) {
+      if (task.gives_lower && !task.common_grid) add(found, task.parts, false, true, width_ / 10, true);
+    }
+    return found;
+  }
+  /// The tilt at which the lower laws were chosen, and whether there was a choice.
+  [[nodiscard]] double tilt() const { return tilt_; }
+  [[nodiscard]] bool has_choice() const { return directions_.has_choice; }
+
+  /// The tasks that bound the answer from below alone, with the lower laws that are best at `tilt`, roughly. Any choice is sound.
+  [[nodiscard]] std::vector<Task> lower(double tilt) const {
+    BothDirections found;
+    if (directions_.has_choice) found = choices_.joined(both_directions(event_, others_, tilt, reach_));
+    std::vector<Task> tasks;
+    for_each_direction(directions_.has_choice ? found : directions_, [&](Parts parts) {
+      if (one_limit(parts)) return;
+      choose_two_points(parts, tilt);
+      Parts concrete;
+      for (const auto& part : parts) {
+        const LossLaw law = part.lower.value_or(nothing());
+        concrete.push_back({law, law, true, part.count});
+      }
+      add(tasks, std::move(concrete), false, true, width_ / 10);
+    });
+    return tasks;
+  }
+
+ private:
+  template <class Do>
+  static void for_each_direction(const BothDirections& directions, Do act) {
+    act(directions.remove);
+    if (!directions.symmetric) act(directions.add);
+  }
+  static bool one_limit(const Parts& parts) {
+    return std::all_of(parts.begin(), parts.end(),
+                       [](const Part& part) { return part.same || (part.lower && alike(part.upper, *part.lower, 1e-12)); });
+  }
+  void add(std::vector<Task>& tasks, Parts parts, bool gives_upper, bool gives_lower, double wanted, bool by_tests = false) const {
+    // No finite loss exceeds epsilon: that direction costs nothing.
+    const double most = largest_of(parts).upper;
+    if (most == 0 || (question_.epsilon && *question_.epsilon >= most)) return;
+    Task task;
+    task.most = most;
+    task.parts = std::move(parts);
+    task.gives_upper = gives_upper;
+    task.gives_lower = gives_lower;
+    task.wanted = wanted;
+    task.by_tests = by_tests || are_many(task.parts);
+    tasks.push_back(prepare(std::move(task), question_));
+  }
+  void sort(std::vector<Task>& tasks) const {
+    const auto cost = [&](const Task& task) { return question_.delta ? task.saddle.epsilon : task.saddle.log_delta; };
+    std::stable_sort(tasks.begin(), tasks.end(), [&](const Task& x, const Task& y) { return cost(x) > cost(y); });
+  }
+
+  const Event& event_;
+  const LeafCurves& others_;
+  const Given& question_;
+  double width_;
+  Reach reach_;
+  BothDirections directions_;
+  ChoicesAmongOthers choices_;
+  std::vector<Parts> uppers_;
+  std::vector<Task> all_;
+  double tilt_ = 1;
+};
+
+/// The larger of both directions, at either end.
+struct Largest {
+  Enclosure upper{0, 0};
+  Enclosure lower{0, 0};
+
+  void take(const Task& task) {
+    if (task.gives_upper) upper = {std::max(upper.lower, task.answer.lower), std::max(upper.upper, task.answer.upper)};
+    if (task.gives_lower) lower = {std::max(lower.lower, task.answer.lower), std::max(lower.upper, task.answer.upper)};
+  }
+  /// Nothing that a narrower enclosure could say would count.
+  [[nodiscard]] bool outweighs(const Task& task) const {
+    return (!task.gives_upper || task.answer.upper <= upper.lower) && (!task.gives_lower || task.answer.upper <= lower.lower);
+  }
+  [[nodiscard]] Enclosure answer() const { return {std::min(lower.lower, upper.upper), upper.upper}; }
+};
+
+/// Runs a task at finer and finer steps until it is as narrow as wanted or no longer counts beside `largest`.
+void refine(Task& task, const Run& run, const Largest& largest, const Given& question) {
+  // The width grows with the square of the step. A coarse look says how large it is, and whether the direction matters.
+  const double needed = task.needed;
+  int last_gain = 0;
+  bool hopeless = false;
+  bool still = false;
+  const auto& other = task.gives_upper ? largest.upper : largest.lower;
+  double first = 10 * needed;
+  if (question.delta && other.lower > task.saddle.epsilon) {
+    first = std::max(needed, 0.7 * std::sqrt((other.lower - task.saddle.epsilon) / task.second_order));
+  }
+  task.answer = run(task, std::min(first, task.coarse));
+  task.width = run.width(task, task.answer);
+  for (int attempt = 0; attempt < 12 && !largest.outweighs(task); ++attempt) {
+    // At a step that should do, one that does not help meets rounding.
+    const double before = task.width;
+    if (before <= task.wanted && (!task.follows_step || still)) break;
+    if (!task.cheap && ((attempt > 3 && attempt > last_gain + 1) || (hopeless && task.step < std::min(needed, 1 / task.slope)))) break;
+    double factor = std::isfinite(before) ? std::sqrt(0.85 * task.wanted / before) : 0.25;
+    if (task.gives_upper != task.gives_lower && attempt == 0) factor = std::min(0.5, needed / task.step);
+    if (task.follows_step) factor = 0.5;
+    // Where the width does not follow its square the step is already fine enough for a good guess to be impossible.
+    const double least = task.step < needed ? 0.4 : std::min(0.9, std::max(0.05, 0.95 * needed / task.step));
+    const double old_step = task.step;
+    const auto old = task.answer;
+    Enclosure found{0, 0};
+    try {
+      found = run(task, task.step * std::clamp(factor, least, 0.9));
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::memory && !task.common_grid && task.gives_upper) {
+        task.refused = error;  // its upper end is of second order, and tests may narrow the lower one
+        break;
+      }
+      // Of delta more digits were wanted than there is memory for.
+      const bool is_narrow = question.epsilon && std::log(old.upper / old.lower) <= task.wanted * task.slope;
+      // Sums of ratios take no finer step than they have time for: what the last one gave is an answer.
+      if (error.code() != ErrorCode::unsupported && !(error.code() == ErrorCode::memory && is_narrow)) throw;
+      break;
+    }
+    // A lower law that the grid makes rises as that grows finer.
+    const double risen = std::max(old.lower, found.lower);
+    task.answer = {risen, task.gives_upper ? std::min(old.upper, found.upper) : std::max(risen, std::min(old.upper, found.upper))};
+    task.width = run.width(task, task.answer);
+    if (task.gives_upper != task.gives_lower) {
+      // One end alone: its error falls with the square of the step, so what it moved says what is left.
+      const double moved =
+          task.gives_upper ? run.width(task, {task.answer.upper, old.upper}) : run.width(task, {old.lower, task.answer.lower});
+      task.width = moved / std::max(old_step * old_step / (task.step * task.step) - 1, 0.2);
+    }
+    // One step may by chance suit the kinks of a curve that the grid makes, two hardly do.
+    still = before <= task.wanted && task.width <= task.wanted;
+    hopeless = !(task.width < 0.9 * before) && !task.follows_step && !task.first_order;
+    if (!hopeless) last_gain = attempt;
+  }
+}
+
+/// Raises the lower end by the lower laws that are best at other tilts, while it rises.
+void try_other_choices(const Tasks& tasks, const Run& run, Largest& largest) {
+  double best = tasks.tilt();
+  for (const double factor : {0.0, 4.0, 0.25, 2.0, 0.5, 1.4, 0.7}) {
+    for (int i = 0; i < 4; ++i) {
+      double found = 0;
+      for (auto& task : tasks.lower(best * factor)) {
+        try {
+          found = std::max(found, run(task, std::min(task.needed, task.coarse)).lower);
+        } catch (const Error& error) {
+          if (error.code() != ErrorCode::memory) throw;
+        }
+      }
+      if (!(found > largest.lower.lower)) break;
+      largest.lower = {found, std::max(found, largest.lower.upper)};
+      if (factor == 0) break;
+      best *= factor;
+    }
+  }
+}
+
+}  // namespace
+
+namespace {
+
+/// Deltas at which densities of allocated epochs have no digits left.
+constexpr double far_tail = 1e-11;
+
+bool holds_epoch(const Event& event) {
+  return !every_leaf(event, [](const Event& leaf) {
+    const auto* users = std::get_if<Event::Users>(&leaf.node());
+    return !std::holds_alternative<Event::Allocated>((users != nullptr ? users->event : leaf).node());
+  });
+}
+
+Enclosure answer_of(const PrivacyLoss& accountant, const Event& event, const Given& question, Reach reach, const LeafCurves& others) {
+  Tasks tasks{event, question, accountant.width, accountant.upper_only, reach, others};
+  const Run run{accountant, question};
+  Largest largest;
+  const auto take = [&](Task& task) {
+    try {
+      if (accountant.step > 0) {
+        task.answer = run(task, accountant.step);
+        if (task.whole_window) task.answer = run(task, accountant.step);
+      } else {
+        refine(task, run, largest, question);
+      }
+    } catch (const Error& error) {
+      // Without a narrower bound from below there is still an answer.
+      if (error.code() != ErrorCode::memory || task.gives_upper) throw;
+    }
+    largest.take(task);
+  };
+  for (auto& task : tasks.all()) take(task);
+  if (tasks.all().empty()) return largest.answer();
+  const auto is_wide = [&] { return run.width(tasks.all().front(), largest.answer()) > accountant.width; };
+  if (accountant.step == 0 && !accountant.upper_only && is_wide()) {
+    for (auto& task : tasks.by_tests(tasks.all())) take(task);
+  }
+  for (const auto& task : tasks.all()) {
+    if (task.refused && is_wide()) throw Error{*task.refused};
+  }
+  if (tasks.has_choice() && accountant.step == 0 && !accountant.upper_only) try_other_choices(tasks, run, largest);
+  return largest.answer();
+}
+
+}  // namespace
+
+Enclosure answer(const PrivacyLoss& accountant, const Event& event, const Given& question, const LeafCurves& others) {
+  if (!(accountant.width > 0))
+    throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", accountant.width)};
+  if (!holds_epoch(event)) return answer_of(accountant, event, question, Reach::middle, others);
+  std::optional<Enclosure> found;
+  if (question.epsilon || *question.delta >= far_tail) {
+    found = answer_of(accountant, event, question, Reach::middle, others);
+    if (!question.epsilon || found->upper >= far_tail) return *found;
+  }
+  try {
+    const Enclosure far = answer_of(accountant, event, question, Reach::far_tail, others);
+    return found ? Enclosure{std::max(found->lower, far.lower), std::min(found->upper, far.upper)} : far;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::memory) throw;
+  }
+  return found ? *found : answer_of(accountant, event, question, Reach::middle, others);
+}
+
+}  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,57 @@
+// One composition that is to be computed: which laws, at which tilt, in which window, how finely.
+#pragma once
+
+#include <optional>
+
+#include <surety/accounting/accountants/grid/saddle.h>
+#include <surety/accounting/numbers/enclosure.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting::privacy_loss {
+
+/// What is asked for: delta at an epsilon, or epsilon at a delta.
+struct Given {
+  std::optional<double> epsilon;  // one of the two
+  std::optional<double> delta;
+};
+
+/// One composition of pairs, ready to be computed at any step, and what of its enclosure counts for the answer.
+struct Task {
+  Parts parts;
+  bool gives_upper = true;
+  bool gives_lower = true;
+  double wanted = 0;  // the width aimed at, or for one end alone the error
+  Cut cut{};
+  Saddle saddle{};
+  double slope = 0;         // of -log delta by epsilon, about
+  double second_order = 0;  // the width is about this times step^2
+  double needed = 0;        // the step that follows from it
+  double coarse = 0;        // the largest step at which a law is still seen
+  double distance = 0;      // of atoms, 0 where there are none
+  // The window. Losses below `epsilon` only need to keep clear of those above when they wrap around.
+  double least = 0;
+  double largest = 0;
+  double clear = 0;          // the span at which they are
+  double support_least = 0;  // of the composed loss
+  double support_largest = 0;
+  double right_tilt = 0;
+  double left_tilt = 0;
+  double cell_range = 0;   // the longest range of a single law
+  double most = infinity;  // the largest loss
+  Enclosure answer{0, infinity};
+  double width = infinity;
+  double step = 0;
+  bool cheap = true;  // the last run was so short that more of them cost little
+  bool whole_window = false;
+  bool follows_step = false;       // a law is itself a bound that the grid makes
+  bool first_order = false;        // a law has atoms that fit no grid
+  bool common_grid = true;         // no law has, and all atoms fit one
+  std::optional<Error> refused{};  // why the last run was not made
+  bool by_tests = false;           // bounded from below by tests of the sum of indices, which ask no atom to fit a grid: `compose_many`
+};
+
+/// Chooses everything but what the runs leave in the task, from its parts and from what is wanted.
+[[nodiscard]] Task prepare(Task task, const Given& question);
+
+}  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,29 @@
+// An accountant turns an event into what it costs. Every accountant is a small value (its settings) with free functions.
+#pragma once
+
+#include <concepts>
+#include <string_view>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/refusal.h>
+#include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/enclosure.h>
+
+namespace surety::accounting {
+
+/// delta(a, event, epsilon) encloses the smallest delta at which `event` is (epsilon, delta)-differentially private, and
+/// epsilon(a, event, delta) the smallest epsilon; the truth is the supremum over data sets, neighbours under
+/// event.adjacency() and adaptive queries. An accountant that proves only upper bounds answers with lower = 0; one that has
+/// no theorem for the event throws Error{unsupported} naming it.
+///
+/// Those of this library have supports(a, event) as well: whether there is a theorem for what the event is made of. It prepares the event as an
+/// answer would (up to a fifth of a second for the laws of secret batches) and asks no curve, so an accountant that supports an event may still
+/// refuse its numbers: noise so small, or releases so many, that what it can prove is not worth having.
+template <class A>
+concept Accountant = requires(const A& accountant, const Event& event, Epsilon at_epsilon, Delta at_delta) {
+  { A::name } -> std::convertible_to<std::string_view>;
+  { delta(accountant, event, at_epsilon) } -> std::same_as<Enclosure>;
+  { epsilon(accountant, event, at_delta) } -> std::same_as<Enclosure>;
+};
+
+}  // namespace surety::accounting

@@ -1,0 +1,129 @@
+#include <surety/accounting/accountants/zcdp/zcdp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/root.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting {
+namespace {
+
+constexpr mpfr_prec_t precision = 128;
+
+/// log(t / (1 + t)), which is negative.
+Interval log_odds(const Interval& t) { return log(t) - log1p(t); }
+
+/// rho of an event; every branch is a bound from above, see docs/proofs/zcdp.md#zcdp-events.
+struct RhoOf {
+  const Event& event;
+  mpfr_prec_t bits;
+
+  Interval number(double value) const { return {value, bits}; }
+  Interval square(const Interval& x) const { return x * x; }
+  /// An (epsilon, 0)-private release is (epsilon^2 / 2)-zCDP [BS16, Proposition 3.3].
+  Interval pure(const Interval& epsilon) const { return square(epsilon) / number(2); }
+
+  Interval operator()(const Event::Gaussian& e) const { return number(1) / (number(2) * square(number(e.multiplier.value()))); }
+  Interval operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
+  Interval operator()(const Event::DiscreteGaussian& e) const {  // [CKS20] Theorem 4
+    return square(number(static_cast<double>(e.sensitivity.value())) / number(e.sigma.value())) / number(2);
+  }
+  Interval operator()(const Event::GeneralizedGaussian& e) const {
+    return (number(e.r.value()) - number(1)) / (number(2) * square(number(e.multiplier.value())));
+  }
+  Interval operator()(const Event::Concentrated& e) const { return number(e.rho.value()); }
+  /// Bounded range epsilon is (epsilon^2 / 8)-zCDP [Cesar, Rogers 2021, Lemma 3.4].
+  Interval operator()(const Event::Exponential& e) const { return square(number(e.epsilon.value())) / number(8); }
+  Interval operator()(const Event::Pure& e) const { return pure(number(e.epsilon.value())); }
+  Interval operator()(const Event::Laplace& e) const { return pure(number(1) / number(e.scale.value())); }
+  Interval operator()(const Event::KNorm& e) const { return pure(number(1) / number(e.scale.value())); }
+  Interval operator()(const Event::DiscreteLaplace& e) const {
+    return pure(number(static_cast<double>(e.sensitivity.value())) / number(e.scale.value()));
+  }
+  Interval operator()(const Event::RandomizedResponse& e) const {
+    const Interval truth = number(e.truth.value());
+    return pure(log(truth * number(static_cast<double>(e.categories.value() - 1)) / (number(1) - truth)));
+  }
+  Interval operator()(const Event::Repeated& e) const { return number(static_cast<double>(e.count.value())) * zcdp_rho(e.event, bits); }
+  Interval operator()(const Event::Composed& e) const {
+    Interval sum = number(0);
+    for (const auto& part : e.events) sum = sum + zcdp_rho(part, bits);
+    return sum;
+  }
+  /// A record takes part in one of the parts, and all rho-curves are ordered, so the largest rho holds for each.
+  Interval operator()(const Event::Parallel& e) const {
+    Interval largest = zcdp_rho(e.events.front(), bits);
+    for (const auto& part : e.events) largest = maximum(largest, zcdp_rho(part, bits));
+    return largest;
+  }
+  /// A record is in one batch of the epoch; the permutation is at best unhelpful.
+  Interval operator()(const Event::Shuffled& e) const { return zcdp_rho(e.event, bits); }
+  Interval operator()(const Event::Deterministic& e) const { return zcdp_rho(e.event, bits); }
+  Interval operator()(const Event::Users&) const {
+    if (const auto mu_squared = gaussian_mu_squared(event, bits)) return *mu_squared / number(2);
+    no_theorem();
+  }
+  template <class Other>
+  Interval operator()(const Other&) const {
+    no_theorem();
+  }
+
+  [[noreturn]] void no_theorem() const { unsupported(event, "the zcdp accountant has no theorem for {}; privacy-loss and renyi may"); }
+};
+
+}  // namespace
+
+Interval zcdp_rho(const Event& event, long bits) {
+  const StandardFloatingPoint environment;
+  return std::visit(RhoOf{event, bits}, event.node());
+}
+
+bool supports(const Zcdp&, const Event& event) {
+  return is_supported([&] { static_cast<void>(zcdp_rho(event, precision)); });
+}
+
+Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {
+  const StandardFloatingPoint environment;
+  const Interval rho = zcdp_rho(event, precision);
+  const double rho_near = rho.enclosure().upper;
+  if (rho_near == 0) return at_most(0);
+  // Stationarity in t: (1 + 2 t) rho + log(t / (1 + t)) = epsilon, increasing in t = e^s; scaled, lest the root finder overflow.
+  const double scale = 1 + epsilon.value() + rho_near;
+  const auto slope = [&](double s) { return ((1 + 2 * std::exp(s)) * rho_near - std::log1p(std::exp(-s)) - epsilon.value()) / scale; };
+  constexpr double widest = 700;
+  if (!(slope(-widest) < 0)) return at_most(1);
+  // From t = 1 on log(t / (1 + t)) is at least -log 2, which bounds the root.
+  const double beyond = std::min(std::log(std::max(1.0, ((epsilon.value() + std::log(2.0)) / rho_near - 1) / 2)), widest);
+  const double s = slope(beyond) > 0 ? narrow_root(slope, -widest, beyond, 50, 200).middle() : beyond;
+  const Interval t{std::exp(s), precision};
+  const Interval order = Interval{1, precision} + t;
+  const Interval log_delta = t * (order * rho - Interval{epsilon.value(), precision}) - log(t) + order * log_odds(t);
+  return at_most(clamp(exp(log_delta), 0, 1).enclosure().upper);
+}
+
+Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
+  const StandardFloatingPoint environment;
+  const Interval rho = zcdp_rho(event, precision);  // refuses other events also where delta = 0 leaves nothing to compute
+  const double rho_near = rho.enclosure().upper;
+  if (rho_near == 0) return at_most(0);
+  if (delta.value() == 0) return at_most(infinity);
+  if (!std::isfinite(rho_near)) return at_most(infinity);
+  // On the envelope over t: epsilon = (1 + 2 t) rho + log(t / (1 + t)) and log(1 / delta) = t^2 rho + log(1 + t).
+  const double level = -std::log(delta.value());
+  // In u = t / largest, lest the root finder overflow.
+  const double largest = std::min({std::sqrt(level / rho_near), std::expm1(level), 1e300}) * (1 + 1e-12);
+  const auto excess = [&](double u) { return (u * largest * (u * largest * rho_near) + std::log1p(u * largest)) / level - 1; };
+  double best = excess(1) > 0 ? narrow_root(excess, 0, 1, 50, 200).middle() * largest : largest;
+  best = std::min(std::max(best, std::numeric_limits<double>::min()), std::numeric_limits<double>::max());
+  const Interval t{best, precision};
+  const Interval order = Interval{1, precision} + t;
+  const Interval bound = order * rho + (order * log_odds(t) - log(t) - log(Interval{delta.value(), precision})) / t;
+  return at_most(std::max(0.0, bound.enclosure().upper));
+}
+
+}  // namespace surety::accounting

@@ -1,0 +1,34 @@
+#include <surety/accounting/answers/asked.h>
+
+namespace surety::accounting {
+
+Enclosure delta(const Participation& accountant, const Event& event, Epsilon epsilon) {
+  return delta(accountant, event, epsilon, curves_of_all().gaussian);
+}
+Enclosure epsilon(const Participation& accountant, const Event& event, Delta delta) {
+  return epsilon(accountant, event, delta, curves_of_all().gaussian);
+}
+
+Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon) {
+  return delta(accountant, event, epsilon, curves_of_all().leaves);
+}
+Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta) {
+  return epsilon(accountant, event, delta, curves_of_all().leaves);
+}
+bool supports(const PrivacyLoss& accountant, const Event& event) { return supports(accountant, event, curves_of_all().leaves); }
+
+Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon) {
+  return delta(accountant, event, epsilon, curves_of_all().runs, curves_of_all().gaussian);
+}
+Enclosure epsilon(const Tuning& accountant, const Event& event, Delta delta) {
+  return epsilon(accountant, event, delta, curves_of_all().runs, curves_of_all().gaussian);
+}
+bool supports(const Tuning& accountant, const Event& event) { return supports(accountant, event, curves_of_all().runs); }
+std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points) { return tuning_curve(event, points, curves_of_all().runs); }
+
+Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
+                   const GridRequest& request) {
+  return opinion_of(accountant, event, question, effort, curves_of_all(), request);
+}
+
+}  // namespace surety::accounting

@@ -1,0 +1,28 @@
+// The accountants that take curves of others, asked with those of all others.
+#pragma once
+
+#include <surety/accounting/answers/asking.h>
+#include <surety/accounting/answers/best.h>
+
+namespace surety::accounting {
+
+/// As participation.h says.
+[[nodiscard]] Enclosure delta(const Participation& accountant, const Event& event, Epsilon epsilon);
+[[nodiscard]] Enclosure epsilon(const Participation& accountant, const Event& event, Delta delta);
+
+/// As privacy_loss/grid.h says.
+[[nodiscard]] Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon);
+[[nodiscard]] Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta);
+[[nodiscard]] bool supports(const PrivacyLoss& accountant, const Event& event);
+
+/// As tuning.h says.
+[[nodiscard]] Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon);
+[[nodiscard]] Enclosure epsilon(const Tuning& accountant, const Event& event, Delta delta);
+[[nodiscard]] bool supports(const Tuning& accountant, const Event& event);
+[[nodiscard]] std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points);
+
+/// As asking.h says.
+[[nodiscard]] Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
+                                 const GridRequest& request = {});
+
+}  // namespace surety::accounting

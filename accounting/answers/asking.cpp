@@ -1,0 +1,183 @@
+#include <surety/accounting/answers/asking.h>
+
+#include <algorithm>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/answers/rests_on.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/limit.h>
+
+namespace surety::accounting {
+namespace {
+
+/// What is a reason to have no opinion; anything else ends the question.
+bool is_refusal(const Error& error) {
+  return error.code() == ErrorCode::unsupported || error.code() == ErrorCode::memory || error.code() == ErrorCode::invalid_argument;
+}
+
+/// What the accountants take from others.
+template <class A>
+auto given(const OtherCurves& others) {
+  if constexpr (std::is_same_v<A, Participation>) {
+    return std::make_tuple(others.gaussian);
+  } else if constexpr (std::is_same_v<A, PrivacyLoss>) {
+    return std::tie(others.leaves);
+  } else if constexpr (std::is_same_v<A, Tuning>) {
+    return std::tuple_cat(std::tie(others.runs), std::make_tuple(others.gaussian));
+  } else {
+    return std::tuple<>{};
+  }
+}
+
+template <class A>
+Enclosure ask(const A& accountant, const Event& event, const Question& question, const OtherCurves& others) {
+  return std::apply(
+      [&](const auto&... taken) {
+        if (const auto* at = std::get_if<Epsilon>(&question)) return delta(accountant, event, *at, taken...);
+        return epsilon(accountant, event, std::get<Delta>(question), taken...);
+      },
+      given<A>(others));
+}
+
+template <class A>
+Opinion asked(const A& accountant, const Event& event, const Question& question, const OtherCurves& others) {
+  try {
+    return {A::name, ask(accountant, event, question, others), {}};
+  } catch (const Error& error) {
+    if (!is_refusal(error)) throw;
+    return {A::name, std::nullopt, error.what()};
+  }
+}
+
+/// At the narrowest of a few widths that memory allows: a wider enclosure is mostly far better than the next accountant's answer. Below
+/// the width that is aimed at by default, that one and the widths above it follow, so that who asks for more never gets less.
+Opinion asked_at_some_width(const Event& event, const Question& question, double width, const GridRequest& request,
+                            const OtherCurves& others) {
+  const double start = Effort{}.width;
+  const double widest = std::max(width, start) * request.widest;
+  std::string refusal;
+  for (bool below = width < start;;) {
+    try {
+      const auto found = ask(PrivacyLoss{.width = width, .upper_only = request.upper_only}, event, question, others);
+      // More asked may also be met by rounding.
+      if (!below || request.upper_only || !(found.width() > start)) return {PrivacyLoss::name, found, {}};
+      const auto usual = asked_at_some_width(event, question, start, request, others).value;
+      if (!usual) return {PrivacyLoss::name, found, {}};
+      return {PrivacyLoss::name, Enclosure{std::max(found.lower, usual->lower), std::min(found.upper, usual->upper)}, {}};
+    } catch (const Error& error) {
+      if (!is_refusal(error)) throw;
+      refusal = error.what();
+      if (error.code() != ErrorCode::memory || !(width * 8 <= widest)) return {PrivacyLoss::name, std::nullopt, refusal};
+    }
+    width = below ? std::min(width * 64, start) : width * 8;
+    below = width < start;
+  }
+}
+
+using Asker = Opinion (*)(const Event& event, const Question& question, double width, const GridRequest& request,
+                          const OtherCurves& others);
+
+template <class A>
+Opinion ask_one(const Event& event, const Question& question, double width, const GridRequest& request, const OtherCurves& others) {
+  if constexpr (std::is_same_v<A, PrivacyLoss>) {
+    return asked_at_some_width(event, question, width, request, others);
+  } else if constexpr (std::is_same_v<A, Choices>) {
+    // A tenth of what is asked for costs less than what privacy-loss takes beside it.
+    return asked(Choices{.width = std::min(0.1 * width, Choices{}.width)}, event, question, others);
+  } else if constexpr (std::is_same_v<A, Composition::Optimal>) {
+    // Where epsilons differ, so many grid points keep optimal composition within a tenth of a second.
+    return asked(Composition::Optimal{.points = 1 << 12}, event, question, others);
+  } else {
+    return asked(A{}, event, question, others);
+  }
+}
+
+template <class>
+constexpr std::array<Asker, accountants_asked> askers{};
+template <class... A>
+constexpr std::array<Asker, accountants_asked> askers<std::tuple<A...>>{&ask_one<A>...};
+
+using Supporter = bool (*)(const Event& event, const OtherCurves& others);
+
+template <class A>
+bool supported(const Event& event, const OtherCurves& others) {
+  if constexpr (std::is_same_v<A, PrivacyLoss>) {
+    return supports(A{}, event, others.leaves);
+  } else if constexpr (std::is_same_v<A, Tuning>) {
+    return supports(A{}, event, others.runs);
+  } else {
+    return supports(A{}, event);
+  }
+}
+
+template <class>
+constexpr std::array<Supporter, accountants_asked> supporters{};
+template <class... A>
+constexpr std::array<Supporter, accountants_asked> supporters<std::tuple<A...>>{&supported<A>...};
+
+}  // namespace
+
+bool is_supported_by(AccountantPlace accountant, const Event& event, const OtherCurves& others) {
+  return supporters<AskedAccountants>[accountant](event, others);
+}
+
+GridRequest beside(const Opinion& participation) {
+  const auto& draws = participation.value;
+  return {.widest = draws && draws->upper - draws->lower <= 1e-2 * draws->upper ? 1 : GridRequest::most_widening};
+}
+
+Effort beside(const Event& event, const Opinion& contour, const Effort& effort) {
+  constexpr std::size_t several = 8;
+  const bool is_known = contour.value && is_exact(*contour.value) && Releases::of(event).entries().size() > several;
+  return is_known ? Effort{.width = std::max(effort.width, Effort{}.width)} : effort;
+}
+
+bool says_no_more(const Event& event, const Opinion& contour) {
+  constexpr std::size_t many = 64;
+  const auto& value = contour.value;
+  return value && value->upper - value->lower <= 1e-2 * value->upper && Releases::of(event).entries().size() > many;
+}
+
+Opinion left_out() { return {PrivacyLoss::name, std::nullopt, "left out: so many different releases, and contour has answered"}; }
+
+bool is_exact(const Enclosure& value) { return value.upper - value.lower <= 1e-6 * value.upper; }
+
+Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
+                   const OtherCurves& others, const GridRequest& request) {
+  if (!(effort.width > 0)) throw Error{ErrorCode::invalid_argument, fmt::format("width is {}, must be greater than 0", effort.width)};
+  if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
+  poll_limit();  // whatever it does: some answer at once
+  return askers<AskedAccountants>[accountant](event, question, effort.width, request, others);
+}
+
+BestAnswer best_of(const Event& event, std::vector<Opinion> opinions) {
+  const Opinion* lowest = nullptr;   // of the upper ends
+  const Opinion* highest = nullptr;  // of the lower ends
+  for (const auto& opinion : opinions) {
+    if (!opinion.value) continue;
+    if (lowest == nullptr || opinion.value->upper < lowest->value->upper) lowest = &opinion;
+    if (highest == nullptr || opinion.value->lower > highest->value->lower) highest = &opinion;
+  }
+  if (lowest == nullptr) {
+    std::string reasons;
+    for (const auto& opinion : opinions)
+      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", opinion.accountant, opinion.refusal);
+    throw Error{ErrorCode::unsupported, fmt::format("no accountant has a theorem for {} ({})", describe(event), reasons)};
+  }
+  if (highest->value->lower > lowest->value->upper) {
+    throw Error{ErrorCode::internal, fmt::format("two proofs disagree about {}: {} says at least {}, {} at most {}", describe(event),
+                                                 highest->accountant, highest->value->lower, lowest->accountant, lowest->value->upper)};
+  }
+  const Enclosure value{highest->value->lower, lowest->value->upper};
+  const auto accountant = lowest->accountant;
+  for (auto& opinion : opinions) {
+    if (opinion.value) opinion.rests_on = rests_on(opinion.accountant, event);
+  }
+  return {value, accountant, std::move(opinions)};
+}
+
+}  // namespace surety::accounting

@@ -1,0 +1,58 @@
+// The accountants that are asked for the best answer, one at a time.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include <surety/accounting/answers/opinion.h>
+#include <surety/accounting/answers/registry.h>
+#include <surety/accounting/laws/given/curves.h>
+
+namespace surety::accounting {
+
+/// How privacy-loss is asked: up to how many times as wide where memory is short, and whether for the upper end alone, which is known
+/// with far fewer points where the curve is flat.
+struct GridRequest {
+  static constexpr double most_widening = 512;
+  double widest = most_widening;
+  bool upper_only = false;
+};
+
+/// What one accountant says: an enclosure, or the reason why it has none, which is a missing theorem, too little memory, or a number on the
+/// way that it cannot hold. \throws Error of any other kind; Error{invalid_argument} unless effort.width is positive.
+[[nodiscard]] Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
+                                 const OtherCurves& others, const GridRequest& request = {});
+/// Whether it has a theorem for what `event` is made of; see accountant.h.
+[[nodiscard]] bool is_supported_by(AccountantPlace accountant, const Event& event, const OtherCurves& others);
+
+/// All of them. \throws as best_epsilon and best_delta.
+[[nodiscard]] BestAnswer best_of(const Event& event, std::vector<Opinion> opinions);
+
+/// In the order in which they are asked while others may still add something. Participation comes before privacy-loss, which takes longest:
+/// its bounds on either side often settle what is asked.
+inline constexpr std::array<AccountantPlace, accountants_asked> asking_order = [] {
+  std::array<AccountantPlace, accountants_asked> order{};
+  for (AccountantPlace i = 0; i < accountants_asked; ++i) order[i] = i;
+  static_assert(place_of<PrivacyLoss> + 1 == place_of<Participation>);
+  order[place_of<PrivacyLoss>] = place_of<Participation>;
+  order[place_of<Participation>] = place_of<PrivacyLoss>;
+  return order;
+}();
+
+/// How privacy-loss is asked beside what `participation` says: where the draws alone say it, a wide grid says nothing more, and takes
+/// seconds.
+[[nodiscard]] GridRequest beside(const Opinion& participation);
+
+/// The same beside what `contour` says: of several different laws, each of which it transforms by itself, it is a second opinion of the usual
+/// width where the contour leaves nothing to narrow.
+[[nodiscard]] Effort beside(const Event& event, const Opinion& contour, const Effort& effort);
+
+/// Whether privacy-loss need not be asked beside what `contour` says: it transforms each of many different laws by itself, which takes
+/// seconds, for what the contour has said more narrowly. `left_out()` is its opinion then.
+[[nodiscard]] bool says_no_more(const Event& event, const Opinion& contour);
+[[nodiscard]] Opinion left_out();
+
+/// The enclosure is so narrow that nobody could move its upper end by anything that counts.
+[[nodiscard]] bool is_exact(const Enclosure& value);
+
+}  // namespace surety::accounting

@@ -1,0 +1,204 @@
+#include <surety/accounting/answers/best.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <surety/accounting/answers/asking.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/floating_point.h>
+
+namespace surety::accounting {
+namespace {
+
+/// Where epsilon is so small that the grid knows little of it, the grid looks once more, as narrowly as that takes. Elsewhere it is not width
+/// that keeps the bounds apart.
+void look_closer(const Event& event, const Question& question, const Effort& effort, const GridRequest& grid,
+                 std::vector<Opinion>& opinions) {
+  if (!std::holds_alternative<Delta>(question)) return;
+  const auto by_grid =
+      std::find_if(opinions.begin(), opinions.end(), [](const Opinion& one) { return one.accountant == PrivacyLoss::name; });
+  if (by_grid == opinions.end() || !by_grid->value || !(by_grid->value->width() <= effort.width)) return;
+  const Enclosure known = best_of(event, opinions).value;
+  const double wanted = width_at(known.upper, effort);
+  if (!(wanted < effort.width) || known.width() <= wanted) return;
+  const auto closer = opinion_of(place_of<PrivacyLoss>, event, question, {.width = wanted}, curves_of_all(), grid);
+  if (!closer.value) return;
+  by_grid->value = Enclosure{std::max(by_grid->value->lower, closer.value->lower), std::min(by_grid->value->upper, closer.value->upper)};
+}
+
+BestAnswer best(const Event& event, const Question& question, const Effort& effort) {
+  const StandardFloatingPoint environment;
+  static_assert(place_of<Contour> + 1 == place_of<PrivacyLoss>);
+  const auto by_draws = opinion_of(place_of<Participation>, event, question, effort, curves_of_all());
+  const GridRequest grid = beside(by_draws);
+  std::vector<Opinion> opinions;
+  for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
+    opinions.push_back(accountant == place_of<Participation> ? by_draws
+                       : accountant != place_of<PrivacyLoss> ? opinion_of(accountant, event, question, effort, curves_of_all(), grid)
+                       : says_no_more(event, opinions.back())
+                           ? left_out()
+                           : opinion_of(accountant, event, question, beside(event, opinions.back(), effort), curves_of_all(), grid));
+  }
+  look_closer(event, question, effort, grid, opinions);
+  return best_of(event, std::move(opinions));
+}
+
+/// The same bounds, but nobody is asked once they are as narrow as could matter.
+Enclosure quick(const Event& event, const Question& question, const Effort& effort) {
+  const StandardFloatingPoint environment;
+  std::vector<Opinion> opinions;
+  GridRequest grid;
+  for (const AccountantPlace accountant : asking_order) {
+    opinions.push_back(opinion_of(accountant, event, question, effort, curves_of_all(), grid));
+    if (accountant == place_of<Participation>) grid = beside(opinions.back());
+    if (!opinions.back().value) continue;
+    const Enclosure value = best_of(event, opinions).value;
+    if (is_exact(value)) return value;
+  }
+  look_closer(event, question, effort, grid, opinions);
+  return best_of(event, std::move(opinions)).value;
+}
+
+/// The curve of a run by all accountants.
+class CurveByAll final : public Curve {
+ public:
+  explicit CurveByAll(Event event) : event_{std::move(event)} {}
+
+  [[nodiscard]] Enclosure delta(Epsilon at) const override { return accounting::quick_delta(event_, at); }
+  [[nodiscard]] Enclosure epsilon(Delta at) const override { return quick_epsilon(event_, at); }
+  [[nodiscard]] Enclosure rough_delta(Epsilon at) const override {
+    if (!rough_) rough_.emplace(event_, few_digits);
+    return (*rough_)(at);
+  }
+  [[nodiscard]] Enclosure rough_epsilon(Delta at) const override { return quick_epsilon(event_, at, few_digits); }
+  [[nodiscard]] std::optional<Enclosure> quick_delta(Epsilon at) const override {
+    if (!std::exchange(is_prepared_, true)) prepare();
+    if (!quick_) return std::nullopt;
+    try {
+      return quick_(at);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+      return std::nullopt;
+    }
+  }
+
+ private:
+  static constexpr Effort few_digits{.width = 1e-2};
+
+  void prepare() const {
+    if (supports(ClosedForm{}, event_) && is_short(event_)) {
+      quick_ = [this](Epsilon at) { return accounting::delta(ClosedForm{}, event_, at); };
+    } else if (supports(Contour{}, event_)) {
+      try {
+        quick_ = ContourCurve{event_};
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unsupported) throw;
+      }
+    }
+  }
+  /// So few releases that the closed form takes microseconds.
+  static bool is_short(const Event& event) {
+    double releases = 0;
+    for (const auto& [leaf, count] : Releases::of(event).entries()) releases += static_cast<double>(count.value());
+    return releases <= 8;
+  }
+
+  Event event_;
+  mutable std::optional<QuickCurve> rough_;
+  mutable std::function<Enclosure(Epsilon)> quick_;
+  mutable bool is_prepared_ = false;
+};
+
+class RunsByAll final : public RunCurves {
+ public:
+  [[nodiscard]] bool know(const Event& run) const override { return supports(Best{}, run); }
+  [[nodiscard]] std::unique_ptr<Curve> of(const Event& run) const override { return std::make_unique<CurveByAll>(run); }
+};
+
+class LeavesByAll final : public LeafCurves {
+ public:
+  [[nodiscard]] std::vector<CurvePoint> of_search(const Event& search, std::size_t points) const override {
+    return tuning_curve(search, points, curves_of_all().runs);
+  }
+  [[nodiscard]] double of_concentrated(Rho rho, Epsilon at) const override {
+    return accounting::delta(Zcdp{}, release(Event::Concentrated{rho}, Adjacency::zero_out), at).upper;
+  }
+  [[nodiscard]] std::string_view also_known_by(const Event& event) const override {
+    if (supports(Renyi{}, event)) return Renyi::name;
+    return supports(Composition::Optimal{}, event) ? "optimal" : "";
+  }
+};
+
+}  // namespace
+
+const OtherCurves& curves_of_all() {
+  static const auto& runs = *new RunsByAll;
+  static const auto& leaves = *new LeavesByAll;
+  static const OtherCurves all{{&gaussian_delta, &gaussian_epsilon}, runs, leaves};
+  return all;
+}
+
+std::span<const std::string_view> accountant_names() { return asked_names; }
+
+std::vector<std::string_view> supporting_accountants(const Event& event) {
+  std::vector<std::string_view> found;
+  for (AccountantPlace i = 0; i < accountants_asked; ++i) {
+    if (is_supported_by(i, event, curves_of_all())) found.push_back(asked_names[i]);
+  }
+  return found;
+}
+
+double width_at(double epsilon, const Effort& effort) {
+  const double share = std::max(effort.width, Effort{}.width);
+  return epsilon > 0 && epsilon < 1 ? std::min(effort.width, share * epsilon) : effort.width;
+}
+
+const Opinion* second_opinion(const BestAnswer& best) {
+  const auto first = std::find_if(best.opinions.begin(), best.opinions.end(),
+                                  [&](const Opinion& opinion) { return opinion.accountant == best.accountant; });
+  if (first == best.opinions.end()) return nullptr;
+  const Opinion* found = nullptr;
+  for (const auto& opinion : best.opinions) {
+    if (!opinion.value || opinion.accountant == best.accountant) continue;
+    const bool shares = std::any_of(opinion.rests_on.begin(), opinion.rests_on.end(), [&](std::string_view one) {
+      return std::find(first->rests_on.begin(), first->rests_on.end(), one) != first->rests_on.end();
+    });
+    if (shares) continue;
+    if (found == nullptr || opinion.value->upper < found->value->upper) found = &opinion;
+  }
+  return found;
+}
+
+Enclosure delta(const Best& accountant, const Event& event, Epsilon at) { return best_delta(event, at, accountant.effort).value; }
+Enclosure epsilon(const Best& accountant, const Event& event, Delta at) { return best_epsilon(event, at, accountant.effort).value; }
+bool supports(const Best&, const Event& event) { return !supporting_accountants(event).empty(); }
+
+BestAnswer best_epsilon(const Event& event, Delta at, const Effort& effort) { return best(event, at, effort); }
+BestAnswer best_delta(const Event& event, Epsilon at, const Effort& effort) { return best(event, at, effort); }
+Enclosure quick_epsilon(const Event& event, Delta at, const Effort& effort) { return quick(event, at, effort); }
+Enclosure quick_delta(const Event& event, Epsilon at, const Effort& effort) { return quick(event, at, effort); }
+
+QuickCurve::QuickCurve(Event event, const Effort& effort) : event_{std::move(event)}, effort_{effort} {
+  static_assert(asking_order[0] == place_of<ClosedForm> && asking_order[1] == place_of<Choices> && asking_order[2] == place_of<Contour>);
+  if (supports(ClosedForm{}, event_) || supports(Choices{}, event_) || !supports(Contour{}, event_)) return;
+  try {
+    by_contour_ = ContourCurve{event_};
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+  }
+}
+
+Enclosure QuickCurve::operator()(Epsilon at) const {
+  if (by_contour_) {
+    try {
+      if (const auto found = by_contour_(at); is_exact(found)) return found;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+    }
+  }
+  return quick_delta(event_, at, effort_);
+}
+
+}  // namespace surety::accounting

@@ -1,0 +1,242 @@
+#include <surety/accounting/answers/explanation.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include <surety/accounting/answers/asking.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/json.h>
+
+namespace surety::accounting {
+namespace {
+
+bool has_gaussian(const Event& event) {
+  if (const auto* repeated = std::get_if<Event::Repeated>(&event.node())) return has_gaussian(repeated->event);
+  if (const auto* composed = std::get_if<Event::Composed>(&event.node())) return has_gaussian(composed->events.front());
+  return std::holds_alternative<Event::Gaussian>(event.node());
+}
+
+/// What an accountant's answers rest on.
+struct Theorem {
+  std::string_view accountant;
+  std::string_view text;
+};
+constexpr std::array theorems{
+    Theorem{"closed-form",
+            "Gaussian releases compose exactly to one with mu^2 = sum of 1/z^2 (Dong, Roth, Su 2019), whose curve is known "
+            "exactly (Balle, Wang 2018)."},
+    Theorem{"choices",
+            "a choice is post-processing of one bit whose losses lie its range apart (Dong, Durfee, Rogers 2020); which bit is worst "
+            "depends on the losses so far, and the best such strategy is enclosed on a grid."},
+    Theorem{"contour",
+            "the curve is an inversion integral of the moment generating function of the privacy loss; both directions are "
+            "composed, the larger counts (Zhu, Dong, Wang 2022)."},
+    Theorem{"privacy-loss",
+            "the distribution of the privacy loss on a grid, rounded to dominate (upper) and to be dominated (lower), "
+            "composed by transforms (Doroshenko et al. 2022)."},
+    Theorem{"participation",
+            "with so little noise whoever sees a batch sees whether the record is in it; the cost is that of the Gaussian "
+            "releases of those batches, averaged over how many there are."},
+    Theorem{"renyi",
+            "Renyi divergences add up at every order (Mironov 2017), converted at the best order (Canonne, Kamath, Steinke 2020). An "
+            "upper bound only."},
+    Theorem{"optimal-composition",
+            "every release is at most as hard as one bit that is right with odds e^epsilon, or with probability delta "
+            "shows everything; those compose exactly (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016)."},
+    Theorem{"advanced-composition",
+            "the sum of the losses concentrates around its mean (Dwork, Rothblum, Vadhan 2010). An upper bound only."},
+    Theorem{"basic-composition", "epsilons add up, and so do deltas. An upper bound only."},
+    Theorem{
+        "tuning",
+        "an outcome of rank u is published with phi'(u) times its density, phi the generating function of the number of runs; neighbours "
+        "rank an outcome no lower than the trade-off of one run says, and the best order of outcomes is bounded by the curve of a run."},
+    Theorem{"zcdp", "rho adds up (Bun, Steinke 2016), converted at the best order (Canonne, Kamath, Steinke 2020). An upper bound only."},
+};
+constexpr std::string_view theorem_without_gaussians =
+    "every release has the same worst pair (of pure and approx: Kairouz, Oh, Viswanath 2015), whose privacy loss takes "
+    "few values or, for Laplace noise, lies between two atoms; the law of the sum is known exactly.";
+
+template <std::size_t... i>
+constexpr bool each_has_a_theorem(std::index_sequence<i...> /*places*/) {
+  constexpr auto has_theorem = [](std::string_view name) {
+    return std::any_of(theorems.begin(), theorems.end(), [&](const Theorem& theorem) { return theorem.accountant == name; });
+  };
+  return (has_theorem(std::tuple_element_t<i, AskedAccountants>::name) && ...);
+}
+static_assert(each_has_a_theorem(std::make_index_sequence<accountants_asked>()), "an accountant that is asked has no theorem in this list");
+
+std::string theorem_of(std::string_view accountant, const Event& event) {
+  const auto* found =
+      std::find_if(theorems.begin(), theorems.end(), [&](const Theorem& theorem) { return theorem.accountant == accountant; });
+  if (found == theorems.end()) throw Error{ErrorCode::internal, fmt::format("accountant '{}' is not explained", accountant)};
+  const bool is_other = accountant == "closed-form" && !has_gaussian(event);
+  return fmt::format("{}: {}", accountant, is_other ? theorem_without_gaussians : found->text);
+}
+
+/// Notes on the kinds of event that occur, each once.
+class Notes {
+ public:
+  void visit(const Event& event) {
+    std::visit([&](const auto& node) { visit(node, event.adjacency()); }, event.node());
+  }
+  [[nodiscard]] std::vector<std::string> lines() && { return std::move(lines_); }
+
+ private:
+  void add(std::string line) {
+    if (std::find(lines_.begin(), lines_.end(), line) == lines_.end()) lines_.push_back(std::move(line));
+  }
+
+  void visit(const Event::Gaussian& /*node*/, Adjacency adjacency) {
+    add(fmt::format(
+        "gaussian(z): z is the standard deviation over the l2 sensitivity under {}; for a sum of vectors clipped to norm C that is {}.",
+        name(adjacency), adjacency == Adjacency::replace_one ? "2C" : "C"));
+  }
+  void visit(const Event::RandomizedResponse& /*node*/, Adjacency adjacency) {
+    if (adjacency != Adjacency::zero_out) return;
+    add("randomized_response under zero-out: a zeroed record answers as one of the categories, or at random; charged as a replaced one.");
+  }
+  void visit(const Event::DiscreteGaussian& /*node*/, Adjacency /*adjacency*/) { integers(); }
+  void visit(const Event::DiscreteLaplace& /*node*/, Adjacency /*adjacency*/) { integers(); }
+  void integers() {
+    add("discrete noise: the query is one integer; its worst neighbours differ by the sensitivity s (log-concave noise).");
+  }
+  void visit(const Event::Exponential& /*node*/, Adjacency /*adjacency*/) {
+    add("exponential(eps): any choice whose privacy loss has range at most eps; choices between two candidates are the worst of them, "
+        "and those of different ranges may come in any order (Dong, Durfee, Rogers 2020).");
+  }
+  void visit(const Event::RecordSum& /*node*/, Adjacency adjacency) {
+    add(fmt::format("record_sum(z): z is the standard deviation over C, the most that one record can contribute in l2 norm{}.",
+                    adjacency == Adjacency::replace_one ? "; under replace-one two sums lie up to 2C apart" : ""));
+  }
+  void visit(const Event::Repeated& node, Adjacency /*adjacency*/) {
+    add("repeat and compose: every release may be chosen with knowledge of the earlier results.");
+    visit(node.event);
+  }
+  void visit(const Event::Composed& node, Adjacency /*adjacency*/) {
+    add("repeat and compose: every release may be chosen with knowledge of the earlier results.");
+    for (const auto& part : node.events) visit(part);
+  }
+  void visit(const Event::Parallel& node, Adjacency adjacency) {
+    const bool any_parts = adjacency == Adjacency::add_or_remove_one ||
+                           (adjacency == Adjacency::zero_out && std::all_of(node.events.begin(), node.events.end(), zeroed_acts_as_absent));
+    add(any_parts ? "parallel: a record takes part in one of the parts; what is composed is the largest of their curves."
+                  : "parallel: the parts of the data are fixed by the public index of a record, not by its values.");
+    for (const auto& part : node.events) visit(part);
+  }
+  void visit(const Event::PoissonSampled& node, Adjacency adjacency) {
+    if (adjacency == Adjacency::replace_one) {
+      add("poisson under replace-one: the worst two records lie opposite each other at the full bound; either is in the batch or not.");
+    }
+    add("poisson(q, e): each record joins a batch independently with probability q, afresh for every batch, and nobody sees who did. A "
+        "shuffled data set is not that.");
+    if (adjacency == Adjacency::zero_out) {
+      add(zeroed_acts_as_absent(node.event)
+              ? "poisson under zero-out of noise added to a sum: a zeroed record contributes what an absent one does."
+              : "poisson under zero-out of a release that is no noise added to a sum: it may show who was in the batch, so only the chance "
+                "to be in it counts.");
+    }
+    visit(node.event);
+  }
+  void visit(const Event::SampledWithoutReplacement& node, Adjacency /*adjacency*/) {
+    add("without_replacement(n, m, e): each batch is a fresh uniform subset of m of n records, and nobody sees which.");
+    visit(node.event);
+  }
+  void visit(const Event::Shuffled& node, Adjacency /*adjacency*/) {
+    add("shuffled(n, m, e): no amplification by shuffling is counted; the upper bound is that of a record whose batch is known.");
+    visit(node.event);
+  }
+  void visit(const Event::Deterministic& node, Adjacency /*adjacency*/) {
+    add("deterministic(n, m, e): a record is in one batch of the epoch, and everybody may know which.");
+    visit(node.event);
+  }
+  void visit(const Event::Cyclic& node, Adjacency /*adjacency*/) {
+    add("cyclic(b, T, q, e): a record's group depends on the record alone, never on its place, and it is drawn with probability q in the "
+        "rounds of its group; a record that replaces another one takes its group.");
+    visit(node.event);
+  }
+  void visit(const Event::Allocated& node, Adjacency adjacency) {
+    add("allocated(t, e): each record takes part in exactly one of t rounds, drawn for it alone, uniformly and independently of all else; "
+        "positions, permutations and balanced deals are not that.");
+    if (node.participations.value() > 1) {
+      add("allocated(t, k, e): in exactly k of them, all sets of k rounds being equally likely; both bounds are proved, and apart.");
+    }
+    if (adjacency == Adjacency::add_or_remove_one) {
+      add("allocated under add-or-remove-one: every round releases, also of an empty batch, and sizes of batches are not used.");
+    }
+    visit(node.event);
+  }
+  void visit(const Event::TruncatedPoisson& node, Adjacency adjacency) {
+    add("truncated_poisson(q, m, n, e): a Poisson batch of more than m of the n records loses the surplus, uniformly, and nobody sees "
+        "whom.");
+    if (adjacency == Adjacency::add_or_remove_one) add("truncated_poisson under add-or-remove-one: for any number of records up to n.");
+    visit(node.event);
+  }
+  void visit(const Event::Users& node, Adjacency /*adjacency*/) {
+    add("users(k, e): neighbours differ in one user, who owns at most k records; each joins batches independently of the user's others.");
+    visit(node.event);
+  }
+  void visit(const Event::BestOf& node, Adjacency /*adjacency*/) {
+    add("best_of(runs, m, e): e is run a secret number of times, drawn independently with mean m, and only the run of the highest score is "
+        "published, with its candidate; the score is part of what e releases, and candidates are drawn from one public law. A fixed "
+        "number of runs is a composition.");
+    visit(node.event);
+  }
+  template <class Leaf>
+  void visit(const Leaf& /*node*/, Adjacency /*adjacency*/) {}
+
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::vector<std::string> explanation(const Event& event, const BestAnswer& best) {
+  Notes notes;
+  notes.visit(event);
+  auto lines = std::move(notes).lines();
+  lines.insert(lines.begin(), theorem_of(best.accountant, event));
+  return lines;
+}
+
+BestAnswer best_answer(const Event& event, const Question& question, const Effort& effort) {
+  if (const auto* const delta = std::get_if<Delta>(&question)) return best_epsilon(event, *delta, effort);
+  return best_delta(event, std::get<Epsilon>(question), effort);
+}
+
+nlohmann::json to_json(const Event& event, const Question& question, const BestAnswer& best) {
+  const bool asks_epsilon = std::holds_alternative<Delta>(question);
+  const char* const asked = asks_epsilon ? "epsilon" : "delta";
+  const char* const given = asks_epsilon ? "delta" : "epsilon";
+  auto accountants = nlohmann::json::array();
+  for (const auto& opinion : best.opinions) {
+    accountants.push_back({{"accountant", opinion.accountant}});
+    opinion.value ? accountants.back()[asked] = to_json(*opinion.value) : accountants.back()["refusal"] = opinion.refusal;
+  }
+  nlohmann::json object{{asked, to_json(best.value)},
+                        {given, std::visit([](const auto& value) { return value.value(); }, question)},
+                        {"adjacency", name(event.adjacency())},
+                        {"accountant", best.accountant},
+                        {"event", describe(event)},
+                        {"accountants", std::move(accountants)}};
+  if (const auto* const second = second_opinion(best)) {
+    object["independent"] = {{"accountant", second->accountant}, {asked, to_json(*second->value)}};
+  }
+  return object;
+}
+
+std::string explained_json_text(const Event& event, const Question& question, const Effort& effort) {
+  const auto best = best_answer(event, question, effort);
+  auto object = to_json(event, question, best);
+  object["explanation"] = explanation(event, best);
+  object["version"] = 1;
+  return object.dump();
+}
+
+}  // namespace surety::accounting

@@ -1,0 +1,28 @@
+// What an answer rests on: in words, and as JSON for the command and for other languages. For use inside Surety.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/answers/asking.h>
+#include <surety/accounting/answers/best.h>
+
+namespace surety::accounting {
+
+/// One sentence a line: the theorem behind the winning accountant, what the numbers in the event mean under its adjacency, and
+/// what each kind of sampling in it assumes.
+[[nodiscard]] std::vector<std::string> explanation(const Event& event, const BestAnswer& best);
+
+/// What best_epsilon answers at a delta, or best_delta at an epsilon. \throws as they do.
+[[nodiscard]] BestAnswer best_answer(const Event& event, const Question& question, const Effort& effort = {});
+
+/// {"epsilon" or "delta": the enclosure, the other: what was given, "adjacency", "accountant", "event", "accountants": what each says,
+/// "independent": the second opinion where there is one}.
+[[nodiscard]] nlohmann::json to_json(const Event& event, const Question& question, const BestAnswer& best);
+
+/// The best answer with its explanation, on one line, with its version. \throws as best_epsilon and best_delta.
+[[nodiscard]] std::string explained_json_text(const Event& event, const Question& question, const Effort& effort = {});
+
+}  // namespace surety::accounting

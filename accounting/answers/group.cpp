@@ -1,0 +1,143 @@
+#include <surety/accounting/answers/group.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/interval.h>
+
+namespace surety::accounting {
+namespace {
+
+constexpr mpfr_prec_t precision = 128;
+
+Interval number(double value) { return {value, precision}; }
+
+/// delta (e^(k epsilon) - 1) / (e^epsilon - 1), the sum of delta e^(i epsilon) over the k steps of a chain, rounded up; at most 1.
+double chain_delta(double epsilon, double delta, double steps) {
+  if (delta == 0 || steps == 1) return std::min(1.0, delta);
+  if (epsilon == 0) return std::min(1.0, (number(delta) * number(steps)).enclosure().upper);
+  // Beyond this no delta of double survives, and nothing overflows before it.
+  constexpr double largest_exponent = 800;
+  if (epsilon * (steps - 1) > largest_exponent) return 1;
+  const Interval sum = expm1(number(epsilon) * number(steps)) / expm1(number(epsilon));
+  return std::min(1.0, (number(delta) * sum).enclosure().upper);
+}
+
+/// Releases whose costs are ordered by one number that a split group cannot exceed.
+bool is_gaussian(const Event& event) {
+  return every_leaf(event, [](const Event& leaf) { return pairwise_multiplier(leaf).has_value(); });
+}
+bool is_concentrated(const Event& event) {
+  return every_leaf(event, [](const Event& leaf) { return std::holds_alternative<Event::Concentrated>(leaf.node()); });
+}
+
+/// One visit per kind of event; docs/proofs/composition.md#group proves each line.
+struct GroupOf {
+  const Event& event;
+  Count records;
+
+  double k() const { return static_cast<double>(records.value()); }
+  Adjacency adjacency() const { return event.adjacency(); }
+
+  [[noreturn]] void no_event_for_the_group(std::string_view why) const {
+    unsupported(event, fmt::format("group privacy has no event for {} records and {{}}: {}", records.value(), why));
+  }
+
+  /// x / k, rounded down: more cost. Rounding to nearest would suffice for none of the claims.
+  double per_record(double x) const {
+    const double share = (number(x) / number(k())).enclosure().lower;
+    if (!(share > 0)) no_event_for_the_group("its noise per record vanishes");
+    return share;
+  }
+  double times(double x, double factor) const {
+    const double product = (number(x) * number(factor)).enclosure().upper;
+    if (!std::isfinite(product)) no_event_for_the_group("its cost is beyond the range of double");
+    return product;
+  }
+  Count times(Count sensitivity) const {
+    constexpr std::uint64_t largest = std::uint64_t{1} << 53;
+    if (sensitivity.value() > largest / records.value()) no_event_for_the_group("its sensitivity is above 2^53");
+    return Count{sensitivity.value() * records.value()};
+  }
+
+  Event operator()(const Event::Gaussian& e) const {
+    return release(Event::Gaussian{NoiseMultiplier{per_record(e.multiplier.value())}}, adjacency());
+  }
+  /// The group is the record, and contributes at most k C.
+  Event operator()(const Event::RecordSum& e) const {
+    return release(Event::RecordSum{NoiseMultiplier{per_record(e.multiplier.value())}}, adjacency());
+  }
+  Event operator()(const Event::GeneralizedGaussian& e) const {
+    return release(Event::GeneralizedGaussian{e.r, e.dimension, NoiseMultiplier{per_record(e.multiplier.value())}}, adjacency());
+  }
+  Event operator()(const Event::Laplace& e) const { return release(Event::Laplace{NoiseScale{per_record(e.scale.value())}}, adjacency()); }
+  Event operator()(const Event::KNorm& e) const {
+    return release(Event::KNorm{e.norm, e.dimension, NoiseScale{per_record(e.scale.value())}}, adjacency());
+  }
+  Event operator()(const Event::DiscreteGaussian& e) const {
+    return release(Event::DiscreteGaussian{e.sigma, times(e.sensitivity)}, adjacency());
+  }
+  Event operator()(const Event::DiscreteLaplace& e) const {
+    return release(Event::DiscreteLaplace{e.scale, times(e.sensitivity)}, adjacency());
+  }
+  /// Each record of the group may answer.
+  Event operator()(const Event::RandomizedResponse&) const { return repeat(records, event); }
+  Event operator()(const Event::Pure& e) const { return release(Event::Pure{Epsilon{times(e.epsilon.value(), k())}}, adjacency()); }
+  /// Ranges of losses add up along the chain.
+  Event operator()(const Event::Exponential& e) const {
+    return release(Event::Exponential{Epsilon{times(e.epsilon.value(), k())}}, adjacency());
+  }
+  /// [BS16] Proposition 1.9.
+  Event operator()(const Event::Concentrated& e) const {
+    return release(Event::Concentrated{Rho{times(times(e.rho.value(), k()), k())}}, adjacency());
+  }
+  Event operator()(const Event::Approximate& e) const {
+    const double delta = chain_delta(e.epsilon.value(), e.delta.value(), k());
+    if (!(delta < 1)) no_event_for_the_group("its delta reaches 1");
+    return release(Event::Approximate{Epsilon{times(e.epsilon.value(), k())}, Delta{delta}}, adjacency());
+  }
+  Event operator()(const Event::Repeated& e) const { return repeat(e.count, group(e.event, records)); }
+  Event operator()(const Event::Composed& e) const { return compose(each(e.events)); }
+  /// k_i records in part i, with sum k_i = k: sum (k_i mu_i)^2 <= (k max mu_i)^2, and the same for rho = mu^2 / 2.
+  Event operator()(const Event::Parallel& e) const {
+    const auto all = [&](auto holds) { return std::all_of(e.events.begin(), e.events.end(), holds); };
+    if (!all(is_gaussian) && !all(is_concentrated))
+      no_event_for_the_group("a group falls into several parts, and only Gaussian or zcdp parts are ordered");
+    return parallel(each(e.events));
+  }
+  /// What holds of any two data sets holds of those that differ in the group: each run costs the group's event.
+  Event operator()(const Event::BestOf& e) const { return best_of(e.runs, group(e.event, records)); }
+  template <class Sampled>
+  Event operator()(const Sampled&) const {
+    no_event_for_the_group("a group falls into several batches; group_delta converts a bound for one record");
+  }
+
+  std::vector<Event> each(const std::vector<Event>& events) const {
+    std::vector<Event> groups;
+    for (const auto& part : events) groups.push_back(group(part, records));
+    return groups;
+  }
+};
+
+}  // namespace
+
+Event group(const Event& event, Count records) {
+  const StandardFloatingPoint environment;
+  if (records == Count{1}) return event;
+  return std::visit(GroupOf{event, records}, event.node());
+}
+
+Enclosure group_delta(Epsilon epsilon, double delta_of_one, Count records) {
+  const StandardFloatingPoint environment;
+  return at_most(chain_delta(epsilon.value(), delta_of_one, static_cast<double>(records.value())));
+}
+
+}  // namespace surety::accounting

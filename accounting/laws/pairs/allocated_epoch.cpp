@@ -1,0 +1,668 @@
+#include <surety/accounting/laws/pairs/allocated_epoch.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/last_few.h>
+#include <surety/accounting/numbers/limit.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting {
+namespace {
+
+using Complex = std::complex<long double>;
+constexpr long double u = long_unit_roundoff;  // twice what an operation errs by
+constexpr long double pi = 3.14159265358979323846264338327950288L;
+constexpr long double inverse_sqrt_two_pi = 0.39894228040143267793994605993438187L;
+
+/// Taylor polynomials of this many terms; Gauss-Legendre sums of 8 nodes are exact for those, times another two powers.
+constexpr std::size_t terms_of_panel = 14;
+/// The table reaches up to the ratio beyond which P has at most e^one of these: the first for which there are few enough nodes.
+constexpr std::array log_masses_beyond_table{-33.0, -29.0, -25.0};
+/// Tails are bounded down to e^this.
+constexpr double least_log_mass = -100;
+constexpr double most_nodes = 0x1p17;
+/// Beyond this mu neither the density nor the ratios of the rounds have digits, and the sums for the tails take mu^2 cells.
+constexpr double largest_mu = 50;
+
+struct GaussNode {
+  double at;
+  double weight;
+};
+constexpr std::array<GaussNode, 8> gauss{{{-0.96028985649753623168, 0.10122853629037625915},
+                                          {-0.79666647741362673959, 0.22238103445337447054},
+                                          {-0.52553240991632898582, 0.31370664587788728734},
+                                          {-0.18343464249564980494, 0.36268378337836198297},
+                                          {0.18343464249564980494, 0.36268378337836198297},
+                                          {0.52553240991632898582, 0.31370664587788728734},
+                                          {0.79666647741362673959, 0.22238103445337447054},
+                                          {0.96028985649753623168, 0.10122853629037625915}}};
+
+/// Sums of all[k] e^(2 pi i j k / size), in place. Each term passes log2(size) butterflies, whose rounding is at most 8 u of the moduli.
+class Transform {
+ public:
+  explicit Transform(std::size_t size) : roots_(size / 2) {
+    for (std::size_t k = 0; k < roots_.size(); ++k) {
+      const long double angle = 2 * pi * static_cast<long double>(k) / static_cast<long double>(size);
+      roots_[k] = {std::cos(angle), std::sin(angle)};
+    }
+  }
+  void operator()(std::vector<Complex>& all) const {
+    const std::size_t size = all.size();
+    for (std::size_t i = 1, j = 0; i < size; ++i) {
+      std::size_t bit = size >> 1;
+      for (; (j & bit) != 0; bit >>= 1) j ^= bit;
+      j ^= bit;
+      if (i < j) std::swap(all[i], all[j]);
+    }
+    PollNowAndThen poll;
+    for (std::size_t half = 1; half < size; half *= 2) {
+      poll_limit();
+      const std::size_t stride = size / 2 / half;
+      for (std::size_t start = 0; start < size; start += 2 * half) {
+        poll();
+        for (std::size_t k = 0; k < half; ++k) {
+          const Complex& w = roots_[k * stride];
+          const Complex& b = all[start + half + k];
+          const Complex turned{b.real() * w.real() - b.imag() * w.imag(), b.real() * w.imag() + b.imag() * w.real()};
+          all[start + half + k] = all[start + k] - turned;
+          all[start + k] += turned;
+        }
+      }
+    }
+  }
+
+ private:
+  std::vector<Complex> roots_;
+};
+
+/// L(s) - 1 on the right half plane, by the trapezoid rule on a line that is turned away from where e^(-s Y) turns.
+class LogNormalTransform {
+ public:
+  explicit LogNormalTransform(long double mu) {
+    const long double b = std::min(1.2L, pi / (4 * mu));
+    const long double h = b / 8;
+    const long double reach = 10;
+    const auto first = static_cast<std::int64_t>(std::floor(-reach / h));
+    const auto last = static_cast<std::int64_t>(std::ceil((reach + mu) / h));
+    const long double grown = std::exp(0.5L * b * b);
+    long double rounding = 0;
+    for (std::int64_t i = first; i <= last; ++i) {
+      const long double g = static_cast<long double>(i) * h;
+      const long double modulus = h * inverse_sqrt_two_pi * std::exp(0.5L * (b - g) * (b + g));
+      const long double y = std::exp(mu * (g - 0.5L * mu));
+      nodes_.push_back({{modulus * std::cos(b * g), modulus * std::sin(b * g)}, {y * std::cos(mu * b), -y * std::sin(mu * b)}});
+      rounding += modulus * y * u * (50 + 2 * (b * b + g * g + std::abs(b * g) + mu * std::abs(g) + mu * mu + mu * b));
+    }
+    // Both edges of the strip of half-width b around the line, at most |s| and |s| e^(2 b^2); 2 pi b / h = 16 pi.
+    const long double strip = (1 + std::exp(2 * b * b)) / std::expm1(16 * pi);
+    const long double cut = 2 * grown * (1 + h) * std::exp(-0.5L * reach * reach);
+    error_ = rounding + strip + cut;
+  }
+
+  /// Of L(s) - 1, as a share of |s|.
+  [[nodiscard]] long double error() const { return error_; }
+
+  /// L(c + i k h) - 1 for k = 0, ..., count - 1. \pre c > 0, h > 0.
+  [[nodiscard]] std::vector<Complex> minus_one(long double c, long double h, std::size_t count) const {
+    // With z = a + b, e^-z - 1 = A + B + A B: one product instead of an exponential, as all steps of a block have the same B.
+    std::vector<Complex> steps(nodes_.size() * block);
+    for (std::size_t j = 0; j < nodes_.size(); ++j) {
+      for (std::size_t k = 0; k < block; ++k) steps[j * block + k] = less_one({0, h * static_cast<long double>(k)}, nodes_[j].y);
+    }
+    std::vector<Complex> found(count);
+    std::array<std::array<Complex, block>, 2> sums{};
+    for (std::size_t start = 0; start < count; start += block) {
+      poll_limit();
+      const Complex s{c, h * static_cast<long double>(start)};
+      auto& total = sums[0];
+      auto& part = sums[1];
+      total.fill({0, 0});
+      for (std::size_t j = 0; j < nodes_.size();) {
+        part.fill({0, 0});
+        for (const std::size_t end = std::min(nodes_.size(), j + 16); j < end; ++j) {
+          const auto& [weight, y] = nodes_[j];
+          const Complex a = less_one(s, y);
+          // weight (A + B (1 + A))
+          const Complex base = times(weight, a);
+          const Complex factor = times(weight, {1 + a.real(), a.imag()});
+          const Complex* b = &steps[j * block];
+          for (std::size_t k = 0; k < block; ++k) part[k] += base + times(factor, b[k]);
+        }
+        for (std::size_t k = 0; k < block; ++k) total[k] += part[k];
+      }
+      for (std::size_t k = start; k < std::min(count, start + block); ++k) found[k] = total[k - start];
+    }
+    return found;
+  }
+
+ private:
+  struct Node {
+    Complex weight;
+    Complex y;
+  };
+  static constexpr std::size_t block = 64;
+
+  static Complex times(const Complex& x, const Complex& y) {
+    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+  }
+  /// e^(-s y) - 1, \pre Re s y >= 0.
+  static Complex less_one(const Complex& s, const Complex& y) {
+    const long double decay = s.imag() * y.imag() - s.real() * y.real();
+    if (decay < -50) return {-1, 0};
+    const long double half = -0.5L * (s.real() * y.imag() + s.imag() * y.real());
+    const long double less = std::expm1(decay);
+    const long double sine = std::sin(half);
+    const long double cosine = std::cos(half);
+    return {less * (1 - 2 * sine * sine) - 2 * sine * sine, (1 + less) * 2 * sine * cosine};
+  }
+
+  std::vector<Node> nodes_;
+  long double error_ = 0;
+};
+
+/// The values of t log(1 + d) with the error that one of d makes.
+struct Power {
+  Complex log;
+  long double error;  // of the logarithm
+  long double most;   // bound on the modulus of the power
+};
+Power power(const Complex& d, long double d_error, long double t) {
+  const long double size = std::abs(d);
+  const Complex value{1 + d.real(), d.imag()};
+  const long double modulus = std::abs(value);
+  const long double real = modulus > 0.7L ? 0.5L * std::log1p(2 * d.real() + size * size) : std::log(modulus);
+  const Complex log{t * real, t * std::atan2(value.imag(), value.real())};
+  const long double spread = modulus > 4 * d_error ? d_error / (modulus - d_error) : 1;
+  const long double error = t * (spread + u * size * (40 + 8 * std::abs(real)) / std::min(1.0L, modulus)) + 4 * u * std::abs(log);
+  return {log, error, std::exp(t * std::log(modulus + d_error) * (1 - 1e-15L))};
+}
+
+}  // namespace
+
+/// The bounds on tails, and the table of the density once it is needed.
+class AllocatedEpoch::Numbers {
+ public:
+  Numbers(double rounds, double multiplier) : t_{rounds}, multiplier_{multiplier}, mu_{1 / multiplier} {
+    if (mu_ > largest_mu) refuse();
+    // Cells of a standard normal with the masses that they have under it and shifted by mu, rounded up.
+    constexpr double reach = 16;
+    const double h = std::min(0.05, 0.1 / mu_);
+    const auto normal_mass = [](double from, double to) {
+      constexpr double root = 0.70710678118654752440;
+      const double near = from > 0 ? from : -to;
+      const double far = from > 0 ? to : -from;
+      const double mass =
+          from > 0 || to < 0 ? 0.5 * (std::erfc(near * root) - std::erfc(far * root)) : 0.5 * (std::erf(to * root) - std::erf(from * root));
+      return std::max(mass, 0.0) * (1 + 1e-9) + 1e-300;
+    };
+    double from = -infinity;
+    double y_from = 0;
+    for (double to = -reach;; to += h) {
+      const bool last = to > reach + mu_;
+      const double y_to = last ? infinity : std::exp(mu_ * (to - 0.5 * mu_)) * (1 + 1e-10);
+      const double end = last ? infinity : to;
+      parts_.push_back({y_from, y_to, normal_mass(from, end), normal_mass(from - mu_, end - mu_)});
+      if (last) break;
+      from = to;
+      y_from = y_to * (1 - 2e-10);
+    }
+  }
+
+  /// An upper bound on log L(v), v > 0.
+  [[nodiscard]] double log_laplace(double v) const {
+    // e^(-v Y), which falls; where that is no small number, 1 - v + E(e^(-v Y) - 1 + v Y), the rest of which rises and is at most v Y.
+    if (v > 2) {
+      double direct = 0;
+      for (const auto& part : parts_) direct += part.q_mass * std::exp(-v * part.low);
+      return std::min(std::log(direct * (1 + 1e-9)), 0.0);
+    }
+    double falling = 0;
+    double second = 0;
+    for (const auto& part : parts_) {
+      falling += part.q_mass * std::expm1(-v * part.low);
+      second += std::isinf(part.high) ? v * part.p_mass : part.q_mass * second_order(-v * part.high);
+    }
+    const double first = std::log1p(std::min(falling * (1 - 4e-9), 0.0));
+    return std::min(first, v < 1 ? std::log1p(-v + second * (1 + 1e-9) + 1e-15 * v) : 0.0) * (1 - 1e-12);
+  }
+
+  /// Markov with e^(theta t R) where all Y are at most y, and the chance that one is not.
+  [[nodiscard]] double highest(double log_mass) const {
+    poll_limit();
+    const double target = std::max(log_mass, least_log_mass);
+    const double own = std::sqrt(2 * (std::log(4.0) - target));
+    const double others = std::sqrt(2 * (std::log(4.0 * t_) - target));
+    const double y = std::max(std::exp(mu_ * own + 0.5 * mu_ * mu_), std::exp(mu_ * others - 0.5 * mu_ * mu_)) * (1 + 1e-9);
+    const double typical = std::sqrt(-2 * target / std::expm1(std::min(mu_ * mu_, 600.0)) / t_);
+    const double steep = -3 * target / y;
+    double best = infinity;
+    constexpr int tries = 24;
+    const double first = std::log(0.1 * std::min(typical, steep));
+    const double last = std::log(std::max(typical, steep));
+    for (int i = 0; i <= tries; ++i) {
+      const double theta = std::exp(first + (last - first) * i / tries);
+      if (theta * y > 600) break;
+      double second = 0;
+      double own_part = 0;
+      for (const auto& part : parts_) {
+        if (part.low > y) break;
+        const double x = theta * std::min(part.high, y);
+        second += part.q_mass * second_order(x);
+        own_part += part.p_mass * std::expm1(x);
+      }
+      const double log_mean = std::log1p(own_part) + (t_ - 1) * std::log1p(theta + second);
+      best = std::min(best, (log_mean - target + std::log(2.0)) / (t_ * theta));
+    }
+    return best * (1 + 1e-8);
+  }
+
+  /// Markov with e^(-v t R).
+  [[nodiscard]] double lowest(double log_mass) const {
+    poll_limit();
+    const double target = std::max(log_mass, least_log_mass);
+    const auto at = [&](double log_v) {
+      const double v = std::exp(log_v);
+      return (target - t_ * log_laplace(v) * (1 - 1e-12)) / (t_ * v);
+    };
+    const double middle = std::log(std::sqrt(-2 * target / t_));
+    double low = middle - 6;
+    double high = middle + 40;
+    // The bound has one maximum in v, up to its rounding; any v is good.
+    for (int i = 0; i < 24; ++i) {
+      const double a = low + 0.381966 * (high - low);
+      const double b = low + 0.618034 * (high - low);
+      (at(a) < at(b) ? low : high) = at(a) < at(b) ? a : b;
+    }
+    return std::max(at(0.5 * (low + high)) * (1 - 1e-9), 1e-300);
+  }
+
+  /// What decides how far a table reaches, and its nodes.
+  struct Plan {
+    double log_beyond;
+    double largest;  ///< ratio up to which it reaches: P(R >= largest) <= e^log_beyond
+    double period;
+    double tilt;
+    std::size_t nodes;
+    double line_error;
+  };
+  [[nodiscard]] const Plan& plan() {
+    if (!has_plan()) refuse();
+    return *plan_;
+  }
+  [[nodiscard]] bool has_plan() {
+    std::call_once(plan_once_, [&] { choose_plan(); });
+    return plan_.has_value();
+  }
+
+  struct Table {
+    double tilt = 0;
+    double spacing = 0;
+    std::int64_t first = 0;
+    std::vector<std::array<double, terms_of_panel>> panels;
+    std::vector<double> rounding;  // of a polynomial in double
+    Terms terms{};
+  };
+
+  [[nodiscard]] const Table& table() {
+    std::call_once(once_, [&] { make(); });
+    return table_;
+  }
+
+  struct Masses {
+    double q = 0;      // integral of the density f
+    double p = 0;      // of x f
+    double above = 0;  // of (x - x0) f
+    double below = 0;  // of (x1 - x) f
+    double error = 0;  // of q: that of p is x1 times this, those of the others x1 - x0 times this
+  };
+  /// \pre the table is made.
+  [[nodiscard]] Masses masses(double x0, double x1, double from, double to) const {
+    Masses sum;
+    const double spacing = table_.spacing;
+    auto j = static_cast<std::int64_t>(std::floor(from / spacing + 0.5));
+    const auto end = table_.first + static_cast<std::int64_t>(table_.panels.size());
+    j = std::clamp(j, table_.first, end - 1);
+    const double bound = (table_.terms.rounding + table_.terms.line + table_.terms.remainder) * std::exp(table_.tilt * to) * (1 + 1e-9);
+    double a = from;
+    while (a < to) {
+      const double b = j + 1 == end ? to : std::min(to, (static_cast<double>(j) + 0.5) * spacing);
+      if (b > a) {
+        const auto& c = table_.panels[static_cast<std::size_t>(j - table_.first)];
+        const double half = 0.5 * (b - a);
+        const double centre = a + half;
+        // Grid points have few bits, and a is next to one: their difference is exact, where that of the centre would not be.
+        const double place = ((a - static_cast<double>(j) * spacing) + half) / spacing;
+        const double scale = half / spacing;
+        double q = 0;
+        double above = 0;
+        double below = 0;
+        double p = 0;
+        for (const auto& node : gauss) {
+          const double y = place + node.at * scale;
+          double f = c[terms_of_panel - 1];
+          for (std::size_t n = terms_of_panel - 1; n-- > 0;) f = f * y + c[n];
+          f *= node.weight;
+          q += f;
+          p += f * (centre + node.at * half);
+          above += f * ((centre - x0) + node.at * half);
+          below += f * ((x1 - centre) - node.at * half);
+        }
+        sum.q += q * half;
+        sum.p += p * half;
+        sum.above += above * half;
+        sum.below += below * half;
+        sum.error += (b - a) * (bound + table_.rounding[static_cast<std::size_t>(j - table_.first)]);
+        a = b;
+      }
+      ++j;
+    }
+    sum.error += table_.terms.alias;
+    return sum;
+  }
+
+ private:
+  struct Part {
+    double low;  // Y lies between these
+    double high;
+    double q_mass;
+    double p_mass;
+  };
+
+  /// e^x - 1 - x, from above, which rises with |x| on either side.
+  static double second_order(double x) {
+    if (std::abs(x) < 1e-3) return 0.5 * x * x * (1 + std::abs(x));
+    return (std::expm1(x) - x) * (1 + 1e-12);
+  }
+
+  /// An upper bound on log |E e^(-(c + i w) R)| for any c > 0, by turning g by any angle up to a quarter.
+  [[nodiscard]] double turned(double w, int i) const {
+    const double turn = 1.5707963267948966 * std::exp2(-0.25 * i) * (1 - 1e-12);
+    const double shift = turn / mu_;
+    return t_ * (0.5 * shift * shift * (1 + 1e-12) + log_laplace(w * std::sin(turn) / t_ * (1 - 1e-12)));
+  }
+  /// The least of them, roughly: `i` is where the search begins and ends.
+  [[nodiscard]] double log_modulus(double w, int& i) const {
+    double best = turned(w, i);
+    for (const int direction : {-1, 1}) {
+      for (int next = i + direction; next >= 0 && next < 80; next += direction) {
+        const double found = turned(w, next);
+        if (!(found < best)) break;
+        best = found;
+        i = next;
+      }
+    }
+    return std::min(best, 0.0);
+  }
+
+  /// (1 / pi) times the sum, over all nodes from `line_[i].w` on, of the bound times their distance h; the rest is a geometric series.
+  struct Line {
+    double w;
+    double beyond;
+    double modulus;
+  };
+  [[nodiscard]] std::vector<Line> line() const {
+    std::vector<Line> all;
+    std::vector<double> bounds;
+    const double deviation = std::sqrt(std::expm1(std::min(mu_ * mu_, 600.0)) / t_);
+    const double ratio = 1.08;
+    double w = 1 / deviation;
+    int turn = 0;
+    for (int i = 1; i < 80; i += 3) {
+      if (turned(w, i) < turned(w, turn)) turn = i;
+    }
+    // E e^(-v Y) <= E Y^-1 / (e v) = e^(mu^2 - 1) / v, turned by mu or a quarter.
+    const double angle = std::min(1.5707963267948966, mu_) * (1 - 1e-12);
+    const double shift = angle / mu_;
+    const auto algebraic = [&](double at) {
+      return t_ * ((0.5 * shift * shift + mu_ * mu_) * (1 + 1e-12) - 1 - std::log(at * std::sin(angle) / t_) + 1e-9);
+    };
+    for (int i = 0; i < 600; ++i) {
+      poll_limit();
+      all.push_back({w, 0, 1});
+      bounds.push_back(log_modulus(w, turn));
+      all.back().modulus = std::exp(bounds.back());
+      if (algebraic(w) + std::log(w) < -80) break;
+      // Where a bound is far below all that counts, it is kept for longer.
+      w *= bounds.back() < -90 ? 4 : ratio;
+    }
+    const double last = all.back().w;
+    // |phi| <= e^algebraic(w) falls at least as w^-2, so its integral beyond w is at most w times that.
+    double sum = algebraic(last) < -70 ? last * std::exp(algebraic(last)) : infinity;
+    for (std::size_t i = all.size() - 1; i-- > 0;) {
+      sum += (all[i + 1].w - all[i].w) * std::exp(bounds[i]);
+      all[i].beyond = sum / 3.14159265 * (1 + 1e-9);
+    }
+    all.back().beyond = infinity;
+    return all;
+  }
+
+  [[noreturn]] void refuse() const {
+    throw Error{ErrorCode::unsupported,
+                fmt::format("allocated({}, gaussian({})) has too little noise, or too few rounds, for the density of its losses to be "
+                            "computed; poisson(1 / rounds, ...) is another sampler, and one round is the gaussian itself",
+                            t_, multiplier_)};
+  }
+
+  void choose_plan() {
+    const StandardFloatingPoint environment;
+    const auto bounds = line();
+    const auto far = std::find_if(bounds.begin(), bounds.end(), [](const Line& at) { return at.beyond < 1e-20; });
+    if (far == bounds.end()) return;
+    for (const double log_beyond : log_masses_beyond_table) {
+      const double top = highest(log_beyond);
+      if (!(top < 1e9)) continue;
+      // A period with few bits, so that places on the grid are exact.
+      int exponent = 0;
+      const double fraction = std::frexp(3 * top, &exponent);
+      const double period = std::ldexp(std::ceil(std::ldexp(fraction, 12)), exponent - 12);
+      const double h = 2 * 3.14159265358979323846 / period;
+      if (!(far->w / h < most_nodes)) continue;
+      // Nodes beyond are counted from the first one on: an integral of a bound that falls holds their sum, but for that first one.
+      plan_ = Plan{log_beyond,
+                   top,
+                   period,
+                   std::ldexp(1.0, 1 - exponent),
+                   size_of(std::ceil(far->w / h)) + 1,
+                   (far->beyond + h / 3 * far->modulus) * (1 + 1e-9)};
+      return;
+    }
+  }
+
+  void make() {
+    const StandardFloatingPoint environment;
+    const Plan& chosen = plan();
+    const double c = chosen.tilt;
+    const double period = chosen.period;
+    const std::size_t nodes = chosen.nodes;
+    const long double h = 2 * pi / static_cast<long double>(period);
+    const LogNormalTransform laplace{1 / static_cast<long double>(multiplier_)};
+    const std::size_t size = std::bit_ceil(4 * nodes);
+    const long double spacing = static_cast<long double>(period) / static_cast<long double>(size);
+    const long double t = t_;
+    std::vector<Complex> weights(nodes);  // (h / pi) phi, then times powers of s spacing over factorials
+    std::vector<Complex> steps(nodes);
+    long double rounding = 0;
+    long double remainder = 0;
+    std::vector<long double> moduli(terms_of_panel + 1, 0);
+    const long double passes = static_cast<long double>(std::bit_width(size) - 1);
+    const auto values = laplace.minus_one(static_cast<long double>(c) / t, h / t, nodes);
+    // Nothing is left of a table that was not made to its end.
+    table_ = {};
+    PollNowAndThen poll;
+    for (std::size_t k = 0; k < nodes; ++k) {
+      poll();
+      const Complex s{c, h * static_cast<long double>(k)};
+      const Complex at{s.real() / t, s.imag() / t};
+      const Power found = power(values[k], laplace.error() * std::abs(at), t);
+      const long double share = (k == 0 ? 0.5L : 1.0L) * h / pi;
+      const long double modulus = std::exp(found.log.real());
+      weights[k] = {share * modulus * std::cos(found.log.imag()), share * modulus * std::sin(found.log.imag())};
+      steps[k] = {s.real() * spacing, s.imag() * spacing};
+      const long double reach = std::abs(steps[k]);
+      // Relative, of the power; where it has no digits, the whole power.
+      const long double off = found.error < 0.01L ? 1.01L * found.error * modulus : modulus + found.most;
+      rounding += share * (off + 8 * u * modulus) * std::exp(0.5L * reach) * (1 + 1e-9L);
+      long double term = share * modulus * (1 + 1e-9L);
+      for (std::size_t n = 0; n <= terms_of_panel; ++n) {
+        moduli[n] += term;
+        term *= reach / static_cast<long double>(n + 1);
+      }
+    }
+    remainder = std::ldexp(moduli[terms_of_panel], -static_cast<int>(terms_of_panel)) * (1 + 1e-9L);
+
+    table_.tilt = c;
+    table_.spacing = static_cast<double>(spacing);
+    const auto last = std::min(static_cast<std::int64_t>(chosen.largest / table_.spacing) + 1, static_cast<std::int64_t>(size) - 1);
+    table_.first = std::max<std::int64_t>(0, static_cast<std::int64_t>(lowest(least_log_mass) / table_.spacing) - 1);
+    const auto count = size_of(static_cast<double>(last - table_.first)) + 1;
+    table_.panels.resize(count);
+    const Transform transform{size};
+    std::vector<Complex> work(size);
+    for (std::size_t n = 0; n < terms_of_panel; n += 2) {
+      // The real parts of two sums at once: each is made real by its mirror image, and the second one times i.
+      std::fill(work.begin(), work.end(), Complex{0, 0});
+      for (std::size_t k = 0; k < nodes; ++k) {
+        const Complex first = weights[k];
+        const Complex second = first * steps[k] / static_cast<long double>(n + 1);
+        const std::size_t mirror = (size - k) % size;
+        work[k] += Complex{0.5L * (first.real() - second.imag()), 0.5L * (first.imag() + second.real())};
+        work[mirror] += Complex{0.5L * (first.real() + second.imag()), 0.5L * (second.real() - first.imag())};
+        weights[k] = second * steps[k] / static_cast<long double>(n + 2);
+      }
+      transform(work);
+      rounding += u * (8 * passes + 16 * static_cast<long double>(n + 2)) * (moduli[n] + moduli[n + 1]) *
+                  (std::ldexp(1.0L, -static_cast<int>(n)) + std::ldexp(1.0L, -static_cast<int>(n) - 1));
+      for (std::size_t i = 0; i < count; ++i) {
+        poll();
+        const auto at = static_cast<std::size_t>(table_.first) + i;
+        const long double grown = std::exp(static_cast<long double>(c) * spacing * static_cast<long double>(at));
+        table_.panels[i][n] = static_cast<double>(work[at].real() * grown);
+        table_.panels[i][n + 1] = static_cast<double>(work[at].imag() * grown);
+      }
+    }
+    for (const auto& panel : table_.panels) {
+      double all = 0;
+      for (std::size_t n = terms_of_panel; n-- > 0;) all = 0.5 * all + std::abs(panel[n]);
+      table_.rounding.push_back(all * 64 * unit_roundoff);
+    }
+    // Polynomials were multiplied by e^(c x) at the middle of their panels, whose ends are less than e^(c spacing) away.
+    const double panel_growth = std::exp(c * table_.spacing);
+    table_.terms.rounding = static_cast<double>(rounding) * panel_growth * (1 + 1e-9);
+    table_.terms.line = chosen.line_error;
+    table_.terms.remainder = static_cast<double>(remainder) * panel_growth * (1 + 1e-9);
+    // Images lie a period or more above.
+    double low = least_log_mass;
+    double high = chosen.log_beyond;
+    for (int i = 0; i < 12; ++i) {
+      const double middle = 0.5 * (low + high);
+      (highest(middle) <= period ? high : low) = middle;
+    }
+    const double beyond = std::exp(high);
+    table_.terms.alias = beyond / period * std::exp(-c * period) * (1 + 1e-9);
+    table_.terms.tilt = c;
+    table_.terms.nodes = static_cast<double>(nodes);
+  }
+
+  double t_;
+  double multiplier_;
+  double mu_;  // fl(1 / multiplier); the bounds made with it have room for its rounding
+  std::vector<Part> parts_;
+  std::once_flag plan_once_;
+  std::optional<Plan> plan_;
+  std::once_flag once_;
+  Table table_;
+};
+
+AllocatedEpoch::AllocatedEpoch(double rounds, double multiplier) : numbers_{std::make_unique<Numbers>(rounds, multiplier)} {}
+AllocatedEpoch::~AllocatedEpoch() = default;
+
+double AllocatedEpoch::highest(double log_mass) const { return numbers_->highest(log_mass); }
+double AllocatedEpoch::lowest(double log_mass) const { return numbers_->lowest(log_mass); }
+double AllocatedEpoch::log_laplace(double v) const { return numbers_->log_laplace(v); }
+bool AllocatedEpoch::has_density() const { return numbers_->has_plan(); }
+AllocatedEpoch::Terms AllocatedEpoch::terms() const { return numbers_->table().terms; }
+
+LossRange AllocatedEpoch::range(bool reversed, const Cut& cut) const {
+  const StandardFloatingPoint environment;
+  const double wanted = reversed ? cut.log_below : cut.log_above;
+  const auto& plan = numbers_->plan();
+  const double high = std::log(wanted > plan.log_beyond ? std::min(highest(wanted), plan.largest) : plan.largest);
+  const double low = std::log(lowest(reversed ? cut.log_above : cut.log_below));
+  return reversed ? LossRange{-high, -low} : LossRange{low, high};
+}
+
+LossCells AllocatedEpoch::cells(bool reversed, double step, const Cut& cut) const {
+  const StandardFloatingPoint environment;
+  static_cast<void>(numbers_->table());
+  const auto& plan = numbers_->plan();
+  const double log_high = std::clamp(reversed ? cut.log_below : cut.log_above, plan.log_beyond, -1.0);
+  const double log_low = std::clamp(reversed ? cut.log_above : cut.log_below, least_log_mass, -1.0);
+  const double high = std::min(highest(log_high), plan.largest);
+  const double low = lowest(log_low);
+  const double most = std::max(std::abs(std::log(low)), std::abs(std::log(high))) + step;
+  if (!(most / step < 0x1p40)) throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
+  const auto first = checked_cast<std::int64_t>(std::floor(std::log(low) / step)) - 1;
+  const auto last = checked_cast<std::int64_t>(std::ceil(std::log(high) / step)) + 1;
+
+  LossCells found{{}, 0, step, unit_roundoff * (8 + 2 * most), 0, 0};
+  const double width = -std::expm1(-step);
+  double from = low;
+  double x1 = std::exp(static_cast<double>(first) * step);
+  PollNowAndThen poll;
+  for (std::int64_t j = first; j < last; ++j) {
+    poll();
+    const double x0 = x1;
+    x1 = std::exp(static_cast<double>(j + 1) * step);
+    const double to = std::min(x1, high);
+    if (!(to > from)) continue;
+    const auto masses = numbers_->masses(x0, x1, from, to);
+    from = to;
+    const double mass = reversed ? masses.q : masses.p;
+    const double error = reversed ? masses.error : masses.error * x1;
+    const double share = mass > 0 ? error / mass : infinity;
+    const double excess = reversed ? masses.below / x1 / mass : masses.above / mass;
+    const double span = reversed ? (x1 - x0) / x1 : x1 - x0;
+    const double excess_error = (masses.error * span / mass + std::abs(excess) * share) / (1 - share) + unit_roundoff * (200 + 4 * most);
+    LossCell cell{reversed ? -j - 1 : j, 0, mass, share + unit_roundoff * (200 + 4 * most), excess, excess_error};
+    if (!(cell.mass_error < 0.5)) {
+      // No digits: its mass lies between 0 and what is found and the error, and may be anywhere in the cell.
+      cell.mass = 0.5 * (std::max(mass, 0.0) + error);
+      cell.mass_error = 1 + 4 * ulp;
+    }
+    if (!(cell.excess_error < 0.5 * width) || cell.mass_error >= 1) {
+      cell.excess = 0.5 * width;
+      cell.excess_error = 0.5 * width * (1 + 4 * ulp) + unit_roundoff * (200 + 4 * most);
+    }
+    found.cells.push_back(cell);
+  }
+  if (reversed) std::reverse(found.cells.begin(), found.cells.end());
+  // P(R >= high), or Q(R >= high), which is at most P's over high; and Q(R < low), of which P has at most the share low < 1.
+  const long double lost_high =
+      std::exp(static_cast<long double>(log_high)) * std::max(1.0L, 1 / static_cast<long double>(high)) * 1.0000001L;
+  const long double lost_low = std::exp(static_cast<long double>(log_low)) * 1.0000001L;
+  found.cut_above = reversed ? lost_low : lost_high;
+  found.cut_below = reversed ? lost_high : lost_low;
+  return found;
+}
+
+std::shared_ptr<const AllocatedEpoch> allocated_epoch(double rounds, double multiplier) {
+  static auto& kept = *new LastFew<std::pair<double, double>, std::shared_ptr<const AllocatedEpoch>>;
+  return kept.of({rounds, multiplier}, [&] {
+    const StandardFloatingPoint environment;
+    return std::make_shared<const AllocatedEpoch>(rounds, multiplier);
+  });
+}
+
+}  // namespace surety::accounting

@@ -1,0 +1,229 @@
+#include <surety/accounting/laws/pairs/gaussian_mixture.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <surety/accounting/laws/pairs/pieces.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting::privacy_loss {
+namespace {
+
+/// The pair (P, Q) of the mixture against N(0, 1): its loss L(t) = log sum_i w_i e^(b_i(t)), b_i the loss of N(i / multiplier, 1), is convex
+/// and rises.
+class MixtureShape {
+ public:
+  explicit MixtureShape(const GaussianMixtureBase& base) : log_weights_{base.log_weights}, weight_error_{base.weight_error} {
+    for (std::size_t i = 1; i < log_weights_.size(); ++i) shapes_.emplace_back(GaussianBase{base.multiplier / static_cast<double>(i)});
+  }
+
+  [[nodiscard]] double largest_shift() const { return shapes_.back().inverse; }
+  [[nodiscard]] double least_loss() const { return log_weights_[0]; }
+
+  struct Slope {
+    double loss;
+    double derivative;
+  };
+  [[nodiscard]] Slope at(double t) const {
+    double top = log_weights_[0];
+    for (std::size_t i = 0; i < shapes_.size(); ++i) top = std::max(top, log_weights_[i + 1] + shapes_[i].loss(t));
+    double sum = std::exp(log_weights_[0] - top);
+    double moment = 0;
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      const double term = std::exp(log_weights_[i + 1] + shapes_[i].loss(t) - top);
+      sum += term;
+      moment += term * shapes_[i].inverse;
+    }
+    return {top + std::log(sum), moment / sum};
+  }
+  [[nodiscard]] double loss(double t) const { return at(t).loss; }
+
+  /// Bound on the error of `loss`, for losses and coordinates up to these. Shifts are rounded twice.
+  [[nodiscard]] double error(double largest_loss, double largest_t) const {
+    const double shift = largest_shift();
+    double weight = 0;
+    for (const double one : log_weights_) weight = std::max(weight, std::isfinite(one) ? std::abs(one) : 0);
+    const auto terms = static_cast<double>(log_weights_.size());
+    return weight_error_ + unit_roundoff * (16 + 2 * terms + 4 * weight + 8 * largest_loss + 16 * (shift * shift + largest_t * shift));
+  }
+
+  /// What P has in an interval where Q has 1: e^scale value, within a relative error.
+  struct Share {
+    double scale;
+    double value;
+    double error;
+  };
+  [[nodiscard]] Share share(double from, double to, const Piece& of_q) const {
+    std::vector<Piece> pieces;
+    pieces.reserve(shapes_.size());
+    double scale = log_weights_[0];
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      pieces.push_back(i + 1 == shapes_.size() ? of_q : shapes_[i].piece(from, to));
+      if (std::isfinite(log_weights_[i + 1])) scale = std::max(scale, log_weights_[i + 1] + pieces.back().loss);
+    }
+    double value = std::exp(log_weights_[0] - scale);
+    double error = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (!std::isfinite(log_weights_[i + 1])) continue;
+      require_digits(pieces[i]);
+      const double exponent = log_weights_[i + 1] + pieces[i].loss;
+      value += pieces[i].ratio * std::exp(exponent - scale);
+      const double shift = shapes_[i].inverse;
+      const double moved = shift * (std::max(std::abs(from), std::abs(to)) + shift);
+      error = std::max(error, pieces[i].ratio_error + unit_roundoff * (16 + 4 * std::abs(pieces[i].loss) + 8 * moved +
+                                                                       4 * std::abs(log_weights_[i + 1]) + 4 * std::abs(scale)));
+    }
+    const auto terms = static_cast<double>(log_weights_.size());
+    return {scale, value, error + weight_error_ + unit_roundoff * (16 + 4 * std::abs(log_weights_[0]) + 4 * std::abs(scale) + 2 * terms)};
+  }
+
+  /// Masses of an interval under Q, and under the component of the largest shift.
+  [[nodiscard]] Piece piece(double from, double to) const { return shapes_.back().piece(from, to); }
+
+ private:
+  const std::vector<double>& log_weights_;
+  double weight_error_;
+  std::vector<GaussianShape> shapes_;  // of the shifts 1, 2, ...
+};
+
+struct Kept {
+  double low;
+  double high;
+};
+/// Beyond `high`, component i leaves at most e^(log_above) over their number, by its tail or by its weight; P has no more below `low` < 0
+/// than Q has.
+Kept kept_of(const GaussianMixtureBase& base, Mixing mixing, const Cut& cut) {
+  if (mixing == Mixing::add) return {-tail_point(cut.log_above), tail_point(cut.log_below)};
+  const double share = cut.log_above - std::log(static_cast<double>(base.log_weights.size()));
+  double high = 1;
+  for (std::size_t i = 0; i < base.log_weights.size(); ++i) {
+    const double weight = base.log_weights[i] + 2 * base.weight_error;
+    if (weight > share) high = std::max(high, static_cast<double>(i) / base.multiplier + tail_point(share - weight));
+  }
+  return {-tail_point(cut.log_below), high};
+}
+
+/// The inverse of a rising function on an interval, by Newton's steps within a bracket, and how far off it was at worst.
+template <class At>
+class Inverse {
+ public:
+  Inverse(const At& at, double low, double high) : at_{at}, low_{low}, high_{high}, last_{0.5 * (low + high)} {}
+
+  [[nodiscard]] double operator()(double wanted) {
+    double low = low_;
+    double high = high_;
+    if (!(at_(low).loss < wanted)) return low;
+    if (!(at_(high).loss > wanted)) return high;
+    double t = std::clamp(last_, low, high);
+    double off = infinity;
+    for (int i = 0; i < 200; ++i) {
+      const auto found = at_(t);
+      off = found.loss - wanted;
+      if (std::abs(off) <= 4 * unit_roundoff * (1 + std::abs(wanted))) break;
+      (off < 0 ? low : high) = t;
+      const double newton = t - off / found.derivative;
+      const double next = newton > low && newton < high ? newton : 0.5 * (low + high);
+      if (next == t || !(low < high)) break;
+      t = next;
+    }
+    worst_ = std::max(worst_, std::abs(off));
+    last_ = t;
+    return t;
+  }
+  [[nodiscard]] double worst() const { return worst_; }
+
+ private:
+  At at_;
+  double low_;
+  double high_;
+  double last_;
+  double worst_ = 0;
+};
+
+}  // namespace
+
+GaussianMixtureBase binomial_mixture(double multiplier, std::uint64_t records, double rate) {
+  GaussianMixtureBase found{multiplier, {}, 0};
+  const long double log_rate = std::log(static_cast<long double>(rate));
+  const long double log_rest = std::log1p(-static_cast<long double>(rate));
+  const auto n = static_cast<long double>(records);
+  long double log_choices = 0;
+  for (std::uint64_t i = 0; i <= records; ++i) {
+    const auto k = static_cast<long double>(i);
+    if (i > 0) log_choices += std::log((n - k + 1) / k);
+    found.log_weights.push_back(static_cast<double>(log_choices + k * log_rate + (n - k) * log_rest));
+  }
+  // Each is a sum of at most records + 2 terms, of which none is above the largest logarithm, in long double, and rounded once.
+  double largest = 0;
+  for (const double one : found.log_weights) largest = std::max(largest, std::abs(one));
+  const auto terms = static_cast<double>(records + 4);
+  found.weight_error = unit_roundoff * largest + 8 * terms * static_cast<double>(long_unit_roundoff) * (largest + terms);
+  return found;
+}
+
+LossRange mixture_range(const GaussianMixtureBase& base, Mixing mixing, const Cut& cut) {
+  const MixtureShape shape{base};
+  const auto [low, high] = kept_of(base, mixing, cut);
+  if (mixing == Mixing::opposite) {
+    const double reach = shape.loss(high) - shape.loss(-high);
+    return {shape.loss(low) - shape.loss(-low), reach};
+  }
+  if (mixing == Mixing::add) return {-shape.loss(high), -shape.loss(low)};
+  return {shape.loss(low), shape.loss(high)};
+}
+
+LossCells mixture_cells(const GaussianMixtureBase& base, Mixing mixing, double step, const Cut& cut) {
+  LossCells found{{}, 0, step, 0, 0, 0};
+  const MixtureShape shape{base};
+  const auto kept = kept_of(base, mixing, cut);
+  const auto bounds = mixture_range(base, mixing, cut);
+  const double largest_t = std::max(std::abs(kept.low), std::abs(kept.high));
+  const double largest_loss = std::max(std::abs(shape.loss(largest_t)), std::abs(shape.loss(-largest_t))) + step;
+  found.cut_above = std::exp(static_cast<long double>(cut.log_above)) * 1.0000001L;
+  found.cut_below = std::exp(static_cast<long double>(cut.log_below)) * 1.0000001L;
+  const auto slope = [&](double t) {
+    if (mixing != Mixing::opposite) return shape.at(t);
+    const auto right = shape.at(t);
+    const auto left = shape.at(-t);
+    return MixtureShape::Slope{right.loss - left.loss, right.derivative + left.derivative};
+  };
+  Inverse inverse{slope, kept.low, kept.high};
+  const auto mass_error = [&](const Piece& piece) { return piece.mass_error + unit_roundoff * (8 + std::abs(piece.log_scale)); };
+  if (mixing == Mixing::add) {
+    const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
+      const Piece q = shape.piece(to, from);
+      const auto p = shape.share(to, from, q);
+      const double w = p.value * std::exp(p.scale + l);
+      const double error = p.error + unit_roundoff * (16 + 4 * std::abs(l) + 4 * std::abs(p.scale));
+      found.cells.push_back({i, q.log_scale, q.mass, mass_error(q), 1 - w, error * w});
+    };
+    sweep(
+        found.cells, 0, step, bounds.least, bounds.largest, kept.high, kept.low, [&](double l) { return inverse(-l); }, add_cell);
+  } else {
+    const bool opposite = mixing == Mixing::opposite;
+    const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
+      const Piece q = shape.piece(from, to);
+      const auto p = shape.share(from, to, q);
+      const auto other = opposite ? shape.share(-to, -from, shape.piece(-to, -from)) : MixtureShape::Share{0, 1, 0};
+      const double y = other.value / p.value * std::exp(l + other.scale - p.scale);
+      const double error = p.error + other.error + unit_roundoff * (16 + 4 * (std::abs(l) + std::abs(p.scale) + std::abs(other.scale)));
+      found.cells.push_back({i, q.log_scale + p.scale, q.mass * p.value,
+                             mass_error(q) + p.error + unit_roundoff * (4 + std::abs(q.log_scale) + std::abs(p.scale)), 1 - y, error * y});
+    };
+    sweep(
+        found.cells, 0, step, bounds.least, bounds.largest, kept.low, kept.high, [&](double l) { return inverse(l); }, add_cell);
+  }
+  const double sides = mixing == Mixing::opposite ? 2 : 1;
+  found.loss_error = 2 * (sides * shape.error(largest_loss, largest_t) + inverse.worst());
+  return found;
+}
+
+std::optional<Enclosure> mixture_largest_loss(const GaussianMixtureBase& base, Mixing mixing) {
+  if (mixing != Mixing::add) return std::nullopt;
+  const double bound = -base.log_weights[0];
+  return Enclosure{std::max(0.0, bound - 2 * base.weight_error), bound + 2 * base.weight_error};
+}
+
+}  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,144 @@
+#include <surety/accounting/laws/pairs/maximum_profile.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/limit.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting {
+namespace {
+
+/// An upper bound on the curve of one law, at any epsilon.
+class Curve {
+ public:
+  Curve(const LossLaw& law, const LossCells& found, double step) : step_{step} {
+    anchor = found.anchor;
+    infinite = (static_cast<long double>(law.infinite_mass) + found.cut_above) * (1 + 4 * long_unit_roundoff);
+    if (found.cells.empty()) return;
+    const auto first_index = found.cells.front().index;
+    const auto size = static_cast<std::size_t>(found.cells.back().index - first_index) + 2;
+    least = static_cast<long double>(found.anchor) + static_cast<long double>(first_index) * step_;
+    largest = least + static_cast<long double>(size) * step_;
+    // The losses of all cells are raised by what they, and the positions computed here, may be wrong by.
+    least += static_cast<long double>(found.loss_error) + 8 * long_unit_roundoff * (std::abs(least) + std::abs(largest) + step_);
+    std::vector<long double> masses(size, 0.0L);
+    const long double width = -std::expm1(-step_);
+    PollNowAndThen poll;
+    for (const auto& cell : found.cells) {
+      poll();
+      const long double mass = static_cast<long double>(cell.mass) * std::exp(static_cast<long double>(cell.log_scale)) *
+                               (1 + static_cast<long double>(cell.mass_error) + 16 * long_unit_roundoff);
+      const long double share = (static_cast<long double>(cell.excess) + static_cast<long double>(cell.excess_error) +
+                                 2 * static_cast<long double>(found.loss_error)) /
+                                width;
+      const long double right = std::clamp(share * (1 + 8 * long_unit_roundoff), 0.0L, 1.0L);
+      const auto at = static_cast<std::size_t>(cell.index - first_index);
+      masses[at] += mass * (1 - right) * (1 + 4 * long_unit_roundoff);
+      masses[at + 1] += mass * right;
+    }
+    masses[0] += found.cut_below;
+    // B = sum of m_i e^-(l_i - x) and D = sum of m_i (1 - e^-(l_i - x)) over the losses from x on.
+    plain_.resize(size);
+    curve_.resize(size);
+    const long double keep = std::exp(-step_);
+    long double b = 0;
+    long double d = 0;
+    for (std::size_t j = size; j-- > 0;) {
+      poll();
+      d += width * b;
+      b = masses[j] + keep * b;
+      plain_[j] = b;
+      curve_[j] = d;
+    }
+    relative_ = 1 + 16 * long_unit_roundoff * static_cast<long double>(size + 16);
+  }
+
+  long double anchor = 0;
+  long double infinite = 0;
+  long double least = 0;
+  long double largest = 0;
+
+  [[nodiscard]] long double operator()(long double epsilon) const {
+    if (plain_.empty()) return infinite;
+    const auto j = static_cast<long double>(std::ceil((epsilon - least) / step_));
+    if (j >= static_cast<long double>(plain_.size())) return infinite;
+    const auto at = size_of(std::max(0.0L, j));
+    const long double below = std::max(0.0L, least + static_cast<long double>(at) * step_ - epsilon);
+    return infinite + (curve_[at] - std::expm1(-below) * plain_[at]) * relative_;
+  }
+
+ private:
+  long double step_;
+  long double relative_ = 1;
+  std::vector<long double> plain_;
+  std::vector<long double> curve_;
+};
+
+}  // namespace
+
+LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut& cut, const CellsOf& cells_of) {
+  const StandardFloatingPoint environment;
+  std::vector<Curve> curves;
+  for (const auto& law : laws) curves.emplace_back(law, cells_of(law, step, cut), step);
+  LossCells found{{}, 0, step, 0, 0, 0};
+  long double least = curves.front().least;
+  long double largest = curves.front().largest;
+  long double infinite = 0;
+  for (const auto& curve : curves) {
+    if (found.anchor == 0) found.anchor = static_cast<double>(curve.anchor);  // isolated atoms on grid points, where there are any
+    least = std::min(least, curve.least);
+    largest = std::max(largest, curve.largest);
+    infinite = std::max(infinite, curve.infinite);
+  }
+  found.cut_above = infinite;
+  const long double h = step;
+  if (!(std::abs(least) / h < 0x1p52L && std::abs(largest) / h < 0x1p52L)) {
+    throw Error{ErrorCode::unsupported, "privacy-loss: the losses of parallel parts are out of range"};
+  }
+  const auto first = checked_cast<std::int64_t>(std::floor((least - static_cast<long double>(found.anchor)) / h));
+  const auto last = checked_cast<std::int64_t>(std::ceil((largest - static_cast<long double>(found.anchor)) / h));
+  // A polygon in y = e^epsilon through bounds from above on a convex curve lies above the curve, whichever of them it joins. It starts
+  // at (0, 1), all mass, and is level after the last one. P-mass at a corner is y times the change of slope there.
+  struct Corner {
+    std::int64_t index;
+    long double delta;
+  };
+  std::vector<Corner> corners;
+  const auto slope_before = [&](std::size_t j) {  // times y of the corner
+    if (j == 0) return corners[0].delta - 1;
+    return (corners[j].delta - corners[j - 1].delta) / -std::expm1(-h * static_cast<long double>(corners[j].index - corners[j - 1].index));
+  };
+  const auto slope_to = [&](std::size_t j, const Corner& next) {
+    return (next.delta - corners[j].delta) / std::expm1(h * static_cast<long double>(next.index - corners[j].index));
+  };
+  PollNowAndThen poll;
+  for (std::int64_t k = first; k <= last; ++k) {
+    poll();
+    const long double x = static_cast<long double>(found.anchor) + static_cast<long double>(k) * h;
+    long double delta = infinite;
+    for (const auto& curve : curves) delta = std::max(delta, curve(x));
+    const Corner next{k, std::min(delta, 1.0L)};
+    while (!corners.empty() && slope_before(corners.size() - 1) >= slope_to(corners.size() - 1, next)) corners.pop_back();
+    corners.push_back(next);
+  }
+  for (std::size_t j = 0; j < corners.size(); ++j) {
+    const long double before = slope_before(j);
+    const long double after = j + 1 < corners.size() ? slope_to(j, corners[j + 1]) : 0;
+    const long double mass = after - before + 8 * long_unit_roundoff * (std::abs(before) + std::abs(after));
+    if (!(mass > 0)) continue;
+    if (mass > 1e-290L) {
+      found.cells.push_back({corners[j].index, 0, static_cast<double>(mass), 4 * unit_roundoff, 0, 0});
+    } else {
+      const auto log_mass = static_cast<double>(std::log(mass));
+      found.cells.push_back({corners[j].index, log_mass, 1, 4 * unit_roundoff * (1 + std::abs(log_mass)), 0, 0});
+    }
+  }
+  return found;
+}
+
+}  // namespace surety::accounting

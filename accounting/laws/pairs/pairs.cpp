@@ -1,0 +1,691 @@
+#include <surety/accounting/laws/pairs/pairs.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/events/hypotheses.h>
+#include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/events/refusal.h>
+#include <surety/accounting/events/releases.h>
+#include <surety/accounting/laws/pairs/allocated_epoch.h>
+#include <surety/accounting/laws/pairs/batch_pair.h>
+#include <surety/accounting/laws/pairs/gaussian_mixture.h>
+#include <surety/accounting/laws/pairs/replaced_epoch.h>
+#include <surety/accounting/laws/pairs/search_pair.h>
+#include <surety/accounting/laws/pairs/shuffled_epoch.h>
+#include <surety/accounting/laws/truncated/truncated_batch.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/last_few.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting::privacy_loss {
+namespace {
+
+[[noreturn]] void no_pair_for(const Event& event, std::string_view why) { unsupported(event, fmt::format("privacy-loss: {{}} {}", why)); }
+
+/// An (epsilon, 0)-differentially private release at its worst: truth with probability e^epsilon / (1 + e^epsilon).
+AtomsBase two_atoms(double epsilon) {
+  const double miss = std::exp(-epsilon) / (1 + std::exp(-epsilon));
+  return {{{-epsilon, miss}, {epsilon, 1 / (1 + std::exp(-epsilon))}}, 0, unit_roundoff * (8 + 2 * epsilon)};
+}
+
+/// Two outcomes of losses t and t - epsilon, 0 < t < epsilon: what a choice of loss range epsilon can do.
+AtomsBase two_point(double epsilon, double t) {
+  const double hit = std::expm1(t - epsilon) / std::expm1(-epsilon);
+  const double miss = std::exp(t - epsilon) * std::expm1(-t) / std::expm1(-epsilon);
+  return {{{t - epsilon, miss}, {t, hit}}, 2 * unit_roundoff * epsilon, unit_roundoff * (24 + 4 * epsilon)};
+}
+
+/// The same at a t that makes the moment E[e^(s loss)] under the law's mixing large: at tilt s that lower bound is the best one, roughly.
+AtomsBase best_two_point(double epsilon, const LossLaw& law, double s) {
+  const auto log_moment = [&](double t) {
+    const auto atoms = two_point(epsilon, t).atoms;
+    double terms[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double u = atoms[i].loss;
+      // What is revealed adds the same to the moment at every t.
+      const double rate = law.mixing == Mixing::revealed ? 1 : law.rate;
+      const double mixed = u < 0 ? std::log1p(rate * std::expm1(u)) : u + std::log(rate + (1 - rate) * std::exp(-u));
+      const double q_mass = std::log(atoms[i].mass) - u;
+      terms[i] = law.mixing == Mixing::add ? q_mass - s * mixed : q_mass + (s + 1) * mixed;
+    }
+    return std::max(terms[0], terms[1]) + std::log1p(std::exp(-std::abs(terms[0] - terms[1])));
+  };
+  constexpr int points = 64;
+  int best = 1;
+  for (int i = 2; i < points; ++i) {
+    if (log_moment(epsilon * i / points) > log_moment(epsilon * best / points)) best = i;
+  }
+  double low = epsilon * (best - 1 + 1e-6) / points;
+  double high = epsilon * (best + 1 - 1e-6) / points;
+  for (int i = 0; i < 60; ++i) {
+    const double a = low + (high - low) / 3;
+    const double b = high - (high - low) / 3;
+    (log_moment(a) < log_moment(b) ? low : high) = log_moment(a) < log_moment(b) ? a : b;
+  }
+  return two_point(epsilon, 0.5 * (low + high));
+}
+
+AtomsBase randomized_response(double truth, double categories) {
+  const double other = (1 - truth) / (categories - 1);
+  const double loss = std::abs(std::log(truth / other));
+  const double more = std::max(truth, other);
+  const double less = std::min(truth, other);
+  const double error = unit_roundoff * (16 + 4 * loss);
+  if (categories == 2) return {{{-loss, less}, {loss, more}}, error, 8 * unit_roundoff};
+  return {{{-loss, less}, {0, other * (categories - 2)}, {loss, more}}, error, 16 * unit_roundoff};
+}
+
+class PartsOf {
+ public:
+  /// \param tilt s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
+  PartsOf(BothDirections& out, const LeafCurves& others, double tilt, Reach reach)
+      : out_{out}, others_{others}, tilt_{tilt}, reach_{reach} {}
+
+  void visit(const Event& event, std::uint64_t times) {
+    const auto entries = Releases::of(event).entries();
+    for (const auto& [leaf, count] : entries) {
+      if (times > Releases::max_count / count.value()) no_pair_for(event, "has more than 2^53 releases");
+      if (std::holds_alternative<Event::BestOf>(leaf.node()) && entries.size() == 1 && count == Count{1} && times == 1) {
+        no_pair_for(event, "is a search alone, of which tuning knows more");
+      }
+      leaf_ = &leaf;
+      count_ = times * count.value();
+      std::visit(*this, leaf.node());
+    }
+  }
+
+  void operator()(const Event::Gaussian& e) { gaussian(e.multiplier.value(), e.multiplier.value(), 1); }
+  void operator()(const Event::RecordSum&) { (*this)(Event::Gaussian{*pairwise_multiplier(*leaf_)}); }
+  void operator()(const Event::Laplace& e) { both(LossLaw{LaplaceBase{e.scale.value()}}); }
+  void operator()(const Event::RandomizedResponse& e) {
+    both(LossLaw{randomized_response(e.truth.value(), static_cast<double>(e.categories.value()))});
+  }
+  void operator()(const Event::Pure& e) { both(LossLaw{two_atoms(e.epsilon.value())}); }
+  void operator()(const Event::Approximate& e) {
+    LossLaw law{two_atoms(e.epsilon.value())};
+    law.infinite_mass = e.delta.value();
+    both(law);
+  }
+  void operator()(const Event::DiscreteGaussian& e) {
+    both(LossLaw{DiscreteGaussianBase{e.sigma.value(), static_cast<double>(e.sensitivity.value())}});
+  }
+  void operator()(const Event::DiscreteLaplace& e) {
+    both(LossLaw{DiscreteLaplaceBase{e.scale.value(), static_cast<double>(e.sensitivity.value())}});
+  }
+  /// The envelope of all two-point pairs bounds every choice; each of those pairs is attained.
+  void operator()(const Event::Exponential& e) {
+    const double range = e.epsilon.value();
+    if (range == 0) return both(LossLaw{two_atoms(0)});
+    const LossLaw upper{BoundedRangeBase{range}};
+    const LossLaw lower{two_point(range, range / 2)};
+    out_.has_choice = true;
+    add({upper, lower, false, count_}, {upper, lower, false, count_});
+  }
+  void operator()(const Event::KNorm& e) {
+    if (e.dimension.value() == 1) return both(LossLaw{LaplaceBase{e.scale.value()}});
+    AtomsBase atoms = two_atoms(1 / e.scale.value());
+    atoms.loss_error = 2 * unit_roundoff / e.scale.value();
+    atoms.mass_error += 4 * unit_roundoff / e.scale.value();
+    add({LossLaw{atoms}, std::nullopt, false, count_}, {LossLaw{atoms}, std::nullopt, false, count_});
+  }
+  void operator()(const Event::PoissonSampled& e) { sampled(e.event, e.rate.value(), false); }
+  void operator()(const Event::SampledWithoutReplacement& e) {
+    sampled(e.event, static_cast<double>(e.batches.size().value()) / static_cast<double>(e.batches.records().value()), true);
+  }
+  /// One epoch of public batches: a record takes part in one of them, known in advance. That neighbours share their batches is why
+  /// event.cpp refuses add-or-remove-one.
+  void operator()(const Event::Deterministic& e) { PartsOf{out_, others_, tilt_, reach_}.visit(e.event, count_); }
+  /// Whoever knows the permutation sees public batches: no amplification is counted. Adjacencies as above.
+  void operator()(const Event::Shuffled& e) {
+    const std::uint64_t records = e.batches.records().value();
+    const std::uint64_t size = e.batches.size().value();
+    if (records == size) return PartsOf{out_, others_, tilt_, reach_}.visit(e.event, count_);
+    out_.symmetric = false;
+    if (const auto multiplier = gaussian_multiplier(e.event)) {
+      const std::uint64_t batches = (records + size - 1) / size;
+      const LossLaw upper{GaussianBase{multiplier->lower}};
+      // Two statistics of the epoch: the largest of all batches, and their sum, one Gaussian release of sqrt(batches) times the noise.
+      const AtomsBase seen = largest_coordinate(multiplier->upper, batches);
+      const LossLaw sum{GaussianBase{multiplier->upper * std::sqrt(static_cast<double>(batches)) * (1 + 4 * unit_roundoff)}};
+      LossLaw removed{seen};
+      LossLaw added{seen, Mixing::add};
+      out_.has_choice = true;
+      if (tilted_mean({{sum, sum, true, 1}}) > tilted_mean({{removed, removed, true, 1}})) removed = added = sum;
+      return add({upper, removed, false, count_}, {upper, added, false, count_});
+    }
+    // Who looks at the first batch only has a record in it with probability size / records.
+    const double rate = std::nextafter(static_cast<double>(size) / static_cast<double>(records), 0.0);
+    const BothDirections inner = directions_of(e.event);
+    const bool single = inner.remove.size() == 1 && inner.remove.front().count == 1;
+    const auto of = [&](const Part& part, Mixing mixing) {
+      Part found{part.upper, nothing(), false, product(part.count, count_)};
+      if (single && part.lower && part.lower->rate == 1 && part.lower->infinite_mass == 0 && is_symmetric(*part.lower)) {
+        found.lower = part.lower;
+        found.lower->rate = rate;
+        found.lower->mixing = mixing;
+      }
+      return found;
+    };
+    for (std::size_t i = 0; i < inner.remove.size(); ++i) add(of(inner.remove[i], Mixing::remove), of(inner.add[i], Mixing::add));
+  }
+  /// A user's records in a Poisson batch: the sum of those that are in it, which lie in one direction at worst.
+  void operator()(const Event::Users& e) {
+    if (const auto multiplier = gaussian_multiplier(*leaf_)) return gaussian(multiplier->lower, multiplier->upper, 1);
+    if (const auto* epoch = std::get_if<Event::Allocated>(&e.event.node())) return users_of_epoch(e.records.value(), *epoch);
+    const auto* batch = std::get_if<Event::PoissonSampled>(&e.event.node());
+    const auto multiplier = batch != nullptr ? gaussian_multiplier(batch->event) : std::nullopt;
+    if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+    if (e.records.value() > most_records_of_a_user) {
+      no_pair_for(*leaf_, fmt::format("has users of more than {} records, for which no mixture is made", most_records_of_a_user));
+    }
+    const bool opposite = poisson_pair(batch->event) == PoissonPair::opposite;
+    const auto law = [&](double of_pair, Mixing mixing) {
+      const double of_record = opposite ? 2 * of_pair : of_pair;
+      return LossLaw{binomial_mixture(of_record, e.records.value(), batch->rate.value()), mixing};
+    };
+    const auto part = [&](Mixing mixing) {
+      return Part{law(multiplier->lower, mixing), law(multiplier->upper, mixing), multiplier->lower == multiplier->upper, count_};
+    };
+    if (opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+    out_.symmetric = false;
+    add(part(Mixing::remove), part(Mixing::add));
+  }
+  /// Of a search only bounds on its curve are known, the same for both directions.
+  void operator()(const Event::BestOf&) {
+    const LossLaw upper = search_pair(*leaf_, others_);
+    add({upper, std::nullopt, false, count_}, {upper, std::nullopt, false, count_});
+  }
+  /// One of the rounds, and nobody knows which; or so many of them.
+  void operator()(const Event::Allocated& e) {
+    const auto multiplier = gaussian_multiplier(e.event);
+    if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+    const std::uint64_t rounds = e.rounds.value();
+    const std::uint64_t times = e.participations.value();
+    if (poisson_pair(e.event) == PoissonPair::opposite) {
+      if (times > 1) no_pair_for(*leaf_, "has no dominating pair here under replace-one");
+      return replaced_epochs(*multiplier, rounds);
+    }
+    out_.symmetric = false;
+    if (times == 1) return epochs(*multiplier, rounds, count_);
+    // The rounds of a uniform permutation cut into blocks, one of each, are a uniform set: told the blocks, they are epochs of their own.
+    const std::uint64_t longer = rounds % times;
+    if (longer > 0) epochs_from_above(multiplier->lower, rounds / times + 1, product(longer, count_));
+    epochs_from_above(multiplier->lower, rounds / times, product(times - longer, count_));
+    from_below(multiplier->upper, rounds, static_cast<double>(times),
+               times <= most_participations ? std::optional{largest_coordinate(multiplier->upper, rounds, times)} : std::nullopt);
+  }
+  /// How many of the others are kept is told to whoever asks; from below the others' vectors show it under noise, or are 0.
+  void operator()(const Event::TruncatedPoisson& e) {
+    const auto multiplier = gaussian_multiplier(e.event);
+    if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+    const auto pair = poisson_pair(e.event);
+    const double scale = pair == PoissonPair::opposite ? 2 : 1;  // of the bound on one record
+    const auto batch = [&](double of_pair, Mixing mixing, double rate) {
+      return rate > 0 ? LossLaw{GaussianBase{scale * of_pair}, mixing, rate} : nothing();
+    };
+    const double rate = e.rate.value();
+    if (e.event.adjacency() == Adjacency::add_or_remove_one) {
+      // A record that stays in a crowded batch displaces another one: the sum moves by twice the bound. The number of records is private:
+      // the curve of any number up to the public one lies below that of one of these.
+      const auto crowds = crowded_batches(e.rate, e.batches);
+      const auto part = [&](Mixing mixing) {
+        const LossLaw poisson = batch(multiplier->lower, mixing, rate);
+        std::vector<LossLaw> curves{poisson};
+        for (const auto& crowd : crowds) {
+          const LossLaw crowded{GaussianBase{multiplier->lower / 2}, mixing, crowd.largest_rate};
+          const Enclosure room = {std::max(0.0, 1 - crowd.weight.upper - unit_roundoff),
+                                  std::min(1.0, 1 - crowd.weight.lower + unit_roundoff)};
+          curves.push_back(public_mixture({{poisson, room}, {crowded, crowd.weight}}, Side::upper));
+        }
+        return Part{largest_of_curves(std::move(curves)), batch(multiplier->upper, mixing, rate), false, count_};
+      };
+      out_.symmetric = false;
+      return add(part(Mixing::remove), part(Mixing::add));
+    }
+    const auto found = truncated_batch(e.rate, e.batches);
+    const auto seen = shares_by_others_seen(e.rate, e.batches, scale * multiplier->upper);
+    const auto part = [&](Mixing mixing) {
+      const LossLaw last = batch(multiplier->lower, mixing, found.last_rate.upper);
+      const LossLaw upper =
+          public_mixture({{batch(multiplier->lower, mixing, rate), found.roomy}, {last, found.last}, {nothing(), found.full}}, Side::upper);
+      LossLaw lower = batch(multiplier->upper, mixing, found.rate.lower);
+      if (!seen.empty()) {
+        std::vector<std::pair<LossLaw, Enclosure>> shares;
+        for (const auto& share : seen) shares.emplace_back(batch(multiplier->upper, mixing, share.rate.lower), share.weight);
+        lower = public_mixture(shares, Side::lower);
+      }
+      return Part{upper, lower, false, count_};
+    };
+    if (pair == PoissonPair::opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+    out_.symmetric = false;
+    add(part(Mixing::remove), part(Mixing::add));
+  }
+  /// A record takes part in one of the parts: release by release the pair whose curve is the largest of theirs, and from below the part
+  /// that is worst at the tilt.
+  void operator()(const Event::Parallel& e) {
+    const auto parts = undominated(e);
+    if (parts.size() == 1) return PartsOf{out_, others_, tilt_, reach_}.visit(parts.front(), count_);
+    std::vector<BothDirections> all;
+    std::size_t chosen = 0;
+    for (const auto& part : parts) {
+      all.push_back(directions_of(part));
+      out_.symmetric = out_.symmetric && all.back().symmetric;
+      if (tilted_mean(all.back().remove) > tilted_mean(all[chosen].remove)) chosen = all.size() - 1;
+    }
+    out_.has_choice = true;
+    // The k-th releases of all parts side by side, as often as the one that occurs least often; parts may run out of releases.
+    std::vector<std::size_t> place(all.size(), 0);
+    std::vector<std::uint64_t> used(all.size(), 0);
+    for (;;) {
+      std::uint64_t count = 0;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (place[i] == all[i].remove.size()) continue;
+        const std::uint64_t left = all[i].remove[place[i]].count - used[i];
+        count = count == 0 ? left : std::min(count, left);
+      }
+      if (count == 0) return;
+      std::vector<LossLaw> removed;
+      std::vector<LossLaw> added;
+      std::optional<LossLaw> removed_lower = nothing();
+      std::optional<LossLaw> added_lower = nothing();
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (place[i] == all[i].remove.size()) continue;
+        const Part& one = all[i].remove[place[i]];
+        const Part& other = all[i].add[place[i]];
+        removed.push_back(one.upper);
+        added.push_back(other.upper);
+        if (i == chosen && one.lower && other.lower) {
+          removed_lower = one.lower;
+          added_lower = other.lower;
+        }
+        used[i] += count;
+        if (used[i] == one.count) {
+          ++place[i];
+          used[i] = 0;
+        }
+      }
+      add({largest_of_curves(std::move(removed)), removed_lower, false, product(count, count_)},
+          {largest_of_curves(std::move(added)), added_lower, false, product(count, count_)});
+    }
+  }
+  template <class Other>
+  void operator()(const Other&) {
+    no_pair_but_perhaps_others("has no dominating pair here");
+  }
+
+ private:
+  [[noreturn]] void no_pair_but_perhaps_others(std::string_view why) const {
+    const auto known_by = others_.also_known_by(*leaf_);
+    no_pair_for(*leaf_, fmt::format("{}{}{}", why, known_by.empty() ? "" : "; try ", known_by));
+  }
+
+  /// Coordinates of batches that a record is in, of which the largest is looked at.
+  static constexpr std::uint64_t most_participations = 1000;
+  /// Records of a user whose ways to share rounds are listed.
+  static constexpr std::uint64_t most_sharing_records = 4;
+
+  /// One of the rounds, so many times, both bounds.
+  void epochs(const Enclosure& multiplier, std::uint64_t rounds, std::uint64_t count) {
+    const bool same = multiplier.lower == multiplier.upper;
+    const auto of = [&](double of_bound, bool from_above) -> BaseLaw {
+      const auto epoch = allocated_epoch(static_cast<double>(rounds), of_bound);
+      if (reach_ == Reach::middle && epoch->has_density()) return AllocatedBase{epoch};
+      return AllocatedRatioBase{of_bound, rounds, 1, from_above};
+    };
+    const BaseLaw upper = of(multiplier.lower, true);
+    const bool is_sharp = same && std::holds_alternative<AllocatedBase>(upper);
+    const BaseLaw lower = is_sharp ? upper : of(multiplier.upper, false);
+    const auto part = [&](Mixing mixing) { return Part{LossLaw{upper, mixing}, LossLaw{lower, mixing}, is_sharp, count}; };
+    add(part(Mixing::remove), part(Mixing::add));
+  }
+  /// One of the rounds, opposite vectors in both data sets; the bound on one record is half of the sensitivity.
+  void replaced_epochs(const Enclosure& multiplier, std::uint64_t rounds) {
+    const auto law = [&](double of_pair, bool from_above) {
+      return LossLaw{ReplacedBase{replaced_epoch(static_cast<double>(rounds), 2 * of_pair), from_above}};
+    };
+    const Part part{law(multiplier.lower, true), law(multiplier.upper, false), false, count_};
+    add(part, part);
+  }
+  void epochs_from_above(double multiplier, std::uint64_t rounds, std::uint64_t count) {
+    if (rounds == 1) {
+      const LossLaw law{GaussianBase{multiplier}};
+      return add({law, std::nullopt, false, count}, {law, std::nullopt, false, count});
+    }
+    const auto epoch = allocated_epoch(static_cast<double>(rounds), multiplier);
+    const bool has_density = reach_ == Reach::middle && epoch->has_density();
+    const BaseLaw upper = has_density ? BaseLaw{AllocatedBase{epoch}} : BaseLaw{AllocatedRatioBase{multiplier, rounds, 1, true}};
+    add({LossLaw{upper, Mixing::remove}, std::nullopt, false, count}, {LossLaw{upper, Mixing::add}, std::nullopt, false, count});
+  }
+  /// What an epoch shows to whoever looks at one number: the sum of all rounds, which has moved by `times`, or the largest of them.
+  void from_below(double multiplier, std::uint64_t rounds, double times, const std::optional<AtomsBase>& seen) {
+    const double whole = multiplier * std::sqrt(static_cast<double>(rounds)) / times * (1 + 8 * unit_roundoff);
+    const LossLaw sum{GaussianBase{whole}};
+    LossLaw removed = sum;
+    LossLaw added = sum;
+    if (seen) {
+      out_.has_choice = true;
+      const LossLaw largest{*seen};
+      if (tilted_mean({{largest, largest, true, 1}}) > tilted_mean({{sum, sum, true, 1}})) {
+        removed = largest;
+        added = LossLaw{*seen, Mixing::add};
+      }
+    }
+    // Nothing costs less than nothing: what bounds it from above are the parts beside this one.
+    add({nothing(), removed, false, count_}, {nothing(), added, false, count_});
+  }
+  /// A user's records, each dealt for itself. From above they are told who shares a round and in which part of the rounds each round is, or
+  /// each has a share of the noise for itself.
+  void users_of_epoch(std::uint64_t records, const Event::Allocated& e) {
+    const auto multiplier = gaussian_multiplier(e.event);
+    if (!multiplier) no_pair_for(*leaf_, "has no dominating pair here");
+    if (poisson_pair(e.event) == PoissonPair::opposite) no_pair_for(*leaf_, "has no dominating pair here under replace-one");
+    out_.symmetric = false;
+    const std::uint64_t rounds = e.rounds.value();
+    const std::uint64_t times = e.participations.value();
+    if (times == 1 && records <= most_sharing_records) {
+      const LossLaw removed{AllocatedRatioBase{multiplier->lower, rounds, records, true}};
+      const LossLaw added{AllocatedRatioBase{multiplier->lower, rounds, records, true}, Mixing::add};
+      add({removed, std::nullopt, false, count_}, {added, std::nullopt, false, count_});
+    } else {
+      const double each = multiplier->lower / std::sqrt(static_cast<double>(records)) * (1 - 8 * unit_roundoff);
+      const std::uint64_t longer = rounds % times;
+      if (longer > 0) epochs_from_above(each, rounds / times + 1, product(product(longer, records), count_));
+      epochs_from_above(each, rounds / times, product(product(times - longer, records), count_));
+    }
+    const bool is_listed = times == 1 && records <= 2 * most_sharing_records;
+    from_below(multiplier->upper, rounds, static_cast<double>(records) * static_cast<double>(times),
+               is_listed ? std::optional{largest_coordinate_of_user(multiplier->upper, rounds, records)} : std::nullopt);
+  }
+
+  [[nodiscard]] BothDirections directions_of(const Event& event) {
+    BothDirections found;
+    PartsOf{found, others_, tilt_, reach_}.visit(event, 1);
+    out_.has_choice = out_.has_choice || found.has_choice;
+    return found;
+  }
+  [[nodiscard]] std::uint64_t product(std::uint64_t inner, std::uint64_t outer) const {
+    if (inner > Releases::max_count / outer) no_pair_for(*leaf_, "has more than 2^53 releases");
+    return inner * outer;
+  }
+  enum class Side { lower, upper };
+  /// What is shown with a probability so small that its digits do not matter is lost altogether, or from below is not shown.
+  static LossLaw public_mixture(const std::vector<std::pair<LossLaw, Enclosure>>& shares, Side side) {
+    std::vector<LossLaw> laws;
+    std::vector<double> weights;
+    double error = 0;
+    double lost = 0;
+    for (const auto& [law, share] : shares) {
+      if (share.upper < 1e-200) {
+        lost += share.upper;
+        continue;
+      }
+      const double weight = share.lower + 0.5 * (share.upper - share.lower);
+      error = std::max(error, (share.upper - share.lower) / weight + 4 * unit_roundoff);
+      laws.push_back(law);
+      weights.push_back(weight);
+    }
+    LossLaw mixture{PublicMixtureBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws)), std::move(weights), error}};
+    if (side == Side::upper) mixture.infinite_mass = lost * (1 + 8 * unit_roundoff);
+    return mixture;
+  }
+  static LossLaw largest_of_curves(std::vector<LossLaw> laws) {
+    if (laws.size() == 1) return laws.front();
+    return LossLaw{MaximumBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws))}};
+  }
+  /// log of the mean of e^(tilt loss), roughly; it only chooses among lower bounds.
+  [[nodiscard]] double tilted_mean(const Parts& parts) const {
+    double total = 0;
+    for (const auto& part : parts) {
+      const LossLaw law = part.lower.value_or(nothing());
+      const Cut cut{-60 - 40 * tilt_, -60};
+      const auto bounds = range(law, cut);
+      const double step = std::max((bounds.largest - bounds.least) / 1000, 1e-12);
+      const auto found = cells(law, step, cut);
+      std::vector<double> exponents;
+      for (const auto& cell : found.cells) {
+        const double loss = found.anchor + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999));
+        exponents.push_back(std::log(cell.mass) + cell.log_scale + tilt_ * loss);
+      }
+      if (law.infinite_mass > 0) exponents.push_back(std::log(law.infinite_mass) + tilt_ * bounds.largest + 20);
+      if (exponents.empty()) continue;
+      const double top = *std::max_element(exponents.begin(), exponents.end());
+      double sum = 0;
+      for (const double exponent : exponents) sum += std::exp(exponent - top);
+      total += static_cast<double>(part.count) * (top + std::log(sum));
+    }
+    return total;
+  }
+
+  void add(Part removed, Part added) {
+    for (const auto* part : {&removed, &added}) {
+      // Cells of a grid are no smaller than 1e-12 of anything; a loss so small has no digits there.
+      const auto bounds = range(part->upper, {-60, -60});
+      const double width = bounds.largest - bounds.least;
+      if (!(width > 1e-14) && !(width == 0 && std::holds_alternative<AtomsBase>(part->upper.base))) {
+        no_pair_but_perhaps_others("has losses too small for a grid");
+      }
+    }
+    out_.remove.push_back(std::move(removed));
+    out_.add.push_back(std::move(added));
+  }
+  void both(const LossLaw& law) { add({law, law, true, count_}, {law, law, true, count_}); }
+
+  /// Gaussian releases whose multiplier lies between the two, on batches of rate `rate`.
+  void gaussian(double least, double most, double rate) {
+    const bool same = least == most;
+    const LossLaw removed_upper{GaussianBase{least}, Mixing::remove, rate};
+    const LossLaw removed_lower{GaussianBase{most}, Mixing::remove, rate};
+    if (rate == 1) return add({removed_upper, removed_lower, same, count_}, {removed_upper, removed_lower, same, count_});
+    out_.symmetric = false;
+    const LossLaw added_upper{GaussianBase{least}, Mixing::add, rate};
+    const LossLaw added_lower{GaussianBase{most}, Mixing::add, rate};
+    add({removed_upper, removed_lower, same, count_}, {added_upper, added_lower, same, count_});
+  }
+
+  /// Fixed size is a theorem under replace-one (event.cpp) for any release, since the record, the one in its place, and the one that
+  /// takes its place in the batch are three neighbours; which pair a Poisson batch has is for poisson_pair to say.
+  void sampled(const Event& inner, double rate, bool fixed_size) {
+    const auto entries = Releases::of(inner).entries();
+    // One batch, shared by everything inside. A Gaussian composition is one Gaussian release.
+    if (fixed_size && rate < 1 && splits_its_batch(inner)) {
+      no_pair_for(*leaf_, "shares one batch of fixed size among parallel parts, for which no theorem is known");
+    }
+    if (const auto multiplier = gaussian_multiplier(inner)) {
+      const double least = multiplier->lower;
+      const double most = multiplier->upper;
+      if (!fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite) {
+        // Two bounded records may be opposite; each of the two data sets has one of them in the batch or not. The bound on one record is
+        // half of the sensitivity.
+        const Part part{{GaussianBase{2 * least}, Mixing::opposite, rate},
+                        LossLaw{GaussianBase{2 * most}, Mixing::opposite, rate},
+                        least == most,
+                        count_};
+        return add(part, part);
+      }
+      if (!fixed_size || rate == 1) return gaussian(least, most, rate);
+      // rate = m / n is rounded: the law is that of a rate within a relative u, which `widened` covers.
+      const double more = std::nextafter(rate, 1.0);
+      const double less = std::nextafter(rate, 0.0);
+      out_.symmetric = false;
+      const LossLaw upper{GaussianBase{least}, Mixing::symmetric, more};
+      add({upper, LossLaw{GaussianBase{most}, Mixing::remove, less}, false, count_},
+          {upper, LossLaw{GaussianBase{most}, Mixing::add, less}, false, count_});
+      return;
+    }
+    if (rate == 1) return PartsOf{out_, others_, tilt_, reach_}.visit(inner, count_);
+    const auto* parallel = std::get_if<Event::Parallel>(&entries.front().leaf.node());
+    if (entries.size() == 1 && entries.front().count.value() == 1 && parallel != nullptr) {
+      // A record takes part in one of them, and joins the batch whatever the others do.
+      std::vector<Event> parts;
+      for (const auto& part : parallel->events) parts.push_back(poisson(SamplingRate{rate}, part));
+      return PartsOf{out_, others_, tilt_, reach_}.visit(surety::parallel(std::move(parts)), count_);
+    }
+    const auto has_no_pair_to_mix = [](const Event& leaf) {
+      return std::holds_alternative<Event::Approximate>(leaf.node()) || std::holds_alternative<Event::Concentrated>(leaf.node());
+    };
+    if (entries.size() != 1 || entries.front().count.value() != 1 || has_no_pair_to_mix(entries.front().leaf)) {
+      return shared(inner, rate, fixed_size);
+    }
+    BothDirections one;
+    PartsOf{one, others_, tilt_, reach_}.visit(inner, 1);
+    if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");
+    if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
+    Part removed = one.remove.front();
+    if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper) ||
+        std::holds_alternative<MaximumBase>(removed.upper.base)) {
+      no_pair_but_perhaps_others("has no dominating pair here");
+    }
+    out_.symmetric = out_.symmetric && rate == 1;
+    removed.count = count_;
+    if (fixed_size && rate != 1) {
+      // As for gaussian releases.
+      removed.upper.mixing = Mixing::symmetric;
+      removed.upper.rate = std::nextafter(rate, 1.0);
+      if (removed.lower) removed.lower->rate = std::nextafter(rate, 0.0);
+      removed.same = false;
+      Part added = removed;
+      if (added.lower) added.lower->mixing = Mixing::add;
+      return add(std::move(removed), std::move(added));
+    }
+    removed.upper.rate = rate;
+    if (removed.lower) removed.lower->rate = rate;
+    Part added = removed;
+    added.upper.mixing = Mixing::add;
+    if (added.lower) added.lower->mixing = Mixing::add;
+    add(std::move(removed), std::move(added));
+  }
+
+  /// One batch that several releases share, or one whose pair is known by its outcomes alone: the pair of all of them is mixed.
+  void shared(const Event& inner, double rate, bool fixed_size) {
+    const auto pair = pair_of_batch(inner);
+    const double less = std::nextafter(rate, 0.0);
+    const auto part = [&](Mixing upper, double most, Mixing lower, double least) {
+      return Part{batch_law(*pair, upper, most, +1), batch_law(*pair, lower, least, -1), false, count_};
+    };
+    if (fixed_size) {
+      // As for gaussian releases.
+      out_.symmetric = false;
+      const Part removed = part(Mixing::symmetric, std::nextafter(rate, 1.0), Mixing::remove, less);
+      return add(removed, {removed.upper, batch_law(*pair, Mixing::add, less, -1), false, count_});
+    }
+    if (poisson_pair(inner) == PoissonPair::revealed) {
+      const Part both = part(Mixing::revealed, rate, Mixing::revealed, rate);
+      return add(both, both);
+    }
+    out_.symmetric = false;
+    add(part(Mixing::remove, rate, Mixing::remove, rate), part(Mixing::add, rate, Mixing::add, rate));
+  }
+
+  /// The pair of all releases of `inner`, kept for the questions that follow.
+  [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner) const {
+    using Key = std::pair<const LeafCurves*, Event>;
+    static auto& kept = *new LastFew<Key, std::shared_ptr<const BatchPair>>;
+    return kept.of(Key{&others_, inner}, [&] { return std::make_shared<const BatchPair>(made_pair_of_batch(inner)); });
+  }
+  [[nodiscard]] BatchPair made_pair_of_batch(const Event& inner) const {
+    // Gaussian releases are one, and what is concentrated adds up.
+    BothDirections found;
+    PartsOf parts{found, others_, 1, Reach::middle};
+    std::vector<Event> gaussians;
+    Interval concentrated{0, precision};
+    double number = 0;
+    for (const auto& [leaf, count] : Releases::of(inner).entries()) {
+      if (const auto* known = std::get_if<Event::Concentrated>(&leaf.node())) {
+        concentrated = concentrated + Interval{static_cast<double>(count.value()), precision} * Interval{known->rho.value(), precision};
+      } else if (gaussian_multiplier(leaf)) {
+        gaussians.push_back(repeat(count, leaf));
+      } else {
+        number += static_cast<double>(count.value());
+        parts.visit(leaf, count.value());
+      }
+    }
+    if (number > most_in_a_batch) {
+      no_pair_but_perhaps_others(
+          fmt::format("shares one batch among more than {:.0f} releases that are not all gaussian", most_in_a_batch));
+    }
+    if (!gaussians.empty()) {
+      const auto multiplier = gaussian_multiplier(compose(std::move(gaussians)));
+      parts.leaf_ = leaf_;
+      parts.count_ = 1;
+      parts.gaussian(multiplier->lower, multiplier->upper, 1);
+    }
+    for (const auto& part : found.remove) {
+      if (!is_symmetric(part.upper) || part.upper.rate != 1 || std::holds_alternative<MaximumBase>(part.upper.base)) {
+        no_pair_but_perhaps_others("has no dominating pair here");
+      }
+    }
+    const double rho = concentrated.enclosure().upper;
+    if (!(rho < largest_rho))
+      no_pair_for(*leaf_, fmt::format("shares one batch among releases of rho {}, must be below {}", rho, largest_rho));
+    if (rho > 0) {
+      found.remove.push_back(concentrated_part(rho, [&](double at) { return others_.of_concentrated(Rho{rho}, Epsilon{at}); }));
+    }
+    if (found.remove.empty()) found.remove.push_back({nothing(), nothing(), true, 1});
+    return batch_pair(found.remove);
+  }
+  static constexpr double most_in_a_batch = 1000;
+  static constexpr double largest_rho = 1e4;
+  static constexpr mpfr_prec_t precision = 128;
+
+  /// With probability `rate` the pair of the release, else nothing that differs. \pre `one` is a single release.
+  void revealed(const BothDirections& one, double rate) {
+    out_.symmetric = out_.symmetric && one.symmetric;
+    out_.has_choice = out_.has_choice || one.has_choice;
+    const auto of = [&](Part part) {
+      if (std::holds_alternative<MaximumBase>(part.upper.base)) no_pair_but_perhaps_others("has no dominating pair here");
+      part.upper = reveal(part.upper, rate, +1);
+      if (part.lower) part.lower = reveal(*part.lower, rate, -1);
+      part.same = part.same && part.upper.infinite_mass == 0;
+      part.count = count_;
+      return part;
+    };
+    add(of(one.remove.front()), of(one.add.front()));
+  }
+  /// A larger rate and a larger share at infinite loss dominate, so both are rounded to `side`, where they round at all.
+  [[nodiscard]] static LossLaw reveal(LossLaw law, double rate, int side) {
+    law.mixing = Mixing::revealed;
+    law.rate = rate;
+    if (law.infinite_mass == 0) return law;
+    const double outward = side > 0 ? infinity : 0.0;
+    const double share = law.infinite_mass;
+    law.infinite_mass = std::nextafter(rate * share, outward);
+    law.rate = rate * (1 - share) / (1 - law.infinite_mass) * (1 + side * 8 * unit_roundoff);
+    law.rate = std::min(law.rate, 1.0);
+    return law;
+  }
+
+  BothDirections& out_;
+  const LeafCurves& others_;
+  double tilt_;
+  Reach reach_;
+  const Event* leaf_ = nullptr;
+  std::uint64_t count_ = 1;
+};
+
+}  // namespace
+
+BothDirections both_directions(const Event& event, const LeafCurves& others, double tilt, Reach reach) {
+  BothDirections directions;
+  PartsOf{directions, others, tilt, reach}.visit(event, 1);
+  return directions;
+}
+
+void choose_two_points(Parts& parts, double s) {
+  if (s == 0) return;
+  for (auto& part : parts) {
+    const auto* bounded = std::get_if<BoundedRangeBase>(&part.upper.base);
+    if (bounded == nullptr || !part.lower) continue;
+    // One outcome shows nothing, and has to stay so.
+    const auto* atoms = std::get_if<AtomsBase>(&part.lower->base);
+    if (atoms != nullptr && atoms->atoms.size() == 2) part.lower->base = best_two_point(bounded->epsilon, *part.lower, s);
+  }
+}
+
+}  // namespace surety::accounting::privacy_loss

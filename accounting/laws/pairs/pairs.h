@@ -1,0 +1,21 @@
+// From events to pairs: the laws of the privacy loss that bound an event's releases from above, and those that concrete data attain.
+#pragma once
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/laws/given/curves.h>
+#include <surety/accounting/laws/pairs/parts.h>
+
+namespace surety::accounting::privacy_loss {
+
+/// Where on the curve a law is asked for its digits.
+enum class Reach { middle, far_tail };
+
+/// The releases of an event. `tilt`: s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
+/// `others` are asked of searches, and of what is concentrated in a batch.
+/// \throws Error{unsupported} naming a part without a pair that is known here.
+[[nodiscard]] BothDirections both_directions(const Event& event, const LeafCurves& others, double tilt = 1, Reach reach = Reach::middle);
+
+/// Gives each bounded range the concrete pair that is best at tilt s; at s = 0 it keeps the symmetric one.
+void choose_two_points(Parts& parts, double s);
+
+}  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,39 @@
+// What several releases are made of: the laws of each of their kinds, in both directions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <surety/accounting/laws/pairs/dominating_pair.h>
+#include <surety/accounting/numbers/enclosure.h>
+
+namespace surety::accounting::privacy_loss {
+
+/// One kind of release in one direction: a law that dominates it, one that concrete data attain, and how often it happens.
+struct Part {
+  LossLaw upper;
+  std::optional<LossLaw> lower;  // nothing: only an upper bound is known
+  bool same;                     // the two are one law
+  std::uint64_t count;
+};
+/// Every release, in one direction.
+using Parts = std::vector<Part>;
+
+struct BothDirections {
+  Parts remove;
+  Parts add;
+  bool symmetric = true;
+  bool has_choice = false;  // which lower laws are best depends on the question
+};
+
+/// A release that shows nothing, which anybody can attain.
+[[nodiscard]] LossLaw nothing();
+
+/// The largest loss that the parts can add up to; infinity where it is unbounded.
+[[nodiscard]] Enclosure largest_of(const Parts& parts);
+
+/// How many releases there are.
+[[nodiscard]] double count_of(const Parts& parts);
+
+}  // namespace surety::accounting::privacy_loss

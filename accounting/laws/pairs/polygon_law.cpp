@@ -1,0 +1,73 @@
+#include <surety/accounting/laws/pairs/polygon_law.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <variant>
+
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting::privacy_loss {
+
+LossLaw polygon_law(const std::vector<Corner>& points, int direction) {
+  std::vector<Corner> hull;
+  // Slopes in e^loss, times e^loss of the corner. Before the first one the curve is the line to the first one's mirror image.
+  const auto slope_before = [&](std::size_t j) {
+    const long double x = hull[j].loss;
+    if (j == 0) return -(1 - hull[0].value) / (1 + std::exp(-x));
+    return (hull[j].value - hull[j - 1].value) / -std::expm1(static_cast<long double>(hull[j - 1].loss) - x);
+  };
+  const auto slope_to = [&](std::size_t j, const Corner& next) {
+    return (next.value - hull[j].value) / std::expm1(static_cast<long double>(next.loss) - static_cast<long double>(hull[j].loss));
+  };
+  for (const auto& next : points) {
+    while (!hull.empty() && slope_before(hull.size() - 1) >= slope_to(hull.size() - 1, next)) hull.pop_back();
+    hull.push_back(next);
+  }
+  std::vector<AtomsBase::Atom> left;
+  std::vector<AtomsBase::Atom> right;
+  long double lost_above = 0;
+  long double lost_below = 0;
+  for (std::size_t j = 0; j < hull.size(); ++j) {
+    const long double before = slope_before(j);
+    const long double after = j + 1 < hull.size() ? slope_to(j, hull[j + 1]) : 0;
+    const long double mass = after - before + direction * 8 * long_unit_roundoff * (std::abs(before) + std::abs(after));
+    if (!(mass > 0)) continue;
+    if (hull[j].loss == 0) {
+      right.push_back({0, static_cast<double>(2 * mass)});
+      continue;
+    }
+    const long double mirrored = mass * std::exp(-static_cast<long double>(hull[j].loss));
+    if (mass > 1e-290L) {
+      right.push_back({hull[j].loss, static_cast<double>(mass)});
+    } else {
+      lost_above += mass;
+    }
+    if (mirrored > 1e-60L) {
+      left.push_back({-hull[j].loss, static_cast<double>(mirrored)});
+    } else {
+      lost_below += mirrored;
+    }
+  }
+  std::reverse(left.begin(), left.end());
+  left.insert(left.end(), right.begin(), right.end());
+  LossLaw law{AtomsBase{std::move(left), 0, 4 * unit_roundoff}};
+  auto& atoms = std::get<AtomsBase>(law.base).atoms;
+  if (direction > 0) {
+    if (lost_above > 0) law.infinite_mass = round_up(lost_above);
+    if (!atoms.empty()) atoms.front().mass = round_up(atoms.front().mass + lost_below);
+  }
+  return law;
+}
+
+LossLaw with_infinite(LossLaw law, long double mass) {
+  const double before = law.infinite_mass;
+  const double infinite = std::min(1.0, round_up(mass + static_cast<long double>(before)));
+  // Masses are given as shares of what is finite.
+  for (auto& atom : std::get<AtomsBase>(law.base).atoms) atom.mass *= (1 - before) / (1 - infinite);
+  law.infinite_mass = infinite;
+  return law;
+}
+
+}  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,26 @@
+// The pair of a curve that is bounded at points.
+#pragma once
+
+#include <vector>
+
+#include <surety/accounting/laws/pairs/loss_law.h>
+
+namespace surety::accounting::privacy_loss {
+
+/// A point of a curve at a loss of at least 0.
+struct Corner {
+  double loss;
+  long double value;
+};
+
+/// The law whose curve is, from loss 0 on, the lower convex hull in e^loss of points of rising loss and falling value, level after the last
+/// one, less what it is level at, and which equals its own reverse: mass p at loss l comes with e^-l p at -l. Rounded up or down as
+/// `direction` is +1 or -1; mass too small for double is at infinite loss or left out.
+/// \pre there is a point, and the values lie between 0 and 1. \complexity O(points). \source docs/proofs/choices.md#others.
+[[nodiscard]] LossLaw polygon_law(const std::vector<Corner>& points, int direction);
+
+/// With `mass` more at infinite loss, what `law` has there already included, and its finite part as it is.
+/// \pre `law` is made of atoms, and has less than mass 1 at infinite loss.
+[[nodiscard]] LossLaw with_infinite(LossLaw law, long double mass);
+
+}  // namespace surety::accounting::privacy_loss

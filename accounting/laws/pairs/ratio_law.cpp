@@ -1,0 +1,411 @@
+#include <surety/accounting/laws/pairs/ratio_law.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+
+#include <surety/accounting/laws/pairs/pieces.h>
+#include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/limit.h>
+#include <surety/accounting/numbers/rounding.h>
+
+namespace surety::accounting::privacy_loss {
+namespace {
+
+constexpr double most_points = 0x1p21;
+/// Products of masses in one sum, some seconds of them.
+constexpr double most_products = 4e9;
+constexpr double least_log_cut = -290;
+
+[[noreturn]] void refuse_size() {
+  throw Error{ErrorCode::unsupported, "privacy-loss: the ratios of an allocated epoch take too many points"};
+}
+
+/// Of two numbers at once, which every processor has.
+using Pair = double __attribute__((vector_size(16)));
+Pair load(const double* from) {
+  Pair both;
+  std::memcpy(&both, from, sizeof both);
+  return both;
+}
+
+/// out[i] += factor a[i] b[i]; no two of them overlap.
+void accumulate(double* out, const double* a, const double* b, std::size_t size, double factor) {
+  constexpr std::size_t block = 8;
+  const Pair each{factor, factor};
+  std::size_t i = 0;
+  for (; i + block <= size; i += block) {
+    for (std::size_t k = i; k < i + block; k += 2) {
+      const Pair sum = load(out + k) + each * (load(a + k) * load(b + k));
+      std::memcpy(out + k, &sum, sizeof sum);
+    }
+  }
+  for (; i < size; ++i) out[i] += factor * (a[i] * b[i]);
+}
+
+/// Where e^(i h) + e^((i - n) h) lies: between points i + down and i + down + 1, with this share of the mass on the latter.
+struct Place {
+  std::int64_t down;
+  double share;
+};
+Place place_above(double n, double h) {
+  const double rise = std::log1p(std::exp(-n * h));
+  const double down = std::floor(rise / h);
+  return {checked_cast<std::int64_t>(down), std::clamp(std::expm1(rise - down * h) / std::expm1(h), 0.0, 1.0)};
+}
+/// From the middles of the two cells, the cell that the sum is in.
+std::int64_t cell_below(double n, double h) { return checked_cast<std::int64_t>(std::floor(0.5 + std::log1p(std::exp(-n * h)) / h)); }
+
+}  // namespace
+
+RatioLaw RatioLaw::share_of_round(Bound bound, double multiplier, double rounds, double step, double log_cut) {
+  const StandardFloatingPoint environment;
+  RatioLaw law{bound, step, std::max(log_cut, least_log_cut)};
+  const GaussianShape shape{GaussianBase{multiplier}};
+  const double log_rounds = std::log(rounds);
+  const double reach = tail_point(law.log_cut_ - log_rounds - 1);
+  const double low = -reach;
+  const double high = shape.inverse + reach;
+  const double least = shape.loss(low) - log_rounds;
+  const double most = shape.loss(high) - log_rounds;
+  if (!(std::max(std::abs(least), std::abs(most)) < 300 && (most - least) / step < most_points)) refuse_size();
+  law.first_ = checked_cast<std::int64_t>(std::floor(least / step));
+  const auto last = checked_cast<std::int64_t>(std::ceil(most / step));
+  const auto size = static_cast<std::size_t>(last - law.first_);
+  law.mass_.assign(size + 1, 0.0);
+  if (bound == Bound::below) law.mean_.assign(size + 1, 0.0);
+  const double width = -std::expm1(-step);
+  double from = low;
+  PollNowAndThen poll;
+  for (std::size_t at = 0; at < size; ++at) {
+    poll();
+    const double l = static_cast<double>(law.first_ + static_cast<std::int64_t>(at)) * step;
+    const double to = at + 1 == size ? high : std::clamp(shape.coordinate(l + step + log_rounds, false), low, high);
+    if (!(to > from)) continue;
+    const Piece piece = shape.piece(from, to);
+    require_digits(piece);
+    from = to;
+    const double q = piece.mass * std::exp(piece.log_scale);
+    const double over = piece.ratio * std::exp(piece.loss - (l + log_rounds));  // mean ratio over e^l, from 1 to e^step
+    law.error_ = std::max(law.error_, piece.mass_error + unit_roundoff * (8 + 2 * std::abs(piece.log_scale)));
+    law.shift_ = std::max(law.shift_, piece.ratio_error + unit_roundoff * (8 + 4 * (std::abs(piece.loss) + std::abs(l) + log_rounds)));
+    if (bound == Bound::below) {
+      law.mass_[at] += q;
+      law.mean_[at] += q * over;
+      continue;
+    }
+    const double share = std::clamp((over - 1) * std::exp(-step) / width, 0.0, 1.0);
+    law.mass_[at] += q * (1 - share);
+    law.mass_[at + 1] += q * share;
+  }
+  law.shift_ += shape.error(std::max(std::abs(least), std::abs(most)) + log_rounds, std::max(-low, high)) + 16 * unit_roundoff;
+  law.error_ += 16 * unit_roundoff;
+  // tail_point: a standard normal is beyond it with at most this probability; P counts the share of a round.
+  const auto beyond = std::exp(static_cast<long double>(law.log_cut_ - log_rounds - 1)) * 1.0000001L;
+  if (bound == Bound::above) {
+    law.zero_ = static_cast<double>(2 * beyond) * (1 + 1e-9) + 1e-300;  // from either end
+    law.infinite_ = beyond / static_cast<long double>(rounds) * 1.0000001L;
+  } else {
+    law.dropped_ = 2 * beyond;
+  }
+  return law;
+}
+
+RatioLaw RatioLaw::one(Bound bound, double step, double log_cut) {
+  RatioLaw law{bound, step, std::max(log_cut, least_log_cut)};
+  law.mass_ = {1};
+  if (bound == Bound::below) law.mean_ = {1};
+  return law;
+}
+
+RatioLaw RatioLaw::empty(double step, double log_cut) { return RatioLaw{Bound::above, step, std::max(log_cut, least_log_cut)}; }
+
+RatioLaw operator+(const RatioLaw& a, const RatioLaw& b) {
+  const StandardFloatingPoint environment;
+  const double h = a.step_;
+  const bool above = a.bound_ == RatioLaw::Bound::above;
+  RatioLaw sum{a.bound_, h, a.log_cut_};
+  const auto size = [](const std::vector<double>& v) { return static_cast<std::int64_t>(v.size()); };
+  // Beyond this distance the smaller one does not move the larger one out of its cell.
+  const auto far = checked_cast<std::int64_t>(std::ceil(-std::log(std::expm1(above ? h : 0.5 * h)) / h)) + 3;
+  const std::int64_t first = std::min(a.first_, b.first_);
+  const std::int64_t end = std::max(a.first_ + size(a.mass_), b.first_ + size(b.mass_));
+  const auto room = static_cast<std::size_t>(end - first) + static_cast<std::size_t>(std::ceil(0.7 / h)) + 4;
+  if (!(static_cast<double>(room) < 2 * most_points && static_cast<double>(room) * static_cast<double>(far) < most_products)) refuse_size();
+  sum.first_ = first;
+  sum.mass_.assign(room, 0.0);
+  if (!above) sum.mean_.assign(room, 0.0);
+  double most_terms = 0;
+  const bool twice = &a == &b;  // each pair of different values has its mirror image
+  // Pairs of a larger (or equal) value of x and a smaller one of y, n points below it.
+  const auto take = [&](const RatioLaw& x, const RatioLaw& y, std::int64_t n) {
+    poll_limit();
+    const std::int64_t low = std::max(x.first_, y.first_ + n);
+    const std::int64_t high = std::min(x.first_ + size(x.mass_), y.first_ + n + size(y.mass_));
+    if (low >= high) return;
+    const auto count = static_cast<std::size_t>(high - low);
+    const auto at_x = static_cast<std::size_t>(low - x.first_);
+    const auto at_y = static_cast<std::size_t>(low - n - y.first_);
+    const auto out = static_cast<std::size_t>(low - first);
+    const double both = twice && n > 0 ? 2 : 1;
+    if (above) {
+      const Place place = place_above(static_cast<double>(n), h);
+      double* to = sum.mass_.data() + out + place.down;
+      accumulate(to, x.mass_.data() + at_x, y.mass_.data() + at_y, count, both * (1 - place.share));
+      accumulate(to + 1, x.mass_.data() + at_x, y.mass_.data() + at_y, count, both * place.share);
+    } else {
+      const std::int64_t up = cell_below(static_cast<double>(n), h);
+      const auto to = out + static_cast<std::size_t>(up);
+      const double scale = both * std::exp(-static_cast<double>(up) * h);
+      accumulate(sum.mass_.data() + to, x.mass_.data() + at_x, y.mass_.data() + at_y, count, both);
+      accumulate(sum.mean_.data() + to, x.mean_.data() + at_x, y.mass_.data() + at_y, count, scale);
+      accumulate(sum.mean_.data() + to, x.mass_.data() + at_x, y.mean_.data() + at_y, count,
+                 both * std::exp(-static_cast<double>(up + n) * h));
+    }
+    most_terms += 3;
+  };
+  // All that is farther below: the sums of masses and of means are all that counts.
+  const auto take_far = [&](const RatioLaw& x, const RatioLaw& y) {
+    double mass = 0;
+    double mean = 0;  // over e^(i h) of the current i
+    const double both = twice ? 2 : 1;
+    const double fall = std::exp(-h);
+    const double spread = std::expm1(h);
+    std::int64_t next = y.first_;
+    std::int64_t at = std::max(x.first_, y.first_ + far);
+    for (; next < std::min(at - far, y.first_ + size(y.mass_)); ++next) {
+      // Up to the one before the last that is taken first below.
+      const auto j = static_cast<std::size_t>(next - y.first_);
+      mass += y.mass_[j];
+      mean = mean * fall + (above ? y.mass_[j] : y.mean_[j]);
+    }
+    // `mean` is relative to point next - 1.
+    mean *= std::exp(-static_cast<double>(at - (next - 1)) * h);
+    for (; at < x.first_ + size(x.mass_); ++at) {
+      if (next == at - far && next < y.first_ + size(y.mass_)) {
+        const auto j = static_cast<std::size_t>(next - y.first_);
+        mass += y.mass_[j];
+        mean += (above ? y.mass_[j] : y.mean_[j]) * std::exp(-static_cast<double>(far) * h);
+        ++next;
+      }
+      const auto i = static_cast<std::size_t>(at - x.first_);
+      const auto out = static_cast<std::size_t>(at - first);
+      const double own = both * x.mass_[i];
+      if (above) {
+        const double moved = mean / spread;
+        sum.mass_[out] += own * std::max(0.0, mass - moved);
+        sum.mass_[out + 1] += own * moved;
+      } else {
+        sum.mass_[out] += own * mass;
+        sum.mean_[out] += both * x.mean_[i] * mass + own * mean;
+      }
+      mean *= fall;
+    }
+    most_terms += 2;
+  };
+  for (std::int64_t n = 0; n < far; ++n) {
+    take(a, b, n);
+    if (n > 0 && !twice) take(b, a, n);
+  }
+  take_far(a, b);
+  if (!twice) take_far(b, a);
+  // A value of zero leaves the other one as it is.
+  const auto keep = [&](const RatioLaw& x, double with) {
+    for (std::size_t i = 0; i < x.mass_.size(); ++i) sum.mass_[i + static_cast<std::size_t>(x.first_ - first)] += x.mass_[i] * with;
+  };
+  if (a.zero_ > 0) keep(b, a.zero_);
+  if (b.zero_ > 0) keep(a, b.zero_);
+  sum.zero_ = a.zero_ * b.zero_;
+  sum.infinite_ = (a.infinite_ + b.infinite_) * 1.0000001L;
+  sum.dropped_ = (a.dropped_ + b.dropped_) * 1.0000001L;
+  const double longest = static_cast<double>(std::max(a.mass_.size(), b.mass_.size()));
+  sum.error_ = (a.error_ + b.error_) * (1 + 1e-9) + unit_roundoff * (4 * most_terms + 3 * longest + 64);
+  sum.shift_ = std::max(a.shift_, b.shift_) + unit_roundoff * (64 + 8 * h * longest + 4 * std::abs(std::log(h)));
+  if (!above) sum.put_in_order();
+  sum.trim();
+  return sum;
+}
+
+RatioLaw operator*(const RatioLaw& a, const RatioLaw& b) {
+  const StandardFloatingPoint environment;
+  RatioLaw product{RatioLaw::Bound::above, a.step_, a.log_cut_};
+  if (!(static_cast<double>(a.mass_.size()) * static_cast<double>(b.mass_.size()) < most_products)) refuse_size();
+  product.first_ = a.first_ + b.first_;
+  product.mass_.assign(a.mass_.size() + b.mass_.size(), 0.0);
+  for (std::size_t i = 0; i < a.mass_.size(); ++i) {
+    const double factor = a.mass_[i];
+    if (factor == 0) continue;
+    poll_limit();
+    double* __restrict to = product.mass_.data() + i;
+    const double* __restrict from = b.mass_.data();
+    for (std::size_t j = 0; j < b.mass_.size(); ++j) to[j] += factor * from[j];
+  }
+  product.zero_ = (a.zero_ + b.zero_) * (1 + 1e-9);
+  product.infinite_ = (a.infinite_ + b.infinite_) * 1.0000001L;
+  product.error_ = (a.error_ + b.error_) * (1 + 1e-9) + unit_roundoff * (2 * static_cast<double>(a.mass_.size()) + 64);
+  product.shift_ = a.shift_ + b.shift_ + 8 * unit_roundoff;
+  product.trim();
+  return product;
+}
+
+void RatioLaw::add(const RatioLaw& other, double weight, double weight_error) {
+  if (other.mass_.empty()) return;
+  if (mass_.empty()) first_ = other.first_;
+  const std::int64_t first = std::min(first_, other.first_);
+  const auto end = std::max(first_ + static_cast<std::int64_t>(mass_.size()), other.first_ + static_cast<std::int64_t>(other.mass_.size()));
+  std::vector<double> all(static_cast<std::size_t>(end - first), 0.0);
+  for (std::size_t i = 0; i < mass_.size(); ++i) all[i + static_cast<std::size_t>(first_ - first)] = mass_[i];
+  for (std::size_t i = 0; i < other.mass_.size(); ++i) all[i + static_cast<std::size_t>(other.first_ - first)] += weight * other.mass_[i];
+  mass_ = std::move(all);
+  first_ = first;
+  const double more = weight * (1 + weight_error) * (1 + 1e-9);
+  zero_ += more * other.zero_;
+  infinite_ += more * other.infinite_;
+  error_ = std::max(error_, other.error_ + weight_error) + 8 * unit_roundoff;
+  shift_ = std::max(shift_, other.shift_);
+}
+
+RatioLaw RatioLaw::sum_of(std::uint64_t count) const {
+  std::optional<RatioLaw> sum;
+  RatioLaw power = *this;
+  for (;; count /= 2) {
+    if (count % 2 == 1) sum = sum ? *sum + power : power;
+    if (count <= 1) return *sum;
+    power = power + power;
+  }
+}
+
+/// Cuts both ends as far as they hold next to nothing.
+void RatioLaw::trim() {
+  const double least = std::exp(log_cut_) * 1e-6;
+  std::size_t begin = 0;
+  std::size_t end = mass_.size();
+  long double low = 0;
+  long double high = 0;
+  long double high_mass = 0;
+  const auto value = [&](std::size_t i) { return std::exp(static_cast<double>(first_ + static_cast<std::int64_t>(i)) * step_); };
+  for (; begin < end && low + mass_[begin] < least; ++begin) low += mass_[begin];
+  const auto p_mass = [&](std::size_t i) { return (bound_ == Bound::above ? mass_[i] : mean_[i]) * value(i); };
+  for (; end > begin && high + p_mass(end - 1) < least && high_mass + mass_[end - 1] < least; --end) {
+    high += p_mass(end - 1);
+    high_mass += mass_[end - 1];
+  }
+  const long double more = 1 + static_cast<long double>(error_) + 1e-9L;
+  if (bound_ == Bound::above) {
+    zero_ += static_cast<double>((low + high_mass) * more);
+    infinite_ += high * more;
+  } else {
+    dropped_ += (low + high + high_mass) * more;
+  }
+  mass_.resize(end);
+  mass_.erase(mass_.begin(), mass_.begin() + static_cast<std::ptrdiff_t>(begin));
+  if (bound_ == Bound::below) {
+    mean_.resize(end);
+    mean_.erase(mean_.begin(), mean_.begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+  first_ += static_cast<std::int64_t>(begin);
+}
+
+/// Each value into the cell that it is in; any merging is a bound, this one is a sharp one.
+void RatioLaw::put_in_order() {
+  std::vector<double> mass(mass_.size() + 1, 0.0);
+  std::vector<double> mean(mass_.size() + 1, 0.0);
+  const auto last = static_cast<std::int64_t>(mass_.size());
+  for (std::int64_t i = 0; i < last; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (!(mass_[at] > 0)) continue;
+    const double moved = std::floor(std::log(mean_[at] / mass_[at]) / step_);
+    const std::int64_t to = std::clamp<std::int64_t>(i + static_cast<std::int64_t>(std::clamp(moved, -100.0, 100.0)), 0, last);
+    mass[static_cast<std::size_t>(to)] += mass_[at];
+    mean[static_cast<std::size_t>(to)] += mean_[at] * std::exp(static_cast<double>(i - to) * step_);
+  }
+  mass_ = std::move(mass);
+  mean_ = std::move(mean);
+}
+
+LossCells RatioLaw::cells(bool reversed) const {
+  const StandardFloatingPoint environment;
+  const double most = (std::abs(static_cast<double>(first_)) + static_cast<double>(mass_.size())) * step_;
+  LossCells found{{}, 0, step_, shift_ + unit_roundoff * (16 + 4 * most), 0, 0};
+  const double error = error_ + shift_ + unit_roundoff * (32 + 4 * most);
+  const double shrunk = std::exp(-step_);
+  for (std::size_t at = 0; at < mass_.size(); ++at) {
+    const auto i = first_ + static_cast<std::int64_t>(at);
+    const double q = mass_[at];
+    if (!(q > 0)) continue;
+    const double scale = static_cast<double>(i) * step_;
+    if (bound_ == Bound::above) {
+      found.cells.push_back({reversed ? -i : i, reversed ? 0 : scale, q, error, 0, 4 * unit_roundoff});
+      continue;
+    }
+    const double mean = mean_[at];
+    if (reversed) {
+      found.cells.push_back({-i - 1, 0, q, error, 1 - shrunk * mean / q, 2 * error});
+    } else {
+      found.cells.push_back({i, scale, mean, error, 1 - q / mean, 2 * error});
+    }
+  }
+  if (reversed) std::reverse(found.cells.begin(), found.cells.end());
+  if (bound_ == Bound::above) {
+    found.cut_above = reversed ? static_cast<long double>(zero_) * 1.0000001L : infinite_ * 1.0000001L;
+  } else {
+    found.cut_above = dropped_;
+    found.cut_below = dropped_;
+  }
+  return found;
+}
+
+RatioLaw allocated_ratio(RatioLaw::Bound bound, double multiplier, std::uint64_t rounds, double step, double log_cut) {
+  return RatioLaw::share_of_round(bound, multiplier, static_cast<double>(rounds), step, log_cut).sum_of(rounds);
+}
+
+namespace {
+
+/// The sizes of the parts of all partitions of a number, each falling.
+void partitions(std::uint64_t left, std::uint64_t most, std::vector<std::uint64_t>& parts, std::vector<std::vector<std::uint64_t>>& all) {
+  if (left == 0) all.push_back(parts);
+  for (std::uint64_t part = std::min(left, most); part >= 1; --part) {
+    parts.push_back(part);
+    partitions(left - part, part, parts, all);
+    parts.pop_back();
+  }
+}
+
+double factorial(std::uint64_t n) { return n < 2 ? 1 : static_cast<double>(n) * factorial(n - 1); }
+
+}  // namespace
+
+RatioLaw allocated_users_ratio(double multiplier, std::uint64_t records, std::uint64_t rounds, double step, double log_cut) {
+  const StandardFloatingPoint environment;
+  std::vector<std::vector<std::uint64_t>> all;
+  std::vector<std::uint64_t> parts;
+  partitions(records, records, parts, all);
+  const auto t = static_cast<double>(rounds);
+  RatioLaw mixture = RatioLaw::empty(step, log_cut);
+  for (const auto& shared : all) {
+    const auto blocks = static_cast<std::uint64_t>(shared.size());
+    if (blocks > rounds) continue;
+    // Set partitions of the records into parts of these sizes, times the ways to give them different rounds.
+    double weight = factorial(records) / std::pow(t, static_cast<double>(records));
+    std::uint64_t alike = 0;
+    for (std::size_t i = 0; i < shared.size(); ++i) {
+      alike = i > 0 && shared[i] == shared[i - 1] ? alike + 1 : 1;
+      weight *= (t - static_cast<double>(i)) / factorial(shared[i]) / static_cast<double>(alike);
+    }
+    RatioLaw product = RatioLaw::one(RatioLaw::Bound::above, step, log_cut);
+    for (std::uint64_t i = 0; i < blocks; ++i) {
+      const std::uint64_t length = rounds / blocks + (i < rounds % blocks ? 1 : 0);
+      // `multiplier` over a small whole number, rounded towards more cost.
+      const double each = multiplier / static_cast<double>(shared[i]) * (1 - 2 * unit_roundoff);
+      product = product * allocated_ratio(RatioLaw::Bound::above, each, length, step, log_cut);
+    }
+    mixture.add(product, weight, 64 * unit_roundoff);
+  }
+  return mixture;
+}
+
+}  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,68 @@
+// Likelihood ratios on the points e^(i h) of a grid: products, means and mixtures of them in nothing but sums of products of positive
+// numbers, so that the farthest tail has as many digits as the middle. docs/proofs/allocated.md derives them.
+//
+// A law is a bound in convex order, from above (each value is spread over the two points around it, mean and mass kept) or from below
+// (values of a cell are merged into their mean). Both directions of a curve, E(R - k)_+ and E(1 - k R)_+, are means of convex functions of
+// the ratio, and so are those of any composition.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <surety/accounting/laws/pairs/loss_law.h>
+
+namespace surety::accounting::privacy_loss {
+
+/// The ratio R = dP/dQ under Q.
+class RatioLaw {
+ public:
+  enum class Bound { above, below };
+
+  /// exp(mu g - mu^2 / 2) / rounds, g standard normal, mu = 1 / multiplier: one round's share of the ratio of an epoch. What is beyond
+  /// `log_cut`, as a logarithm of mass, is cut. \pre step <= 0.5.
+  /// \throws Error{unsupported} where there are too many points.
+  static RatioLaw share_of_round(Bound bound, double multiplier, double rounds, double step, double log_cut);
+  /// One where both distributions are alike.
+  static RatioLaw one(Bound bound, double step, double log_cut);
+
+  /// The sum of two independent ones. \complexity O(points log(1 / step) / step).
+  friend RatioLaw operator+(const RatioLaw& a, const RatioLaw& b);
+  /// Their product. \pre both from above. \complexity O(points^2).
+  friend RatioLaw operator*(const RatioLaw& a, const RatioLaw& b);
+  /// Adds `other` with `weight`, rounded within `weight_error`, to this one. \pre both from above; this one has been `scaled`.
+  void add(const RatioLaw& other, double weight, double weight_error);
+  /// No mass at all, for `add`.
+  static RatioLaw empty(double step, double log_cut);
+
+  /// The sum of so many independent ones.
+  [[nodiscard]] RatioLaw sum_of(std::uint64_t count) const;
+
+  /// The cells of the loss log R under P, or of -log R under Q.
+  [[nodiscard]] LossCells cells(bool reversed) const;
+
+ private:
+  RatioLaw(Bound bound, double step, double log_cut) : bound_{bound}, step_{step}, log_cut_{log_cut} {}
+  void trim();
+  void put_in_order();
+
+  Bound bound_;
+  double step_;
+  double log_cut_;
+  std::int64_t first_ = 0;
+  std::vector<double> mass_;  // Q-mass at e^(i step), or in the cell from there on
+  std::vector<double> mean_;  // from below: mass times mean ratio over e^(i step)
+  double zero_ = 0;           // Q-mass at ratio 0
+  long double infinite_ = 0;  // P-mass at infinite ratio
+  long double dropped_ = 0;   // from below: mass that is in no cell, of either
+  double error_ = 0;          // relative, of masses and means
+  double shift_ = 0;          // relative, of ratios
+};
+
+/// One of t rounds, and nobody knows which: the mean of t ratios. \throws Error{unsupported} where that takes too long.
+[[nodiscard]] RatioLaw allocated_ratio(RatioLaw::Bound bound, double multiplier, std::uint64_t rounds, double step, double log_cut);
+
+/// A user's records, each in one of t rounds of its own: those that share a round are told, and so is to which part of the rounds each round
+/// belongs. From above. \pre 2 <= records <= 6.
+[[nodiscard]] RatioLaw allocated_users_ratio(double multiplier, std::uint64_t records, std::uint64_t rounds, double step, double log_cut);
+
+}  // namespace surety::accounting::privacy_loss

@@ -1,0 +1,13 @@
+// The best of several runs as a pair for compositions: atoms whose curve lies above the bound on its curve. docs/proofs/best-of.md#pair.
+#pragma once
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/laws/given/curves.h>
+#include <surety/accounting/laws/pairs/loss_law.h>
+
+namespace surety::accounting::privacy_loss {
+
+/// A law that dominates one best_of in either direction, whose curve `others` know. The last few are kept. \throws as they do.
+[[nodiscard]] LossLaw search_pair(const Event& search, const LeafCurves& others);
+
+}  // namespace surety::accounting::privacy_loss

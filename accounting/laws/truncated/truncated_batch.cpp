@@ -1,0 +1,195 @@
+#include <surety/accounting/laws/truncated/truncated_batch.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/interval.h>
+#include <surety/accounting/numbers/last_few.h>
+#include <surety/accounting/numbers/limit.h>
+
+namespace surety::accounting::privacy_loss {
+namespace {
+
+constexpr mpfr_prec_t batch_precision = 128;
+constexpr double most_terms = 1e7;
+
+Interval exactly(double value) { return {value, batch_precision}; }
+
+double probability(double x) { return std::clamp(x, 0.0, 1.0); }
+Enclosure probability_of(const Interval& x) {
+  const Enclosure found = x.enclosure();
+  return {probability(found.lower), probability(found.upper)};
+}
+
+/// The shares of a batch in intervals, and what they are made of.
+struct Shares {
+  Interval roomy;
+  Interval last;
+  Interval drawn_last;
+  Interval at;
+  Interval crowded;
+  /// b(N) of the largest N <= largest - 2, from which those of fewer follow backwards; 0 where there is none.
+  Interval roomiest;
+};
+
+/// C(others, N) q^N (1 - q)^(others - N), N = 0, 1, ..., until the rest does not matter.
+Shares made_shares(SamplingRate rate, Batches batches) {
+  const auto others = static_cast<double>(batches.records().value() - 1);
+  const auto largest = static_cast<double>(batches.size().value());
+  const double terms = std::min(others, largest + others * rate.value() + 1e4);
+  if (!(terms <= most_terms)) {
+    throw Error{ErrorCode::unsupported, fmt::format("privacy-loss: a batch of at most {} of {} records at rate {} has too many sizes",
+                                                    batches.size().value(), batches.records().value(), rate.value())};
+  }
+  const Interval q = exactly(rate.value());
+  const Interval one = exactly(1);
+  // At q = 1 all are drawn.
+  const bool all = rate.value() == 1;
+  const Interval odds = all ? exactly(0) : q / (one - q);
+  Interval b = all ? exactly(0) : exp(exactly(others) * log1p(-q));
+  Interval below = exactly(0);  // b(0) + ... + b(largest - 2)
+  Interval at = exactly(0);     // b(largest - 1)
+  Interval above = exactly(0);  // b(largest) + ...
+  Interval kept = exactly(0);   // the sum of b(N) largest / (N + 1) over N >= largest
+  Interval roomiest = exactly(0);
+  if (all) {
+    (others < largest - 1 ? below : others == largest - 1 ? at : above) = one;
+    if (others >= largest) kept = exactly(largest) / exactly(others + 1);
+  } else {
+    PollNowAndThen poll;
+    for (double n = 0; n <= others; ++n) {
+      poll();
+      if (n < largest - 1) {
+        below = below + b;
+        if (n == largest - 2) roomiest = b;
+      } else if (n == largest - 1) {
+        at = b;
+      } else {
+        above = above + b;
+        kept = kept + b * exactly(largest) / exactly(n + 1);
+      }
+      if (n == others) break;
+      const Interval growth = exactly(others - n) / exactly(n + 1) * odds;
+      b = b * growth;
+      // What is left is at most a geometric series of falling ratio.
+      const double ratio = growth.enclosure().upper;
+      if (n >= largest && ratio < 0.5 && b.approximate_log() < above.approximate_log() - 100) {
+        const Interval rest = hull(exactly(0), b * exactly(2));
+        above = above + rest;
+        kept = kept + hull(exactly(0), b * exactly(2));
+        break;
+      }
+    }
+  }
+  const Interval drawn_last = q * kept;  // drawn, and one of `largest` that stay of more
+  return {below, at + drawn_last, drawn_last, at, above, roomiest};
+}
+
+/// P(low < N(0, 1) <= high), without cancellation in either tail.
+Interval between(const Interval& low, const Interval& high) {
+  const bool above = low.compare(0) >= 0;
+  const Interval found = above ? normal_cdf(-low) - normal_cdf(-high) : normal_cdf(high) - normal_cdf(low);
+  return clamp(found, 0, 1);
+}
+
+/// Kept for the accountants and the bounds that ask for the same, which is up to 10^7 terms of 128 bits.
+Shares shares_of(SamplingRate rate, Batches batches) {
+  static auto& kept = *new LastFew<std::tuple<double, std::uint64_t, std::uint64_t>, std::shared_ptr<const Shares>>;
+  return *kept.of({rate.value(), batches.records().value(), batches.size().value()},
+                  [&] { return std::make_shared<const Shares>(made_shares(rate, batches)); });
+}
+
+}  // namespace
+
+TruncatedBatch truncated_batch(SamplingRate rate, Batches batches) {
+  const StandardFloatingPoint environment;
+  const Interval q = exactly(rate.value());
+  const Shares shares = shares_of(rate, batches);
+  return {.roomy = probability_of(shares.roomy),
+          .last = probability_of(shares.last),
+          .last_rate = probability_of((shares.at * q + shares.drawn_last) / shares.last),
+          .full = probability_of(shares.crowded - shares.drawn_last),
+          .crowded = probability_of(shares.crowded),
+          .rate = probability_of((shares.roomy + shares.at) * q + shares.drawn_last)};
+}
+
+std::vector<BatchShare> shares_by_others_seen(SamplingRate rate, Batches batches, double multiplier) {
+  constexpr double most_noise = 10;
+  constexpr int steps = 3;
+  if (!(multiplier <= most_noise) || rate.value() == 1) return {};
+  const StandardFloatingPoint environment;
+  const Shares shares = shares_of(rate, batches);
+  const auto others = static_cast<double>(batches.records().value() - 1);
+  const auto largest = static_cast<double>(batches.size().value());
+  const Interval q = exactly(rate.value());
+  const Interval z = exactly(multiplier);
+  // The places between the steps, of which these few tell nearly as much as many; beyond all of them the ends of the line.
+  std::vector<Interval> edges;
+  for (int i = steps; i-- > 0;) edges.push_back(exactly(largest - (1 + 1.5 * multiplier) * i / (steps - 1)));
+  std::vector<Interval> weight(steps + 1, exactly(0));
+  std::vector<Interval> joined(steps + 1, exactly(0));
+  const auto count = [&](double kept, const Interval& probability, const Interval& joining) {
+    for (int i = 0; i <= steps; ++i) {
+      const auto place = [&](int k) { return (edges[static_cast<std::size_t>(k)] - exactly(kept)) / z; };
+      const Interval seen = i == 0 ? normal_cdf(place(0)) : i == steps ? normal_cdf(-place(steps - 1)) : between(place(i - 1), place(i));
+      const auto at = static_cast<std::size_t>(i);
+      weight[at] = weight[at] + probability * seen;
+      joined[at] = joined[at] + probability * seen * joining;
+    }
+  };
+  count(largest, shares.crowded - shares.drawn_last, exactly(0));
+  count(largest - 1, shares.last, (shares.at * q + shares.drawn_last) / shares.last);
+  // Backwards from largest - 2 others: those that lie further than 40 z below count as the lowest step, but for e^-700 of them.
+  Interval b = shares.roomiest;
+  Interval left = shares.roomy;
+  for (double n = largest - 2; n >= 0 && n >= largest - 3 - 45 * multiplier; --n) {
+    poll_limit();
+    count(n, b, q);
+    left = left - b;
+    b = b * exactly(n) / exactly(others - n + 1) * (exactly(1) - q) / q;
+  }
+  left = clamp(left, 0, 1);
+  weight[0] = weight[0] + left;
+  joined[0] = joined[0] + left * q;
+  const Interval mistaken = hull(exactly(0), left * exp(exactly(-700)));
+  std::vector<BatchShare> found;
+  for (std::size_t i = 0; i < weight.size(); ++i) {
+    const Interval mass = i == 0 ? weight[i] - mistaken : weight[i] + mistaken;
+    if (mass.compare(0) <= 0) continue;
+    const Interval joining = (i == 0 ? joined[i] - mistaken : joined[i] + hull(exactly(0), mistaken * q)) / mass;
+    found.push_back({probability_of(mass), probability_of(joining)});
+  }
+  return found;
+}
+
+std::vector<CrowdedBatch> crowded_batches(SamplingRate rate, Batches batches) {
+  const StandardFloatingPoint environment;
+  const auto largest = static_cast<double>(batches.size().value());
+  std::vector<CrowdedBatch> found;
+  const auto number = [](double records) { return Count{static_cast<std::uint64_t>(records)}; };
+  auto most = static_cast<double>(batches.records().value());
+  // Numbers in blocks: the weight grows with the number, and the rate falls.
+  for (const double part : {1000.0, 0.0}) {
+    if (most <= largest) break;
+    const Batches here{number(most), batches.size()};
+    const double least = part > 0 ? std::floor(most - most / part) : 0;
+    const Interval at_most = exactly(rate.value()) * exactly(largest) / exactly(largest + 1);
+    double most_rate = probability(at_most.enclosure().upper);
+    if (least > largest) {
+      const Shares fewest = shares_of(rate, Batches{number(least), batches.size()});
+      most_rate = std::min(most_rate, probability((fewest.drawn_last / fewest.crowded).enclosure().upper));
+    }
+    found.push_back({probability_of(shares_of(rate, here).crowded), most_rate});
+    if (least <= largest) break;
+    most = least;
+  }
+  return found;
+}
+
+}  // namespace surety::accounting::privacy_loss

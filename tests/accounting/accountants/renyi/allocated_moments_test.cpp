@@ -1,0 +1,135 @@
+// Moments of the ratio of an allocated epoch against quadrature over the variables of each round, and against a second way to each.
+#include <surety/accounting/accountants/renyi/allocated_moments.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/accountants/renyi/renyi.h>
+#include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/best.h>
+
+namespace surety::accounting::allocated_moments_test {
+namespace {
+
+/// E f(R) - f(1) for t = 2 or 3, by the trapezoid rule in each variable, far beyond where f(R) still counts.
+double mean_of(int rounds, double mu, double reach, const std::function<double(double)>& f) {
+  struct Node {
+    double weight;
+    double y;
+  };
+  std::vector<Node> nodes;
+  const double step = rounds == 2 ? 0.05 : 0.2;
+  for (double g = -reach; g <= reach; g += step) {
+    nodes.push_back({step * std::exp(-g * g / 2) / std::sqrt(2 * std::acos(-1.0)), std::exp(mu * g - mu * mu / 2)});
+  }
+  double sum = 0;
+  for (const auto& a : nodes) {
+    for (const auto& b : nodes) {
+      if (rounds == 2) {
+        sum += a.weight * b.weight * f((a.y + b.y) / 2);
+        continue;
+      }
+      for (const auto& c : nodes) sum += a.weight * b.weight * c.weight * f((a.y + b.y + c.y) / 3);
+    }
+  }
+  return sum;
+}
+
+TEST(AllocatedMoments, AreThoseOfTheRatioOfTwoAndThreeRounds) {
+  for (const int rounds : {2, 3}) {
+    for (const double mu : {0.3, 0.7}) {
+      if (rounds == 3 && mu == 0.3) continue;
+      const AllocatedMoments moments{static_cast<double>(rounds), mu};
+      for (const std::size_t k : {2U, 3U, 5U, 8U}) {
+        const double reach = 8 + mu * static_cast<double>(k);
+        const double positive = std::log(mean_of(rounds, mu, reach, [k](double r) { return std::pow(r, static_cast<double>(k)); }));
+        EXPECT_NEAR(moments.log_moments()[k] / positive, 1, 1e-9) << rounds << ' ' << mu << ' ' << k;
+        EXPECT_GE(moments.log_moments()[k], positive * (1 - 1e-11)) << rounds << ' ' << mu << ' ' << k;
+        const double negative = std::log(mean_of(rounds, mu, reach, [k](double r) { return std::pow(r, -static_cast<double>(k)); }));
+        // The chords of W leave a part in 2,000, and more of high orders.
+        EXPECT_GE(moments.log_negative_moments()[k], negative) << rounds << ' ' << mu << ' ' << k;
+        EXPECT_LE(moments.log_negative_moments()[k] / negative, 1.0005 + (k < 5 ? 0 : 0.02)) << rounds << ' ' << mu << ' ' << k;
+      }
+    }
+  }
+}
+
+// Between whole orders both are known for two rounds: a chord is above, and not by much.
+TEST(AllocatedMoments, BoundDivergencesOfEveryOrder) {
+  const double mu = 0.7;
+  const AllocatedMoments moments{2, mu};
+  for (const double order : {1.05, 1.5, 2.0, 2.5, 3.7, 6.2}) {
+    const double b = order - 1;
+    const double remove = std::log(mean_of(2, mu, 14, [&](double r) { return std::pow(r, order); })) / b;
+    const double add = std::log(mean_of(2, mu, 14, [&](double r) { return std::pow(r, -b); })) / b;
+    const double found = moments.divergence(order);
+    EXPECT_GE(found, std::max(remove, add) * (1 - 1e-11)) << order;
+    EXPECT_LE(found, order * mu * mu / 2 * (1 + 1e-12)) << order;
+    if (order >= 2) {
+      EXPECT_LE(found, 1.08 * remove) << order;
+    }
+  }
+}
+
+// For many rounds E R^2 = 1 + (e^(mu^2) - 1) / t, and E R^3 and E R^4 have their closed forms, too.
+TEST(AllocatedMoments, OfManyRoundsAreTheClosedForms) {
+  for (const double t : {10.0, 1000.0, 1e6, 0x1p53}) {
+    for (const double mu : {0.1, 1.0, 2.0}) {
+      const AllocatedMoments moments{t, mu};
+      const double e = std::expm1(mu * mu);
+      const double three = std::expm1(3 * mu * mu);
+      const double six = std::expm1(6 * mu * mu);
+      const double third = std::log1p(3 * e * (t - 1) / t / t + three / t / t);
+      const double pairs = 6 * (t - 1) * (t - 2) / t / t / t;
+      const double fourth =
+          std::log1p(pairs * e + 3 * (t - 1) / t / t / t * (e * e + 2 * e) + 4 * (t - 1) / t / t / t * three + six / t / t / t);
+      EXPECT_NEAR(moments.log_moments()[2], std::log1p(e / t), 1e-12 * std::log1p(e / t) + 1e-14) << t << ' ' << mu;
+      EXPECT_NEAR(moments.log_moments()[3], third, 1e-12 * third + 1e-14) << t << ' ' << mu;
+      EXPECT_NEAR(moments.log_moments()[4], fourth, 1e-12 * fourth + 1e-14) << t << ' ' << mu;
+      // E 1/R >= 1 + Var R - skewness, about e / t.
+      const double inverse = moments.log_negative_moments()[1];
+      if (mu <= 1 && t >= 1000 && t <= 1e6) {
+        EXPECT_NEAR(inverse / std::log1p(e / t), 1, 0.01) << t << ' ' << mu;
+      }
+      // Jensen: no less than 1, and log-convex from 1 on.
+      const auto& negative = moments.log_negative_moments();
+      for (std::size_t k = 1; k + 1 < std::min<std::size_t>(negative.size(), 40); ++k) {
+        EXPECT_GT(negative[k], 0);
+        EXPECT_GE(negative[k + 1], negative[k]);
+      }
+    }
+  }
+}
+
+// The time of the negative moments grows with mu^2: where they say next to nothing more than one round, they are left out.
+TEST(AllocatedMoments, OfLittleNoiseAreOneRound) {
+  for (const double mu : {33.0, 221.7, 1e6, 1e150}) {
+    const AllocatedMoments moments{194, mu};
+    EXPECT_EQ(moments.log_negative_moments().size(), 1U) << mu;
+    for (const double order : {1.0001, 1.5, 2.0, 30.0}) EXPECT_NEAR(moments.divergence(order) / (order * mu * mu / 2), 1, 1e-12) << mu;
+  }
+  EXPECT_GT(AllocatedMoments(194, 32).log_negative_moments().size(), 2U);
+  EXPECT_GT(AllocatedMoments(194, 32).divergence(2), 0.994 * 32 * 32);
+}
+
+// Two accountants with nothing in common: the conversion of the divergences is above the lower end by the density of the losses.
+TEST(AllocatedMoments, AgreeWithTheLossesOfTheEpoch) {
+  for (const char* text :
+       {"allocated(20, gaussian(2))", "repeat(10, allocated(100, gaussian(1)))", "repeat(50, allocated(50, gaussian(3)))"}) {
+    const Event event = parse_event(text, Adjacency::add_or_remove_one);
+    for (const double delta : {1e-3, 1e-6}) {
+      const double lower = epsilon(PrivacyLoss{}, event, Delta{delta}).lower;
+      const double bound = epsilon(Renyi{}, event, Delta{delta}).upper;
+      EXPECT_GT(bound, lower) << text;
+      EXPECT_LT(bound, 2.2 * lower + 0.05) << text << ", " << delta;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace surety::accounting::allocated_moments_test

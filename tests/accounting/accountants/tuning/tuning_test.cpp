@@ -1,0 +1,350 @@
+// The tuning accountant against orders of outcomes that are simulated on a grid, against quadrature of its own bound, and against values
+// that another program found. What few outcomes can show is in soundness/best_of_test.
+#include <surety/accounting/answers/asked.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/accountants/tuning/search_bounds.h>
+#include <surety/accounting/answers/best.h>
+#include <surety/accounting/laws/pairs/search_pair.h>
+#include <surety/accounting/numbers/rounding.h>
+
+#include <support/refusal.h>
+
+namespace surety::accounting::tuning_test {
+namespace {
+
+using reference::refusal_of;
+
+constexpr auto adjacency = Adjacency::add_or_remove_one;
+Event event_of(const std::string& text) { return parse_event(text, adjacency); }
+Enclosure epsilon_of(const std::string& text, double delta) { return epsilon(Tuning{}, event_of(text), Delta{delta}); }
+
+// ---- The truth from below: an order of the outcomes of a Gaussian run, cut into cells ----
+
+/// phi' and phi of a number of runs, from the formulas of Poisson and geometric laws, and by sums of a capped one.
+struct Law {
+  Runs runs;
+  std::vector<double> masses = masses_of(runs);  // P(K = k) where there is a cap
+
+  [[nodiscard]] double a() const { return runs.mean() - 1; }  // of the geometric one
+  [[nodiscard]] double slope(double bar) const {
+    if (!masses.empty()) {
+      double sum = 0;
+      for (std::size_t k = masses.size(); k-- > 1;) sum = sum * (1 - bar) + static_cast<double>(k) * masses[k];
+      return sum;
+    }
+    return runs.law() == RunsLaw::poisson ? runs.mean() * std::exp(-runs.mean() * bar) : runs.mean() / std::pow(1 + a() * bar, 2);
+  }
+  /// phi(1 - from + width) - phi(1 - from).
+  [[nodiscard]] double between(double from, double width) const {
+    if (!masses.empty()) {
+      // phi(y) - phi(x) = (y - x) sum over k of P(K = k) (y^(k - 1) + y^(k - 2) x + ... + x^(k - 1)).
+      const double x = std::max(0.0, 1 - from);
+      const double y = std::min(1.0, 1 - from + width);
+      double sum = 0;
+      double power = 1;
+      double steps = 0;
+      for (std::size_t k = 1; k < masses.size(); ++k) {
+        steps = steps * y + power;
+        sum += masses[k] * steps;
+        power *= x;
+      }
+      return width * sum;
+    }
+    if (runs.law() == RunsLaw::poisson) return std::exp(-runs.mean() * from) * std::expm1(runs.mean() * width);
+    // The integral of m (1 + a x)^-2.
+    return runs.mean() * width / ((1 + a() * from) * (1 + a() * std::max(0.0, from - width)));
+  }
+
+  /// By bisection for the chance to go on; what is left at the cap stops there.
+  static std::vector<double> masses_of(const Runs& runs) {
+    std::vector<double> found;
+    const std::size_t cap = runs.cap() ? runs.cap()->value() : 0;
+    double low = 0;
+    double high = 1;
+    for (int i = 0; cap > 0 && i < 60; ++i) {
+      const double goes_on = 0.5 * (low + high);
+      found.assign(1, 0.0);
+      double left = 1;
+      double mean = 0;
+      for (std::size_t k = 1; k <= cap; ++k, left *= goes_on) {
+        found.push_back(k == cap ? left : left * (1 - goes_on));
+        mean += static_cast<double>(k) * found.back();
+      }
+      (mean < runs.mean() ? low : high) = goes_on;
+    }
+    return found;
+  }
+};
+
+double below(double x) { return 0.5 * std::erfc(-x * std::sqrt(0.5)); }
+
+/// delta(epsilon) of the best run where outcomes are ranked by falling likelihood ratio, but for those that are rejected, each of which goes
+/// where phi'(u) l - e^epsilon phi'(v) is largest. Any such simulation is a score that somebody may use.
+double simulated(const Law& law, double mu, double epsilon, int count) {
+  struct Cell {
+    double p;
+    double q;
+    double rank;  ///< a threshold: high ones are ranked low
+    double ratio;
+  };
+  const double least = -9;
+  const double step = (mu + 18) / count;
+  // By falling thresholds t: phi' at P(x > t) and at Q(x > t).
+  std::vector<std::pair<double, double>> points;
+  for (int k = 0; k <= 2000; ++k) {
+    const double t = mu + 9 - (mu + 18) * k / 2000;
+    points.emplace_back(law.slope(below(t - mu)), law.slope(below(t)));
+  }
+  std::vector<Cell> cells;
+  for (int i = 0; i < count; ++i) {
+    const double from = least + i * step;
+    const double to = from + step;
+    Cell cell{from > mu ? below(mu - from) - below(mu - to) : below(to - mu) - below(from - mu),
+              from > 0 ? below(-from) - below(-to) : below(to) - below(from), to, 0};
+    cell.ratio = cell.p / cell.q;
+    double best = 0;
+    for (std::size_t k = 0; k < points.size() && cell.ratio > 1; ++k) {
+      const double value = points[k].first * cell.ratio - std::exp(epsilon) * points[k].second;
+      if (!(value > best)) continue;
+      best = value;
+      cell.rank = mu + 9 - (mu + 18) * static_cast<double>(k) / 2000;
+    }
+    cells.push_back(cell);
+  }
+  std::sort(cells.begin(), cells.end(),
+            [](const Cell& a, const Cell& b) { return a.rank > b.rank || (a.rank == b.rank && a.ratio < b.ratio); });
+  double p_above = 0;
+  double q_above = 0;
+  for (const auto& cell : cells) {
+    p_above += cell.p;
+    q_above += cell.q;
+  }
+  double sum = 0;
+  for (const auto& cell : cells) {
+    const double p = law.between(p_above, cell.p);
+    const double q = law.between(q_above, cell.q);
+    sum += std::max(0.0, p - std::exp(epsilon) * q);
+    p_above -= cell.p;
+    q_above -= cell.q;
+  }
+  return sum;
+}
+
+struct Searched {
+  Runs runs;
+  double mu;
+  std::vector<double> epsilons;
+};
+std::vector<Searched> searched() {
+  return {{Runs{RunsLaw::poisson, 10}, 1, {5, 7, 8.66, 10}},
+          {Runs{RunsLaw::geometric, 10}, 1, {4, 6, 6.9, 8}},
+          {Runs{RunsLaw::poisson, 2}, 2, {6, 10}},
+          {Runs{RunsLaw::geometric, 50}, 0.3, {1, 1.5, 2.5}},
+          {Runs::capped_geometric(10, Count{20}), 1, {4, 6, 7.13, 8}},
+          {Runs::capped_geometric(6, Count{7}), 0.3, {1, 1.8, 2.5}}};
+}
+
+TEST(Tuning, AnOrderOfOutcomesLiesBetweenTheBoundsAndNearlyAttainsThem) {
+  for (const auto& [runs, mu, epsilons] : searched()) {
+    const GaussianSearch search{runs, {mu, mu}};
+    for (const double epsilon : epsilons) {
+      const double truth = simulated({runs}, mu, epsilon, 3000);
+      EXPECT_LE(truth, search.above(epsilon) * (1 + 1e-9)) << name(runs.law()) << ' ' << mu << ' ' << epsilon;
+      // What cells cost, and little else.
+      EXPECT_GE(truth, search.below(epsilon) * 0.995) << name(runs.law()) << ' ' << mu << ' ' << epsilon;
+      // Where so much is rejected that ranks depend on it the two are apart.
+      if (truth < 1e-5) {
+        EXPECT_LE(search.above(epsilon), search.below(epsilon) * 1.02) << name(runs.law()) << ' ' << mu << ' ' << epsilon;
+      }
+    }
+  }
+}
+
+// Each is a bound that an order of outcomes beats, or one that no order can meet.
+TEST(Tuning, WhatIsLeftOutIsFound) {
+  const Searched one = searched().front();
+  const double epsilon = 8.66;
+  const double truth = simulated({one.runs}, one.mu, epsilon, 3000);
+  const GaussianSearch fewer{Runs{RunsLaw::poisson, 9.8}, {1, 1}};
+  EXPECT_GT(truth, fewer.above(epsilon));
+  const GaussianSearch farther{one.runs, {0.995, 0.995}};
+  EXPECT_GT(truth, farther.above(epsilon));
+  const GaussianSearch nearer{one.runs, {1.01, 1.01}};
+  EXPECT_LT(truth, nearer.below(epsilon));
+  // phi for phi': m times too little.
+  EXPECT_GT(truth, GaussianSearch(one.runs, {1, 1}).above(epsilon) / one.runs.mean());
+  // A cap that is forgotten, or larger than it is, and one that no order can meet.
+  const Runs capped = Runs::capped_geometric(10, Count{20});
+  const double truth_of_capped = simulated({capped}, 1, 7.13, 3000);
+  EXPECT_GT(truth_of_capped, GaussianSearch(Runs{RunsLaw::geometric, 10}, {1, 1}).above(7.13));
+  EXPECT_GT(truth_of_capped, GaussianSearch(Runs::capped_geometric(10, Count{22}), {1, 1}).above(7.13));
+  EXPECT_LT(truth_of_capped, GaussianSearch(Runs::capped_geometric(10, Count{18}), {1, 1}).below(7.13));
+}
+
+// ---- The bound itself ----
+
+/// E_P sup over u of (phi'(u) - e^(epsilon - loss) phi'(v(u)))_+ on a grid of outcomes, from below but for what lies between ranks.
+double by_definition(const Law& law, double mu, double epsilon) {
+  constexpr int ranks = 20000;
+  std::vector<std::pair<double, double>> points;
+  for (int k = 0; k <= ranks; ++k) {
+    const double t = mu + 9 - (mu + 18) * k / ranks;
+    points.emplace_back(law.slope(below(t - mu)), law.slope(below(t)));
+  }
+  // The hull's corner for a loss moves one way as the loss rises, so one pass over both is enough on the concave part; here all are looked at.
+  constexpr int outcomes = 600;
+  double sum = 0;
+  for (int i = 0; i < outcomes; ++i) {
+    const double x = 0.5 * mu + (i + 0.5) * 12 / outcomes;
+    const double odds = std::exp(epsilon - mu * (x - 0.5 * mu));
+    double best = 0;
+    for (const auto& [a, b] : points) best = std::max(best, a - odds * b);
+    sum += best * std::exp(-0.5 * (x - mu) * (x - mu)) / std::sqrt(2 * std::acos(-1.0)) * 12 / outcomes;
+  }
+  return sum;
+}
+
+TEST(Tuning, IsTheIntegralThatItIsDerivedFrom) {
+  for (const auto& [runs, mu, epsilons] : searched()) {
+    const GaussianSearch search{runs, {mu, mu}};
+    const double epsilon = epsilons.back();
+    const double defined = by_definition({runs}, mu, epsilon);
+    EXPECT_NEAR(search.above(epsilon) / defined, 1, 2e-3) << name(runs.law()) << ' ' << mu;
+  }
+}
+
+TEST(Tuning, AgreesWithKnownValues) {
+  struct Known {
+    std::string law;
+    double lower;
+    double upper;
+    double bound;  ///< the integral, to its last digit
+  };
+  for (const auto& [law, lower, upper, bound] :
+       {Known{"poisson_runs, 10", 8.666066, 8.666129, 8.6661280}, Known{"geometric_runs, 10", 6.900704, 6.900726, 6.9007250},
+        Known{"logarithmic_runs, 10", 6.553079, 6.553134, 6.5531312}, Known{"capped_geometric_runs, 10, 20", 7.130520, 7.130543, 7.1305421},
+        Known{"capped_geometric_runs, 10, 50", 6.906302, 6.906325, 6.9063232}}) {
+    const auto found = epsilon_of("best_of(" + law + ", gaussian(1))", 1e-6);
+    EXPECT_GE(found.lower, lower) << law;
+    EXPECT_LE(found.upper, upper) << law;
+    EXPECT_GE(found.upper, bound - 5e-8) << law;
+    EXPECT_LE(found.upper, bound + 1e-6) << law;
+    const auto delta_there = delta(Tuning{}, event_of("best_of(" + law + ", gaussian(1))"), Epsilon{found.upper});
+    EXPECT_LE(delta_there.upper, 1e-6 * (1 + 1e-9)) << law;
+    EXPECT_GE(delta_there.upper, 1e-6 * (1 - 1e-9)) << law;
+  }
+}
+
+// ---- Laws ----
+
+TEST(Tuning, KnowsOneLawByTwoNames) {
+  for (const double mean : {1.01, 3.0}) {
+    const auto geometric = Runs{RunsLaw::geometric, mean};
+    const auto as_binomial = Runs::negative_binomial(mean, 1);
+    const auto logarithmic = Runs{RunsLaw::logarithmic, mean};
+    const auto near_zero = Runs::negative_binomial(mean, 1e-9);
+    const auto poisson = Runs{RunsLaw::poisson, mean};
+    for (const double epsilon : {0.5, 3.0}) {
+      const auto above = [&](const Runs& runs) { return GaussianSearch{runs, {0.5, 0.5}}.above(epsilon); };
+      EXPECT_NEAR(above(geometric) / above(as_binomial), 1, 1e-9) << mean;
+      EXPECT_NEAR(above(logarithmic) / above(near_zero), 1, 1e-6) << mean;
+      // The heavier the tail, the smaller the cost.
+      if (above(geometric) < 0.05) {
+        EXPECT_LT(above(logarithmic), above(geometric)) << mean;
+      }
+      if (mean > 2) {
+        EXPECT_LT(above(geometric), above(poisson) * (1 + 1e-12)) << mean;
+      }
+    }
+  }
+}
+
+TEST(Tuning, OfAboutOneRunCostsThatRun) {
+  for (const std::string run : {"gaussian(2)", "laplace(2)", "pure(0.4)"}) {
+    const auto once = best_delta(event_of(run), Epsilon{0.2}).value;
+    const auto searched_once = best_delta(event_of("best_of(geometric_runs, 1.0000001, " + run + ")"), Epsilon{0.2}).value;
+    EXPECT_GE(searched_once.upper, once.lower) << run;
+    EXPECT_LE(searched_once.upper, once.upper * (1 + 1e-4)) << run;
+    EXPECT_GE(searched_once.lower, once.lower * (1 - 1e-6)) << run;
+  }
+}
+
+// ---- Any run ----
+
+TEST(Tuning, KnowsAGaussianRunByItsCurveToo) {
+  const Runs runs{RunsLaw::geometric, 10};
+  const GaussianSearch direct{runs, {0.5, 0.5}};
+  std::vector<CurvePoint> points;
+  for (int i = 0; i <= 800; ++i) {
+    const double loss = 0.006 * i;
+    const double delta = below(0.25 - loss / 0.5) - std::exp(loss) * below(-0.25 - loss / 0.5);
+    points.push_back({std::exp(loss) * (1 + 1e-14), delta * (1 + 1e-12) + 1e-18});
+  }
+  const SearchByCurve by_curve{runs, points};
+  for (const double epsilon : {0.5, 1.0, 2.0, 3.0}) {
+    EXPECT_GE(by_curve.above(epsilon), direct.below(epsilon)) << epsilon;
+    EXPECT_LE(by_curve.above(epsilon), direct.above(epsilon) * 1.01) << epsilon;
+    EXPECT_GE(by_curve.above(epsilon), direct.above(epsilon) * 0.99) << epsilon;
+  }
+}
+
+TEST(Tuning, AnswersForRunsThatAllAccountantsKnow) {
+  for (const std::string run :
+       {"laplace(1)", "repeat(1000, poisson(0.01, record_sum(1)))", "repeat(3, exponential(0.3))", "zcdp(0.1)", "approx(0.5, 1e-9)"}) {
+    const auto once = best_epsilon(event_of(run), Delta{1e-6}).value;
+    const auto found = epsilon_of("best_of(geometric_runs, 10, " + run + ")", 1e-6);
+    EXPECT_GE(found.upper, once.lower) << run;
+    EXPECT_LE(found.upper, 4 * once.upper + 1) << run;
+    EXPECT_GE(found.lower, once.lower * (1 - 1e-9)) << run;
+  }
+  // All of a bounded loss, and the steepest slope, log(phi'(u) / phi'(v)).
+  const auto pure = epsilon_of("best_of(geometric_runs, 10, pure(0.5))", 0);
+  EXPECT_GE(pure.upper, 0.5);
+  EXPECT_LT(pure.upper, 1.5);
+  EXPECT_EQ(epsilon_of("best_of(geometric_runs, 10, gaussian(1))", 0), Enclosure(infinity, infinity));
+}
+
+TEST(Tuning, ComposesByItsPair) {
+  for (const double x : {0.5, 1.0, 2.0, 3.0}) {
+    const auto search = event_of("best_of(geometric_runs, 10, gaussian(2))");
+    const auto law = privacy_loss::search_pair(search, curves_of_all().leaves);
+    double sum = law.infinite_mass;
+    for (const auto& atom : std::get<AtomsBase>(law.base).atoms) {
+      sum += (1 - law.infinite_mass) * atom.mass * std::max(0.0, 1 - std::exp(x - atom.loss));
+    }
+    const auto found = delta(Tuning{}, search, Epsilon{x});
+    EXPECT_GE(sum, x < 1.5 ? found.lower : found.upper * (1 - 1e-8)) << x;
+    EXPECT_LE(sum, found.upper * 1.001) << x;
+  }
+  const auto alone = epsilon_of("best_of(geometric_runs, 10, gaussian(2))", 1e-6);
+  const auto beside = best_epsilon(event_of("compose(best_of(geometric_runs, 10, gaussian(2)), gaussian(1000))"), Delta{1e-6}).value;
+  EXPECT_GE(beside.upper, alone.lower);
+  EXPECT_LE(beside.upper, alone.upper + 0.01);
+  const auto twice = best_epsilon(event_of("repeat(2, best_of(geometric_runs, 10, gaussian(2)))"), Delta{1e-6}).value;
+  EXPECT_GT(twice.upper, alone.upper);
+  EXPECT_LT(twice.upper, 2 * alone.upper);
+}
+
+TEST(Tuning, RefusesByName) {
+  const auto says = [](const std::string& text, const std::string& reason) {
+    const auto refusal = refusal_of([&] { return epsilon_of(text, 1e-6); });
+    EXPECT_TRUE(refusal.says(ErrorCode::unsupported, reason)) << refusal;
+    EXPECT_FALSE(supports(Tuning{}, event_of(text)) && text.find("gaussian(1e-9)") == std::string::npos) << text;
+  };
+  says("gaussian(1)", "tuning: gaussian(1) is not one best_of alone");
+  says("repeat(2, best_of(geometric_runs, 10, gaussian(1)))", "is not one best_of alone");
+  says("best_of(geometric_runs, 2, best_of(geometric_runs, 2, best_of(geometric_runs, 2, gaussian(1))))", "a search of searches");
+  says("best_of(geometric_runs, 10, gaussian(1e-9))", "tuning: a run of gaussian(1e-09) costs mu = ");
+}
+
+}  // namespace
+}  // namespace surety::accounting::tuning_test

@@ -1,0 +1,102 @@
+// Batches of users with several records, against quadrature of what their records add up to; and groups that take turns.
+#include <surety/accounting/laws/pairs/gaussian_mixture.h>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include <surety/accounting/accountants/contour/contour.h>
+#include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/best.h>
+
+#include <support/mixtures.h>
+
+namespace surety::accounting::gaussian_mixture_test {
+namespace {
+
+using namespace reference;
+
+Enclosure asked(const std::string& text, Adjacency adjacency, double epsilon) {
+  return delta(PrivacyLoss{.width = 1e-5}, parse_event(text, adjacency), Epsilon{epsilon});
+}
+
+/// The sum over the records of a user that are in the batch, each of them `vector`.
+Mixture sum_of_user(int records, double rate, double vector) {
+  Mixture found;
+  for (int i = 0; i <= records; ++i) found[i * vector] += binomial(records, i, rate);
+  return found;
+}
+
+TEST(Users, CostWhatTheirRecordsTogetherDo) {
+  for (const auto& [records, rate, z] : {std::tuple{1, 0.3, 1.0}, {2, 0.2, 0.7}, {4, 0.01, 2.0}, {7, 0.5, 3.0}, {40, 0.05, 8.0}}) {
+    const auto text = "users(" + std::to_string(records) + ", poisson(" + std::to_string(rate) + ", ";
+    const auto release = [&, noise = z](const std::string& name) { return text + name + "(" + std::to_string(noise) + ")))"; };
+    const Mixture with = sum_of_user(records, rate, 1);
+    for (const double epsilon : {0.0, 0.1, 0.8, 2.5}) {
+      const double alone = delta_of_pair(with, {{0, 1}}, z, epsilon);
+      for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::zero_out}) {
+        const auto found = asked(release("gaussian"), adjacency, epsilon);
+        EXPECT_LE(found.lower, alone + 3e-6) << release("gaussian") << ' ' << epsilon;
+        EXPECT_GE(found.upper, alone - 3e-6) << release("gaussian") << ' ' << epsilon;
+        EXPECT_LE(found.upper - found.lower, 2e-5) << release("gaussian") << ' ' << epsilon;
+      }
+      const double replaced = delta_of_pair(with, sum_of_user(records, rate, -1), z, epsilon);
+      const auto found = asked(release("record_sum"), Adjacency::replace_one, epsilon);
+      EXPECT_LE(found.lower, replaced + 3e-6) << release("record_sum") << ' ' << epsilon;
+      EXPECT_GE(found.upper, replaced - 3e-6) << release("record_sum") << ' ' << epsilon;
+      EXPECT_LE(found.upper - found.lower, 2e-5) << release("record_sum") << ' ' << epsilon;
+    }
+  }
+}
+
+TEST(Users, OfOneRecordAreItsBatches) {
+  const auto event = [](const std::string& text) { return parse_event(text, Adjacency::zero_out); };
+  const auto batches = epsilon(Contour{}, event("repeat(1000, poisson(0.01, gaussian(2)))"), Delta{1e-5});
+  const auto users = epsilon(Contour{}, event("users(1, repeat(1000, poisson(0.01, gaussian(2))))"), Delta{1e-5});
+  EXPECT_EQ(users.lower, batches.lower);
+  EXPECT_EQ(users.upper, batches.upper);
+}
+
+TEST(Users, OfManyRoundsAgreeWithTheKnownValue) {
+  // By a program that shares nothing with this one: 2.8933843408, and 2.6605191150 in the other direction.
+  const auto found =
+      epsilon(Best{}, parse_event("users(4, repeat(1000, poisson(0.01, gaussian(2))))", Adjacency::add_or_remove_one), Delta{1e-5});
+  EXPECT_TRUE(found.lower <= 2.8933843408 && 2.8933843408 <= found.upper) << found.lower << ' ' << found.upper;
+  EXPECT_LE(found.width(), 2e-4);
+}
+
+TEST(Users, OfGaussianReleasesAreGaussian) {
+  const auto found = epsilon(Best{}, parse_event("users(4, repeat(4, gaussian(4)))", Adjacency::zero_out), Delta{1e-6});
+  const auto known = epsilon(Best{}, parse_event("gaussian(0.5)", Adjacency::zero_out), Delta{1e-6});
+  EXPECT_NEAR(found.upper, known.upper, 1e-8);
+  EXPECT_NEAR(found.lower, known.lower, 1e-8);
+}
+
+TEST(Users, AreRefusedWhereNothingIsProved) {
+  EXPECT_THROW(static_cast<void>(parse_event("users(2, laplace(1))", Adjacency::zero_out)), Error);
+  EXPECT_THROW(static_cast<void>(parse_event("poisson(0.5, users(2, gaussian(1)))", Adjacency::zero_out)), Error);
+  EXPECT_THROW(static_cast<void>(parse_event("users(2, poisson(0.5, gaussian(1)))", Adjacency::replace_one)), Error);
+}
+
+TEST(Cyclic, IsThePoissonRoundsOfTheDearestGroup) {
+  for (const auto adjacency : {Adjacency::add_or_remove_one, Adjacency::zero_out}) {
+    const auto found = epsilon(Best{}, parse_event("cyclic(10, 995, 0.1, gaussian(2))", adjacency), Delta{1e-5});
+    const auto rounds = epsilon(Best{}, parse_event("repeat(100, poisson(0.1, gaussian(2)))", adjacency), Delta{1e-5});
+    EXPECT_EQ(found.lower, rounds.lower);
+    EXPECT_EQ(found.upper, rounds.upper);
+  }
+}
+
+TEST(Cyclic, IsDearestForAUserWithAllRecordsInOneGroup) {
+  const auto answer_of = [](const char* text) { return epsilon(Best{}, parse_event(text, Adjacency::zero_out), Delta{1e-5}); };
+  const auto found = answer_of("users(3, cyclic(10, 95, 0.1, gaussian(2)))");
+  const auto rounds = answer_of("repeat(10, users(3, poisson(0.1, gaussian(2))))");
+  EXPECT_EQ(found.lower, rounds.lower);
+  EXPECT_EQ(found.upper, rounds.upper);
+  // Records in three groups: each of the ten rounds of a group has one of them.
+  EXPECT_LT(answer_of("repeat(30, poisson(0.1, gaussian(2)))").upper, found.lower);
+}
+
+}  // namespace
+}  // namespace surety::accounting::gaussian_mixture_test

@@ -1,0 +1,263 @@
+// Batches of a largest size, against the meaning of their adjacency on concrete data: every way to draw and to drop is enumerated, and the curve
+// of what is released is integrated.
+#include <surety/accounting/laws/truncated/truncated_batch.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/best.h>
+
+#include <support/mixtures.h>
+
+namespace surety::accounting::truncated_batch_test {
+namespace {
+
+using namespace reference;
+
+Enclosure asked(const std::string& text, Adjacency adjacency, double epsilon) {
+  return delta(PrivacyLoss{.width = 1e-5}, parse_event(text, adjacency), Epsilon{epsilon});
+}
+
+/// Where the sum of one round lies: the record's own vector where it stays, and the others' where they do.
+struct Data {
+  int others;
+  double own;
+  double other;
+};
+/// With the record, or with its zeroed form, which is drawn and keeps its place.
+Mixture sum_with(const Data& data, double rate, int largest, bool zeroed) {
+  Mixture found;
+  for (int drawn = 0; drawn <= data.others; ++drawn) {
+    const double weight = binomial(data.others, drawn, rate);
+    const double own = zeroed ? 0 : data.own;
+    found[std::min(drawn, largest) * data.other] += weight * (1 - rate);
+    const double stays = drawn < largest ? 1 : static_cast<double>(largest) / (drawn + 1);
+    found[std::min(drawn, largest - 1) * data.other + own] += weight * rate * stays;
+    if (stays < 1) found[largest * data.other] += weight * rate * (1 - stays);
+  }
+  return found;
+}
+Mixture sum_without(const Data& data, double rate, int largest) {
+  Mixture found;
+  for (int drawn = 0; drawn <= data.others; ++drawn) found[std::min(drawn, largest) * data.other] += binomial(data.others, drawn, rate);
+  return found;
+}
+
+double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+
+/// delta of the record's vector in the batch at this rate; `gap` is its distance from what stands in its place elsewhere, in deviations.
+/// One-sided pairs, both directions; opposite pairs are symmetric.
+struct Directions {
+  double removed;
+  double added;
+};
+Directions one_sided(double rate, double gap, double epsilon) {
+  if (rate == 0) return {0, 0};
+  const double bound = std::exp(epsilon);
+  // P / Q = 1 + rate (e^(gap x - gap^2 / 2) - 1) against e^epsilon, and against e^-epsilon.
+  const auto place = [&](double ratio) { return std::log((ratio - 1) / rate + 1) / gap + gap / 2; };
+  const double up = place(bound);
+  const double removed = rate * normal_cdf(gap - up) + (1 - rate - bound) * normal_cdf(-up);
+  const double inside = (1 / bound - 1) / rate + 1;
+  const double down = inside > 0 ? std::log(inside) / gap + gap / 2 : -40;
+  const double added = normal_cdf(down) - bound * ((1 - rate) * normal_cdf(down) + rate * normal_cdf(down - gap));
+  return {removed, std::max(0.0, added)};
+}
+/// The others' vectors are orthogonal to the record's: how many are kept is seen under the noise.
+double delta_of_orthogonal(const Data& data, double rate, int largest, double z, double epsilon) {
+  std::vector<double> kept(static_cast<std::size_t>(largest) + 1, 0);
+  std::vector<double> joined(static_cast<std::size_t>(largest) + 1, 0);
+  for (int drawn = 0; drawn <= data.others; ++drawn) {
+    const double weight = binomial(data.others, drawn, rate);
+    const double stays = rate * (drawn < largest ? 1 : static_cast<double>(largest) / (drawn + 1));
+    const auto here = static_cast<std::size_t>(std::min(drawn, largest));
+    kept[here] += weight * (drawn < largest ? 1 : 1 - stays);
+    joined[here] += drawn < largest ? weight * stays : 0;
+    if (drawn < largest) continue;
+    kept[here - 1] += weight * stays;
+    joined[here - 1] += weight * stays;
+  }
+  Directions sum{0, 0};
+  constexpr double step = 0.02;
+  for (double y = -9 * z; y <= largest + 9 * z; y += step * z) {
+    double density = 0;
+    double joining = 0;
+    for (std::size_t c = 0; c < kept.size(); ++c) {
+      const double at = std::exp(-0.5 * std::pow((y - static_cast<double>(c)) / z, 2)) / 2.5066282746310002;
+      density += kept[c] * at;
+      joining += joined[c] * at;
+    }
+    if (density < 1e-30) continue;
+    const auto found = one_sided(joining / density, 1 / z, epsilon);
+    sum.removed += density * found.removed * step;
+    sum.added += density * found.added * step;
+  }
+  return std::max(sum.removed, sum.added);
+}
+
+TEST(TruncatedPoisson, ShowsHowManyOthersAreKept) {
+  bool sharper = false;
+  for (const auto& [largest, rate, z] : {std::tuple{1, 0.3, 1.0}, {2, 0.5, 0.4}, {3, 0.2, 1.5}, {5, 0.9, 0.5}, {4, 0.6, 0.3}}) {
+    const std::string text =
+        "truncated_poisson(" + std::to_string(rate) + ", " + std::to_string(largest) + ", 6, gaussian(" + std::to_string(z) + "))";
+    for (const double epsilon : {0.1, 0.3, 1.0, 2.0}) {
+      const auto found = asked(text, Adjacency::zero_out, epsilon);
+      const Data data{5, 1, 0};
+      const double orthogonal = delta_of_orthogonal(data, rate, largest, z, epsilon);
+      EXPECT_LE(found.lower, orthogonal + 1e-7) << text << ' ' << epsilon;
+      EXPECT_GE(found.upper, orthogonal - 1e-7) << text << ' ' << epsilon;
+      const double silent = delta_of_pair(sum_with(data, rate, largest, false), sum_with(data, rate, largest, true), z, epsilon);
+      sharper = sharper || found.lower > silent + 1e-3;
+    }
+  }
+  EXPECT_TRUE(sharper) << "than where the others contribute nothing";
+}
+
+TEST(TruncatedPoisson, SharesWhatIsSeenOfTheOthers) {
+  for (const auto& [records, largest, rate, z] :
+       {std::tuple{6, 2, 0.5, 1.0}, {40, 7, 0.2, 0.1}, {1000, 30, 0.02, 3.0}, {60000, 900, 0.01, 1.0}}) {
+    const Batches batches{Count{static_cast<std::uint64_t>(records)}, Count{static_cast<std::uint64_t>(largest)}};
+    const auto whole = privacy_loss::truncated_batch(SamplingRate{rate}, batches);
+    double weight = 0;
+    double joined = 0;
+    for (const auto& share : privacy_loss::shares_by_others_seen(SamplingRate{rate}, batches, z)) {
+      EXPECT_LE(share.weight.width(), 1e-12 * share.weight.upper);
+      EXPECT_LE(share.rate.width(), 1e-12);
+      weight += share.weight.lower;
+      joined += share.weight.lower * share.rate.lower;
+    }
+    EXPECT_NEAR(weight, 1, 1e-12) << records;
+    EXPECT_NEAR(joined, whole.rate.lower, 1e-12) << records;
+  }
+  EXPECT_TRUE(privacy_loss::shares_by_others_seen(SamplingRate{0.5}, Batches{Count{6}, Count{2}}, 11).empty());
+}
+
+TEST(TruncatedPoisson, CountsCrowdsOfEveryNumberOfRecords) {
+  const auto chance = [](int records, int largest, double rate) {
+    double crowded = 0;
+    double joins = 0;
+    for (int n = largest; n < records; ++n) {
+      crowded += binomial(records - 1, n, rate);
+      joins += binomial(records - 1, n, rate) * rate * largest / (n + 1);
+    }
+    return std::pair{crowded, joins / crowded};
+  };
+  for (const auto& [records, largest, rate] : {std::tuple{5, 2, 0.5}, {40, 7, 0.2}, {4000, 30, 0.0075}}) {
+    const auto found = privacy_loss::crowded_batches(
+        SamplingRate{rate}, Batches{Count{static_cast<std::uint64_t>(records)}, Count{static_cast<std::uint64_t>(largest)}});
+    for (int fewer = largest + 1; fewer <= records; fewer += fewer < records - 100 ? 1 + records / 100 : 1) {
+      const auto [crowded, joins] = chance(fewer, largest, rate);
+      bool covered = false;
+      for (const auto& crowd : found) {
+        covered = covered || (crowd.weight.upper >= crowded * (1 - 1e-9) && crowd.largest_rate >= joins * (1 - 1e-9));
+      }
+      EXPECT_TRUE(covered) << fewer << " of " << records;
+    }
+    const auto [crowded, joins] = chance(records, largest, rate);
+    EXPECT_NEAR(found.front().weight.upper, crowded, 1e-9);
+    EXPECT_NEAR(found.front().largest_rate, joins, (records > 100 ? 2e-3 : 0.1) * joins);
+  }
+}
+
+TEST(TruncatedPoisson, CoversEveryDataSetOfItsAdjacency) {
+  constexpr int records = 6;
+  bool displaces = false;
+  for (const auto& [largest, rate, z] : {std::tuple{1, 0.3, 1.0}, {2, 0.5, 0.8}, {3, 0.2, 1.5}, {5, 0.9, 2.0}}) {
+    const auto text = "truncated_poisson(" + std::to_string(rate) + ", " + std::to_string(largest) + ", " + std::to_string(records) + ", ";
+    const auto release = [&, noise = z](const std::string& name) { return text + name + "(" + std::to_string(noise) + "))"; };
+    for (const double epsilon : {0.0, 0.3, 1.0, 2.0}) {
+      const auto zeroed = asked(release("gaussian"), Adjacency::zero_out, epsilon);
+      const auto removed = asked(release("gaussian"), Adjacency::add_or_remove_one, epsilon);
+      const auto replaced = asked(release("record_sum"), Adjacency::replace_one, epsilon);
+      for (const double other : {-1.0, -0.5, 0.0, 0.7, 1.0}) {
+        const Data data{records - 1, 1, other};
+        const Mixture with = sum_with(data, rate, largest, false);
+        const double attack = delta_of_pair(with, sum_with(data, rate, largest, true), z, epsilon);
+        EXPECT_GE(zeroed.upper, attack - 3e-6) << release("gaussian") << ' ' << epsilon << ' ' << other;
+        if (other == 0) {
+          EXPECT_GE(zeroed.lower, attack - 2e-5) << release("gaussian") << ' ' << epsilon;
+        }
+        const double opposite = delta_of_pair(with, sum_with({records - 1, -1, other}, rate, largest, false), z, epsilon);
+        EXPECT_GE(replaced.upper, opposite - 3e-6) << release("record_sum") << ' ' << epsilon << ' ' << other;
+        if (other == 0) {
+          EXPECT_GE(replaced.lower, opposite - 2e-5) << release("record_sum") << ' ' << epsilon;
+        }
+        for (int others = 0; others < records; ++others) {
+          const Data fewer{others, 1, other};
+          const double removal = delta_of_pair(sum_with(fewer, rate, largest, false), sum_without(fewer, rate, largest), z, epsilon);
+          EXPECT_GE(removed.upper, removal - 3e-6) << release("gaussian") << ' ' << epsilon << ' ' << other << ' ' << others;
+          if (others == 0) {
+            EXPECT_NEAR(removed.lower, removal, 2e-5) << release("gaussian") << ' ' << epsilon;
+          }
+          // Without the place that the record takes, the charge would be the one of zero-out, which this exceeds.
+          displaces = displaces || removal > zeroed.upper + 1e-3;
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(displaces);
+}
+
+TEST(TruncatedPoisson, SharesOutItsBatch) {
+  for (const auto& [records, largest, rate] : {std::tuple{5, 2, 0.5}, {40, 7, 0.2}, {3, 1, 1.0}, {1000, 30, 0.02}}) {
+    const auto found = privacy_loss::truncated_batch(
+        SamplingRate{rate}, Batches{Count{static_cast<std::uint64_t>(records)}, Count{static_cast<std::uint64_t>(largest)}});
+    double joins = 0;
+    double roomy = 0;
+    double last = 0;
+    double crowded = 0;
+    for (int n = 0; n < records; ++n) {
+      const double weight = rate == 1 ? (n == records - 1 ? 1 : 0) : binomial(records - 1, n, rate);
+      const double stays = rate * (n < largest ? 1.0 : static_cast<double>(largest) / (n + 1));
+      joins += weight * stays;
+      if (n < largest - 1) roomy += weight;
+      if (n == largest - 1) last += weight;
+      if (n >= largest) {
+        last += weight * stays;
+        crowded += weight;
+      }
+    }
+    EXPECT_NEAR(found.rate.lower, joins, 1e-11);
+    EXPECT_NEAR(found.roomy.upper, roomy, 1e-11);
+    EXPECT_NEAR(found.last.upper, last, 1e-11);
+    EXPECT_NEAR(found.crowded.upper, crowded, 1e-11);
+    EXPECT_NEAR(found.roomy.upper + found.last.upper + found.full.upper, 1, 1e-11);
+    EXPECT_LE(found.rate.width(), 1e-14);
+  }
+}
+
+TEST(TruncatedPoisson, AgreesWithKnownValues) {
+  struct Known {
+    const char* text;
+    Adjacency adjacency;
+    double least;  ///< from concrete data
+    double most;   ///< by the same theorem in plain doubles
+  };
+  for (const auto& known :
+       {Known{"repeat(10000, truncated_poisson(0.01, 700, 60000, gaussian(1)))", Adjacency::zero_out, 6.187768, 6.188676},
+        Known{"repeat(10000, truncated_poisson(0.01, 650, 60000, gaussian(1)))", Adjacency::zero_out, 6.232598, 7.177411},
+        Known{"repeat(10000, truncated_poisson(0.01, 700, 60000, record_sum(1)))", Adjacency::replace_one, 10.8808, 10.8821}}) {
+    const auto found = epsilon(Best{}, parse_event(known.text, known.adjacency), Delta{1e-5});
+    EXPECT_LE(found.lower, known.least + 1e-3) << known.text;
+    EXPECT_GE(found.lower, known.least - 8e-3) << known.text;
+    EXPECT_GE(found.upper, known.most - 1e-6) << known.text;
+    EXPECT_LE(found.upper, known.most + 1e-3) << known.text;
+  }
+}
+
+TEST(TruncatedPoisson, RefusesWhatItHasNoTheoremFor) {
+  EXPECT_THROW(static_cast<void>(parse_event("truncated_poisson(0.5, 2, 4, laplace(1))", Adjacency::zero_out)), Error);
+  EXPECT_THROW(static_cast<void>(parse_event("truncated_poisson(0.5, 2, 4, gaussian(1))", Adjacency::replace_one)), Error);
+  EXPECT_THROW(static_cast<void>(parse_event("truncated_poisson(0.5, 4, 4, gaussian(1))", Adjacency::zero_out)), Error);
+}
+
+}  // namespace
+}  // namespace surety::accounting::truncated_batch_test
