@@ -1,5 +1,6 @@
 #include <surety/accounting/accountants/grid/choice_laws.h>
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/laws/pairs/pairs.h>
 
 #include <gtest/gtest.h>
 

@@ -8,6 +8,7 @@
 #include <surety/accounting/accountants/grid/composed_curve.h>
 #include <surety/accounting/accountants/grid/task.h>
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/laws/pairs/pairs.h>
 
 namespace surety::accounting::privacy_loss::parts_of_events_test {
 namespace {
