@@ -159,6 +159,9 @@ Choice first_known(const PublicNumbers& numbers, const std::vector<std::string>&
 Choice choose(const TrainPlan& plan, const AutomaticPlan& own, const std::vector<std::string>& known) {
   const auto& [held_out, records, says_rows] = own;
   if (known.size() == 1) return {.algorithm = known.front(), .fields = {}, .why = "knows what was asked for"};
+  if (plan.source.path == data::TextReader::standard_input) {
+    refuse_plan("the data file is -, must be a file for @algorithm auto, which reads its header first");
+  }
   const bool has_file_of_rank = !plan.source.paths_of_ranks.empty();
   const Adjacency adjacency = plan.target.adjacency;
   const bool is_public = adjacency != Adjacency::add_or_remove_one && !plan.has_unit();

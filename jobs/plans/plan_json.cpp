@@ -16,14 +16,6 @@ namespace {
 
 constexpr int deepest = 70;  // an event has at most 64 levels
 
-std::string text_in(const std::string& field, const nlohmann::json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_unsigned()) return fmt::format("{}", value.get<std::uint64_t>());
-  if (value.is_number()) return fmt::format("{}", value.get<double>());
-  if (value.is_object() && field == "query") return value.dump();
-  refuse_text("options: @{} is {}, must be a text or a number", field, one_line(value.dump()));
-}
-
 const nlohmann::json& member(const nlohmann::json& object, const char* field) {
   if (!object.contains(field)) refuse_text("field '{}' is missing", field);
   return object[field];
@@ -80,6 +72,22 @@ Target target_in(const nlohmann::json& plan) {
           .adjacency = parse_adjacency(plan["adjacency"].get<std::string>())};
 }
 
+nlohmann::json plan_json(std::string_view command, nlohmann::json options, const Target& target) {
+  return {{"version", plan_version},
+          {"command", command},
+          {"options", std::move(options)},
+          {"adjacency", name(target.adjacency)},
+          {"target", {{"epsilon", target.epsilon.value()}, {"delta", target.delta.value()}}}};
+}
+
+std::string text_in(const std::string& field, const nlohmann::json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_unsigned()) return fmt::format("{}", value.get<std::uint64_t>());
+  if (value.is_number()) return fmt::format("{}", value.get<double>());
+  if (value.is_object() && field == "query") return value.dump();
+  refuse_text("options: @{} is {}, must be a text or a number", field, one_line(value.dump()));
+}
+
 void set_field(const Field& field, const nlohmann::json& value) {
   const bool is_flag = std::holds_alternative<bool*>(field.value());
   if (is_flag != value.is_boolean()) {
@@ -124,7 +132,10 @@ void require_follows(const WrittenPlan& written, const Follows& follows) {
   };
   if (json.contains("schema_sha256")) {
     const auto hash = written.schema_sha256 ? nlohmann::json(*written.schema_sha256) : nlohmann::json{};
-    if (json["schema_sha256"] != hash) differ("schema_sha256", hash);
+    if (json["schema_sha256"] != hash) {
+      refuse_plan("schema_sha256 is {}, must be {}, the hash of the schema's file: it has changed since",
+                  one_line(json["schema_sha256"].dump()), one_line(hash.dump()));
+    }
   }
   if (json.contains("event") && json["event"] != to_json(follows.event)) differ("event", to_json(follows.event));
   if (json.contains("noise") && json["noise"] != nlohmann::json(follows.noise)) differ("noise", follows.noise);

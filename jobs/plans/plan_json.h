@@ -31,6 +31,11 @@ template <class... Values>
 /// \throws PlanError{bad_data}; Error{invalid_argument} for numbers that are no promise.
 [[nodiscard]] Target target_in(const nlohmann::json& plan);
 
+/// The same text as JSON, with nothing in it that follows from the rest.
+[[nodiscard]] nlohmann::json plan_json(std::string_view command, nlohmann::json options, const Target& target);
+
+/// What stands in the options of a plan as a text. \throws PlanError{bad_data} for what is neither a text nor a number, nor the object of a query.
+[[nodiscard]] std::string text_in(const std::string& field, const nlohmann::json& value);
 /// Sets a field to what stands in a plan. \throws PlanError{bad_data} for a value of another type; PlanError for one out of its range.
 void set_field(const Field& field, const nlohmann::json& value);
 /// Refuses a field that no row knows. \throws PlanError{bad_data}, always.

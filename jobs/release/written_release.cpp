@@ -196,12 +196,7 @@ json options_of(const ReleasePlan& plan) {
 
 std::string plan_text(const ReleasePlan& plan) {
   if (plan.queries.size() > ReleasePlan::most_queries) has_no_text("it has too many queries");
-  const json object{{"version", plan_version},
-                    {"command", "release"},
-                    {"options", options_of(plan)},
-                    {"adjacency", name(plan.target.adjacency)},
-                    {"target", {{"epsilon", plan.target.epsilon.value()}, {"delta", plan.target.delta.value()}}}};
-  auto text = object.dump(-1, ' ', false, json::error_handler_t::replace);
+  auto text = plan_json("release", options_of(plan), plan.target).dump(-1, ' ', false, json::error_handler_t::replace);
   if (!(read_release_plan(text).plan == plan)) has_no_text("what would be read of it is another one");
   return text;
 }
