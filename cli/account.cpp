@@ -14,7 +14,6 @@
 #include "command.h"
 #include "event_options.h"
 #include "output.h"
-#include "validators.h"
 
 namespace surety::cli {
 namespace {

@@ -14,9 +14,8 @@ namespace {
 
 constexpr std::string_view list_option = "--list-algorithms";
 
-const AlgorithmOptions* find(const std::vector<AlgorithmOptions>& all, std::string_view name) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.algorithm == name; });
-  return found == all.end() ? nullptr : &*found;
+auto place_of(const std::vector<AlgorithmOptions>& all, std::string_view name) {
+  return std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.algorithm == name; });
 }
 
 /// The option of another algorithm: refused whatever its value is, so that is neither checked nor kept.
@@ -24,9 +23,10 @@ Option unread(const Option& option) {
   static bool flag = false;
   static std::string text;
   static std::vector<std::string> texts;
-  if (option.is_flag()) return {option.name(), &flag, "", {}};
-  if (option.is_repeatable()) return {option.name(), &texts, "", {}};
-  return {option.name(), &text, "", {}};
+  const jobs::Field::Value nowhere = option.is_flag()         ? jobs::Field::Value{&flag}
+                                     : option.is_repeatable() ? jobs::Field::Value{&texts}
+                                                              : jobs::Field::Value{&text};
+  return {{option.field().name(), nowhere, "", {}}, option.is_positional()};
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void add_algorithm_options(Command& command, const std::vector<AlgorithmOptions>
   command.options.group("Output")
       .add(std::string{list_option}, lists, "Print what each algorithm is and its own options, and do nothing else")
       .essential();
-  if (const auto* own = find(all, name)) {
+  if (const auto own = place_of(all, name); own != all.end()) {
     for (const auto& group : own->options.groups()) {
       for (const auto& option : group.options) command.options.group(group.heading).add(option);
     }
@@ -58,23 +58,16 @@ void add_algorithm_options(Command& command, const std::vector<AlgorithmOptions>
   }
 }
 
+const AlgorithmOptions& options_named(const std::vector<AlgorithmOptions>& all, std::string_view name) { return *place_of(all, name); }
+
 std::vector<std::string> names_of(const std::vector<AlgorithmOptions>& all) {
   std::vector<std::string> names;
   for (const auto& one : all) names.push_back(one.algorithm);
   return names;
 }
 
-std::function<int(const Command&)> list_or_run(std::vector<AlgorithmOptions> all, const bool& lists,
-                                               std::function<int(const Command&, const std::vector<AlgorithmOptions>&)> run) {
-  return [all = std::move(all), &lists, run = std::move(run)](const Command& given) {
-    if (!lists) return run(given, all);
-    print_algorithms(all);
-    return 0;
-  };
-}
-
 void require_own_options(const OptionTable& hidden, const std::vector<AlgorithmOptions>& all, std::string_view name) {
-  const auto& refusals = find(all, name)->refusals;
+  const auto& refusals = options_named(all, name).refusals;
   for (const auto& group : hidden.groups()) {
     for (const auto& option : group.options) {
       if (!option.is_given()) continue;
@@ -90,7 +83,7 @@ void require_own_options(const OptionTable& hidden, const std::vector<AlgorithmO
   }
 }
 
-void print_algorithms(const std::vector<AlgorithmOptions>& all) {
+int print_algorithms(const std::vector<AlgorithmOptions>& all) {
   say("| algorithm | what it is | its own options, with their defaults |\n|---|---|---|\n");
   for (const auto& one : all) {
     std::string options;
@@ -103,6 +96,7 @@ void print_algorithms(const std::vector<AlgorithmOptions>& all) {
     }
     say("| `{}` | {} | {} |\n", one.algorithm, one.summary, options);
   }
+  return 0;
 }
 
 }  // namespace surety::cli

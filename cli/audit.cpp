@@ -21,7 +21,6 @@
 #include "files.h"
 #include "logs.h"
 #include "output.h"
-#include "validators.h"
 
 namespace surety::cli {
 namespace {

@@ -16,7 +16,6 @@
 #include "event_options.h"
 #include "logs.h"
 #include "output.h"
-#include "validators.h"
 
 namespace surety::cli {
 namespace {
@@ -71,6 +70,19 @@ std::string neighbour(const std::optional<double>& failing, bool is_proved) {
   return fmt::format("{} {} the target", *failing, is_proved ? "does not meet" : "is not proved to meet");
 }
 
+/// What is found for any target.
+template <class Found>
+nlohmann::json found_json(const CalibrateOptions& options, const Parameter& parameter, Adjacency adjacency, const Found& found) {
+  nlohmann::json object{
+      {options.unknown, found.value}, {"parameter", parameter.name}, {"adjacency", name(adjacency)}, {"event", describe(found.event)}};
+  if (parameter.name == "noise multiplier") object["noise_multiplier"] = found.value;
+  if (found.failing) {
+    object["failing"] = *found.failing;
+    object["failing_is_proved"] = found.failing_is_proved;
+  }
+  return object;
+}
+
 int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
   const auto parameter = parameter_of(options.event.event, target.adjacency, options.unknown);
   const auto found = solve(
@@ -80,10 +92,7 @@ int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
       target, parameter, accounting::Best{.effort = {.width = options.width}});
   const auto* const rate = std::get_if<RiskTarget::Rate>(&target.most);
   if (options.json) {
-    nlohmann::json object{{options.unknown, found.value},
-                          {"parameter", parameter.name},
-                          {"adjacency", name(target.adjacency)},
-                          {"event", describe(found.event)}};
+    auto object = found_json(options, parameter, target.adjacency, found);
     if (rate != nullptr) {
       object["true_positive_rate"] = json(found.risk);
       object["false_positive_rate"] = *options.false_positive_rate;
@@ -91,11 +100,6 @@ int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
     } else {
       object["advantage"] = json(found.risk);
       object["target"] = {{"advantage", *options.advantage}};
-    }
-    if (parameter.name == "noise multiplier") object["noise_multiplier"] = found.value;
-    if (found.failing) {
-      object["failing"] = *found.failing;
-      object["failing_is_proved"] = found.failing_is_proved;
     }
     print(object);
     return exit_code::fine;
@@ -150,15 +154,11 @@ int calibrate(const CalibrateOptions& options) {
   const auto best = cost.report(found.event);
   const auto* second = accounting::second_opinion(best);
   if (options.json) {
-    nlohmann::json object{{options.unknown, found.value},        {"parameter", parameter.name},
-                          {"epsilon", json(best.value)},         {"delta", *options.delta},
-                          {"adjacency", name(target.adjacency)}, {"accountant", best.accountant},
-                          {"event", describe(found.event)},      {"target", {{"epsilon", *options.epsilon}, {"delta", *options.delta}}}};
-    if (parameter.name == "noise multiplier") object["noise_multiplier"] = found.value;
-    if (found.failing) {
-      object["failing"] = *found.failing;
-      object["failing_is_proved"] = found.failing_is_proved;
-    }
+    auto object = found_json(options, parameter, target.adjacency, found);
+    object["epsilon"] = json(best.value);
+    object["delta"] = *options.delta;
+    object["accountant"] = best.accountant;
+    object["target"] = {{"epsilon", *options.epsilon}, {"delta", *options.delta}};
     if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {"epsilon", json(*second->value)}};
     print(object);
     return exit_code::fine;

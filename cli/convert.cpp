@@ -2,15 +2,11 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/system/new_file.h>
-#include <surety/accounting/system/place.h>
-#include <surety/data/record_file.h>
-#include <surety/optimizers/models/model.h>
+#include <surety/jobs/convert/record_file_job.h>
 
 #include "command.h"
 #include "files.h"
@@ -29,54 +25,22 @@ struct ConvertOptions {
 
 int convert(const ConvertOptions& given) {
   auto options = given.data;
-  const accounting::FileKind kind{"a record file", data::record_file_magic};
-  require_separate({.inputs = options.reading.with_schema({{"the data file", options.table.data}}),
-                    .outputs = {{{"the output", given.output}, kind, given.overwrite.said()}}});
+  require_separate({.inputs = options.run.inputs({{"the data file", options.table.data}}, options.reading),
+                    .outputs = {{{"the output", given.output}, jobs::record_file, given.overwrite.said()}}});
   apply_schema(options);
   // What is trained on such a file promises to rows, and would say nothing of the owners that the schema promises to.
   if (options.run.said_unit.column) invalid("--schema names a unit, must not: a record file has no column that names an owner");
   const auto source = source_of(options);
-  auto [records, features] = jobs::open_stream(source);
-  optimizers::require_writable_names(features, source.label);
-
-  data::RecordFileText text{{.features = features, .label = source.label}};
-  using accounting::NewFile;
-  NewFile file{accounting::Place{given.output}, 0, NewFile::Method::nameless, NewFile::Readers::owner_alone};
-  const auto write = [&] {
-    file.write(text.text());
-    text.forget_text();
-  };
-  const jobs::AnyLabel any;
-  const std::size_t count = features.features();
-  std::vector<double> dense;
-  std::uint64_t converted = 0;
-  for (std::uint64_t damaged = 0; records.next(any); ++converted) {
-    const bool is_damaged = records.damaged() > damaged;
-    damaged = records.damaged();
-    const auto row = records.row();
-    if (row.is_sparse()) {
-      dense.assign(count, 0.0);
-      row.add_scaled_to(1, dense);
-      text.add(dense, records.label(), is_damaged);
-    } else {
-      text.add(row.values, records.label(), is_damaged);
-    }
-    if (!text.text().empty()) write();
-  }
-  text.finish();
-  write();
-  file.replace(kind, given.overwrite.said());
-
-  const nlohmann::json report{{"file", given.output},
-                              {"features", count},
-                              {"records_not_private", converted},
-                              {"damaged_not_private", records.damaged()},
-                              {"label", source.label ? nlohmann::json(describe(*source.label)) : nlohmann::json{}}};
+  const auto [features, records, damaged] = jobs::convert(source, given.output, given.overwrite.said());
   if (given.json) {
-    print(report);
+    print({{"file", given.output},
+           {"features", features},
+           {"records_not_private", records},
+           {"damaged_not_private", damaged},
+           {"label", source.label ? nlohmann::json(describe(*source.label)) : nlohmann::json{}}});
   } else {
     say("{}: {} records of {} features, of which {} count as zeros (numbers of records that are not private)\n", shown(given.output),
-        converted, count, records.damaged());
+        records, features, damaged);
   }
   return exit_code::fine;
 }
@@ -86,7 +50,7 @@ int convert(const ConvertOptions& given) {
 Command convert_command() {
   const auto describe = [](Command& command, OptionTable& table, ConvertOptions& options) {
     add_data_options(table, options.data, {"csv", "libsvm"});
-    options.data.reading.add_form_to(table);
+    table.add_fields([&](auto& fields) { options.data.reading.add_form(fields); });
     table.group("Output");
     table.add("output", options.output, "The record file to write: a new name, or another record file").required();
     options.overwrite.add_to(table);

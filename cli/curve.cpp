@@ -18,7 +18,6 @@
 #include "event_options.h"
 #include "output.h"
 #include "pictures.h"
-#include "validators.h"
 
 namespace surety::cli {
 namespace {

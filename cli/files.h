@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <surety/accounting/system/place.h>
-#include <surety/jobs/plans/small_text.h>
 
 #include "options.h"
 
@@ -49,8 +48,6 @@ class OverwriteOption {
  private:
   bool is_given_ = false;
 };
-
-using jobs::read_text;
 
 /// A path in a report: as it is, but on one line and without what a terminal obeys.
 [[nodiscard]] std::string shown(const std::string& path);

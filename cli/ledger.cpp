@@ -1,31 +1,24 @@
 // surety ledger: make one, with or without a budget; list its runs; show where its budget stands, or one run.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
-#include <map>
 #include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/answers/best.h>
-#include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit_json.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/ledger/standing.h>
 
 #include "budget.h"
 #include "command.h"
-#include "data_options.h"
 #include "files.h"
 #include "output.h"
 #include "private_run.h"
-#include "validators.h"
 
 namespace surety::cli {
 namespace {
@@ -36,7 +29,7 @@ struct LedgerOptions {
   std::string path;
   std::string adjacency;
   jobs::UnitFields unit;
-  DataOptions reading;  ///< of the files to come, as far as that finds a unit
+  jobs::ReadingFields reading;  ///< of the files to come, as far as that finds a unit
   std::optional<double> epsilon;
   std::optional<double> delta;
   std::string filter = "renyi";  // admits all that the commands release
@@ -45,52 +38,6 @@ struct LedgerOptions {
   std::optional<std::uint64_t> run;
   bool json = false;
 };
-
-std::string_view settlement_word(const accounting::Run& run) { return run.settlement ? "settled" : "reserved"; }
-
-nlohmann::json event_json(const std::optional<Event>& event) { return event ? to_json(*event) : nlohmann::json{}; }
-
-/// What runs cost at their promises' deltas. Equal runs are accounted for once.
-class Costs {
- public:
-  /// Nothing without a promise, or where no accountant has a theorem.
-  [[nodiscard]] std::optional<Enclosure> of(const accounting::Run& run) {
-    if (!run.plan.promise) return std::nullopt;
-    const auto charged = run.charged();
-    if (!charged) return Enclosure{0, 0};
-    const auto delta = run.plan.promise->delta;
-    const auto [known, is_new] = known_.try_emplace({to_json(*charged).dump(), delta.value(), run.plan.promise->epsilon.value()});
-    if (is_new) {
-      try {
-        known->second = accounting::quick_epsilon(*charged, delta);
-        // Beside a promise it is known as well as a calibration knows it.
-        if (known->second->upper > run.plan.promise->epsilon.value())
-          known->second = accounting::judge(*charged, *run.plan.promise).epsilon;
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::unsupported) throw;
-      }
-    }
-    if (known->second && run.plan.not_private) return Enclosure{known->second->lower, std::numeric_limits<double>::infinity()};
-    return known->second;
-  }
-
- private:
-  std::map<std::tuple<std::string, double, double>, std::optional<Enclosure>> known_;
-};
-
-nlohmann::json run_json(const accounting::Run& run, Costs& costs) {
-  nlohmann::json object{{"run", run.id.value},           {"unit", reported_json(run.plan.unit)}, {"created", run.created},
-                        {"state", settlement_word(run)}, {"planned", to_json(run.plan.event)},   {"charged", event_json(run.charged())},
-                        {"note", run.plan.note},         {"not_private", run.plan.not_private}};
-  if (run.plan.promise) object["promise"] = {{"epsilon", run.plan.promise->epsilon.value()}, {"delta", run.plan.promise->delta.value()}};
-  if (run.settlement) {
-    object["settled"] = {{"time", run.settlement->time},
-                         {"released", event_json(run.settlement->released)},
-                         {"stop", accounting::name(run.settlement->stopping)}};
-  }
-  if (const auto cost = costs.of(run)) object["epsilon"] = json(*cost);
-  return object;
-}
 
 int create(const LedgerOptions& options) {
   const auto adjacency = parse_adjacency(options.adjacency);
@@ -133,10 +80,10 @@ int create(const LedgerOptions& options) {
 int list(const LedgerOptions& options) {
   const auto ledger = Ledger::open(options.path);
   const auto runs = ledger.runs();
-  Costs costs;
+  accounting::RunCosts costs;
   if (options.json) {
     auto array = nlohmann::json::array();
-    for (const auto& run : runs) array.push_back(run_json(run, costs));
+    for (const auto& run : runs) array.push_back(accounting::to_json(run, costs));
     print({{"ledger", options.path},
            {"adjacency", name(ledger.adjacency())},
            {"unit", reported_json(ledger.unit())},
@@ -146,7 +93,7 @@ int list(const LedgerOptions& options) {
   for (const auto& run : runs) {
     const auto charged = run.charged();
     const auto cost = costs.of(run);
-    say("{:>4}  {}  {:<8}  {}{}{}  # {}\n", run.id.value, run.created, settlement_word(run), charged ? describe(*charged) : "nothing",
+    say("{:>4}  {}  {:<8}  {}{}{}  # {}\n", run.id.value, run.created, accounting::state_of(run), charged ? describe(*charged) : "nothing",
         cost ? fmt::format("  epsilon <= {} at delta = {}", rounded_up(cost->upper, 6), run.plan.promise->delta) : "",
         run.plan.not_private ? "  NOT PRIVATE" : "", one_line(run.plan.note));
   }
@@ -154,58 +101,24 @@ int list(const LedgerOptions& options) {
   return exit_code::fine;
 }
 
-/// What a budget still admits, in runs of something. Nothing where its filter has no theorem for it.
-struct Room {
-  Event event;
-  std::uint64_t runs;
-  static constexpr std::uint64_t most = 1'000'000;
-
-  static std::optional<Room> of(const Ledger& ledger, const Event& event) {
-    try {
-      return Room{event, ledger.room_for(event, most).value()};
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::unsupported) throw;
-      return std::nullopt;
-    }
-  }
-  [[nodiscard]] std::string count() const { return runs == most ? fmt::format("at least {}", most) : fmt::format("{}", runs); }
-};
-
-/// A tenth of the budget's epsilon, for a count by Laplace noise.
-double epsilon_of_count(const accounting::Budget& budget) { return budget.target.epsilon.value() / 10; }
-
-std::optional<Room> room_for_counts(const Ledger& ledger, const accounting::Budget& budget) {
-  const double scale = 1 / epsilon_of_count(budget);
-  if (!(scale > 0) || scale == std::numeric_limits<double>::infinity()) return std::nullopt;
-  // A scale whose epsilon is certainly not the larger one.
-  return Room::of(ledger,
-                  release(Event::Laplace{NoiseScale{std::nextafter(scale, std::numeric_limits<double>::infinity())}}, ledger.adjacency()));
+std::string count_of(const accounting::Room& room) {
+  return room.runs == accounting::Room::most ? fmt::format("at least {}", room.runs) : fmt::format("{}", room.runs);
 }
 
 /// Where the ledger stands.
 int show_all(const LedgerOptions& options) {
-  const auto ledger = Ledger::open(options.path);
-  const auto runs = ledger.runs();
-  const auto balance = ledger.balance();
-  const auto last = balance && !runs.empty() ? Room::of(ledger, runs.back().plan.event) : std::nullopt;
-  const auto counts = balance ? room_for_counts(ledger, balance->budget) : std::nullopt;
+  const accounting::Standing stands{Ledger::open(options.path)};
+  const auto& [adjacency, unit, runs, balance, last, counts] = stands;
   if (options.json) {
-    nlohmann::json object{
-        {"ledger", options.path}, {"adjacency", name(ledger.adjacency())}, {"unit", reported_json(ledger.unit())}, {"runs", runs.size()}};
-    if (balance) {
-      object["budget"] = accounting::to_json(*balance);
-      auto& left = object["left"] = nlohmann::json::object();
-      if (last) left["like_the_last"] = {{"event", to_json(last->event)}, {"runs", last->runs}};
-      if (counts)
-        left["counts"] = {{"epsilon", epsilon_of_count(balance->budget)}, {"event", to_json(counts->event)}, {"runs", counts->runs}};
-    }
+    auto object = accounting::to_json(stands);
+    object["ledger"] = options.path;
     print(object);
     return exit_code::fine;
   }
   say_line("ledger", shown(options.path));
-  say_line("adjacency", name(ledger.adjacency()));
-  say_line("unit", describe(ledger.unit()));
-  say_line("runs", fmt::format("{}", runs.size()));
+  say_line("adjacency", name(adjacency));
+  say_line("unit", describe(unit));
+  say_line("runs", fmt::format("{}", runs));
   if (!balance) {
     say_line("budget", "none: nothing bounds what later runs may cost together");
     return exit_code::fine;
@@ -215,10 +128,10 @@ int show_all(const LedgerOptions& options) {
   say_line("spent", fmt::format("{} {} of {}{}", balance->unit, rounded_up(balance->spent.upper, 6), rounded_down(balance->limit.lower, 6),
                                 rule_words(*balance)));
   std::string left;
-  if (last) left = fmt::format("{} more run{} like the last", last->count(), last->runs == 1 ? "" : "s");
+  if (last) left = fmt::format("{} more run{} like the last", count_of(*last), last->runs == 1 ? "" : "s");
   if (counts) {
-    left += fmt::format("{}{} count{} at epsilon {:.6g}", left.empty() ? "" : ", or ", counts->count(), counts->runs == 1 ? "" : "s",
-                        epsilon_of_count(balance->budget));
+    left += fmt::format("{}{} count{} at epsilon {:.6g}", left.empty() ? "" : ", or ", count_of(*counts), counts->runs == 1 ? "" : "s",
+                        accounting::epsilon_of_count(balance->budget));
   }
   if (!left.empty()) say_line("left", left);
   if (balance->odometer) {
@@ -232,9 +145,9 @@ int show(const LedgerOptions& options) {
   if (!options.run) return show_all(options);
   for (const auto& run : Ledger::open(options.path).runs()) {
     if (run.id.value != *options.run) continue;
-    Costs costs;
+    accounting::RunCosts costs;
     if (options.json) {
-      print(run_json(run, costs));
+      print(accounting::to_json(run, costs));
       return exit_code::fine;
     }
     const auto cost = costs.of(run);
@@ -281,9 +194,11 @@ Command ledger_command() {
       .standard("one row");
   create_command.options.add("--most", options->unit.most, "How many rows of a --unit are used, at most",
                              whole_number(1, std::uint64_t{1} << 53));
-  add_fields_here(create_command.options, [&](auto& fields) { options->unit.add_empty(fields); });
-  options->reading.add_csv_to(create_command.options);
-  options->reading.add_limits_to(create_command.options);
+  create_command.options.add_fields([&](auto& fields) { options->unit.add_empty(fields); });
+  create_command.options.add_fields([&](auto& fields) {
+    options->reading.add_csv(fields);
+    options->reading.add_limits(fields);
+  });
   create_command.options.add("--epsilon", options->epsilon, "The budget's epsilon", number());
   create_command.options.add("--delta", options->delta, "The budget's delta", number());
   create_command.options.add(

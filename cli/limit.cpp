@@ -7,8 +7,6 @@
 
 #include <surety/accounting/numbers/limit.h>
 
-#include "validators.h"
-
 namespace surety::cli {
 
 void add_limit_to(Command& command) {

@@ -10,6 +10,7 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/logs/log_audit.h>
 #include <surety/accounting/logs/log_json.h>
+#include <surety/jobs/plans/small_text.h>
 
 #include "command.h"
 #include "files.h"
@@ -20,7 +21,7 @@ namespace {
 
 accounting::RunLog read_log(const std::string& file) {
   require_separate({.inputs = {NamedFile{"--log", file}}});
-  const auto text = read_text(file, accounting::largest_log, "a log");
+  const auto text = jobs::read_text(file, accounting::largest_log, "a log");
   try {
     return accounting::run_log_from_json(text);
   } catch (const Error& error) {

@@ -2,41 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <type_traits>
-
-#include <surety/accounting/events/format.h>
-#include <surety/accounting/numbers/error.h>
 
 namespace surety::cli {
 namespace {
-
-template <class Value>
-constexpr bool is_optional = false;
-template <class Value>
-constexpr bool is_optional<std::optional<Value>> = true;
-
-/// The nearest double, as everywhere in Surety. \pre the option's check has read it
-template <class Number>
-Number read(const std::string& text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    throw Error{ErrorCode::internal, fmt::format("'{}' was taken for a number", one_line(text))};
-  }
-  return value;
-}
-
-template <class Value>
-Value value_of(const std::string& text) {
-  if constexpr (is_optional<Value>) {
-    return value_of<typename Value::value_type>(text);
-  } else if constexpr (std::is_arithmetic_v<Value>) {
-    return read<Value>(text);
-  } else {
-    return text;
-  }
-}
 
 template <class Value>
 std::string standard_of(const Value& target) {
@@ -51,9 +20,10 @@ std::string standard_of(const Value& target) {
 
 }  // namespace
 
-Option::Option(std::string name, Target target, std::string help, Check check)
-    : name_{std::move(name)}, target_{target}, help_{std::move(help)}, check_{std::move(check)} {
-  standard_ = std::visit([](const auto* value) { return standard_of(*value); }, target_);
+Option::Option(jobs::Field field, bool is_positional)
+    : name_{is_positional ? field.name() : fmt::format("{}{}", mark_of_options, field.name())}, field_{std::move(field)} {
+  standard_ = field_.standard() ? jobs::with_marks(*field_.standard(), mark_of_options)
+                                : std::visit([](const auto* value) { return standard_of(*value); }, field_.value());
 }
 
 std::string_view Option::placeholder() const noexcept {
@@ -64,7 +34,7 @@ std::string_view Option::placeholder() const noexcept {
         if constexpr (std::is_same_v<Value, std::uint64_t> || std::is_same_v<Value, std::optional<std::uint64_t>>) return "COUNT";
         return "TEXT";
       },
-      target_);
+      field_.value());
 }
 
 Option& Option::required(bool is_required) {
@@ -89,19 +59,10 @@ Option& Option::excludes(std::string name) {
 }
 
 void Option::set(const std::vector<std::string>& texts) {
-  std::visit(
-      [&](auto* target) {
-        using Value = std::remove_cvref_t<decltype(*target)>;
-        if constexpr (std::is_same_v<Value, bool>) {
-          *target = true;
-        } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
-          *target = texts;
-        } else {
-          *target = value_of<Value>(texts.at(0));
-        }
-      },
-      target_);
+  // Before the list is emptied, which may be what is given.
   given_ = is_flag() ? std::vector<std::string>{"true"} : texts;
+  if (is_repeatable()) std::get<std::vector<std::string>*>(field_.value())->clear();
+  for (const auto& text : given_) field_.set(text);
 }
 
 OptionTable& OptionTable::group(std::string_view heading) {
@@ -115,6 +76,13 @@ Option& OptionTable::add(Option option) {
   if (groups_.empty()) group("");
   groups_[current_].options.push_back(std::move(option));
   return groups_[current_].options.back();
+}
+
+void OptionTable::add(const jobs::FieldTable& fields) {
+  for (const auto& its : fields.groups()) {
+    if (!its.heading.empty()) group(its.heading);
+    for (const auto& field : its.fields) add(Option{field, false});
+  }
 }
 
 const Option* OptionTable::find(std::string_view name) const {

@@ -11,30 +11,38 @@
 #include <variant>
 #include <vector>
 
-#include "validators.h"
+#include <surety/jobs/plans/fields.h>
+#include <surety/jobs/plans/plan_error.h>
 
 namespace surety::cli {
 
-/// One option "--steps", or one positional word "data".
+/// What stands before the name of a field where it is an option.
+inline constexpr std::string_view mark_of_options = "--";
+
+/// What the text of an option must be: a number as C++ writes it (also nan and inf, which the quantity behind the option refuses by its own name),
+/// decimal digits, one of the words.
+[[nodiscard]] inline jobs::Constraint number() { return jobs::AnyNumber{}; }
+[[nodiscard]] inline jobs::Constraint whole_number(std::uint64_t least = 0, std::uint64_t most = jobs::WholeNumber{}.most) {
+  return jobs::WholeNumber{least, most};
+}
+[[nodiscard]] inline jobs::Constraint one_of(std::vector<std::string> words) { return jobs::OneOfWords{std::move(words)}; }
+
+/// One option "--steps", or one positional word "data": a field, and how it may be given.
 class Option {
  public:
-  /// Where its value goes. A flag has a bool, an option that may be repeated a list.
-  using Target = std::variant<bool*, std::string*, double*, std::uint64_t*, std::optional<std::string>*, std::optional<double>*,
-                              std::optional<std::uint64_t>*, std::vector<std::string>*>;
-
-  Option(std::string name, Target target, std::string help, Check check);
+  Option(jobs::Field field, bool is_positional);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] const std::string& help() const noexcept { return help_; }
-  [[nodiscard]] const Check& check() const noexcept { return check_; }
+  [[nodiscard]] const jobs::Field& field() const noexcept { return field_; }
+  [[nodiscard]] std::string help() const { return jobs::with_marks(field_.help(), mark_of_options); }
   /// What holds where it is not given, as a text; empty for nothing.
   [[nodiscard]] const std::string& standard() const noexcept { return standard_; }
   [[nodiscard]] bool is_required() const noexcept { return is_required_; }
   /// Whether everybody needs it, so that it stands in the short help.
   [[nodiscard]] bool is_essential() const noexcept { return is_essential_; }
-  [[nodiscard]] bool is_positional() const noexcept { return !name_.starts_with('-'); }
-  [[nodiscard]] bool is_flag() const noexcept { return std::holds_alternative<bool*>(target_); }
-  [[nodiscard]] bool is_repeatable() const noexcept { return std::holds_alternative<std::vector<std::string>*>(target_); }
+  [[nodiscard]] bool is_positional() const noexcept { return name_ == field_.name(); }
+  [[nodiscard]] bool is_flag() const noexcept { return std::holds_alternative<bool*>(field_.value()); }
+  [[nodiscard]] bool is_repeatable() const noexcept { return std::holds_alternative<std::vector<std::string>*>(field_.value()); }
   /// What stands for its value: NUMBER, COUNT or TEXT.
   [[nodiscard]] std::string_view placeholder() const noexcept;
   /// The option that may not be given beside it.
@@ -46,7 +54,7 @@ class Option {
   Option& standard(std::string text);
   Option& excludes(std::string name);
 
-  /// Takes its values: one text for each time it was given, none for a flag. \pre each passes the check.
+  /// Takes its values: one text for each time it was given, none for a flag. \throws PlanError for one that its constraint does not know.
   void set(const std::vector<std::string>& texts);
   /// As if it had not been given; its value stays.
   void forget() { given_.clear(); }
@@ -56,9 +64,7 @@ class Option {
 
  private:
   std::string name_;
-  Target target_;
-  std::string help_;
-  Check check_;
+  jobs::Field field_;
   std::string standard_;
   bool is_required_ = false;
   bool is_essential_ = false;
@@ -78,10 +84,20 @@ class OptionTable {
   OptionTable& group(std::string_view heading);
   /// The option stays in place until the next is added.
   template <class Value>
-  Option& add(std::string name, Value& target, std::string help, Check check = {}) {
-    return add(Option{std::move(name), &target, std::move(help), std::move(check)});
+  Option& add(const std::string& name, Value& target, std::string help, jobs::Constraint constraint = {}) {
+    const bool is_positional = !name.starts_with("--");
+    return add(Option{{is_positional ? name : name.substr(2), &target, std::move(help), std::move(constraint)}, is_positional});
   }
   Option& add(Option option);
+  /// Fields of a plan as options of the same names, under the same headings.
+  void add(const jobs::FieldTable& fields);
+  /// Those that `put` puts into a table, under the heading at hand.
+  template <class Put>
+  void add_fields(Put put) {
+    jobs::FieldTable fields;
+    put(fields);
+    add(fields);
+  }
 
   [[nodiscard]] std::vector<Group>& groups() noexcept { return groups_; }
   [[nodiscard]] const std::vector<Group>& groups() const noexcept { return groups_; }

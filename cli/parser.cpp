@@ -30,7 +30,7 @@ void give(CLI::App& app, Option& option) {
                                }});
   given->type_name(type_name(option));
   if (option.is_repeatable()) given->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
-  if (option.check()) given->check(CLI::Validator{option.check(), "", ""});
+  given->check(CLI::Validator{[&option](const std::string& text) { return jobs::fault_of(option.field().constraint(), text); }, "", ""});
   given->required(option.is_required());
 }
 

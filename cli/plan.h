@@ -1,21 +1,11 @@
-// What a command that charges a ledger is about to do, as one value: --print-plan writes it as JSON, --plan does it, and what the command line
-// says becomes one before anything is read or charged.
-//
-//   {"version": 1, "command": "train", "adjacency": "replace-one", "target": {"epsilon": 1, "delta": 1e-05}, "unit": {"name": "row", "most": 1},
-//    "options": {"data": "a.csv", "algorithm": "svrg", "label": "y", "records": 4000, "ledger": "run.db", "model": "m.json"},
-//    "event": {...}, "noise": 37.3}
-//
-// `event`, `noise`, `unit` and `schema_sha256` (with --schema, of its file) follow from the rest. Where they stand in a plan that is read they must be what follows from it here, so a plan
-// never runs as something else than it says; a plan that is written by hand may leave them out.
+// A plan of the command: --print-plan writes what the command line says as one (jobs/plans/plan_json.h), --plan runs what stands in one. Where it says
+// what follows from the rest, that must be what follows here, so a plan never runs as something else than it says.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
-
-#include <surety/accounting/events/event.h>
-#include <surety/accounting/events/unit.h>
+#include <surety/jobs/plans/plan_json.h>
 
 #include "options.h"
 
@@ -25,9 +15,7 @@ struct PlannedRun {
   std::string command;  ///< train or release
   const OptionTable& options;
   Target target;
-  UnitOfPrivacy unit;
-  Event event;                                              ///< all that will be released
-  double noise;                                             ///< its multiplier or scale
+  jobs::Follows follows;                                    ///< its event: all that will be released
   std::optional<std::string> schema_sha256 = std::nullopt;  ///< of the file of --schema
 };
 [[nodiscard]] nlohmann::json to_json(const PlannedRun& plan);

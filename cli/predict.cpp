@@ -14,11 +14,11 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/data/features.h>
+#include <surety/jobs/plans/reading_fields.h>
 #include <surety/jobs/predict/predictions.h>
 #include <surety/optimizers/models/model.h>
 
 #include "command.h"
-#include "data_options.h"
 #include "files.h"
 #include "output.h"
 
@@ -28,7 +28,7 @@ namespace {
 struct PredictOptions {
   std::string model;
   std::string data;
-  DataOptions reading;
+  jobs::ReadingFields reading;
   bool classes = false;
   bool json = false;
 };
@@ -119,9 +119,11 @@ Command predict_command() {
   const auto describe = [](Command& command, OptionTable& table, PredictOptions& options) {
     table.add("model", options.model, "A model that 'surety train' wrote").required();
     table.add("data", options.data, "A file with the same columns as the training data; the label may be missing").required();
-    options.reading.add_csv_to(table);
-    options.reading.add_schema_to(table);
-    options.reading.add_limits_to(table);
+    table.add_fields([&](auto& fields) {
+      options.reading.add_csv(fields);
+      options.reading.add_schema(fields);
+      options.reading.add_limits(fields);
+    });
     table.add("--class", options.classes,
               "Print the class of each record: 'class==yes' or 'class!=yes' for a model with that label, or the text of one of several");
     table.add("--json", options.json, "Print one JSON object");

@@ -15,12 +15,11 @@
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/numbers/limit.h>
 #include <surety/data/text_reader.h>
+#include <surety/jobs/run/kept_units.h>
 
 #include "command.h"
-#include "data_options.h"
 #include "files.h"
 #include "output.h"
-#include "validators.h"
 
 namespace surety::cli {
 
@@ -33,12 +32,12 @@ void PrivateRunOptions::add_promise_to(OptionTable& table, bool delta_is_require
 }
 
 void PrivateRunOptions::add_unit_to(OptionTable& table) {
-  add_fields_here(table, [this](auto& fields) { said_unit.add(fields); });
+  table.add_fields([this](auto& fields) { said_unit.add(fields); });
 }
 
 void PrivateRunOptions::take_ledger(const OptionTable& given) {
-  if (!std::filesystem::exists(ledger)) return;
-  *opened_ = Ledger::open(ledger);
+  if (!std::filesystem::exists(ledger_file())) return;
+  *opened_ = Ledger::open(ledger_file());
   const Ledger& found = opened_->value();
   const auto* const said = given.find("--adjacency");
   if (said == nullptr || !said->is_given()) adjacency = name(found.adjacency());
@@ -51,13 +50,11 @@ void PrivateRunOptions::take_ledger(const OptionTable& given) {
   if (!said_unit.empty) said_unit.empty = name(of_ledger.rule().empty);
 }
 
-void PrivateRunOptions::take_unit(const DataOptions& reading) { unit = jobs::unit_of_records(said_unit, reading); }
+void PrivateRunOptions::take_unit(const jobs::ReadingFields& reading) { unit = jobs::unit_of_records(said_unit, reading); }
 
 void PrivateRunOptions::add_ledger_to(OptionTable& table) {
-  table.add("--ledger", ledger, "The ledger's file, made when missing").required().essential();
-  table.add("--ledger-must-exist", ledger_must_exist, "Refuse to make a new ledger, as a mistyped path would");
-  table.add("--note", note, "A word about this run for the ledger");
-  table.add("--replay-seed", replay_seed, "Replay noise from this seed: NOT PRIVATE, for experiments", whole_number());
+  table.add_fields([this](auto& fields) { RunFields::add(fields); });
+  table.find("--ledger")->required().essential();
 }
 
 void PrivateRunOptions::add_plan_to(OptionTable& table) {
@@ -71,7 +68,8 @@ bool PrivateRunOptions::is_only_planned(const PlannedRun& plan) const {
   return print_plan;
 }
 
-std::vector<NamedFile> PrivateRunOptions::inputs(std::vector<NamedFile> others) const {
+std::vector<NamedFile> PrivateRunOptions::inputs(std::vector<NamedFile> others, const jobs::ReadingFields& reading) const {
+  if (reading.schema_file) others.push_back({"--schema", *reading.schema_file});
   if (expected) others.push_back({"--plan", expected->file});
   return others;
 }
@@ -81,29 +79,35 @@ Target PrivateRunOptions::target() const {
 }
 
 accounting::Plan PrivateRunOptions::plan(const Event& event, const std::string& said) const {
-  return {.event = event, .unit = unit, .promise = target(), .note = note.empty() ? said : note, .not_private = replay_seed.has_value()};
+  return {.event = event,
+          .unit = unit,
+          .promise = target(),
+          .note = note.value_or("").empty() ? said : *note,
+          .not_private = replay_seed.has_value()};
 }
 
 void PrivateRunOptions::check(const accounting::Plan& plan) const {
-  if (!ledger_must_exist && !std::filesystem::exists(ledger)) return;
-  if (!*opened_) *opened_ = Ledger::open(ledger);
+  if (!ledger_must_exist && !std::filesystem::exists(ledger_file())) return;
+  if (!*opened_) *opened_ = Ledger::open(ledger_file());
   (*opened_)->check(plan);
 }
 
 accounting::Reservation PrivateRunOptions::reserve(const accounting::Plan& plan) const {
-  if (!*opened_) *opened_ = ledger_must_exist ? Ledger::open(ledger) : Ledger::open_or_create(ledger, plan.event.adjacency(), plan.unit);
+  if (!*opened_) {
+    *opened_ = ledger_must_exist ? Ledger::open(ledger_file()) : Ledger::open_or_create(ledger_file(), plan.event.adjacency(), plan.unit);
+  }
   // What is charged is released, however long that takes.
   accounting::Limit::lift();
   return (*opened_)->reserve(plan);
 }
 
 std::string PrivateRunOptions::ledger_and(accounting::RunId run) const {
-  return fmt::format("{}{}, run {}", shown(ledger), opened_->value().is_new() ? " (new)" : "", run.value);
+  return fmt::format("{}{}, run {}", shown(ledger_file()), opened_->value().is_new() ? " (new)" : "", run.value);
 }
 
 nlohmann::json PrivateRunOptions::charge_json(accounting::RunId run) const {
   const Ledger& used = opened_->value();
-  return {{"ledger", ledger}, {"ledger_is_new", used.is_new()}, {"run", run.value}, {"unit", to_json(unit)}};
+  return {{"ledger", ledger_file()}, {"ledger_is_new", used.is_new()}, {"run", run.value}, {"unit", to_json(unit)}};
 }
 
 namespace {

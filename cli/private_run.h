@@ -1,47 +1,32 @@
 // What the commands share that charge a ledger: their promise, where it is written, and their random bits.
 #pragma once
 
-#include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <surety/accounting/ledger/ledger.h>
-#include <surety/data/csv.h>
-#include <surety/data/unit_selection.h>
+#include <surety/jobs/plans/plan_json.h>
+#include <surety/jobs/plans/reading_fields.h>
 #include <surety/jobs/plans/unit_fields.h>
-#include <surety/jobs/run/kept_units.h>
-#include <surety/jobs/run/released.h>
 #include <surety/jobs/run/run_bits.h>
 
-#include "data_options.h"
 #include "files.h"
 #include "options.h"
 #include "plan.h"
 
 namespace surety::cli {
 
-using jobs::as_charged;
-using jobs::Released;
-using jobs::released_by;
-using jobs::RunBits;
-
 /// The options by which a command promises and charges.
-struct PrivateRunOptions {
+struct PrivateRunOptions : jobs::RunFields {
   double epsilon = 0;
   double delta = 0;
   std::string adjacency = "replace-one";
-  std::string ledger;
-  bool ledger_must_exist = false;
-  std::string note;
-  std::optional<std::uint64_t> replay_seed;
   jobs::UnitFields said_unit;
   UnitOfPrivacy unit = {};                   ///< what `take_unit` made of it
   bool has_unit_of_ledger = false;           ///< no option and no schema says one
@@ -57,13 +42,15 @@ struct PrivateRunOptions {
   void take_ledger(const OptionTable& given);
   /// Makes `unit` of what was said of it: one row where nothing was.
   /// \throws as `jobs::unit_of_records`.
-  void take_unit(const DataOptions& reading);
+  void take_unit(const jobs::ReadingFields& reading);
   [[nodiscard]] bool has_unit() const noexcept { return !unit.is_row(); }
   /// "--unit", or "the unit of the ledger" where nothing else says it.
   [[nodiscard]] std::string_view unit_words() const noexcept { return has_unit_of_ledger ? "the unit of the ledger" : "--unit"; }
   /// Of the owner of a row. \pre has_unit()
   [[nodiscard]] const std::string& unit_column() const { return said_unit.column.value(); }
   void add_ledger_to(OptionTable& table);
+  /// \pre it is given
+  [[nodiscard]] const std::string& ledger_file() const { return ledger.value(); }
   void add_plan_to(OptionTable& table);
   [[nodiscard]] Target target() const;
   /// \param note what the run is, where the user does not say it.
@@ -71,8 +58,8 @@ struct PrivateRunOptions {
   /// Holds a run to the plan that was read, if one was. Prints its plan where that is all that is asked for, and says so.
   /// \throws Error{invalid_argument} when the plan says what does not follow from it.
   [[nodiscard]] bool is_only_planned(const PlannedRun& plan) const;
-  /// All that the command reads: these, and the plan that was read, if one was.
-  [[nodiscard]] std::vector<NamedFile> inputs(std::vector<NamedFile> others) const;
+  /// All that the command reads: these, the schema and the plan, if there are any.
+  [[nodiscard]] std::vector<NamedFile> inputs(std::vector<NamedFile> others, const jobs::ReadingFields& reading) const;
   /// Refuses what the ledger would refuse at this moment, where there is one already. Writes nothing.
   void check(const accounting::Plan& plan) const;
   /// Makes the charge durable.

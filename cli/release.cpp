@@ -13,12 +13,10 @@
 #include <surety/jobs/release/release_job.h>
 
 #include "command.h"
-#include "data_options.h"
 #include "files.h"
 #include "pictures.h"
 #include "private_run.h"
 #include "release/release_report.h"
-#include "validators.h"
 
 namespace surety::cli {
 namespace {
@@ -27,7 +25,7 @@ struct ReleaseOptions {
   std::string data;
   jobs::QueryFields asked;
   jobs::ReleaseWords words;
-  DataOptions reading;
+  jobs::ReadingFields reading;
   PrivateRunOptions run;
   bool json = false;
   std::string format = "table";
@@ -53,8 +51,8 @@ int release(ReleaseOptions& options, OptionTable given) {
   options.reading.load_schema();
   const jobs::Schema* const schema = options.reading.schema ? &*options.reading.schema : nullptr;
   if (schema != nullptr) options.run.said_unit.take_schema(*schema);
-  Files files{.ledger = NamedFile{"--ledger", options.run.ledger},
-              .inputs = options.run.inputs(options.reading.with_schema({{"the data file", options.data}}))};
+  Files files{.ledger = NamedFile{"--ledger", options.run.ledger_file()},
+              .inputs = options.run.inputs({{"the data file", options.data}}, options.reading)};
   if (options.asked.file) files.inputs.push_back({"--queries", *options.asked.file});
   if (options.svg) files.outputs.push_back({{"--svg", *options.svg}, picture_file, options.overwrite.said()});
   require_separate(files);
@@ -74,7 +72,7 @@ int release(ReleaseOptions& options, OptionTable given) {
       .noise = jobs::parse_noise_choice(options.words.noise),
       .confidence = options.words.confidence,
       .reading = policy,
-      .note = options.run.note};
+      .note = options.run.note.value_or("")};
   // A column that is not there is said before seconds of calibration; but what a plan expects of a run is looked at before the data are, and needs its
   // noise.
   if (!options.run.print_plan && !options.run.expected) jobs::require_columns(plan, options.data);
@@ -82,21 +80,19 @@ int release(ReleaseOptions& options, OptionTable given) {
   if (options.run.is_only_planned({.command = "release",
                                    .options = given,
                                    .target = target,
-                                   .unit = options.run.unit,
-                                   .event = job.cost().event,
-                                   .noise = job.cost().value,
+                                   .follows = {.unit = options.run.unit, .event = job.cost().event, .noise = job.cost().value},
                                    .schema_sha256 = options.reading.schema_sha256()})) {
     return exit_code::fine;
   }
   const auto charge = job.charge(options.run.replay_seed.has_value());
   options.run.check(charge);
-  RunBits bits{options.run.replay_seed};
+  jobs::RunBits bits{options.run.replay_seed};
   auto picture = options.svg ? std::make_unique<accounting::NewFile>(accounting::Place{*options.svg}) : nullptr;
   auto read = std::move(job).read(options.data, bits.source());
   auto reservation = options.run.reserve(charge);
   const ReleaseReport report{
       .options = options.run, .reading = options.reading, .released = std::move(read).release(reservation, bits.source())};
-  return report_and_settle(reservation, options.run.ledger, [&] {
+  return report_and_settle(reservation, options.run.ledger_file(), [&] {
     print_report(options, report);
     if (!picture) return;
     picture->write(svg_of(report));
@@ -115,21 +111,23 @@ Command release_command(const PlannedArguments& given) {
 
   table.group("Query");
   command.exactly_one_of = {"--query", "--queries"};
-  add_fields_here(table, [&](auto& fields) {
+  table.add_fields([&](auto& fields) {
     options->asked.add(fields);
     options->words.add_confidence(fields);
   });
-  options->reading.add_missing_to(table);
-  options->reading.add_complete_to(table);
-  options->reading.add_schema_to(table);
-  options->reading.add_csv_to(table);
-  options->reading.add_form_to(table);
-  options->reading.add_limits_to(table);
+  table.add_fields([&](auto& fields) {
+    options->reading.add_missing(fields);
+    options->reading.add_complete(fields);
+    options->reading.add_schema(fields);
+    options->reading.add_csv(fields);
+    options->reading.add_form(fields);
+    options->reading.add_limits(fields);
+  });
 
   table.group("Privacy");
   options->run.add_promise_to(table, false);
   options->run.add_unit_to(table);
-  add_fields_here(table, [&](auto& fields) { options->words.add_noise(fields); });
+  table.add_fields([&](auto& fields) { options->words.add_noise(fields); });
   options->run.add_ledger_to(table);
 
   table.group("Output");
@@ -140,39 +138,31 @@ Command release_command(const PlannedArguments& given) {
   options->run.add_plan_to(table);
   options->run.expected = given.expected;
   command.footer =
-      "A record whose cell is missing, empty or no number, is no record of a sum, mean, variance, median, quantile or histogram of that\n"
-      "column; how many there are is private. So a mean is the ratio of a sum and a count that share one release. --missing column=0 "
-      "counts\n"
-      "such cells as 0, and --complete column promises that there is none: under replace-one and zero-out the number of records is then\n"
-      "public, unless --where selects some, and a mean is the noisy sum over that number.\n"
-      "A variance divides by the number of its records. A median or quantile is one of public candidates, drawn by the exponential "
-      "mechanism; "
-      "its\n"
-      "rank error is by how many of the clamped and rounded numbers it misses the rank asked for. It is of no groups.\n"
-      "Under replace-one a record moves a sum by upper - lower, and where its cell may be missing or it may cease to meet --where by the\n"
-      "larger magnitude of the bounds, too; under add-or-remove-one and zero-out, whose records come and go, by that magnitude alone.\n"
-      "A unit with --most K rows moves each statistic by up to K times that, and count() of all rows by K - 1, since it has one at\n"
-      "least; the number of records is then private.\n"
-      "Keys are shown where their noisy count is above a threshold: half of --delta is the chance that one unit's own key appears.\n"
-      "Groups: a record is in one group or none, but a unit of several rows may be in several. Means of groups are ratios.\n"
-      "Several queries cost together what their composition costs, and nothing is released unless all are well-formed. Their noise is "
-      "that\n"
-      "of one scale s, divided by the square root of each query's weight: with Gaussian noise a weight is a share of the budget.\n"
-      "The interval is about the noise: it knows nothing of sampling, nor of numbers beyond the bounds.\n"
-      "Every line end outside quotes ends a record, and a cell in quotes holds at most --quoted-lines of them.\n"
-      "A missing cell meets no comparison of --where, and missing(column) alone; every cell of\n"
-      "a record with a wrong number of them meets nothing. With --missing or --complete such a record counts as 0, clamped to --bounds, "
-      "but\n"
-      "under zero-out it is none of a quantile, a variance or a mean of a private count: a zeroed record is such a one.\n"
-      "CSV puts an apostrophe before a text that begins with = + - @, which spreadsheets run as a formula, or with an apostrophe, doubles\n"
-      "backslashes, and spells control characters and bytes that are not UTF-8 \\xHH or \\uHHHH.\n"
-      "Examples:\n"
-      "  surety release examples/data/randhie.csv --query 'mean(mdvis)' --bounds 0,20 --epsilon 0.5 --ledger run.db\n"
-      "  surety release examples/data/randhie.csv --query 'count()' --where 'mdvis>0' --epsilon 0.5 --ledger run.db\n"
-      "  surety release examples/data/randhie.csv --query 'histogram(hlthg)' --categories 0,1 --epsilon 1 --delta 1e-6 \\\n"
-      "                 --ledger run.db\n"
-      "  surety release examples/data/randhie.csv --query 'count()' --query 'mean(mdvis)' --bounds 0,20 --by hlthg --keys 0,1 \\\n"
-      "                 --epsilon 1 --delta 1e-6 --ledger run.db --format csv";
+      R"(A record whose cell is missing, empty or no number, is no record of a sum, mean, variance, median, quantile or histogram of that column;
+how many there are is private. So a mean is the ratio of a sum and a count that share one release. --missing column=0 counts such cells as
+0, and --complete column promises that there is none: under replace-one and zero-out the number of records is then public, unless --where
+selects some, and a mean is the noisy sum over that number. A variance divides by the number of its records. A median or quantile is one of
+public candidates, drawn by the exponential mechanism; its rank error is by how many of the clamped and rounded numbers it misses the rank
+asked for. It is of no groups. Under replace-one a record moves a sum by upper - lower, and where its cell may be missing or it may cease
+to meet --where by the larger magnitude of the bounds, too; under add-or-remove-one and zero-out, whose records come and go, by that
+magnitude alone. A unit with --most K rows moves each statistic by up to K times that, and count() of all rows by K - 1, since it has one
+at least; the number of records is then private. Keys are shown where their noisy count is above a threshold: half of --delta is the chance
+that one unit's own key appears. Groups: a record is in one group or none, but a unit of several rows may be in several. Means of groups
+are ratios. Several queries cost together what their composition costs, and nothing is released unless all are well-formed. Their noise is
+that of one scale s, divided by the square root of each query's weight: with Gaussian noise a weight is a share of the budget. The interval
+is about the noise: it knows nothing of sampling, nor of numbers beyond the bounds. Every line end outside quotes ends a record, and a cell
+in quotes holds at most --quoted-lines of them. A missing cell meets no comparison of --where, and missing(column) alone; every cell of a
+record with a wrong number of them meets nothing. With --missing or --complete such a record counts as 0, clamped to --bounds, but under
+zero-out it is none of a quantile, a variance or a mean of a private count: a zeroed record is such a one. CSV puts an apostrophe before a
+text that begins with = + - @, which spreadsheets run as a formula, or with an apostrophe, doubles backslashes, and spells control
+characters and bytes that are not UTF-8 \xHH or \uHHHH.
+Examples:
+  surety release examples/data/randhie.csv --query 'mean(mdvis)' --bounds 0,20 --epsilon 0.5 --ledger run.db
+  surety release examples/data/randhie.csv --query 'count()' --where 'mdvis>0' --epsilon 0.5 --ledger run.db
+  surety release examples/data/randhie.csv --query 'histogram(hlthg)' --categories 0,1 --epsilon 1 --delta 1e-6 \
+                 --ledger run.db
+  surety release examples/data/randhie.csv --query 'count()' --query 'mean(mdvis)' --bounds 0,20 --by hlthg --keys 0,1 \
+                 --epsilon 1 --delta 1e-6 --ledger run.db --format csv)";
   command.run = [options](const Command& said) { return release(*options, said.options); };
   return command;
 }

@@ -5,9 +5,9 @@
 
 #include <surety/data/csv.h>
 
+#include <surety/jobs/plans/reading_fields.h>
 #include <surety/jobs/plans/schema.h>
 #include "command.h"
-#include "data_options.h"
 #include "files.h"
 #include "output.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 struct SchemaOptions {
   std::string data;
-  DataOptions reading;
+  jobs::ReadingFields reading;
   bool json = false;  // as every command has it; here it changes nothing
 };
 
@@ -36,8 +36,10 @@ int print_schema(const SchemaOptions& options) {
 Command schema_command() {
   const auto describe = [](Command& command, OptionTable& table, SchemaOptions& options) {
     table.add("data", options.data, "A CSV file, plain or compressed by gzip, zstd or bzip2").required();
-    options.reading.add_csv_to(table);
-    options.reading.add_limits_to(table);
+    table.add_fields([&](auto& fields) {
+      options.reading.add_csv(fields);
+      options.reading.add_limits(fields);
+    });
     table.add("--json", options.json, "The same: a schema is one JSON object");
     command.footer =
         R"(The schema says the names of the columns and the form of the file, read from the header line alone: no record is looked at, so

@@ -20,21 +20,16 @@
 #include "algorithm_options.h"
 #include "command.h"
 #include "output.h"
-#include "parser.h"
 #include "plan.h"
 #include "private_run.h"
 #include "ranks.h"
 #include "team.h"
 #include "train/automatic.h"
 #include "train/report.h"
-#include "train/train_algorithm.h"
+#include "train/train_options.h"
 
 namespace surety::cli {
 namespace {
-
-constexpr std::string_view automatic_name = "auto";
-
-using TrainState = AlgorithmCommand<TrainAlgorithm, TrainOptions>;
 
 /// Shows public progress on a terminal, and nothing elsewhere.
 std::function<void(jobs::Phase, std::uint64_t, std::uint64_t)> progress_bar() {
@@ -84,7 +79,7 @@ std::string identity_of(const jobs::TrainJob& job, double noise, const TrainOpti
 
 /// What a later rank of an mpirun does: as the first, but that it is told the noise, and charges and writes nothing.
 int follow(jobs::TrainJob& job, const TrainOptions& options, const OptionTable& given, Team& team) {
-  RunBits bits{options.run.replay_seed};
+  jobs::RunBits bits{options.run.replay_seed};
   const double noise = team.await_begin();
   static_cast<void>(job.read(noise, bits));
   team.report_ready(identity_of(job, noise, options, given));
@@ -93,37 +88,40 @@ int follow(jobs::TrainJob& job, const TrainOptions& options, const OptionTable& 
   return exit_code::fine;
 }
 
-/// The files that an algorithm reads, in the words of options.
-std::vector<NamedFile> inputs_of(const TrainOptions& options, const TrainAlgorithm& algorithm) {
-  if (algorithm.its() == nullptr) return {{"the data file", options.table.data}};
+/// The files that the algorithm reads, in the words of options.
+std::vector<NamedFile> inputs_of(const TrainState& state) {
+  const TrainOptions& options = state.options;
+  if (options.algorithm == automatic_name) return {{"the data file", options.table.data}};
   auto plan = options.plan;
   plan.source.path = options.table.data;
   plan.source.paths_of_ranks = options.table.data_of_ranks;
-  plan.algorithm = algorithm.own();
+  plan.algorithm = state.chosen().own();
   std::vector<NamedFile> files;
-  for (const auto& [what, path] : algorithm.its()->inputs(plan)) files.push_back({jobs::with_marks(what, "--"), path});
+  for (const auto& [what, path] : state.chosen().its().inputs(plan)) files.push_back({jobs::with_marks(what, mark_of_options), path});
   return files;
 }
 
 /// Refuses files that are one. Later ranks may see none.
-void require_separate_files(const TrainOptions& options, const TrainAlgorithm& algorithm, std::size_t rank) {
+void require_separate_files(const TrainState& state, std::size_t rank) {
   if (rank != 0) return;
-  require_separate({.ledger = NamedFile{"--ledger", options.run.ledger},
-                    .inputs = options.run.inputs(options.reading.with_schema(inputs_of(options, algorithm))),
+  const TrainOptions& options = state.options;
+  require_separate({.ledger = NamedFile{"--ledger", options.run.ledger_file()},
+                    .inputs = options.run.inputs(inputs_of(state), options.reading),
                     .outputs = {{{"--model", options.model}, optimizers::model_file, options.overwrite.said()}}});
 }
 
 /// Takes from the schema and the ledger what no option says, once: the ledger where there is one process.
-void settle_promise(TrainOptions& options, const TrainAlgorithm& algorithm, const OptionTable& given, std::size_t rank,
-                    std::size_t processes) {
+void settle_promise(TrainState& state, const OptionTable& given, std::size_t rank, std::size_t processes) {
+  TrainOptions& options = state.options;
   apply_schema(options);
-  require_separate_files(options, algorithm, rank);
+  require_separate_files(state, rank);
   if (processes == 1) options.run.take_ledger(given);
   options.run.take_unit(options.reading);
 }
 
-int train(const TrainOptions& options, const TrainAlgorithm& algorithm, const OptionTable& given, Team& team) {
-  const jobs::Algorithm& its = *algorithm.its();
+int train(const TrainState& state, const OptionTable& given, Team& team) {
+  const TrainOptions& options = state.options;
+  const jobs::Algorithm& its = state.chosen().its();
   if (options.run.has_unit() && !its.why_no_units().empty()) {
     throw Error{ErrorCode::unsupported, fmt::format("{} is not for {}: {}", options.run.unit_words(), its.name(), its.why_no_units())};
   }
@@ -131,7 +129,7 @@ int train(const TrainOptions& options, const TrainAlgorithm& algorithm, const Op
                                    .run = {.progress = progress_bar()},
                                    .weights = print_weights,
                                    .budget_knows = [&run = options.run](const Event& event) { return budget_knows(run, event); }};
-  jobs::TrainJob job{plan_of(options, algorithm.own()), context, fields_of(given)};
+  jobs::TrainJob job{plan_of(options, state.chosen().own()), context, fields_of(given)};
   if (!team.is_first()) return follow(job, options, given, team);
 
   // Parameters, budget and entropy fail here, before private data are read.
@@ -139,15 +137,13 @@ int train(const TrainOptions& options, const TrainAlgorithm& algorithm, const Op
   if (options.run.is_only_planned({.command = "train",
                                    .options = given,
                                    .target = job.plan().target,
-                                   .unit = options.run.unit,
-                                   .event = noise.event,
-                                   .noise = noise.value,
+                                   .follows = {.unit = options.run.unit, .event = noise.event, .noise = noise.value},
                                    .schema_sha256 = options.reading.schema_sha256()})) {
     return exit_code::fine;
   }
-  const auto charge = job.charge(options.run.replay_seed.has_value(), options.run.note);
+  const auto charge = job.charge(options.run.replay_seed.has_value(), options.run.note.value_or(""));
   options.run.check(charge);
-  RunBits bits{options.run.replay_seed};
+  jobs::RunBits bits{options.run.replay_seed};
   team.begin(noise.value);
 
   const auto& features = job.read(noise.value, bits);
@@ -159,113 +155,69 @@ int train(const TrainOptions& options, const TrainAlgorithm& algorithm, const Op
   auto model = job.model(job.learn(noise.value, &reservation, bits), bits.not_private());
   model_file.commit(model, reservation.time());
   const auto trained = job.trained(std::move(model), reservation);
-  return report_and_settle(reservation, options.run.ledger, [&] { print_report(options, trained); });
-}
-
-/// The algorithms that know all options of some that were given, beside what all know.
-Arguments knowing(const std::vector<AlgorithmOptions>& all, const OptionTable& hidden) {
-  Arguments names;
-  for (const auto& one : all) {
-    bool knows_all = one.algorithm != automatic_name;
-    for (const auto& group : hidden.groups()) {
-      for (const auto& option : group.options) {
-        knows_all = knows_all && (!option.is_given() || one.options.find(option.name()) != nullptr);
-      }
-    }
-    if (knows_all) names.push_back(one.algorithm);
-  }
-  if (names.empty()) invalid("--algorithm is missing: none knows all of the options");
-  return names;
-}
-
-/// The texts of an option as a parser takes them. \throws Error{invalid_argument} for one that its check does not know.
-void give(Option& option, const std::vector<std::string>& texts) {
-  for (const auto& text : texts) {
-    const auto fault = option.check() ? option.check()(text) : std::string{};
-    if (!fault.empty()) invalid(fmt::format("{} {}", option.name(), fault));
-  }
-  option.set(texts);
-}
-
-/// The options as if what `auto` chooses had been said: its algorithm, and what nobody said of it. They are set, and `state` says what was chosen.
-OptionTable as_chosen(TrainState& state, const Command& said, const std::vector<AlgorithmOptions>& all) {
-  TrainOptions& options = state.options;
-  if (options.run.expected) invalid("--algorithm is auto, must be named in a plan");
-  const auto& automatic = algorithm_named(state.algorithms, automatic_name);
-  const auto launch = launched_by_mpirun();
-  settle_promise(options, automatic, said.options, launch ? launch->rank : 0, launch ? launch->size : 1);
-  const auto algorithms = knowing(all, said.hidden);
-  const auto choice = choose_for(automatic, options, said.options, algorithms);
-
-  OptionTable given;
-  const auto options_of_algorithm = [&](std::string_view name) -> const OptionTable& {
-    return std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.algorithm == name; })->options;
-  };
-  const auto& own = options_of_algorithm(automatic_name);
-  for (const auto& group : said.options.groups()) {
-    for (const auto& option : group.options) {
-      if (own.find(option.name()) == nullptr) given.group(group.heading).add(option);
-    }
-  }
-  give(*given.find("--algorithm"), {choice.algorithm});
-  for (const auto& group : options_of_algorithm(choice.algorithm).groups()) {
-    for (const auto& option : group.options) {
-      auto& added = given.group(group.heading).add(option);
-      // What `auto` itself knows of records is no number that an algorithm must be told.
-      const bool is_of_the_choice = algorithms.size() != 1 && option.name() == "--records";
-      const auto* const found = own.find(option.name()) != nullptr ? said.options.find(option.name()) : said.hidden.find(option.name());
-      if (!is_of_the_choice && found != nullptr && found->is_given()) give(added, found->given());
-    }
-  }
-  options.chosen = choice.algorithm;
-  const auto tuned = tuned_fields(options.plan.search, *algorithm_named(state.algorithms, choice.algorithm).its());
-  for (const auto& [field, value] : choice.fields) {
-    auto& option = *given.find("--" + field);
-    if (option.is_given() || std::find(tuned.begin(), tuned.end(), field) != tuned.end()) continue;
-    give(option, {value});
-    options.chosen += fmt::format(" {} {}", option.name(), value);
-  }
-  options.chosen += ": " + choice.why;
-  return given;
-}
-
-struct DescribedCommand {
-  std::shared_ptr<TrainState> state;
-  std::vector<AlgorithmOptions> tables;
-  Command command;
-};
-
-/// The command with the options of the algorithm that these words name. It runs nothing yet.
-DescribedCommand described(const Arguments& words) {
-  const auto state = std::make_shared<TrainState>();
-  state->algorithms = all_train_algorithms();
-  Command command{.name = "train", .summary = "Train a private model and write what it spent into a ledger."};
-  auto tables = options_of(state->algorithms, state->options);
-  add_shared_options(command.options, state->options, names_of(tables));
-  const auto chosen_name = value_in(words, "--algorithm");
-  add_algorithm_options(command, tables, chosen_name.value_or(state->options.algorithm), chosen_name.has_value(), state->lists_algorithms,
-                        words);
-  return {.state = state, .tables = std::move(tables), .command = std::move(command)};
+  return report_and_settle(reservation, options.run.ledger_file(), [&] { print_report(options, trained); });
 }
 
 /// The timeout holds for the start of MPI already, before ranks can talk about what is wrong with it.
-std::chrono::milliseconds timeout_or_let_the_first_speak(const TrainOptions& options, const TrainAlgorithm& algorithm) {
+std::chrono::milliseconds timeout_or_let_the_first_speak(const TrainState& state) {
   try {
-    auto plan = options.plan;
-    plan.algorithm = algorithm.own();
-    return algorithm.its()->timeout(plan);
+    auto plan = state.options.plan;
+    plan.algorithm = state.chosen().own();
+    return state.chosen().its().timeout(plan);
   } catch (const Error&) {
     let_the_first_speak();
     throw;
   }
 }
 
+void require_search(const TrainOptions& options, const OptionTable& given) {
+  if (options.plan.search.tune) return;
+  for (const char* option : {"--tune-over", "--tune-by", "--tune-most", "--answer-at"}) {
+    if (const auto* by = given.find(option); by != nullptr && by->is_given()) {
+      invalid(fmt::format("--tune is missing: {} says how a search would be done", option));
+    }
+  }
+}
+
+/// All that the words ask for, alone or on ranks.
+int run_training(TrainState& state, const Command& said) {
+  if (state.lists_algorithms) return print_algorithms(state.tables);
+  const TrainOptions& options = state.options;
+  const bool is_automatic = options.algorithm == automatic_name;
+  if (is_automatic) {
+    if (options.run.expected) invalid("--algorithm is auto, must be named in a plan");
+    const auto launch = launched_by_mpirun();
+    settle_promise(state, said.options, launch ? launch->rank : 0, launch ? launch->size : 1);
+  }
+  const auto given = is_automatic ? as_chosen(state, said) : said.options;
+  const auto start = [&](Team& team) {
+    if (options.algorithm != jobs::GossipPlan::name) state.options.table.take_rank(team.rank(), team.size());
+    if (!is_automatic) require_own_options(said.hidden, state.tables, options.algorithm);
+    require_search(options, given);
+    is_automatic ? require_separate_files(state, team.rank()) : settle_promise(state, given, team.rank(), team.size());
+    return train(state, given, team);
+  };
+  if (!state.chosen().its().runs_on_ranks()) {
+    require_one_process();
+    Team alone{nullptr};
+    return start(alone);
+  }
+  return as_a_team(timeout_or_let_the_first_speak(state), [&](Team& team) {
+    if (options.run.print_plan && team.size() > 1) invalid("--print-plan is for one process, several were started by mpirun");
+    return start(team);
+  });
+}
+
 }  // namespace
 
 Command train_command(const PlannedArguments& given) {
-  auto [state, tables, command] = described(given.words);
+  const auto state = std::make_shared<TrainState>();
   state->options.run.expected = given.expected;
-
+  Command command{.name = "train", .summary = "Train a private model and write what it spent into a ledger."};
+  add_shared_options(command.options, state->options, names_of(state->tables));
+  const auto chosen = value_in(given.words, "--algorithm");
+  add_algorithm_options(command, state->tables, chosen.value_or(state->options.algorithm), chosen.has_value(), state->lists_algorithms,
+                        given.words);
   command.footer =
       "Every line end ends a record, in CSV those outside quotes. One with a missing or damaged cell in a column that is used, or with a "
       "label that the loss does not know, counts as a record of zeros, in files and in streams. Streams read one record at a time, from a "
@@ -279,36 +231,7 @@ Command train_command(const PlannedArguments& given) {
       "  surety train examples/data/randhie.csv --label 'mdvis>0' --algorithm dp-sgd --records 20190 --batch-size 200 --epochs 5 \\\n"
       "               --clip 0.5 --epsilon 1 --delta 1e-5 --ledger run.db --model model.json";
 
-  const auto run = [state = state](const Command& said, const std::vector<AlgorithmOptions>& all) {
-    const bool is_chosen = state->options.algorithm == automatic_name;
-    const auto options = is_chosen ? as_chosen(*state, said, all) : said.options;
-    const TrainAlgorithm& algorithm = algorithm_named(state->algorithms, state->options.algorithm);
-    const auto start = [&](Team& team) {
-      if (state->options.algorithm != "gossip") state->options.table.take_rank(team.rank(), team.size());
-      if (!is_chosen) require_own_options(said.hidden, all, algorithm.name());
-      for (const char* option : {"--tune-over", "--tune-by", "--tune-most", "--answer-at"}) {
-        if (const auto* by = options.find(option); !state->options.plan.search.tune && by != nullptr && by->is_given()) {
-          invalid(fmt::format("--tune is missing: {} says how a search would be done", option));
-        }
-      }
-      if (is_chosen) {
-        require_separate_files(state->options, algorithm, team.rank());
-      } else {
-        settle_promise(state->options, algorithm, options, team.rank(), team.size());
-      }
-      return train(state->options, algorithm, options, team);
-    };
-    if (algorithm.its()->runs_on_ranks()) {
-      return as_a_team(timeout_or_let_the_first_speak(state->options, algorithm), [&](Team& team) {
-        if (state->options.run.print_plan && team.size() > 1) invalid("--print-plan is for one process, several were started by mpirun");
-        return start(team);
-      });
-    }
-    require_one_process();
-    Team alone{nullptr};
-    return start(alone);
-  };
-  command.run = list_or_run(std::move(tables), state->lists_algorithms, run);
+  command.run = [state](const Command& said) { return run_training(*state, said); };
   return command;
 }
 

@@ -5,7 +5,6 @@
 
 #include <surety/jobs/release/released_statistics.h>
 
-#include "../data_options.h"
 #include "../private_run.h"
 
 namespace surety::cli {
@@ -13,7 +12,7 @@ namespace surety::cli {
 /// What was released, and what the options say of its ledger and of how records are read.
 struct ReleaseReport {
   const PrivateRunOptions& options;
-  const DataOptions& reading;
+  const jobs::ReadingFields& reading;
   jobs::ReleasedStatistics released;
 };
 

@@ -1,67 +1,93 @@
 #include "automatic.h"
 
-#include <utility>
+#include <fmt/format.h>
 
-#include <surety/data/text_reader.h>
+#include <algorithm>
+
+#include <surety/jobs/search/candidates.h>
 
 #include "../ranks.h"
 
 namespace surety::cli {
 namespace {
 
-class Automatic final : public TrainAlgorithm {
- public:
-  Automatic() : TrainAlgorithm{"auto", "Chooses one of the others, and its options, from public numbers alone, and says so."} {}
-
-  void add_options(OptionTable& table, TrainOptions& /*shared*/) override {
-    table.group("Data");
-    table.add("--held-out", own_.held_out, "The share of records kept for scores, by a public pseudo-random split", number());
-    table.group("Problem and algorithm");
-    jobs::FieldTable fields;
-    fields.group("Problem and algorithm");
-    jobs::add_records(fields, own_.records, "counted where it is public, else needed");
-    add_fields(table, fields);
-  }
-
-  [[nodiscard]] const jobs::AutomaticPlan& own_plan() const noexcept { return own_; }
-
- private:
-  jobs::AutomaticPlan own_;
-};
-
-jobs::Choice choice_for(TrainOptions options, jobs::AutomaticPlan own, const OptionTable& given, const Arguments& algorithms) {
-  // Where one alone knows what was asked for, it says itself what it needs.
-  if (algorithms.size() == 1) return {.algorithm = algorithms.front(), .fields = {}, .why = "knows what was asked for"};
-  if (options.table.data == data::TextReader::standard_input) {
-    invalid("the data file is -, must be a file for --algorithm auto, which reads its header first");
-  }
-  // Each rank chooses for itself: from equal public numbers, which the ranks compare before anything is released.
-  const auto launch = launched_by_mpirun();
-  options.table.take_rank(launch ? launch->rank : 0, launch ? launch->size : 1);
-  own.says_rows = given.find("--rows")->is_given();
-  return jobs::choose(plan_of(options, {}), own, algorithms);
-}
-
-}  // namespace
-
-std::unique_ptr<TrainAlgorithm> automatic_algorithm() { return std::make_unique<Automatic>(); }
-
-std::vector<std::string> tuned_fields(const jobs::SearchPlan& search, const jobs::Algorithm& algorithm) {
+/// The algorithms that know all options of some that were given, beside what all know.
+std::vector<std::string> knowing(const std::vector<AlgorithmOptions>& all, const OptionTable& hidden) {
   std::vector<std::string> names;
-  if (!search.tune) return names;
-  for (const auto& text : search.tune_over.empty() ? algorithm.tuned_over() : search.tune_over)
-    names.push_back(text.substr(0, text.find('=')));
+  for (const auto& one : all) {
+    bool knows_all = one.algorithm != automatic_name;
+    for (const auto& group : hidden.groups()) {
+      for (const auto& option : group.options) {
+        knows_all = knows_all && (!option.is_given() || one.options.find(option.name()) != nullptr);
+      }
+    }
+    if (knows_all) names.push_back(one.algorithm);
+  }
+  if (names.empty()) invalid("--algorithm is missing: none knows all of the options");
   return names;
 }
 
-jobs::Choice choose_for(const TrainAlgorithm& automatic, const TrainOptions& options, const OptionTable& given,
-                        const Arguments& algorithms) {
+/// Each rank chooses for itself: from equal public numbers, which the ranks compare before anything is released.
+jobs::Choice choice_for(TrainOptions options, jobs::AutomaticPlan own, const OptionTable& given, const std::vector<std::string>& known) {
   try {
-    return choice_for(options, dynamic_cast<const Automatic&>(automatic).own_plan(), given, algorithms);
+    // Where one alone knows what was asked for, it says itself what it needs.
+    if (known.size() == 1) return jobs::choose(options.plan, own, known);
+    const auto launch = launched_by_mpirun();
+    options.table.take_rank(launch ? launch->rank : 0, launch ? launch->size : 1);
+    own.says_rows = given.find("--rows")->is_given();
+    return jobs::choose(plan_of(options, {}), own, known);
   } catch (...) {
     let_the_first_speak();
     throw;
   }
+}
+
+}  // namespace
+
+AlgorithmOptions automatic_options(jobs::AutomaticPlan& own) {
+  jobs::FieldTable fields;
+  fields.group("Data").add("held-out", own.held_out, "The share of records kept for scores, by a public pseudo-random split",
+                           jobs::AnyNumber{});
+  jobs::add_records(fields.group("Problem and algorithm"), own.records, "counted where it is public, else needed");
+  AlgorithmOptions options{.algorithm = std::string{automatic_name},
+                           .summary = "Chooses one of the others, and its options, from public numbers alone, and says so."};
+  options.options.add(fields);
+  return options;
+}
+
+OptionTable as_chosen(TrainState& state, const Command& said) {
+  TrainOptions& options = state.options;
+  const auto known = knowing(state.tables, said.hidden);
+  const auto choice = choice_for(options, state.automatic, said.options, known);
+
+  OptionTable given;
+  const auto& own = options_named(state.tables, automatic_name).options;
+  for (const auto& group : said.options.groups()) {
+    for (const auto& option : group.options) {
+      if (own.find(option.name()) == nullptr) given.group(group.heading).add(option);
+    }
+  }
+  given.find("--algorithm")->set({choice.algorithm});
+  for (const auto& group : options_named(state.tables, choice.algorithm).options.groups()) {
+    for (const auto& option : group.options) {
+      auto& added = given.group(group.heading).add(option);
+      // What `auto` itself knows of records is no number that an algorithm must be told.
+      const bool is_of_the_choice = known.size() != 1 && option.name() == "--records";
+      const auto* const found = own.find(option.name()) != nullptr ? said.options.find(option.name()) : said.hidden.find(option.name());
+      if (!is_of_the_choice && found != nullptr && found->is_given()) added.set(found->given());
+    }
+  }
+  options.chosen = choice.algorithm;
+  const auto tried = options.plan.search.tune ? jobs::searched_over(options.plan, state.chosen().its(), {}) : std::vector<std::string>{};
+  for (const auto& [field, value] : choice.fields) {
+    auto& option = *given.find("--" + field);
+    const auto is_it = [&](const std::string& text) { return text.starts_with(field + "="); };
+    if (option.is_given() || std::any_of(tried.begin(), tried.end(), is_it)) continue;
+    option.set({value});
+    options.chosen += fmt::format(" {} {}", option.name(), value);
+  }
+  options.chosen += ": " + choice.why;
+  return given;
 }
 
 }  // namespace surety::cli

@@ -18,7 +18,7 @@ void print_json(const TrainOptions& options, const jobs::TrainedModel& trained) 
   auto object = jobs::to_json(trained);
   object["model"] = options.model;
   if (!options.chosen.empty()) object["chosen"] = options.chosen;
-  if (!options.reading.missing_text().empty()) object["missing"] = options.reading.missing_json();
+  if (!options.reading.missing_text().empty()) object["missing"] = options.reading.csv().missing;
   object.update(options.run.charge_json(trained.run));
   trained.facts->has_told_weights ? print_line(object) : print(object);
 }

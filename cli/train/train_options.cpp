@@ -2,15 +2,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <surety/accounting/events/format.h>
 
-#include <surety/jobs/algorithms/algorithm.h>
-
-#include "../validators.h"
+#include "automatic.h"
 
 namespace surety::cli {
+
+AlgorithmOptions OfferedAlgorithm::options(jobs::TrainPlan& plan) {
+  jobs::FieldTable fields;
+  its_->add_fields(fields, own_, plan);
+  return options_of(*its_, fields);
+}
+
+TrainState::TrainState() {
+  for (auto& its : jobs::all_algorithms()) algorithms.emplace_back(std::move(its));
+  tables.push_back(automatic_options(automatic));
+  for (auto& algorithm : algorithms) tables.push_back(algorithm.options(options.plan));
+}
+
+const OfferedAlgorithm& TrainState::chosen() const {
+  return *std::find_if(algorithms.begin(), algorithms.end(), [&](const auto& one) { return one.its().name() == options.algorithm; });
+}
 
 void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std::string> formats) {
   table.group("Data");
@@ -19,18 +34,20 @@ void add_data_options(OptionTable& table, TrainOptions& options, std::vector<std
            "A CSV file with a header, or a LIBSVM file; may be compressed by gzip, zstd or bzip2; - for standard input")
       .required()
       .essential();
-  add_fields_here(table, [&](auto& fields) { options.table.add(fields, std::move(formats)); });
+  table.add_fields([&](auto& fields) { options.table.add(fields, std::move(formats)); });
   for (const char* name : {"--label", "--format", "--features"}) table.find(name)->essential();
-  options.reading.add_missing_to(table);
-  options.reading.add_schema_to(table);
-  options.reading.add_csv_to(table);
-  options.reading.add_limits_to(table);
+  table.add_fields([&](auto& fields) {
+    options.reading.add_missing(fields);
+    options.reading.add_schema(fields);
+    options.reading.add_csv(fields);
+    options.reading.add_limits(fields);
+  });
 }
 
 void add_shared_options(OptionTable& table, TrainOptions& options, const std::vector<std::string>& algorithms) {
   add_data_options(table, options, {"csv", "libsvm", "records"});
   table.group("Problem and algorithm");
-  add_fields_here(table, [&](auto& fields) { jobs::add_problem(fields, options.plan.problem); });
+  table.add_fields([&](auto& fields) { jobs::add_problem(fields, options.plan.problem); });
   for (const char* name : {"--loss", "--label-bound"}) table.find(name)->essential();
   table.add("--algorithm", options.algorithm, fmt::format("{}", fmt::join(algorithms, ", ")), one_of(algorithms)).essential();
 

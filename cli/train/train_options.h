@@ -1,17 +1,16 @@
 // What every algorithm of surety train knows: where records come from, the problem, the promise, and where the model goes.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include <surety/jobs/algorithms/reading.h>
+#include <surety/jobs/algorithms/algorithms.h>
+#include <surety/jobs/automatic/automatic.h>
 #include <surety/jobs/plans/table_fields.h>
 #include <surety/jobs/plans/train_plan.h>
 
-#include "../data_options.h"
+#include "../algorithm_options.h"
 #include "../options.h"
 #include "../private_run.h"
 
@@ -19,7 +18,7 @@ namespace surety::cli {
 
 struct TrainOptions {
   jobs::TableFields table;
-  DataOptions reading;
+  jobs::ReadingFields reading;
 
   std::string algorithm = "auto";
   std::string chosen = {};  ///< by `auto`: its words, and why
@@ -30,6 +29,36 @@ struct TrainOptions {
   std::string model;
   OverwriteOption overwrite;
   bool json = false;
+};
+
+/// One algorithm as the command sees it: with its own fields, as they were said.
+class OfferedAlgorithm {
+ public:
+  explicit OfferedAlgorithm(std::unique_ptr<jobs::Algorithm> its) : its_{std::move(its)}, own_{its_->standard()} {}
+
+  [[nodiscard]] const jobs::Algorithm& its() const noexcept { return *its_; }
+  [[nodiscard]] const jobs::AlgorithmPlan& own() const noexcept { return own_; }
+  /// Its options; their values go into it and into `plan`.
+  [[nodiscard]] AlgorithmOptions options(jobs::TrainPlan& plan);
+
+ private:
+  std::unique_ptr<jobs::Algorithm> its_;
+  jobs::AlgorithmPlan own_;
+};
+
+/// What the command keeps while it is parsed and run.
+struct TrainState {
+  TrainOptions options;
+  jobs::AutomaticPlan automatic;             ///< of `auto`
+  std::vector<OfferedAlgorithm> algorithms;  ///< all but `auto`
+  std::vector<AlgorithmOptions> tables;      ///< of all, in the order of the help
+  bool lists_algorithms = false;
+
+  TrainState();
+  TrainState(const TrainState&) = delete;
+  TrainState& operator=(const TrainState&) = delete;
+  /// The one that the options name. \pre not `auto`
+  [[nodiscard]] const OfferedAlgorithm& chosen() const;
 };
 
 /// How a file of records is read, but for --form-is-public.
