@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include <cli/command.h>
 #include <surety/accounting/ledger/ledger.h>
+#include <surety/cli/print/failure.h>
 
 #include <support/temporary_folder.h>
 

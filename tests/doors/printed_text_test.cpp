@@ -17,7 +17,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cli/command.h>
+#include <surety/cli/commands/command.h>
+#include <surety/cli/simulate/simulate.h>
 
 #include <support/command_in_process.h>
 #include <support/temporary_folder.h>

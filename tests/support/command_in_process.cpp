@@ -8,7 +8,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include <cli/run.h>
+#include <surety/cli/process/run.h>
 
 namespace surety_test {
 namespace {

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include <cli/command.h>
-#include <cli/output.h>
-#include <cli/parser.h>
+#include <surety/cli/commands/command.h>
+#include <surety/cli/parser/parser.h>
+#include <surety/cli/print/output.h>
 
 #include <support/arrow_batches.h>
 #include <support/store_in_memory.h>

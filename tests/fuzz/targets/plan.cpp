@@ -3,9 +3,9 @@
 
 #include <fuzz/target.h>
 
-#include <cli/command.h>
-#include <cli/parser.h>
-#include <cli/plan.h>
+#include <surety/cli/commands/command.h>
+#include <surety/cli/commands/plan.h>
+#include <surety/cli/parser/parser.h>
 #include <surety/jobs/train/written_plan.h>
 
 using namespace surety;

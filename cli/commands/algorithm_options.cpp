@@ -1,0 +1,101 @@
+#include <surety/cli/commands/algorithm_options.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/cli/print/output.h>
+
+namespace surety::cli {
+namespace {
+
+constexpr std::string_view list_option = "--list-algorithms";
+
+auto place_of(const std::vector<AlgorithmOptions>& all, std::string_view name) {
+  return std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.algorithm == name; });
+}
+
+/// The option of another algorithm: refused whatever its value is, so that is neither checked nor kept.
+Option unread(const Option& option) {
+  static bool flag = false;
+  static std::string text;
+  static std::vector<std::string> texts;
+  const jobs::Field::Value nowhere = option.is_flag()         ? jobs::Field::Value{&flag}
+                                     : option.is_repeatable() ? jobs::Field::Value{&texts}
+                                                              : jobs::Field::Value{&text};
+  return {{option.field().name(), nowhere, "", {}}, option.is_positional()};
+}
+
+}  // namespace
+
+void add_algorithm_options(Command& command, const std::vector<AlgorithmOptions>& all, std::string_view name, bool is_chosen, bool& lists,
+                           const Arguments& words) {
+  command.options.group("Output")
+      .add(std::string{list_option}, lists, "Print what each algorithm is and its own options, and do nothing else")
+      .essential();
+  if (const auto own = place_of(all, name); own != all.end()) {
+    for (const auto& group : own->options.groups()) {
+      for (const auto& option : group.options) command.options.group(group.heading).add(option);
+    }
+    if (is_chosen) command.summary += fmt::format(" {}: {}", own->algorithm, own->summary);
+  }
+  for (const auto& other : all) {
+    for (const auto& group : other.options.groups()) {
+      for (const auto& option : group.options) {
+        if (command.options.find(option.name()) == nullptr && command.hidden.find(option.name()) == nullptr)
+          command.hidden.add(unread(option));
+      }
+    }
+  }
+  command.is_help_short = !is_chosen;
+  command.more = fmt::format("surety {} --algorithm NAME --help shows all options of that algorithm, with its defaults.", command.name);
+  if (std::find(words.begin(), words.end(), list_option) == words.end()) return;
+  for (auto& group : command.options.groups()) {
+    for (auto& option : group.options) option.required(false);
+  }
+}
+
+const AlgorithmOptions& options_named(const std::vector<AlgorithmOptions>& all, std::string_view name) { return *place_of(all, name); }
+
+std::vector<std::string> names_of(const std::vector<AlgorithmOptions>& all) {
+  std::vector<std::string> names;
+  for (const auto& one : all) names.push_back(one.algorithm);
+  return names;
+}
+
+void require_own_options(const OptionTable& hidden, const std::vector<AlgorithmOptions>& all, std::string_view name) {
+  const auto& refusals = options_named(all, name).refusals;
+  for (const auto& group : hidden.groups()) {
+    for (const auto& option : group.options) {
+      if (!option.is_given()) continue;
+      for (const auto& [refused, reason] : refusals) {
+        if (refused == option.name()) invalid(fmt::format("{} {}", refused, reason));
+      }
+      std::vector<std::string_view> knowing;
+      for (const auto& other : all) {
+        if (other.options.find(option.name()) != nullptr) knowing.push_back(other.algorithm);
+      }
+      invalid(fmt::format("{} is for {}, not for {}", option.name(), fmt::join(knowing, ", "), name));
+    }
+  }
+}
+
+int print_algorithms(const std::vector<AlgorithmOptions>& all) {
+  say("| algorithm | what it is | its own options, with their defaults |\n|---|---|---|\n");
+  for (const auto& one : all) {
+    std::string options;
+    for (const auto& group : one.options.groups()) {
+      for (const auto& option : group.options) {
+        if (!options.empty()) options += ", ";
+        options += fmt::format("`{}`", option.name());
+        if (!option.standard().empty()) options += fmt::format(" ({})", option.standard());
+      }
+    }
+    say("| `{}` | {} | {} |\n", one.algorithm, one.summary, options);
+  }
+  return 0;
+}
+
+}  // namespace surety::cli

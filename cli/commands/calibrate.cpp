@@ -1,0 +1,207 @@
+// surety calibrate: the least noise that meets a target.
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
+#include <surety/cli/commands/command.h>
+#include <surety/cli/commands/logs.h>
+#include <surety/cli/parser/event_options.h>
+#include <surety/cli/print/output.h>
+
+namespace surety::cli {
+namespace {
+
+struct CalibrateOptions {
+  EventOptions event;
+  std::string log;
+  std::vector<std::string> readings;
+  std::string unknown;
+  std::optional<double> epsilon;
+  std::optional<double> delta;
+  std::optional<double> advantage;
+  std::optional<double> true_positive_rate;
+  std::optional<double> false_positive_rate;
+  double width = accounting::Effort{}.width;
+  bool json = false;
+};
+
+/// The one target that is asked for: (epsilon, delta), or one of risk. Nothing for the former.
+std::optional<RiskTarget> risk_target(const CalibrateOptions& options) {
+  const bool is_rate = options.true_positive_rate || options.false_positive_rate;
+  if (!options.advantage && !is_rate) {
+    for (const auto& [given, option] : {std::pair{&options.epsilon, "--epsilon"}, {&options.delta, "--delta"}}) {
+      if (!*given) {
+        invalid(
+            fmt::format("{} is required, or in place of --epsilon and --delta either --advantage or --true-positive-rate and "
+                        "--false-positive-rate",
+                        option));
+      }
+    }
+    return std::nullopt;
+  }
+  if (options.epsilon || options.delta || (options.advantage && is_rate)) {
+    invalid("one target at a time: --epsilon and --delta, or --advantage, or --true-positive-rate and --false-positive-rate");
+  }
+  const auto adjacency = parse_adjacency(options.event.adjacency);
+  const auto probability = [](const char* option, double value) {
+    if (!(value > 0 && value < 1)) invalid(fmt::format("{} is {}, must be greater than 0 and less than 1", option, value));
+    return Probability{value};
+  };
+  if (options.advantage) return RiskTarget{RiskTarget::Advantage{probability("--advantage", *options.advantage)}, adjacency};
+  if (!options.true_positive_rate || !options.false_positive_rate) {
+    invalid("--true-positive-rate and --false-positive-rate are one target, must be given together");
+  }
+  return RiskTarget{RiskTarget::Rate{probability("--true-positive-rate", *options.true_positive_rate),
+                                     probability("--false-positive-rate", *options.false_positive_rate)},
+                    adjacency};
+}
+
+std::string neighbour(const std::optional<double>& failing, bool is_proved) {
+  if (!failing) return "every other value meets the target, too";
+  return fmt::format("{} {} the target", *failing, is_proved ? "does not meet" : "is not proved to meet");
+}
+
+/// What is found for any target.
+template <class Found>
+nlohmann::json found_json(const CalibrateOptions& options, const Parameter& parameter, Adjacency adjacency, const Found& found) {
+  nlohmann::json object{
+      {options.unknown, found.value}, {"parameter", parameter.name}, {"adjacency", name(adjacency)}, {"event", describe(found.event)}};
+  if (parameter.name == "noise multiplier") object["noise_multiplier"] = found.value;
+  if (found.failing) {
+    object["failing"] = *found.failing;
+    object["failing_is_proved"] = found.failing_is_proved;
+  }
+  return object;
+}
+
+int calibrate_risk(const CalibrateOptions& options, const RiskTarget& target) {
+  const auto parameter = parameter_of(options.event.event, target.adjacency, options.unknown);
+  const auto found = solve(
+      [&](double value) {
+        return options.event.parse({{options.unknown, value}});
+      },
+      target, parameter, accounting::Best{.effort = {.width = options.width}});
+  const auto* const rate = std::get_if<RiskTarget::Rate>(&target.most);
+  if (options.json) {
+    auto object = found_json(options, parameter, target.adjacency, found);
+    if (rate != nullptr) {
+      object["true_positive_rate"] = json(found.risk);
+      object["false_positive_rate"] = *options.false_positive_rate;
+      object["target"] = {{"true_positive_rate", *options.true_positive_rate}, {"false_positive_rate", *options.false_positive_rate}};
+    } else {
+      object["advantage"] = json(found.risk);
+      object["target"] = {{"advantage", *options.advantage}};
+    }
+    print(object);
+    return exit_code::fine;
+  }
+  say("{:<14} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
+  if (rate != nullptr) {
+    say("{:<14} in {} at a false-positive rate of {}\n", "true positives", text(found.risk), *options.false_positive_rate);
+  } else {
+    say("{:<14} in {}\n", "advantage", text(found.risk));
+  }
+  say("{:<14} {}\n", "event", describe(found.event));
+  say("{:<14} {}\n", "adjacency", name(target.adjacency));
+  return exit_code::fine;
+}
+
+/// A log names its own number, and has a target of epsilon and delta.
+int calibrate_by_log(const CalibrateOptions& options) {
+  const std::pair<bool, const char*> others[] = {{!options.event.event.empty(), "--event"},
+                                                 {!options.unknown.empty(), "--solve"},
+                                                 {options.advantage.has_value(), "--advantage"},
+                                                 {options.true_positive_rate.has_value(), "--true-positive-rate"},
+                                                 {options.false_positive_rate.has_value(), "--false-positive-rate"}};
+  for (const auto& [is_given, option] : others) {
+    if (is_given) invalid(fmt::format("--log and {} are given, must be one of them", option));
+  }
+  return calibrate_log({.file = options.log,
+                        .adjacency = options.event.adjacency,
+                        .epsilon = options.epsilon,
+                        .delta = options.delta,
+                        .readings = options.readings,
+                        .width = options.width,
+                        .json = options.json});
+}
+
+int calibrate(const CalibrateOptions& options) {
+  if (!options.log.empty()) return calibrate_by_log(options);
+  if (!options.readings.empty()) invalid("--reading is given without --log, must be given with it");
+  for (const auto& [given, option] :
+       {std::pair{&options.event.adjacency, "--adjacency"}, {&options.event.event, "--event"}, {&options.unknown, "--solve"}}) {
+    if (given->empty()) invalid(fmt::format("{} is required", option));
+  }
+  if (const auto risk = risk_target(options)) return calibrate_risk(options, *risk);
+  const Target target{
+      .epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = parse_adjacency(options.event.adjacency)};
+  const auto parameter = parameter_of(options.event.event, target.adjacency, options.unknown);
+  accounting::BestCost cost{target, {.width = options.width}};
+  const auto found = solve(
+      [&](double value) {
+        return options.event.parse({{options.unknown, value}});
+      },
+      target, parameter, cost.functions());
+  const auto best = cost.report(found.event);
+  const auto* second = accounting::second_opinion(best);
+  if (options.json) {
+    auto object = found_json(options, parameter, target.adjacency, found);
+    object["epsilon"] = json(best.value);
+    object["delta"] = *options.delta;
+    object["accountant"] = best.accountant;
+    object["target"] = {{"epsilon", *options.epsilon}, {"delta", *options.delta}};
+    if (second != nullptr) object["independent"] = {{"accountant", second->accountant}, {"epsilon", json(*second->value)}};
+    print(object);
+    return exit_code::fine;
+  }
+  say("{:<12} = {}   ({}; {})\n", options.unknown, found.value, parameter.name, neighbour(found.failing, found.failing_is_proved));
+  say("{:<12} in {} at delta = {}\n", "epsilon", text(best.value), *options.delta);
+  say("{:<12} {}\n", "event", describe(found.event));
+  say("{:<12} {}\n", "adjacency", name(target.adjacency));
+  say("{:<12} {}\n", "accountant", best.accountant);
+  if (second != nullptr) say("{:<12} epsilon <= {} by {}\n", "independent", rounded_up(second->value->upper), second->accountant);
+  return exit_code::fine;
+}
+
+}  // namespace
+
+Command calibrate_command() {
+  const auto describe = [](Command& command, OptionTable& table, CalibrateOptions& options) {
+    options.event.add_optional_to(table);
+    table.add("--solve", options.unknown, "The name in the event that stands for the number to find: noise, a scale, a rate, a count");
+    table.add("--log", options.log, log_option_help);
+    table.add("--reading", options.readings, reading_option_help);
+    table.add("--epsilon", options.epsilon, "The target's epsilon", number());
+    table.add("--delta", options.delta, "The target's delta", number());
+    table.group("In place of --epsilon and --delta");
+    table.add("--advantage", options.advantage, "The most by which an attacker's true positives may exceed his false positives", number());
+    table.add("--true-positive-rate", options.true_positive_rate, "The most true positives that an attacker may have", number());
+    table.add("--false-positive-rate", options.false_positive_rate, "and with how many false positives", number());
+    table.group("");
+    table.add("--width", options.width, "The width in epsilon that accountants on a grid aim at", number());
+    table.add("--json", options.json, "Print one JSON object");
+    command.footer = R"(Examples:
+  surety calibrate --event 'repeat(100, gaussian(z))' --solve z --epsilon 1 --delta 1e-5 --adjacency replace-one
+  surety calibrate --event 'repeat(100000, poisson(0.001, gaussian(z)))' --solve z --epsilon 1 --delta 1e-6 \
+                   --adjacency add-or-remove-one
+  surety calibrate --event 'repeat(steps, poisson(0.01, gaussian(1)))' --solve steps --epsilon 4 --delta 1e-5 \
+                   --adjacency add-or-remove-one
+  surety calibrate --event 'repeat(1000, poisson(0.01, gaussian(z)))' --solve z --adjacency add-or-remove-one \
+                   --true-positive-rate 0.05 --false-positive-rate 0.01
+  surety calibrate --log run.json --adjacency zero-out --epsilon 2 --delta 1e-6
+  surety calibrate --event 'compose(gaussian(z), repeat(10, gaussian(50)))' --solve z --epsilon 2 --delta 1e-6 \
+                   --adjacency add-or-remove-one --json)";
+  };
+  return make_command("calibrate", "Print the value of one number in an event, or of the noise of a run's log, that meets a target",
+                      calibrate, describe);
+}
+
+}  // namespace surety::cli

@@ -1,0 +1,225 @@
+// surety ledger: make one, with or without a budget; list its runs; show where its budget stands, or one run.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/ledger/audit_json.h>
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/ledger/standing.h>
+#include <surety/cli/commands/budget.h>
+#include <surety/cli/commands/command.h>
+#include <surety/cli/commands/private_run.h>
+#include <surety/cli/files/files.h>
+#include <surety/cli/print/output.h>
+
+namespace surety::cli {
+namespace {
+
+using accounting::Ledger;
+
+struct LedgerOptions {
+  std::string path;
+  std::string adjacency;
+  jobs::UnitFields unit;
+  jobs::ReadingFields reading;  ///< of the files to come, as far as that finds a unit
+  std::optional<double> epsilon;
+  std::optional<double> delta;
+  std::string filter = "renyi";  // admits all that the commands release
+  std::optional<double> order;
+  std::string planned;
+  std::optional<std::uint64_t> run;
+  bool json = false;
+};
+
+int create(const LedgerOptions& options) {
+  const auto adjacency = parse_adjacency(options.adjacency);
+  const auto unit = jobs::unit_of(options.unit, options.reading);
+  if (unit.is_row() &&
+      (options.reading.delimiter || options.reading.columns || options.reading.quoted_lines || options.reading.no_limits)) {
+    invalid("--delimiter, --columns, --quoted-lines and --no-limits say whose a row of a --unit is, which is missing");
+  }
+  if (options.epsilon.has_value() != options.delta.has_value()) {
+    invalid("a budget needs both --epsilon and --delta");
+  }
+  std::optional<accounting::Budget> budget;
+  if (options.epsilon) {
+    budget = accounting::Budget{.target = {.epsilon = Epsilon{*options.epsilon}, .delta = Delta{*options.delta}, .adjacency = adjacency},
+                                .filter = accounting::parse_filter_kind(options.filter)};
+    if (options.order) budget->order = accounting::RenyiOrder{*options.order};
+    if (!options.planned.empty()) {
+      if (budget->filter != accounting::FilterKind::renyi)
+        invalid(fmt::format("--planned goes with --filter renyi, not {}", options.filter));
+      budget->order = accounting::renyi_order(budget->target, parse_event(options.planned, adjacency));
+    }
+  } else if (options.order || !options.planned.empty()) {
+    invalid("--order and --planned go with a budget: --epsilon and --delta");
+  }
+  const auto ledger = Ledger::create(options.path, adjacency, budget, unit);
+  budget = ledger.budget();
+  if (options.json) {
+    nlohmann::json object{{"ledger", options.path}, {"adjacency", name(adjacency)}, {"unit", reported_json(ledger.unit())}};
+    if (budget) object["budget"] = accounting::to_json(*budget);
+    print(object);
+  } else if (budget) {
+    say("made {} under {} for {} with a budget of epsilon = {} at delta = {} ({})\n", shown(options.path), name(adjacency),
+        describe(ledger.unit()), *options.epsilon, *options.delta, filter_words(*budget));
+  } else {
+    say("made {} under {} for {} without a budget\n", shown(options.path), name(adjacency), describe(ledger.unit()));
+  }
+  return exit_code::fine;
+}
+
+int list(const LedgerOptions& options) {
+  const auto ledger = Ledger::open(options.path);
+  const auto runs = ledger.runs();
+  accounting::RunCosts costs;
+  if (options.json) {
+    auto array = nlohmann::json::array();
+    for (const auto& run : runs) array.push_back(accounting::to_json(run, costs));
+    print({{"ledger", options.path},
+           {"adjacency", name(ledger.adjacency())},
+           {"unit", reported_json(ledger.unit())},
+           {"runs", std::move(array)}});
+    return exit_code::fine;
+  }
+  for (const auto& run : runs) {
+    const auto charged = run.charged();
+    const auto cost = costs.of(run);
+    say("{:>4}  {}  {:<8}  {}{}{}  # {}\n", run.id.value, run.created, accounting::state_of(run), charged ? describe(*charged) : "nothing",
+        cost ? fmt::format("  epsilon <= {} at delta = {}", rounded_up(cost->upper, 6), run.plan.promise->delta) : "",
+        run.plan.not_private ? "  NOT PRIVATE" : "", one_line(run.plan.note));
+  }
+  say("{} run{} under {}, each for {}\n", runs.size(), runs.size() == 1 ? "" : "s", name(ledger.adjacency()), describe(ledger.unit()));
+  return exit_code::fine;
+}
+
+std::string count_of(const accounting::Room& room) {
+  return room.runs == accounting::Room::most ? fmt::format("at least {}", room.runs) : fmt::format("{}", room.runs);
+}
+
+/// Where the ledger stands.
+int show_all(const LedgerOptions& options) {
+  const accounting::Standing stands{Ledger::open(options.path)};
+  const auto& [adjacency, unit, runs, balance, last, counts] = stands;
+  if (options.json) {
+    auto object = accounting::to_json(stands);
+    object["ledger"] = options.path;
+    print(object);
+    return exit_code::fine;
+  }
+  say_line("ledger", shown(options.path));
+  say_line("adjacency", name(adjacency));
+  say_line("unit", describe(unit));
+  say_line("runs", fmt::format("{}", runs));
+  if (!balance) {
+    say_line("budget", "none: nothing bounds what later runs may cost together");
+    return exit_code::fine;
+  }
+  const auto& target = balance->budget.target;
+  say_line("budget", fmt::format("epsilon = {} at delta = {} ({})", target.epsilon, target.delta, filter_words(balance->budget)));
+  say_line("spent", fmt::format("{} {} of {}{}", balance->unit, rounded_up(balance->spent.upper, 6), rounded_down(balance->limit.lower, 6),
+                                rule_words(*balance)));
+  std::string left;
+  if (last) left = fmt::format("{} more run{} like the last", count_of(*last), last->runs == 1 ? "" : "s");
+  if (counts) {
+    left += fmt::format("{}{} count{} at epsilon {:.6g}", left.empty() ? "" : ", or ", count_of(*counts), counts->runs == 1 ? "" : "s",
+                        accounting::epsilon_of_count(balance->budget));
+  }
+  if (!left.empty()) say_line("left", left);
+  if (balance->odometer) {
+    say_line("so far",
+             fmt::format("epsilon <= {} surely, but for a probability of {}", rounded_up(balance->odometer->upper, 6), target.delta));
+  }
+  return exit_code::fine;
+}
+
+int show(const LedgerOptions& options) {
+  if (!options.run) return show_all(options);
+  for (const auto& run : Ledger::open(options.path).runs()) {
+    if (run.id.value != *options.run) continue;
+    accounting::RunCosts costs;
+    if (options.json) {
+      print(accounting::to_json(run, costs));
+      return exit_code::fine;
+    }
+    const auto cost = costs.of(run);
+    say_line("run", fmt::format("{}", run.id.value));
+    say_line("note", one_line(run.plan.note));
+    say_line("created", run.created);
+    say_line("unit", describe(run.plan.unit));
+    say_line("planned", describe(run.plan.event));
+    if (run.settlement) {
+      say_line("settled", "yes");
+      say_line("released", run.settlement->released ? describe(*run.settlement->released) : "nothing");
+      say_line("stop", accounting::name(run.settlement->stopping));
+    } else {
+      say_line("settled", "no: running or killed, counts in full");
+    }
+    if (run.plan.promise)
+      say_line("promise", fmt::format("epsilon = {} at delta = {}", run.plan.promise->epsilon, run.plan.promise->delta));
+    if (cost) say_line("epsilon", fmt::format("in {} at delta = {}", text(*cost), run.plan.promise->delta));
+    say_line("noise", run.plan.not_private ? "NOT PRIVATE: replayed from a known seed" : "fresh");
+    return exit_code::fine;
+  }
+  invalid(fmt::format("run is {}, must be one that 'surety ledger list {}' shows", *options.run, one_line(options.path)));
+}
+
+}  // namespace
+
+Command ledger_command() {
+  Command command{.name = "ledger", .summary = "Make a ledger, list its runs, show what its budget has left"};
+  const auto options = std::make_shared<LedgerOptions>();
+  const auto add = [&](const char* word, const char* help, int (*action)(const LedgerOptions&)) -> Command& {
+    auto& subcommand = command.commands.emplace_back(Command{.name = word, .summary = help});
+    subcommand.options.add("ledger", options->path, "The ledger's file").required();
+    subcommand.options.add("--json", options->json, "Print one JSON object");
+    subcommand.run = [options, action](const Command&) {
+      require_separate({.ledger = NamedFile{"the ledger", options->path}});
+      return action(*options);
+    };
+    return subcommand;
+  };
+  // Each stays in place until the next is added.
+  auto& create_command = add("create", "Make a ledger, with a budget if --epsilon and --delta say one", create);
+  create_command.options.add("--adjacency", options->adjacency, "add-or-remove-one, replace-one or zero-out").required();
+  create_command.options.add("--unit", options->unit.column, "The column that names the owner of rows, in the runs to come")
+      .standard("one row");
+  create_command.options.add("--most", options->unit.most, "How many rows of a --unit are used, at most",
+                             whole_number(1, std::uint64_t{1} << 53));
+  create_command.options.add_fields([&](auto& fields) { options->unit.add_empty(fields); });
+  create_command.options.add_fields([&](auto& fields) {
+    options->reading.add_csv(fields);
+    options->reading.add_limits(fields);
+  });
+  create_command.options.add("--epsilon", options->epsilon, "The budget's epsilon", number());
+  create_command.options.add("--delta", options->delta, "The budget's delta", number());
+  create_command.options.add(
+      "--filter", options->filter,
+      "The rule that every later run must pass: renyi (for all noise, secret batches and pure releases), gaussian (costs least, for "
+      "Gaussian noise alone), zcdp, or basic (for pure and approximate releases, also at delta = 0)",
+      one_of({"renyi", "gaussian", "zcdp", "basic"}));
+  create_command.options.add("--order", options->order,
+                             "The order of a renyi filter; without it, the one that admits the most Gaussian releases", number());
+  create_command.options
+      .add("--planned", options->planned, "An event: take the order of a renyi filter that admits it most often. Others are admitted, too")
+      .excludes("--order");
+  create_command.footer =
+      "Examples:\n  surety ledger create run.db --adjacency replace-one --epsilon 2 --delta 1e-5\n"
+      "  surety ledger create run.db --adjacency add-or-remove-one --epsilon 2 --delta 1e-5 \\\n"
+      "      --planned 'repeat(1000, poisson(0.01, gaussian(1)))'";
+  add("list", "List the runs, what each is charged, and what that costs at its promise's delta", list).footer =
+      "Example:\n  surety ledger list run.db";
+  auto& show_command = add("show", "Show what the budget has left, or one run", show);
+  show_command.options.add("run", options->run, "A run's number", whole_number());
+  show_command.footer = "Examples:\n  surety ledger show run.db\n  surety ledger show run.db 1 --json";
+  return command;
+}
+
+}  // namespace surety::cli

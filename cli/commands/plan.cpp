@@ -1,0 +1,161 @@
+#include <surety/cli/commands/plan.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/numbers/error.h>
+#include <surety/data/text_reader.h>
+#include <surety/jobs/plans/small_text.h>
+#include <surety/jobs/plans/text_lists.h>
+
+namespace surety::cli {
+namespace {
+
+constexpr std::string_view plan_option = "--plan";
+/// A plan says these by themselves.
+constexpr std::array target_options{"--epsilon", "--delta", "--adjacency"};
+/// What is asked of a plan, and no part of it. Who writes a plan does not decide that a file may be lost.
+constexpr std::array asking_options{"--plan", "--print-plan", "--json", "--list-algorithms", "--overwrite", "--limit-seconds"};
+
+nlohmann::json value_of(const Option& option, const std::string& text) {
+  if (option.placeholder() == "COUNT") return std::strtoull(text.c_str(), nullptr, 10);
+  if (option.placeholder() == "NUMBER") return jobs::parse_double(text, option.field().name());
+  return text;
+}
+
+/// Of an option that may be repeated: a text alone where there is one, and JSON where a query is an object.
+nlohmann::json values_of(const Option& option) {
+  if (option.name() != "--query") return option.given();
+  auto values = nlohmann::json::array();
+  for (const auto& text : option.given()) {
+    // What looks like an object and is none is refused where queries are read.
+    auto object = data::trimmed(text).starts_with('{') ? nlohmann::json::parse(text, nullptr, false) : nlohmann::json{};
+    values.push_back(object.is_object() ? std::move(object) : nlohmann::json(text));
+  }
+  return values.size() == 1 ? values.front() : values;
+}
+
+/// What begins with a dash would be no option, or another one's value where it has an equals sign.
+void require_name(const std::string& field) {
+  const auto is_of_a_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  if (!field.empty() && field.front() != '-' && std::all_of(field.begin(), field.end(), is_of_a_name)) return;
+  jobs::refuse_text("options have an unknown field '{}'", one_line(field));
+}
+
+/// "--steps=3"
+void append_option(Arguments& words, const std::string& field, const nlohmann::json& value) {
+  if (value.is_boolean()) {
+    if (value.get<bool>()) words.push_back("--" + field);
+    return;
+  }
+  for (const auto& one : value.is_array() ? value : nlohmann::json::array({value})) {
+    words.push_back(fmt::format("--{}={}", field, jobs::text_in(field, one)));
+  }
+}
+
+/// The words of the plan in this file. \throws PlanError{bad_data}
+Arguments words_of(const nlohmann::json& plan, const std::string& file) {
+  Arguments words;
+  for (const auto& [field, value] : plan["options"].items()) {
+    require_name(field);
+    if (field == "data") {
+      const auto data = jobs::text_in(field, value);
+      if (data == "-" && file == "-") jobs::refuse_text("the plan and its data are both standard input, must be two");
+      // A path that begins as an option does is none.
+      words.push_back(data.starts_with('-') && data != "-" ? "./" + data : data);
+    } else if (field == "epsilon" || field == "delta" || field == "adjacency" || field == "plan") {
+      jobs::refuse_text("options have '{}', which must stand in target or adjacency", field);
+    } else if (field == "overwrite") {
+      jobs::refuse_text("options have 'overwrite', which must be said where the plan is run");
+    } else {
+      append_option(words, field, value);
+    }
+  }
+  const auto target = jobs::target_in(plan);
+  append_option(words, "epsilon", target.epsilon.value());
+  append_option(words, "delta", target.delta.value());
+  append_option(words, "adjacency", plan["adjacency"]);
+  return words;
+}
+
+/// `action`, whose refusals name the file.
+template <class Action>
+auto naming(const std::string& file, Action action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    throw Error{error.code(), fmt::format("{}: {}", one_line(file), error.what())};
+  }
+}
+
+}  // namespace
+
+nlohmann::json options_json(std::string_view command, const OptionTable& given) {
+  auto options = nlohmann::json::object();
+  for (const auto& group : given.groups()) {
+    for (const auto& option : group.options) {
+      const auto is_named = [&](const char* name) { return option.name() == name; };
+      // The format of a report; of records, in a training.
+      if (is_named("--format") && command == "release") continue;
+      // What is run stands in a plan, also where nobody said it.
+      const bool is_shown = option.is_given() || is_named("--algorithm") || is_named("--loss");
+      if (!is_shown || std::any_of(target_options.begin(), target_options.end(), is_named) ||
+          std::any_of(asking_options.begin(), asking_options.end(), is_named)) {
+        continue;
+      }
+      auto& value = options[option.field().name()];
+      if (option.is_flag()) {
+        value = true;
+      } else if (option.is_repeatable()) {
+        value = values_of(option);
+      } else {
+        value = value_of(option, option.is_given() ? option.given().front() : option.standard());
+      }
+    }
+  }
+  return options;
+}
+
+nlohmann::json to_json(const PlannedRun& plan) {
+  auto json = jobs::plan_json(plan.command, options_json(plan.command, plan.options), plan.target);
+  json["unit"] = to_json(plan.follows.unit);
+  json["event"] = to_json(plan.follows.event);
+  json["noise"] = plan.follows.noise;
+  if (plan.schema_sha256) json["schema_sha256"] = *plan.schema_sha256;
+  return json;
+}
+
+PlannedArguments with_plan_as_options(const Arguments& words) {
+  if (words.empty() || (words.front() != "train" && words.front() != "release")) return {words};
+  const auto file = value_in(words, plan_option);
+  if (!file || std::find(words.begin(), words.end(), "--help") != words.end()) return {words};
+  constexpr std::size_t largest_plan = std::size_t{1} << 20;
+  const std::string text = jobs::read_text(*file, largest_plan, "a plan");
+  PlannedArguments result{.words = {words.front()}, .expected = ExpectedRun{*file, text}};
+  const auto of_plan = naming(*file, [&] { return words_of(jobs::parse_plan(text, words.front()), *file); });
+  result.words.insert(result.words.end(), of_plan.begin(), of_plan.end());
+  for (std::size_t k = 1; k < words.size(); ++k) {
+    if (words[k] == plan_option) {
+      ++k;
+    } else if (!words[k].starts_with(std::string{plan_option} + "=")) {
+      result.words.push_back(words[k]);
+    }
+  }
+  return result;
+}
+
+void require_as_expected(const ExpectedRun& expected, const PlannedRun& plan) {
+  jobs::WrittenPlan written;
+  written.schema_sha256 = plan.schema_sha256;
+  written.text = expected.text;
+  naming(expected.file, [&] { jobs::require_follows(written, plan.follows); });
+}
+
+}  // namespace surety::cli

@@ -1,0 +1,42 @@
+// A plan of the command: --print-plan writes what the command line says as one (jobs/plans/plan_json.h), --plan runs what stands in one. Where it says
+// what follows from the rest, that must be what follows here, so a plan never runs as something else than it says.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <surety/cli/parser/options.h>
+#include <surety/jobs/plans/plan_json.h>
+
+namespace surety::cli {
+
+struct PlannedRun {
+  std::string command;  ///< train or release
+  const OptionTable& options;
+  Target target;
+  jobs::Follows follows;                                    ///< its event: all that will be released
+  std::optional<std::string> schema_sha256 = std::nullopt;  ///< of the file of --schema
+};
+[[nodiscard]] nlohmann::json to_json(const PlannedRun& plan);
+/// The options of a command as its plan says them: those that were given, but for the promise.
+[[nodiscard]] nlohmann::json options_json(std::string_view command, const OptionTable& given);
+
+/// What a plan that was read says of what follows from it.
+struct ExpectedRun {
+  std::string file;
+  std::string text;  ///< of the plan, checked
+};
+
+/// The words with the options of the plan in the place of --plan FILE, and what that plan expects. Without --plan, or for another command than
+/// train and release, the words as they are.
+struct PlannedArguments {
+  Arguments words;
+  std::optional<ExpectedRun> expected = {};
+};
+/// \throws Error{bad_data} naming the file, when it cannot be read or is no plan of this command.
+[[nodiscard]] PlannedArguments with_plan_as_options(const Arguments& words);
+
+/// \throws Error{invalid_argument} when the plan that was read says another event, noise or unit than follow here.
+void require_as_expected(const ExpectedRun& expected, const PlannedRun& plan);
+
+}  // namespace surety::cli

@@ -1,0 +1,146 @@
+#include <surety/cli/commands/private_run.h>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/numbers/limit.h>
+#include <surety/cli/commands/command.h>
+#include <surety/cli/files/files.h>
+#include <surety/cli/print/output.h>
+#include <surety/data/text_reader.h>
+#include <surety/jobs/run/kept_units.h>
+
+namespace surety::cli {
+
+using accounting::Ledger;
+
+void PrivateRunOptions::add_promise_to(OptionTable& table, bool delta_is_required) {
+  table.add("--epsilon", epsilon, "The promise's epsilon", number()).required().essential();
+  table.add("--delta", delta, "The promise's delta", number()).required(delta_is_required).essential();
+  table.add("--adjacency", adjacency, "add-or-remove-one, replace-one or zero-out").standard("the ledger's, else replace-one").essential();
+}
+
+void PrivateRunOptions::add_unit_to(OptionTable& table) {
+  table.add_fields([this](auto& fields) { said_unit.add(fields); });
+}
+
+void PrivateRunOptions::take_ledger(const OptionTable& given) {
+  if (!std::filesystem::exists(ledger_file())) return;
+  *opened_ = Ledger::open(ledger_file());
+  const Ledger& found = opened_->value();
+  const auto* const said = given.find("--adjacency");
+  if (said == nullptr || !said->is_given()) adjacency = name(found.adjacency());
+  const auto& of_ledger = found.unit();
+  if (of_ledger.is_row()) return;
+  has_unit_of_ledger = !said_unit.column;
+  if (has_unit_of_ledger) said_unit.column = jobs::column_of(of_ledger);
+  if (said_unit.column != jobs::column_of(of_ledger)) return;
+  if (!said_unit.most) said_unit.most = of_ledger.most().value();
+  if (!said_unit.empty) said_unit.empty = name(of_ledger.rule().empty);
+}
+
+void PrivateRunOptions::take_unit(const jobs::ReadingFields& reading) { unit = jobs::unit_of_records(said_unit, reading); }
+
+void PrivateRunOptions::add_ledger_to(OptionTable& table) {
+  table.add_fields([this](auto& fields) { RunFields::add(fields); });
+  table.find("--ledger")->required().essential();
+}
+
+void PrivateRunOptions::add_plan_to(OptionTable& table) {
+  table.add("--plan", plan_file, "Run the plan in this file, which --print-plan wrote").essential();
+  table.add("--print-plan", print_plan, "Calibrate and print the plan as JSON; reads no records and charges nothing").essential();
+}
+
+bool PrivateRunOptions::is_only_planned(const PlannedRun& plan) const {
+  if (expected) require_as_expected(*expected, plan);
+  if (print_plan) print(to_json(plan));
+  return print_plan;
+}
+
+std::vector<NamedFile> PrivateRunOptions::inputs(std::vector<NamedFile> others, const jobs::ReadingFields& reading) const {
+  if (reading.schema_file) others.push_back({"--schema", *reading.schema_file});
+  if (expected) others.push_back({"--plan", expected->file});
+  return others;
+}
+
+Target PrivateRunOptions::target() const {
+  return {.epsilon = Epsilon{epsilon}, .delta = Delta{delta}, .adjacency = parse_adjacency(adjacency)};
+}
+
+accounting::Plan PrivateRunOptions::plan(const Event& event, const std::string& said) const {
+  return {.event = event,
+          .unit = unit,
+          .promise = target(),
+          .note = note.value_or("").empty() ? said : *note,
+          .not_private = replay_seed.has_value()};
+}
+
+void PrivateRunOptions::check(const accounting::Plan& plan) const {
+  if (!ledger_must_exist && !std::filesystem::exists(ledger_file())) return;
+  if (!*opened_) *opened_ = Ledger::open(ledger_file());
+  (*opened_)->check(plan);
+}
+
+accounting::Reservation PrivateRunOptions::reserve(const accounting::Plan& plan) const {
+  if (!*opened_) {
+    *opened_ = ledger_must_exist ? Ledger::open(ledger_file()) : Ledger::open_or_create(ledger_file(), plan.event.adjacency(), plan.unit);
+  }
+  // What is charged is released, however long that takes.
+  accounting::Limit::lift();
+  return (*opened_)->reserve(plan);
+}
+
+std::string PrivateRunOptions::ledger_and(accounting::RunId run) const {
+  return fmt::format("{}{}, run {}", shown(ledger_file()), opened_->value().is_new() ? " (new)" : "", run.value);
+}
+
+nlohmann::json PrivateRunOptions::charge_json(accounting::RunId run) const {
+  const Ledger& used = opened_->value();
+  return {{"ledger", ledger_file()}, {"ledger_is_new", used.is_new()}, {"run", run.value}, {"unit", to_json(unit)}};
+}
+
+namespace {
+
+/// A report in a file says no later time than the ledger does: how long a run took is nobody's business.
+void show_change_of_output(std::time_t reserved) {
+  struct stat status {};
+  if (::fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return;
+  const timespec time{.tv_sec = reserved, .tv_nsec = 0};
+  const std::array<timespec, 2> of_access_and_change{time, time};
+  static_cast<void>(::futimens(STDOUT_FILENO, of_access_and_change.data()));  // another user's file keeps its own
+}
+
+}  // namespace
+
+int report_and_settle(accounting::Reservation& reservation, const std::string& ledger, const std::function<void()>& report) {
+  std::exception_ptr lost;
+  try {
+    report();
+    finish_output();
+    show_change_of_output(reservation.time());
+  } catch (...) {
+    lost = std::current_exception();
+  }
+  try {
+    reservation.settle(accounting::Stopping::data_independent);
+  } catch (const Error& error) {
+    return fail(exit_code_of(error.code()),
+                fmt::format("run {} of '{}' could not be settled, so all that it planned stays charged; what was "
+                            "{} is released: {}",
+                            reservation.id().value, ledger, lost ? "computed" : "printed", error.what()));
+  }
+  if (lost) std::rethrow_exception(lost);
+  return exit_code::fine;
+}
+
+}  // namespace surety::cli

@@ -1,0 +1,82 @@
+// What the commands share that charge a ledger: their promise, where it is written, and their random bits.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <surety/accounting/ledger/ledger.h>
+#include <surety/cli/commands/plan.h>
+#include <surety/cli/files/files.h>
+#include <surety/cli/parser/options.h>
+#include <surety/jobs/plans/plan_json.h>
+#include <surety/jobs/plans/reading_fields.h>
+#include <surety/jobs/plans/unit_fields.h>
+#include <surety/jobs/run/run_bits.h>
+
+namespace surety::cli {
+
+/// The options by which a command promises and charges.
+struct PrivateRunOptions : jobs::RunFields {
+  double epsilon = 0;
+  double delta = 0;
+  std::string adjacency = "replace-one";
+  jobs::UnitFields said_unit;
+  UnitOfPrivacy unit = {};                   ///< what `take_unit` made of it
+  bool has_unit_of_ledger = false;           ///< no option and no schema says one
+  std::string plan_file;                     ///< whose options are among the words already
+  std::optional<ExpectedRun> expected = {};  ///< by that plan
+  bool print_plan = false;
+
+  void add_promise_to(OptionTable& table, bool delta_is_required);
+  /// For commands that know units. Whoever runs them calls `take_unit` first.
+  void add_unit_to(OptionTable& table);
+  /// Where there is a ledger already, its adjacency and its unit hold where nothing else says them. Before `take_unit`, and once it is known that
+  /// the ledger's file is none that the command reads or writes. \throws as `Ledger::open`.
+  void take_ledger(const OptionTable& given);
+  /// Makes `unit` of what was said of it: one row where nothing was.
+  /// \throws as `jobs::unit_of_records`.
+  void take_unit(const jobs::ReadingFields& reading);
+  [[nodiscard]] bool has_unit() const noexcept { return !unit.is_row(); }
+  /// "--unit", or "the unit of the ledger" where nothing else says it.
+  [[nodiscard]] std::string_view unit_words() const noexcept { return has_unit_of_ledger ? "the unit of the ledger" : "--unit"; }
+  /// Of the owner of a row. \pre has_unit()
+  [[nodiscard]] const std::string& unit_column() const { return said_unit.column.value(); }
+  void add_ledger_to(OptionTable& table);
+  /// \pre it is given
+  [[nodiscard]] const std::string& ledger_file() const { return ledger.value(); }
+  void add_plan_to(OptionTable& table);
+  [[nodiscard]] Target target() const;
+  /// \param note what the run is, where the user does not say it.
+  [[nodiscard]] accounting::Plan plan(const Event& event, const std::string& note) const;
+  /// Holds a run to the plan that was read, if one was. Prints its plan where that is all that is asked for, and says so.
+  /// \throws Error{invalid_argument} when the plan says what does not follow from it.
+  [[nodiscard]] bool is_only_planned(const PlannedRun& plan) const;
+  /// All that the command reads: these, the schema and the plan, if there are any.
+  [[nodiscard]] std::vector<NamedFile> inputs(std::vector<NamedFile> others, const jobs::ReadingFields& reading) const;
+  /// Refuses what the ledger would refuse at this moment, where there is one already. Writes nothing.
+  void check(const accounting::Plan& plan) const;
+  /// Makes the charge durable.
+  [[nodiscard]] accounting::Reservation reserve(const accounting::Plan& plan) const;
+
+  /// For people, after `reserve`: "run.db, run 2", "run.db (new), run 1".
+  [[nodiscard]] std::string ledger_and(accounting::RunId run) const;
+  /// The fields "ledger", "ledger_is_new", "run" and "unit" of a report, after `reserve`.
+  [[nodiscard]] nlohmann::json charge_json(accounting::RunId run) const;
+
+ private:
+  /// Verifying a ledger takes time that grows with its runs, so what `check` has opened is what `reserve` charges. Copies share it.
+  std::shared_ptr<std::optional<accounting::Ledger>> opened_ = std::make_shared<std::optional<accounting::Ledger>>();
+};
+
+/// Ends a run whose result is released and paid for: prints it by `report` whatever becomes of the settlement, and then settles. Returns the
+/// exit code: that of the failure, after a line on standard error, when the settlement could not be written and the full plan stays charged.
+/// \throws what printing throws, when the run is settled.
+int report_and_settle(accounting::Reservation& reservation, const std::string& ledger, const std::function<void()>& report);
+
+}  // namespace surety::cli

@@ -1,0 +1,169 @@
+// surety release: private statistics, charged to a ledger before their noise is drawn.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <surety/accounting/numbers/error.h>
+#include <surety/accounting/system/new_file.h>
+#include <surety/cli/commands/command.h>
+#include <surety/cli/commands/private_run.h>
+#include <surety/cli/commands/release_report.h>
+#include <surety/cli/files/files.h>
+#include <surety/cli/pictures/pictures.h>
+#include <surety/jobs/release/queries.h>
+#include <surety/jobs/release/release_fields.h>
+#include <surety/jobs/release/release_job.h>
+
+namespace surety::cli {
+namespace {
+
+struct ReleaseOptions {
+  std::string data;
+  jobs::QueryFields asked;
+  jobs::ReleaseWords words;
+  jobs::ReadingFields reading;
+  PrivateRunOptions run;
+  bool json = false;
+  std::string format = "table";
+  std::optional<std::string> svg;
+  OverwriteOption overwrite;
+};
+
+void print_report(const ReleaseOptions& options, const ReleaseReport& report) {
+  if (options.json || options.format == "json") {
+    print_json(report);
+  } else if (options.format == "csv") {
+    print_csv(report);
+  } else {
+    print_table(report);
+  }
+}
+
+int release(ReleaseOptions& options, OptionTable given) {
+  // Parameters, budget and entropy fail here, before private data is read.
+  if (!(options.words.confidence > 0 && options.words.confidence < 1)) {
+    invalid(fmt::format("--confidence is {}, must be greater than 0 and less than 1", options.words.confidence));
+  }
+  options.reading.load_schema();
+  const jobs::Schema* const schema = options.reading.schema ? &*options.reading.schema : nullptr;
+  if (schema != nullptr) options.run.said_unit.take_schema(*schema);
+  Files files{.ledger = NamedFile{"--ledger", options.run.ledger_file()},
+              .inputs = options.run.inputs({{"the data file", options.data}}, options.reading)};
+  if (options.asked.file) files.inputs.push_back({"--queries", *options.asked.file});
+  if (options.svg) files.outputs.push_back({{"--svg", *options.svg}, picture_file, options.overwrite.said()});
+  require_separate(files);
+  options.run.take_ledger(given);
+  options.run.take_unit(options.reading);
+  const Target target = options.run.target();
+  const auto policy = options.reading.policy();
+  if (options.asked.take_file()) {
+    // So that a plan holds them.
+    given.find("--query")->set(options.asked.queries);
+    given.find("--queries")->forget();
+  }
+  jobs::ReleasePlan plan{
+      .target = target,
+      .queries = jobs::parse_queries(options.asked, {.target = target, .unit = options.run.unit, .schema = schema, .format = policy.csv}),
+      .unit = options.run.unit,
+      .noise = jobs::parse_noise_choice(options.words.noise),
+      .confidence = options.words.confidence,
+      .reading = policy,
+      .note = options.run.note.value_or("")};
+  // A column that is not there is said before seconds of calibration; but what a plan expects of a run is looked at before the data are, and needs its
+  // noise.
+  if (!options.run.print_plan && !options.run.expected) jobs::require_columns(plan, options.data);
+  jobs::ReleaseJob job{std::move(plan)};
+  if (options.run.is_only_planned({.command = "release",
+                                   .options = given,
+                                   .target = target,
+                                   .follows = {.unit = options.run.unit, .event = job.cost().event, .noise = job.cost().value},
+                                   .schema_sha256 = options.reading.schema_sha256()})) {
+    return exit_code::fine;
+  }
+  const auto charge = job.charge(options.run.replay_seed.has_value());
+  options.run.check(charge);
+  jobs::RunBits bits{options.run.replay_seed};
+  auto picture = options.svg ? std::make_unique<accounting::NewFile>(accounting::Place{*options.svg}) : nullptr;
+  auto read = std::move(job).read(options.data, bits.source());
+  auto reservation = options.run.reserve(charge);
+  const ReleaseReport report{
+      .options = options.run, .reading = options.reading, .released = std::move(read).release(reservation, bits.source())};
+  return report_and_settle(reservation, options.run.ledger_file(), [&] {
+    print_report(options, report);
+    if (!picture) return;
+    picture->write(svg_of(report));
+    picture->show_change(reservation.time());
+    picture->replace(picture_file, options.overwrite.said());
+  });
+}
+
+}  // namespace
+
+Command release_command(const PlannedArguments& given) {
+  Command command{.name = "release", .summary = "Release private statistics and write what they spent into a ledger"};
+  auto& table = command.options;
+  const auto options = std::make_shared<ReleaseOptions>();
+  table.add("data", options->data, "A CSV file, plain or compressed by gzip, zstd or bzip2").required();
+
+  table.group("Query");
+  command.exactly_one_of = {"--query", "--queries"};
+  table.add_fields([&](auto& fields) {
+    options->asked.add(fields);
+    options->words.add_confidence(fields);
+  });
+  table.add_fields([&](auto& fields) {
+    options->reading.add_missing(fields);
+    options->reading.add_complete(fields);
+    options->reading.add_schema(fields);
+    options->reading.add_csv(fields);
+    options->reading.add_form(fields);
+    options->reading.add_limits(fields);
+  });
+
+  table.group("Privacy");
+  options->run.add_promise_to(table, false);
+  options->run.add_unit_to(table);
+  table.add_fields([&](auto& fields) { options->words.add_noise(fields); });
+  options->run.add_ledger_to(table);
+
+  table.group("Output");
+  table.add("--format", options->format, "table, json (one object) or csv (one line for each number)", one_of({"table", "json", "csv"}));
+  table.add("--json", options->json, "The same as --format json").excludes("--format");
+  table.add("--svg", options->svg, "Write a picture to this file as well: bars with their intervals");
+  options->overwrite.add_to(table);
+  options->run.add_plan_to(table);
+  options->run.expected = given.expected;
+  command.footer =
+      R"(A record whose cell is missing, empty or no number, is no record of a sum, mean, variance, median, quantile or histogram of that column;
+how many there are is private. So a mean is the ratio of a sum and a count that share one release. --missing column=0 counts such cells as
+0, and --complete column promises that there is none: under replace-one and zero-out the number of records is then public, unless --where
+selects some, and a mean is the noisy sum over that number. A variance divides by the number of its records. A median or quantile is one of
+public candidates, drawn by the exponential mechanism; its rank error is by how many of the clamped and rounded numbers it misses the rank
+asked for. It is of no groups. Under replace-one a record moves a sum by upper - lower, and where its cell may be missing or it may cease
+to meet --where by the larger magnitude of the bounds, too; under add-or-remove-one and zero-out, whose records come and go, by that
+magnitude alone. A unit with --most K rows moves each statistic by up to K times that, and count() of all rows by K - 1, since it has one
+at least; the number of records is then private. Keys are shown where their noisy count is above a threshold: half of --delta is the chance
+that one unit's own key appears. Groups: a record is in one group or none, but a unit of several rows may be in several. Means of groups
+are ratios. Several queries cost together what their composition costs, and nothing is released unless all are well-formed. Their noise is
+that of one scale s, divided by the square root of each query's weight: with Gaussian noise a weight is a share of the budget. The interval
+is about the noise: it knows nothing of sampling, nor of numbers beyond the bounds. Every line end outside quotes ends a record, and a cell
+in quotes holds at most --quoted-lines of them. A missing cell meets no comparison of --where, and missing(column) alone; every cell of a
+record with a wrong number of them meets nothing. With --missing or --complete such a record counts as 0, clamped to --bounds, but under
+zero-out it is none of a quantile, a variance or a mean of a private count: a zeroed record is such a one. CSV puts an apostrophe before a
+text that begins with = + - @, which spreadsheets run as a formula, or with an apostrophe, doubles backslashes, and spells control
+characters and bytes that are not UTF-8 \xHH or \uHHHH.
+Examples:
+  surety release examples/data/randhie.csv --query 'mean(mdvis)' --bounds 0,20 --epsilon 0.5 --ledger run.db
+  surety release examples/data/randhie.csv --query 'count()' --where 'mdvis>0' --epsilon 0.5 --ledger run.db
+  surety release examples/data/randhie.csv --query 'histogram(hlthg)' --categories 0,1 --epsilon 1 --delta 1e-6 \
+                 --ledger run.db
+  surety release examples/data/randhie.csv --query 'count()' --query 'mean(mdvis)' --bounds 0,20 --by hlthg --keys 0,1 \
+                 --epsilon 1 --delta 1e-6 --ledger run.db --format csv)";
+  command.run = [options](const Command& said) { return release(*options, said.options); };
+  return command;
+}
+
+}  // namespace surety::cli

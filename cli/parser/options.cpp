@@ -1,0 +1,108 @@
+#include <surety/cli/parser/options.h>
+
+#include <fmt/format.h>
+
+#include <type_traits>
+
+namespace surety::cli {
+namespace {
+
+template <class Value>
+std::string standard_of(const Value& target) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    return target;
+  } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::uint64_t>) {
+    return fmt::format("{}", target);
+  } else {
+    return {};
+  }
+}
+
+}  // namespace
+
+Option::Option(jobs::Field field, bool is_positional)
+    : name_{is_positional ? field.name() : fmt::format("{}{}", mark_of_options, field.name())}, field_{std::move(field)} {
+  standard_ = field_.standard() ? jobs::with_marks(*field_.standard(), mark_of_options)
+                                : std::visit([](const auto* value) { return standard_of(*value); }, field_.value());
+}
+
+std::string_view Option::placeholder() const noexcept {
+  return std::visit(
+      [](const auto* target) -> std::string_view {
+        using Value = std::remove_cvref_t<decltype(*target)>;
+        if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>) return "NUMBER";
+        if constexpr (std::is_same_v<Value, std::uint64_t> || std::is_same_v<Value, std::optional<std::uint64_t>>) return "COUNT";
+        return "TEXT";
+      },
+      field_.value());
+}
+
+Option& Option::required(bool is_required) {
+  is_required_ = is_required;
+  if (is_required) standard_.clear();
+  return *this;
+}
+
+Option& Option::essential(bool is_essential) {
+  is_essential_ = is_essential;
+  return *this;
+}
+
+Option& Option::standard(std::string text) {
+  standard_ = std::move(text);
+  return *this;
+}
+
+Option& Option::excludes(std::string name) {
+  excluded_ = std::move(name);
+  return *this;
+}
+
+void Option::set(const std::vector<std::string>& texts) {
+  // Before the list is emptied, which may be what is given.
+  given_ = is_flag() ? std::vector<std::string>{"true"} : texts;
+  if (is_repeatable()) std::get<std::vector<std::string>*>(field_.value())->clear();
+  for (const auto& text : given_) field_.set(text);
+}
+
+OptionTable& OptionTable::group(std::string_view heading) {
+  current_ = 0;
+  while (current_ < groups_.size() && groups_[current_].heading != heading) ++current_;
+  if (current_ == groups_.size()) groups_.push_back({std::string{heading}, {}});
+  return *this;
+}
+
+Option& OptionTable::add(Option option) {
+  if (groups_.empty()) group("");
+  groups_[current_].options.push_back(std::move(option));
+  return groups_[current_].options.back();
+}
+
+void OptionTable::add(const jobs::FieldTable& fields) {
+  for (const auto& its : fields.groups()) {
+    if (!its.heading.empty()) group(its.heading);
+    for (const auto& field : its.fields) add(Option{field, false});
+  }
+}
+
+const Option* OptionTable::find(std::string_view name) const {
+  for (const auto& group : groups_) {
+    for (const auto& option : group.options) {
+      if (option.name() == name) return &option;
+    }
+  }
+  return nullptr;
+}
+
+Option* OptionTable::find(std::string_view name) { return const_cast<Option*>(std::as_const(*this).find(name)); }
+
+std::optional<std::string> value_in(const Arguments& words, std::string_view name) {
+  for (std::size_t k = 0; k < words.size(); ++k) {
+    if (words[k] == name && k + 1 < words.size()) return words[k + 1];
+    if (words[k].starts_with(name) && words[k].size() > name.size() && words[k][name.size()] == '=')
+      return words[k].substr(name.size() + 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace surety::cli

@@ -1,0 +1,142 @@
+// The one file that knows the library that parses: it takes ten times as long to compile as what uses it.
+#include <surety/cli/parser/parser.h>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+#include <surety/accounting/events/format.h>
+#include <surety/accounting/events/words.h>
+#include <surety/accounting/numbers/error.h>
+
+namespace surety::cli {
+namespace {
+
+/// Names of the library for kinds of values, which stand in its message of a value that is missing.
+const char* type_name(const Option& option) {
+  if (option.placeholder() == "NUMBER") return "FLOAT";
+  return option.placeholder() == "COUNT" ? "UINT" : "TEXT";
+}
+
+void give(CLI::App& app, Option& option) {
+  if (option.is_flag()) {
+    app.add_flag_callback(option.name(), [&option] { option.set({}); });
+    return;
+  }
+  auto* given = app.add_option(option.name(), CLI::callback_t{[&option](const CLI::results_t& texts) {
+                                 option.set(texts);
+                                 return true;
+                               }});
+  given->type_name(type_name(option));
+  if (option.is_repeatable()) given->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
+  given->check(CLI::Validator{[&option](const std::string& text) { return jobs::fault_of(option.field().constraint(), text); }, "", ""});
+  given->required(option.is_required());
+}
+
+void give(CLI::App& app, OptionTable& table, const std::vector<std::string>& exactly_one_of) {
+  CLI::App* question = nullptr;
+  if (!exactly_one_of.empty()) {
+    question = app.add_option_group("question");
+    question->require_option(1);
+  }
+  for (auto& group : table.groups()) {
+    for (auto& option : group.options) {
+      const bool is_asked = std::find(exactly_one_of.begin(), exactly_one_of.end(), option.name()) != exactly_one_of.end();
+      give(is_asked ? *question : app, option);
+    }
+  }
+  for (const auto& group : table.groups()) {
+    for (const auto& option : group.options) {
+      if (!option.excluded().empty()) app.get_option(option.name())->excludes(app.get_option(option.excluded()));
+    }
+  }
+}
+
+void give(CLI::App& parent, Command& command) {
+  auto& app = *parent.add_subcommand(command.name, command.summary);
+  give(app, command.options, command.exactly_one_of);
+  give(app, command.hidden, {});
+  for (auto& one : command.commands) give(app, one);
+  if (!command.commands.empty()) app.require_subcommand(1);
+}
+
+/// The command that was chosen, as far as it was.
+Request chosen_by(const CLI::App& app, const Command& surety) {
+  Request request{.command = &surety, .path = surety.name};
+  for (const auto* chosen = &app; !chosen->get_subcommands().empty();) {
+    chosen = chosen->get_subcommands().front();
+    for (const auto& one : request.command->commands) {
+      if (one.name == chosen->get_name()) {
+        request.command = &one;
+        break;
+      }
+    }
+    request.path += " " + chosen->get_name();
+  }
+  return request;
+}
+
+/// What a word might have been meant to be.
+std::vector<std::string_view> known_words(const Command& command, bool is_option) {
+  std::vector<std::string_view> known;
+  if (!is_option) {
+    for (const auto& one : command.commands) known.push_back(one.name);
+    return known;
+  }
+  for (const auto* table : {&command.options, &command.hidden}) {
+    for (const auto& group : table->groups()) {
+      for (const auto& option : group.options) {
+        if (!option.is_positional()) known.push_back(option.name());
+      }
+    }
+  }
+  known.emplace_back("--help");
+  return known;
+}
+
+std::string unexpected_word(const CLI::App& app, const Command& surety, const std::string& unexpected) {
+  const auto request = chosen_by(app, surety);
+  const std::string word = unexpected.substr(0, unexpected.find('='));
+  return fmt::format("'{}' is not expected, must be what '{} --help' shows{}", one_line(unexpected), request.path,
+                     did_you_mean(word, known_words(*request.command, word.starts_with('-'))));
+}
+
+/// The library's refusals in the words of the others: name, value, constraint.
+std::string usage_message(const CLI::App& app, const Command& surety, const CLI::ParseError& error) {
+  // A word too many explains best why another one seems to be missing.
+  if (const auto unexpected = app.remaining(true); !unexpected.empty()) return unexpected_word(app, surety, unexpected.front());
+  std::string message = error.what();
+  if (error.get_name() == "ValidationError") {
+    if (const auto colon = message.find(": "); colon != std::string::npos) message.erase(colon, 1);
+  }
+  return message;
+}
+
+}  // namespace
+
+Request parse(Command& surety, const Arguments& words) {
+  CLI::App app{surety.summary, surety.name};
+  app.set_version_flag("--version", "");
+  app.require_subcommand(1);
+  for (auto& command : surety.commands) give(app, command);
+  Request::Kind kind = Request::Kind::run;
+  try {
+    app.parse(Arguments{words.rbegin(), words.rend()});  // which takes them from the end
+  } catch (const CLI::CallForHelp&) {
+    // Help for what is no command would be that of another.
+    if (const auto unexpected = app.remaining(true); !unexpected.empty() && !unexpected.front().starts_with('-')) {
+      invalid(unexpected_word(app, surety, unexpected.front()));
+    }
+    kind = Request::Kind::help;
+  } catch (const CLI::CallForVersion&) {
+    kind = Request::Kind::version;
+  } catch (const CLI::ParseError& error) {
+    invalid(usage_message(app, surety, error));
+  }
+  auto request = chosen_by(app, surety);
+  request.kind = kind;
+  return request;
+}
+
+}  // namespace surety::cli

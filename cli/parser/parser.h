@@ -1,0 +1,21 @@
+// From words to the tables of a command.
+#pragma once
+
+#include <string>
+
+#include <surety/cli/parser/options.h>
+
+namespace surety::cli {
+
+/// What the words ask for.
+struct Request {
+  const Command* command = nullptr;  ///< the one that is meant
+  std::string path;                  ///< the words that call it: "surety ledger create"
+  enum class Kind { run, help, version } kind = Kind::run;
+};
+
+/// Sets the options of the command that `words` choose among `commands`, and returns it.
+/// \throws Error{invalid_argument} naming the word, the option or what is missing.
+[[nodiscard]] Request parse(Command& surety, const Arguments& words);
+
+}  // namespace surety::cli

@@ -1,0 +1,77 @@
+#include <surety/cli/print/output.h>
+
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include <surety/accounting/events/json.h>
+#include <surety/accounting/numbers/escaped_text.h>
+
+namespace surety::cli {
+namespace {
+
+void print_indented(nlohmann::json object, int indent) {
+  constexpr int output_version = 1;
+  object.emplace("version", output_version);
+  // A path need not be UTF-8; JSON must.
+  const auto text = json_for_terminals(object.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}\n", text);
+}
+
+}  // namespace
+
+nlohmann::json json(const Enclosure& enclosure) { return accounting::to_json(enclosure); }
+
+std::string detail::inserted(std::string_view text) { return one_line(text, std::string_view::npos); }
+
+void detail::print_formatted(fmt::string_view pattern, fmt::format_args values) { fmt::vprint(stdout, pattern, values); }
+
+void say_line(std::string_view field, std::string_view value) { say("{:<12} {}\n", field, value); }
+
+void say_lines(std::string_view lines) {
+  std::string safe;
+  while (!lines.empty()) {
+    const auto length = lines.find('\n');
+    safe += detail::inserted(lines.substr(0, length));
+    if (length == std::string_view::npos) break;
+    safe += '\n';
+    lines.remove_prefix(length + 1);
+  }
+  fmt::print("{}", safe);
+}
+
+void say_error(std::string_view message) {
+  // Messages cut what they repeat of a user's text to 200 characters each; this is for those of other libraries.
+  constexpr std::size_t most = 1000;
+  std::fputs(fmt::format("surety: error: {}\n", one_line(message, most)).c_str(), stderr);
+}
+
+void say_progress(std::string_view state) {
+  constexpr int width = 40;
+  std::fputs((state.empty() ? fmt::format("\r{:{}}\r", "", width) : fmt::format("\r{}", one_line(state, width))).c_str(), stderr);
+  std::fflush(stderr);
+}
+
+std::string csv_text(std::string_view text) {
+  const bool is_formula = !text.empty() && std::string_view{"=+-@'"}.find(text.front()) != std::string_view::npos;
+  const std::string safe = (is_formula ? "'" : "") + escaped(text);
+  if (safe.find_first_of(",\"") == std::string::npos) return safe;
+  std::string quoted = "\"";
+  for (const char c : safe) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+void print(const nlohmann::json& object) { print_indented(object, 2); }
+
+void print_line(const nlohmann::json& object) { print_indented(object, -1); }
+
+void finish_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw Error{ErrorCode::environment, "standard output could not be written, must accept what the command prints"};
+  }
+}
+
+}  // namespace surety::cli
