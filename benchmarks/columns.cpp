@@ -1,9 +1,14 @@
-// How fast releases read a table of Arrow columns, beside a plain loop over the same column in the same run. One thread. Usage: surety_columns [rows]
+// How fast releases read a table of Arrow columns, beside a plain loop over the same column in the same run, and how much memory they take beside it. One
+// thread. Usage: surety_columns [rows [bytes for rows of owners]]
+#include <malloc.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -85,6 +90,18 @@ data::ArrowReader reader() {
   return {data::ArrowStream{&stream}, {}};
 }
 
+/// Of all that is taken by now, and the most since `start`.
+struct Memory {
+  std::atomic<std::size_t> taken = 0;
+  std::atomic<std::size_t> most = 0;
+
+  void take(std::size_t bytes) noexcept {
+    const std::size_t now = taken += bytes;
+    if (now > most) most = now;
+  }
+};
+Memory memory;
+
 /// Of the processor: others may use the machine, too.
 double seconds(const auto& action) {
   const auto start = std::clock();
@@ -94,8 +111,23 @@ double seconds(const auto& action) {
 
 }  // namespace
 
+// What is taken is what the allocator has for it.
+void* operator new(std::size_t bytes) {
+  void* const found = std::malloc(bytes);
+  if (found == nullptr) throw std::bad_alloc{};
+  memory.take(malloc_usable_size(found));
+  return found;
+}
+void operator delete(void* place) noexcept {
+  if (place != nullptr) memory.taken -= malloc_usable_size(place);
+  std::free(place);
+}
+void operator delete(void* place, std::size_t /*bytes*/) noexcept { operator delete(place); }
+
 int main(int argc, char** argv) {
   const auto rows = static_cast<std::size_t>(argc > 1 ? std::atoll(argv[1]) : 100'000'000);
+  data::UnitSelectionOptions options;
+  if (argc > 2) options.memory = static_cast<std::size_t>(std::atoll(argv[2]));
   Table made{.numbers = std::vector<double>(rows), .owners = std::vector<std::int64_t>(rows)};
   std::uint64_t word = 1;
   for (std::size_t k = 0; k < rows; ++k) {
@@ -118,9 +150,12 @@ int main(int argc, char** argv) {
     }
     const auto parts = parts_of(queries, NoiseFamily::laplace, 1, 0.95);
     std::optional<data::ArrowUnits> units;
-    if (!unit.is_row()) units = {.rule = {.column = "who", .most = unit.most()}, .key = {1, 2, 3}};
+    if (!unit.is_row()) units = {.rule = {.column = "who", .most = unit.most()}, .key = {1, 2, 3}, .options = options};
+    const std::size_t before = memory.taken;
+    memory.most = before;
     const double taken = seconds([&] { static_cast<void>(read_parts(reader(), parts, true, units)); });
-    fmt::print("{:<40} {:8.1f} M rows/s, {:.3f} of the plain loop\n", what, static_cast<double>(rows) / taken / 1e6, loop / taken);
+    fmt::print("{:<40} {:8.1f} M rows/s, {:.3f} of the plain loop, {:.2f} bytes a row\n", what, static_cast<double>(rows) / taken / 1e6,
+               loop / taken, static_cast<double>(memory.most - before) / static_cast<double>(rows));
   };
   constexpr auto adjacency = Adjacency::add_or_remove_one;
   const data::Bounds bounds{0, 256};

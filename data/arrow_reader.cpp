@@ -1,6 +1,7 @@
 #include <surety/data/arrow_reader.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -64,22 +65,22 @@ void ArrowReader::look_for_blanks(const ArrowBatch& batch, std::size_t owner) {
 }
 
 const KeptRows& ArrowReader::keep_units(const ArrowUnits& units) {
-  const auto owner = position(units.rule.column, CellUse::text);
+  owner_ = position(units.rule.column, CellUse::text);
   while (auto batch = stream_.next(policy_.form)) {
-    look_for_blanks(*batch, owner);
+    look_for_blanks(*batch, owner_);
     batch->keep_only(used_);
     held_.push_back(*std::move(batch));
   }
   std::vector<std::size_t> content;
-  std::copy_if(used_.begin(), used_.end(), std::back_inserter(content), [&](std::size_t position) { return position != owner; });
+  std::copy_if(used_.begin(), used_.end(), std::back_inserter(content), [&](std::size_t position) { return position != owner_; });
   std::sort(content.begin(), content.end(), [&](std::size_t a, std::size_t b) { return names_[a] < names_[b]; });
-  kept_ = std::make_shared<const KeptRows>(select_rows(held_, owner, content, units, policy_.form));
+  kept_ = std::make_shared<const KeptRows>(select_rows(held_, owner_, content, units, policy_.form));
   return *kept_;
 }
 
 bool ArrowReader::next_batch() {
-  rows_before_ += rows_of_batch_;
-  rows_of_batch_ = 0;
+  rows_before_ += stored_rows_;
+  stored_rows_ = 0;
   next_place_ = 0;
   for (const auto position : used_) cells_[position].reset();
   if (kept_) {
@@ -89,13 +90,43 @@ bool ArrowReader::next_batch() {
     batch_ = stream_.next(policy_.form);
     if (!batch_) return false;
   }
-  rows_of_batch_ = batch().rows();
+  stored_rows_ = batch().rows();
   for (const auto position : used_) cells_[position] = batch().cells(position);
   return true;
 }
 
+std::size_t ArrowReader::rows_of_batch() const {
+  if (!kept_) return stored_rows_;
+  const auto first = kept_->is_kept.begin() + static_cast<std::ptrdiff_t>(rows_before_);
+  return static_cast<std::size_t>(std::count(first, first + static_cast<std::ptrdiff_t>(stored_rows_), true));
+}
+
+bool ArrowReader::numbers_of_batch(std::size_t position, const std::function<void(std::span<const double>, std::size_t)>& see) const {
+  // A row with nothing in it but its owner has a cell there alone.
+  if (kept_ && position == owner_) return false;
+  std::array<double, 4096> numbers;
+  std::array<std::size_t, numbers.size()> rows;
+  for (std::size_t first = 0; first < stored_rows_; first += numbers.size()) {
+    const std::size_t end = std::min(stored_rows_, first + numbers.size());
+    std::size_t count = end - first;
+    std::size_t there = 0;
+    if (kept_) {
+      count = 0;
+      for (std::size_t row = first; row < end; ++row) {
+        rows[count] = row;
+        count += kept_->is_kept[static_cast<std::size_t>(rows_before_) + row] ? 1 : 0;
+      }
+      there = cells_[position]->numbers(std::span{rows}.first(count), numbers.data(), decimal());
+    } else {
+      there = cells_[position]->numbers(first, count, numbers.data(), decimal());
+    }
+    see(std::span{numbers}.first(there), count);
+  }
+  return true;
+}
+
 bool ArrowReader::next_in_batch() {
-  for (; next_place_ != rows_of_batch_; ++next_place_) {
+  for (; next_place_ != stored_rows_; ++next_place_) {
     const auto row = static_cast<std::size_t>(rows_before_ + next_place_);
     if (kept_ && !kept_->is_kept[row]) continue;
     place_ = next_place_++;

@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,9 +62,11 @@ class ArrowReader {
   /// `ArrowBatch::cells`, of the columns that are looked at.
   [[nodiscard]] bool next_batch();
   [[nodiscard]] bool next_in_batch();
-  [[nodiscard]] std::size_t rows_of_batch() const noexcept { return rows_of_batch_; }
-  /// Of the batch in hand. \pre the column is looked at
-  [[nodiscard]] const ArrowCells& cells(std::size_t position) const { return *cells_[position]; }
+  /// How many rows of the batch in hand are kept, here and below. \complexity O(1) where all are, else O(rows of the batch)
+  [[nodiscard]] std::size_t rows_of_batch() const;
+  /// Calls see(numbers, rows) of some rows after the other: the finite numbers among a column's cells in their order, and how many rows there are.
+  /// False, and sees nothing, where rows that count as damaged have cells there. \pre the column is looked at, as one of numbers
+  [[nodiscard]] bool numbers_of_batch(std::size_t position, const std::function<void(std::span<const double>, std::size_t)>& see) const;
 
   /// \throws DamagedRecord "Arrow stream: row <row><reason>", always.
   [[noreturn]] void refuse_record(std::string_view reason) const;
@@ -98,12 +102,13 @@ class ArrowReader {
   std::vector<ArrowBatch> held_;
   std::size_t next_held_ = 0;
   std::shared_ptr<const KeptRows> kept_;          ///< nothing where all are
+  std::size_t owner_ = 0;                         ///< the position of its column, where they are held
   std::vector<bool> is_blank_;                    ///< row by row, where they are held
   std::vector<std::optional<ArrowCells>> cells_;  ///< of the batch in hand, of columns that are looked at
   std::vector<std::string> texts_;                ///< of the row in hand
   std::size_t next_place_ = 0;
-  std::size_t place_ = 0;  ///< of the row in hand in its batch
-  std::size_t rows_of_batch_ = 0;
+  std::size_t place_ = 0;          ///< of the row in hand in its batch
+  std::size_t stored_rows_ = 0;    ///< of the batch in hand, kept or not
   std::uint64_t rows_before_ = 0;  ///< the batch in hand
   bool is_damaged_ = false;
 };

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/data/keyed_texts.h>
 
 namespace surety::data {
 
@@ -415,10 +416,31 @@ std::optional<Date> ArrowCells::date(std::size_t row) const {
   return found ? std::optional{Date{static_cast<std::int32_t>(*found)}} : std::nullopt;
 }
 
-template <class Load>
-std::size_t ArrowCells::present(std::size_t first, std::size_t count, double* out, const Load& load) const {
+namespace {
+
+/// Rows one behind the other. Clang 14 does not compile `std::views::iota` of GCC 12.
+struct RowsBetween {
+  struct Iterator {
+    std::size_t row;
+    std::size_t operator*() const noexcept { return row; }
+    Iterator& operator++() noexcept {
+      ++row;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const noexcept { return row != other.row; }
+  };
+  std::size_t first;
+  std::size_t last;
+  [[nodiscard]] Iterator begin() const noexcept { return {first}; }
+  [[nodiscard]] Iterator end() const noexcept { return {last}; }
+};
+
+}  // namespace
+
+template <class Rows, class Load>
+std::size_t ArrowCells::present(const Rows& rows, double* out, const Load& load) const {
   std::size_t there = 0;
-  for (std::size_t row = first; row < first + count; ++row) {
+  for (const std::size_t row : rows) {
     const double value = load(row);
     out[there] = value;
     there += std::isfinite(value) && !has_own_null(row) ? 1 : 0;
@@ -426,10 +448,31 @@ std::size_t ArrowCells::present(std::size_t first, std::size_t count, double* ou
   return there;
 }
 
-std::size_t ArrowCells::numbers(std::size_t first, std::size_t count, double* out, char point) const {
-  const bool has_nulls = bits_ != nullptr || row_bits_ != nullptr;
+template <class Rows>
+std::size_t ArrowCells::numbers_of(const Rows& rows, double* out, char point) const {
   if (!values_ && type_.kind == Kind::floating && type_.bytes == 8) {
-    if (has_nulls) return present(first, count, out, [&](std::size_t row) { return loaded<double>(data_ + 8 * (first_ + row)); });
+    return present(rows, out, [&](std::size_t row) { return loaded<double>(data_ + 8 * (first_ + row)); });
+  }
+  if (!values_ && type_.kind == Kind::floating && type_.bytes == 4) {
+    return present(rows, out, [&](std::size_t row) { return static_cast<double>(loaded<float>(data_ + 4 * (first_ + row))); });
+  }
+  if (!values_ && type_.kind == Kind::integer && type_.bytes == 8) {
+    return present(rows, out, [&](std::size_t row) { return static_cast<double>(loaded<std::int64_t>(data_ + 8 * (first_ + row))); });
+  }
+  if (!values_ && type_.kind == Kind::integer && type_.bytes == 4) {
+    return present(rows, out, [&](std::size_t row) { return static_cast<double>(loaded<std::int32_t>(data_ + 4 * (first_ + row))); });
+  }
+  std::size_t there = 0;
+  for (const std::size_t row : rows) {
+    if (is_null(row)) continue;
+    const auto parsed = number(row, point);
+    if (parsed.fault == NumberFault::none) out[there++] = parsed.value;
+  }
+  return there;
+}
+
+std::size_t ArrowCells::numbers(std::size_t first, std::size_t count, double* out, char point) const {
+  if (!values_ && type_.kind == Kind::floating && type_.bytes == 8 && bits_ == nullptr && row_bits_ == nullptr) {
     std::memcpy(out, data_ + 8 * (first_ + first), 8 * count);
     // Of the numbers that are not finite alone such a difference has a bit that is not 0.
     std::uint64_t odd = 0;
@@ -437,24 +480,23 @@ std::size_t ArrowCells::numbers(std::size_t first, std::size_t count, double* ou
     if (odd == 0) return count;
     return static_cast<std::size_t>(std::remove_if(out, out + count, [](double value) { return !std::isfinite(value); }) - out);
   }
-  if (!values_ && type_.kind == Kind::floating && type_.bytes == 4) {
-    return present(first, count, out, [&](std::size_t row) { return static_cast<double>(loaded<float>(data_ + 4 * (first_ + row))); });
+  return numbers_of(RowsBetween{first, first + count}, out, point);
+}
+
+std::size_t ArrowCells::numbers(std::span<const std::size_t> rows, double* out, char point) const { return numbers_of(rows, out, point); }
+
+bool ArrowCells::whole_integers(std::size_t first, std::size_t count, std::int64_t* out) const {
+  if (!is_whole() || type_.kind != Kind::integer) return false;
+  const auto load = [&]<class T>(T /*type*/) {
+    for (std::size_t k = 0; k < count; ++k) out[k] = loaded<T>(data_ + sizeof(T) * (first_ + first + k));
+  };
+  switch (type_.bytes) {
+    case 1: load(std::int8_t{}); break;
+    case 2: load(std::int16_t{}); break;
+    case 4: load(std::int32_t{}); break;
+    default: load(std::int64_t{}); break;
   }
-  if (!values_ && type_.kind == Kind::integer && type_.bytes == 8) {
-    return present(first, count, out,
-                   [&](std::size_t row) { return static_cast<double>(loaded<std::int64_t>(data_ + 8 * (first_ + row))); });
-  }
-  if (!values_ && type_.kind == Kind::integer && type_.bytes == 4) {
-    return present(first, count, out,
-                   [&](std::size_t row) { return static_cast<double>(loaded<std::int32_t>(data_ + 4 * (first_ + row))); });
-  }
-  std::size_t there = 0;
-  for (std::size_t row = first; row < first + count; ++row) {
-    if (is_null(row)) continue;
-    const auto parsed = number(row, point);
-    if (parsed.fault == NumberFault::none) out[there++] = parsed.value;
-  }
-  return there;
+  return true;
 }
 
 std::optional<std::int64_t> ArrowCells::integer(std::size_t row) const {
@@ -465,49 +507,93 @@ std::optional<std::int64_t> ArrowCells::integer(std::size_t row) const {
   return value < std::uint64_t{1} << 63 ? std::optional{static_cast<std::int64_t>(value)} : std::nullopt;
 }
 
-void ArrowCells::encode(std::size_t row, std::vector<unsigned char>& out) const {
-  const auto put = [&](unsigned char tag, auto... words) {
-    std::array<unsigned char, 1 + 8 * sizeof...(words)> bytes{tag};
-    std::size_t size = 1;
-    for (const std::uint64_t word : std::initializer_list<std::uint64_t>{static_cast<std::uint64_t>(words)...}) {
-      for (int k = 0; k < 8; ++k) bytes[size++] = static_cast<unsigned char>(word >> 8 * k);
-    }
-    out.insert(out.end(), bytes.begin(), bytes.end());
-  };
-  if (has_own_null(row)) return put(0);
-  if (values_) return values_->encode(static_cast<std::size_t>(index(row)), out);
+template <class Sink>
+void ArrowCells::write(std::size_t row, Sink& out) const {
+  if (has_own_null(row)) return out.byte(0);
+  if (values_) return values_->write(static_cast<std::size_t>(index(row)), out);
+  unsigned char tag = 0;
+  std::uint64_t word = 0;
   switch (type_.kind) {
-    case Kind::integer: return put(1, signed_value(row));
-    case Kind::unsigned_integer: {
-      const std::uint64_t value = unsigned_value(row);
-      return put(value < std::uint64_t{1} << 63 ? 1 : 2, value);
-    }
+    case Kind::integer:
+      tag = 1;
+      word = static_cast<std::uint64_t>(signed_value(row));
+      break;
+    case Kind::unsigned_integer:
+      word = unsigned_value(row);
+      tag = word < std::uint64_t{1} << 63 ? 1 : 2;
+      break;
     case Kind::floating: {
       const double value = floating_value(row);
-      if (!std::isfinite(value)) return put(0);
-      return put(3, std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));
+      if (!std::isfinite(value)) return out.byte(0);
+      tag = 3;
+      word = std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value);
+      break;
     }
+    case Kind::text:
+    case Kind::text_view:
+      tag = 4;
+      word = bytes_of_text(row).size();
+      break;
+    case Kind::boolean:
+      tag = 5;
+      word = bit(data_, first_ + row) ? 1 : 0;
+      break;
+    case Kind::date:
+      tag = 6;
+      word = static_cast<std::uint64_t>(floor_of(signed_value(row), type_.units));
+      break;
+    case Kind::time:
+      tag = 7;
+      word = static_cast<std::uint64_t>(type_.units);
+      break;
+    case Kind::decimal:
+      tag = 8;
+      word = static_cast<std::uint64_t>(type_.scale);
+      break;
+    case Kind::null:
+    case Kind::other: return out.byte(0);
+  }
+  out.byte(tag);
+  out.word(word);
+  // What is longer.
+  switch (type_.kind) {
     case Kind::text:
     case Kind::text_view: {
       const auto text = bytes_of_text(row);
-      put(4, text.size());
-      out.insert(out.end(), text.begin(), text.end());
-      return;
+      return out.bytes({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
     }
-    case Kind::boolean: return put(5, bit(data_, first_ + row) ? 1 : 0);
-    case Kind::date: return put(6, floor_of(signed_value(row), type_.units));
-    case Kind::time: return put(7, type_.units, signed_value(row));
+    case Kind::time: {
+      const auto units = static_cast<std::uint64_t>(signed_value(row));
+      std::array<unsigned char, sizeof(units)> bytes;
+      for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = static_cast<unsigned char>(units >> 8 * k);
+      return out.bytes(bytes);
+    }
     case Kind::decimal: {
       const auto width = static_cast<std::size_t>(type_.bytes);
-      const auto* const bytes = data_ + (first_ + row) * width;
-      put(8, type_.scale);
-      out.insert(out.end(), bytes, bytes + width);
-      out.insert(out.end(), 32 - width, bytes[width - 1] >= 0x80 ? 0xff : 0);
-      return;
+      const auto* const from = data_ + (first_ + row) * width;
+      std::array<unsigned char, 32> bytes;
+      bytes.fill(from[width - 1] >= 0x80 ? 0xff : 0);
+      std::memcpy(bytes.data(), from, width);
+      return out.bytes(bytes);
     }
-    case Kind::null:
-    case Kind::other: return put(0);
+    default: return;
   }
+}
+
+void ArrowCells::encode(std::size_t row, std::vector<unsigned char>& out) const {
+  struct {
+    std::vector<unsigned char>& to;
+    void byte(unsigned char byte) { to.push_back(byte); }
+    void word(std::uint64_t word) {
+      for (int k = 0; k < 8; ++k) to.push_back(static_cast<unsigned char>(word >> 8 * k));
+    }
+    void bytes(std::span<const unsigned char> bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+  } sink{out};
+  write(row, sink);
+}
+
+void ArrowCells::encode(std::span<const std::size_t> rows, HashedBytes* out) const {
+  for (std::size_t k = 0; k < rows.size(); ++k) write(rows[k], out[k]);
 }
 
 bool ArrowBatch::is_null(std::size_t row) const noexcept { return !bits_.empty() && !bit(bits_.data(), first_ % 8 + row); }

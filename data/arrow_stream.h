@@ -40,6 +40,8 @@
 
 namespace surety::data {
 
+class HashedBytes;
+
 /// What the cells of an Arrow column hold; of a dictionary, what its values do.
 struct ArrowType {
   enum class Kind : std::uint8_t { null, boolean, integer, unsigned_integer, floating, text, text_view, date, time, decimal, other };
@@ -108,11 +110,17 @@ class ArrowCells {
   /// The finite numbers among the cells of `count` rows, in their order. \return how many: the others are null or damaged.
   /// \pre the column can be used as a number, out has room for `count`. \complexity O(count), without memory for what are no texts and decimals
   [[nodiscard]] std::size_t numbers(std::size_t first, std::size_t count, double* out, char point = '.') const;
+  /// The same of these rows.
+  [[nodiscard]] std::size_t numbers(std::span<const std::size_t> rows, double* out, char point = '.') const;
 
   /// The cell as bytes that tell values apart and do not depend on how they are stored: docs/proofs/units.md#arrow. Also of a null.
   void encode(std::size_t row, std::vector<unsigned char>& out) const;
+  /// Each to the bytes of its own.
+  void encode(std::span<const std::size_t> rows, HashedBytes* out) const;
   /// The integer in a cell, of columns of integers of at most 64 bits with a sign or 63 without; nothing in others.
   [[nodiscard]] std::optional<std::int64_t> integer(std::size_t row) const;
+  /// Those of `count` rows, of integers with a sign of which none can be null; false, and writes nothing, for other columns. \pre out has room for `count`
+  [[nodiscard]] bool whole_integers(std::size_t first, std::size_t count, std::int64_t* out) const;
 
   /// Where the value of a row that will be read soon begins, of a text its offset, for the processor alone; nullptr where there is no such place.
   [[nodiscard]] const void* place_in_memory(std::size_t row) const noexcept {
@@ -140,8 +148,12 @@ class ArrowCells {
   [[nodiscard]] double floating_value(std::size_t row) const noexcept;
   [[nodiscard]] std::string_view bytes_of_text(std::size_t row) const noexcept;
   [[nodiscard]] std::optional<std::int64_t> days(std::size_t row) const noexcept;
-  template <class Load>
-  std::size_t present(std::size_t first, std::size_t count, double* out, const Load& load) const;
+  template <class Rows, class Load>
+  std::size_t present(const Rows& rows, double* out, const Load& load) const;
+  template <class Rows>
+  std::size_t numbers_of(const Rows& rows, double* out, char point) const;
+  template <class Sink>
+  void write(std::size_t row, Sink& out) const;
 
   ArrowType type_;  ///< of the indices of a dictionary
   std::size_t size_ = 0;

@@ -30,9 +30,10 @@ struct ArrowUnits {
 /// \param owner the position of the rule's column, which can be a text \param content those that are encoded, in the order of their names
 /// \return the rows that are kept, counted through all batches. \throws Error{bad_data} for a batch that lies; where the form is public, also for a row without
 ///         an identifier, with its number.
-/// \complexity O(n) for n rows, and O(m log m) for an owner of m > K rows; memory: 16 bytes for each row, at most `units.options.memory` of them at a time, 24 for each row of
-///         owners of more than K in one of 256 parts, n bits, 40 bytes for each owner in a part, the text of each identifier that is no
-///         number, and 16 bytes for each row kept and 8 for each unit where they are listed.
+/// \complexity O(n) for n rows, and O(m log m) for an owner of m > K rows, of which rows that are equal are read twice. Where the rows need more than
+///         `units.options.memory`, owners are looked for in further passes over their column, at most 256. Memory: 24 bytes for each row, of so many rows at a time
+///         as that holds, n bits; of one of 256 parts 16 bytes for each row, 64 where rows are equal, and 120 for each owner; the text of each identifier that is no
+///         number; and 16 bytes for each row kept and 8 for each unit where they are listed.
 /// \source docs/proofs/units.md#arrow
 [[nodiscard]] KeptRows select_rows(std::span<const ArrowBatch> batches, std::size_t owner, std::span<const std::size_t> content,
                                    const ArrowUnits& units, RecordForm form = RecordForm::is_private);

@@ -331,7 +331,7 @@ std::uint64_t read_parts(ArrowReader reader, const Parts& parts, bool number_is_
   }
   // Where the form is public the first row that is damaged is the one to be named.
   auto& stream = rows.stream();
-  if (units || stream.form() == RecordForm::is_public) return read_started(rows, parts, number_is_public);
+  if (stream.form() == RecordForm::is_public) return read_started(rows, parts, number_is_public);
   std::uint64_t records = 0;
   std::vector<Part*> one_by_one;
   while (stream.next_batch()) {

@@ -1,7 +1,6 @@
 #include <surety/statistics/reading.h>
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 
@@ -96,20 +95,14 @@ void SumReader::add(Rows& rows) {
 
 bool SumReader::add_batch(const ArrowReader& batch) {
   if (where_ || groups_ || is_text_ || (column_ && batch.missing(*column_))) return false;
-  const std::size_t rows = batch.rows_of_batch();
   if (!column_) {
-    sum_.add_to_count_times(rows);
+    sum_.add_to_count_times(batch.rows_of_batch());
     return true;
   }
-  const auto& cells = batch.cells(*column_);
-  std::array<double, 4096> numbers;
-  for (std::size_t first = 0; first < rows; first += numbers.size()) {
-    const std::size_t count = std::min(numbers.size(), rows - first);
-    const std::size_t there = cells.numbers(first, count, numbers.data(), batch.decimal());
-    sum_.add(std::span<const double>{numbers.data(), there});
-    for (std::size_t k = there; k < count; ++k) sum_.add_damaged();
-  }
-  return true;
+  return batch.numbers_of_batch(*column_, [&](std::span<const double> numbers, std::size_t rows) {
+    sum_.add(numbers);
+    for (std::size_t k = numbers.size(); k < rows; ++k) sum_.add_damaged();
+  });
 }
 
 std::uint64_t read_rows(Rows& rows, bool number_is_public, const std::function<void(Rows&)>& add) {

@@ -249,6 +249,37 @@ TEST(ArrowUnits, KeepWhatTheRuleSaysHoweverTheTableIsStored) {
   }
 }
 
+// Rows that all differ, of units of 1 to 40 rows, more of them than are looked at together: by their numbers alone, and beside few that are equal.
+TEST(ArrowUnits, KeepWhatTheRuleSaysOfRowsThatDiffer) {
+  std::mt19937_64 random{7};
+  for (const bool some_are_equal : {false, true}) {
+    ArrowTestTable table{.columns = {{"who", "l", {}}, {"a", "g", {}}}};
+    for (std::int64_t who = 1; who <= 40; ++who) {
+      for (std::int64_t k = 0; k < who; ++k) {
+        table.columns[0].cells.emplace_back(who);
+        const bool is_equal = some_are_equal && who % 5 == 0 && k % 7 < 2;
+        table.columns[1].cells.emplace_back(is_equal ? 0.5 : std::ldexp(static_cast<double>(random() >> 12), -20));
+      }
+    }
+    auto order = std::vector<std::size_t>(table.rows());
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random);
+    ArrowTestTable shuffled = table;
+    for (std::size_t column = 0; column < 2; ++column) {
+      for (std::size_t k = 0; k < order.size(); ++k) shuffled.columns[column].cells[k] = table.columns[column].cells[order[k]];
+    }
+    for (const auto& stored : {table, shuffled}) {
+      for (const std::uint64_t most : {1, 3, 8, 17, 39}) {
+        const UnitRule rule{.column = "who", .most = Count{most}};
+        const auto expected = kept_by_the_rule(stored, rule);
+        EXPECT_EQ(kept(stored, rule).is_kept, expected);
+        EXPECT_EQ(kept(stored, rule, {.batches = batches_of(stored.rows(), 19), .child_offset = 5}).is_kept, expected);
+        EXPECT_EQ(kept(stored, rule, {.batches = {400}}, {.memory = 3000}).is_kept, expected);
+      }
+    }
+  }
+}
+
 // Of a unit equal rows are kept in equal numbers whatever the order of rows, and what others own decides nothing.
 TEST(ArrowUnits, KeepOfAUnitAFunctionOfItsOwnRows) {
   std::mt19937_64 random{11};

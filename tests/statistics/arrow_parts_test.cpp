@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <span>
@@ -170,6 +171,72 @@ TEST_F(ArrowParts, OfTextsAreReadAsTheFileIs) {
   }
   const auto queries = queries_of(Adjacency::replace_one, {});
   EXPECT_EQ(from_arrow(queries, texts, {}, {.batches = {50}}), from_csv(queries, both, {}));
+}
+
+/// The same table with other nulls, and types that the queries take, too.
+ArrowTestTable with_other_nulls(ArrowTestTable table, std::mt19937_64& random) {
+  const auto any = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
+  for (std::size_t column = 1; column < table.columns.size(); ++column) {
+    auto& cells = table.columns[column].cells;
+    const std::size_t share = any(4);
+    const auto whole =
+        std::find_if(cells.begin(), cells.end(), [](const auto& cell) { return !std::holds_alternative<std::monostate>(cell); });
+    // Of some columns none is null: they are read by other loops.
+    const auto filler = whole != cells.end() ? *whole : surety::testing::ArrowCell{};
+    for (auto& cell : cells) {
+      if (share == 0 && std::holds_alternative<std::monostate>(cell)) cell = filler;
+      if (share > 1 && any(4 * share) == 0) cell = {};
+    }
+    if (any(3) == 0) table.columns[column].indices = "i";
+  }
+  if (any(2) == 0) table.null_rows.clear();
+  table.columns[1].format = any(2) == 0 ? "f" : "g";  // eighths are float32
+  table.columns[2].format = std::vector<std::string>{"c", "s", "i", "l"}[any(4)];
+  return table;
+}
+
+// Of nulls, batches and offsets at random, with owners of whom rows are dropped and without.
+TEST_F(ArrowParts, ReadBatchByBatchAreThoseReadRowByRow) {
+  std::mt19937_64 random{12};
+  for (int repetition = 0; repetition < 50; ++repetition) {
+    // Now and then more than a block of 4,096.
+    const auto rows = static_cast<std::size_t>(1 + random() % (repetition % 12 == 0 ? 10'000 : 300));
+    const std::size_t owned = 1 + random() % 6;
+    const auto unit = random() % 2 == 0 ? UnitOfPrivacy{} : UnitOfPrivacy{"who", Count{1 + random() % 4}};
+    const auto table = with_other_nulls(random_table_in_both_forms(random(), rows, owned).arrow, random);
+    auto queries = queries_of(std::array{Adjacency::replace_one, Adjacency::add_or_remove_one, Adjacency::zero_out}[random() % 3], unit);
+    // The owner's own column, where a row with nothing else in it has a number.
+    queries.push_back(queries.front());
+    queries.back().statistic.of = SumOf{"who", Bounds{0, 50}};
+    queries.back().statistic.where.reset();
+    // What they cost is of no account here, and takes longer than to read.
+    std::shuffle(queries.begin(), queries.end(), random);
+    queries.resize(5);
+    ArrowStreamOptions options{.offset = random() % 20, .child_offset = random() % 20};
+    for (std::size_t given = 0; given < rows && random() % 8 != 0;) {
+      options.batches.push_back(random() % 9 == 0 ? 0 : 1 + random() % (random() % 2 == 0 ? 10 : rows));
+      options.batches.back() = std::min(options.batches.back(), rows - given);
+      given += options.batches.back();
+    }
+    std::optional<data::ArrowUnits> units;
+    if (!unit.is_row()) units = {.rule = {.column = "who", .most = unit.most()}, .key = key};
+    const auto batches = parts_of(queries, NoiseFamily::laplace, 2, 0.95);
+    auto stream = arrow_stream(table, options);
+    const auto records = read_parts(data::ArrowReader{data::ArrowStream{&stream}, {}}, batches, true, units);
+    const auto row_by_row = parts_of(queries, NoiseFamily::laplace, 2, 0.95);
+    stream = arrow_stream(table, options);
+    Rows read{data::ArrowReader{data::ArrowStream{&stream}, {}}};
+    for (const auto& part : row_by_row) part->start(read);
+    if (units) read.keep_units(*units);
+    EXPECT_EQ(read_rows(read, true,
+                        [&](Rows& row) {
+                          for (const auto& part : row_by_row) part->add(row);
+                        }),
+              records);
+    for (std::size_t k = 0; k < queries.size(); ++k) {
+      EXPECT_TRUE(batches[k]->total() == row_by_row[k]->total()) << describe(queries[k].statistic) << ", repetition " << repetition;
+    }
+  }
 }
 
 // Blocks of numbers make the integers that single ones make, behind the end of a block, too, and at the ends of the bounds.
