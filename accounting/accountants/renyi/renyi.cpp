@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numbers>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
 #include <surety/accounting/laws/truncated/truncated_batch.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
@@ -27,15 +29,19 @@
 namespace surety::accounting {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
+using std::numbers::pi;
 constexpr mpfr_prec_t precision = 128;
 /// Below every answer: what may have been lost to underflow.
 constexpr double tiny = 1e-290;
+constexpr Upper underflow{Exact{tiny}};
 
-double log_gaussian_weight() { return 0.91893853320467274178; }  // log sqrt(2 pi)
-
-/// A value that is at least the exact one, from one with a small relative error.
-double inflated(double value, double relative) { return value * (1 + relative) + std::numeric_limits<double>::denorm_min(); }
+/// Above the density of N(0, 1) at 0, and below pi.
+constexpr Upper highest_density = Upper::within(inverse_root_of_two_pi, 2);
+constexpr Lower pi_below = Lower::rounded(pi);
+/// The errors that a quadrature adds up are computed in double, too: what their own rounding, and terms of second order, may be short of.
+constexpr Upper error_of_errors = Upper::claim(1.01);
+/// Terms of second order in one node's own error.
+constexpr double second_order = 1.01;
 
 /// What is to be computed: the order a, and how small, as e^-digits, the relative error of the divergence should be.
 struct At {
@@ -83,8 +89,8 @@ Estimate binomial_excess(double order, bool negative, double t, double log1p_t, 
     const double power = std::expm1(exponent);
     const double value = power + b * t;
     const double slope = b * std::max(1.0, 1 + power) * std::max(1.0, 1 / (1 + t));
-    return {value,
-            slope * std::abs(t) * relative * 1.01 + ulp * ((std::abs(power) + std::abs(exponent) * (1 + power)) * 4 + b * std::abs(t))};
+    return {value, slope * std::abs(t) * relative * second_order +
+                       ulp * ((std::abs(power) + std::abs(exponent) * (1 + power)) * 4 + b * std::abs(t))};
   }
   const double exponent = b * log1p_t;
   const double power = std::expm1(exponent);
@@ -95,29 +101,31 @@ Estimate binomial_excess(double order, bool negative, double t, double log1p_t, 
           2 * slope * std::abs(t) * relative + ulp * ((1 + t) * (size * 4 + 2 * std::abs(exponent) * (1 + power)) + b * std::abs(t))};
 }
 
-/// log(1 - q + q e^x) with x >= 0, rounded up.
-double log_mixture(double q, double x) {
-  if (x < 700) return inflated(std::log1p(q * std::expm1(x)), 1e-12);
-  if (std::isinf(x)) return infinity;
-  return std::max(0.0, x + std::log(q + (1 - q) * std::exp(-x))) + 1e-12 * x;
+/// log(1 - q + q e^x) with x >= 0, which rises with x.
+Upper log_mixture(double q, Upper x) {
+  const Exact rate{q};
+  if (x.value() < 700) return log1p(rate * expm1(x));
+  if (std::isinf(x.value())) return x;
+  return max(Upper{0}, x + log(rate + (1 - Lower{rate}) * exp(Upper{Exact{-x.value()}})));
 }
 
 /// The bound that Minkowski's inequality gives for a mixture: || 1 - q + q l ||_a <= 1 - q + q || l ||_a, with || l ||_a =
 /// e^((a-1) D_a / a).
 double mixture_bound(double q, double order, double divergence) {
-  const double a = order;
-  return std::min(divergence, inflated(a / (a - 1) * log_mixture(q, (a - 1) / a * divergence * (1 + 1e-14)), 1e-14));
+  const Exact a{order};
+  const Exact b{order - 1};  // exact where order >= 1
+  return std::min(divergence, (a * log_mixture(q, b * Upper{Exact{divergence}} / a) / b).value());
 }
 
 /// With probability q a release of this divergence, else nothing that differs, and both know which: the moment is a mixture of moments.
 double revealed_bound(double q, double order, double divergence) {
-  const double b = order - 1;
-  return std::min(divergence, inflated(log_mixture(q, b * divergence * (1 + 4 * ulp)) / b, 4 * ulp));
+  const Exact b{order - 1};
+  return std::min(divergence, (log_mixture(q, b * Upper{Exact{divergence}}) / b).value());
 }
 
 // ---- Poisson-sampled Gaussian: E[r^a], r = 1 - q + q e^(mu x - mu^2 / 2), x ~ N(0, 1) ----
 
-double squared_mu_divergence(double mu, double order) { return inflated(order * mu * mu / 2, 1e-14); }
+double squared_mu_divergence(double mu, double order) { return (Exact{order} * (Upper{Exact{mu}} * Exact{mu}) / 2).value(); }
 
 /// log(1 - q + q e^y) without overflow.
 double log_likelihood_ratio(double q, double y) {
@@ -144,7 +152,7 @@ double extreme_term(double order, double mu, double q, double x, bool two_sided,
 std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   const double a = at.order;
   const double b = a - 1;
-  const double largest = a * log_mixture(q, std::min(b * mu * mu / 2, 1e300));
+  const double largest = a * log_mixture(q, Upper{Exact{std::min(b * mu * mu / 2, 1e300)}}).value();
   const bool scaled = largest > 600;
   // Where A - 1 is small the error must be small relative to it; any wrong guess only widens the bound.
   const double log_spread = mu * mu > 1e-8 ? std::log(std::expm1(std::min(mu * mu, 600.0))) : 2 * std::log(mu);
@@ -161,18 +169,21 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   if (!(nodes < 8192)) return std::nullopt;
   const auto first = checked_cast<int>(std::floor(-reach / step));
   const auto last = checked_cast<int>(std::ceil((a * mu + reach) / step));
-  const double decay = 2 * pi * height / step;
-  const double discretisation = 2.000001 * std::exp(height * height / 2 - decay) / -std::expm1(-decay);
-  const double norm = step * std::exp(-log_gaussian_weight()) * (1 + 4 * ulp);
+  const Lower decay = 2 * (Exact{height} * pi_below) / Exact{step};
+  const Upper discretisation = 2 * exp(Upper{Exact{height}} * Exact{height} / 2 - decay) / (1 - exp(-decay));
+  const Upper norm = Exact{step} * highest_density;
 
   const double low = step * first;
   const double high = step * last;
-  const double beyond = high - a * mu;
+  const Upper left_log = -(Lower{Exact{-low}} * Exact{-low} / 2);
+  const Upper left_width = Exact{step} + 1 / Lower{Exact{-low}};
   // Right of the last node r <= kappa l, and phi(x) l^a is a Gaussian around a mu.
-  const double at_high = mu * (high - mu / 2);
-  const double log_kappa = std::log(q + (1 - q) * std::exp(-at_high));
-  const double right_log = a * log_kappa * (1 - 8 * ulp) + a * b * mu * mu / 2 * (1 + 8 * ulp) - beyond * beyond / 2 * (1 - 8 * ulp);
-  const double density = std::exp(-log_gaussian_weight());
+  const Exact distance{mu};
+  const Lower beyond = Lower{Exact{high}} - Exact{a} * Upper{distance};
+  const Lower at_high = (Lower{Exact{high}} - Upper{distance} / 2) * distance;
+  const Upper log_kappa = log(Exact{q} + (1 - Lower{Exact{q}}) * exp(-at_high));
+  const Upper right_log = Exact{a} * log_kappa + Exact{a} * (Exact{b} * (Upper{distance} * distance)) / 2 - beyond * beyond / 2;
+  const Upper right_width = Exact{step} + 1 / beyond;
   if (scaled) {
     double sum = 0;
     PollNowAndThen poll;
@@ -185,11 +196,13 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
     const double rounding =
         2 * ulp * (a * (3 * mu * size + 3 * mu * mu + 48) + size * size + largest) + ulp * static_cast<double>(last - first + 8);
     // The tail of r^a: at most 1 on the left, where r <= 1.
-    const double left = density * std::exp(-low * low / 2 * (1 - 4 * ulp) - largest) * (step + 1 / -low);
-    const double right = density * std::exp(right_log - largest) * (step + 1 / beyond);
-    const double total = (norm * sum * (1 + 2 * rounding) + (left + right) * 1.001) / (1 - discretisation);
-    if (!(rounding < 0.01 && discretisation < 0.5 && total > 1e-250 && total < 1e250)) return std::nullopt;
-    return inflated(largest + std::log(total), 4 * ulp);
+    const Upper left = highest_density * exp(left_log - Exact{largest}) * left_width;
+    const Upper right = highest_density * exp(right_log - Exact{largest}) * right_width;
+    // A sum of positive products, each of fewer than 32 operations.
+    const Upper nodes_sum = norm * Upper{Exact{sum}} * (1 + 2 * Upper::within(rounding, 32));
+    const Upper total = (nodes_sum + left + right) / (1 - discretisation);
+    if (!(rounding < 0.01 && discretisation.value() < 0.5 && total.value() > 1e-250 && total.value() < 1e250)) return std::nullopt;
+    return (Exact{largest} + log(total)).value();
   }
   double sum = 0;
   double error = 0;
@@ -210,25 +223,30 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
     error += weight * (excess.error + std::abs(excess.value) * (x * x + 3) * ulp);
   }
   // The tail of (r^a - 1 - a (r - 1)): at most a - 1 where r <= 1, at most r^a where r >= 1.
-  const double left = b * density * std::exp(-low * low / 2) * (step + 1 / -low);
-  const double right = density * std::exp(right_log) * (step + 1 / beyond);
-  const double count = static_cast<double>(last - first + 8);
-  const double nodes_sum = norm * (sum * (1 + count * ulp) + error * 1.01) + (left + right) * 1.001;
-  const double excess = (nodes_sum + discretisation * (2 + 2 * a * q)) / (1 - discretisation) * (1 + 8 * ulp) + tiny;
-  if (!(discretisation < 0.5) || !std::isfinite(excess)) return std::nullopt;
-  return inflated(std::log1p(excess), 4 * ulp);
+  const Upper left = Exact{b} * highest_density * exp(left_log) * left_width;
+  const Upper right = highest_density * exp(right_log) * right_width;
+  const auto count = static_cast<double>(last - first + 8);
+  const Upper nodes_sum = norm * (Upper::of_sum(sum, count) + error_of_errors * Upper{Exact{error}}) + left + right;
+  const Upper excess = (nodes_sum + discretisation * (2 + 2 * (Exact{a} * Upper{Exact{q}}))) / (1 - discretisation) + underflow;
+  if (!(discretisation.value() < 0.5) || !std::isfinite(excess.value())) return std::nullopt;
+  return log1p(excess).value();
 }
 
 /// A bound from above of E[r^a] for 1 < a <= 2 that is close where mu is large, since (u + v)^a <= u^a + v^a + (2 a - 1) (u v)^(a/2):
 /// for m <= M, (M + m)^a <= M^a + a m (M^(a-1) + m^(a-1)), m M^(a-1) <= (m M)^(a/2) and m^a <= (m M)^(a/2).
-double separated_log_moment(double q, double mu, double a) {
-  const double half_square = mu * mu / 2;
-  const double log_high = a * std::log(q) + a * (a - 1) * half_square;
-  const double log_cross = std::log(2 * a - 1) + a / 2 * (std::log(q) + std::log1p(-q)) - a * (2 - a) / 4 * half_square;
-  if (log_high > 600) return inflated(log_high + std::log1p((1 + 2 * std::exp(log_cross)) * std::exp(-log_high)), 1e-13);
-  const double low = std::expm1(a * std::log1p(-q));
-  const double high = inflated(std::exp(log_high), 1e-12);
-  return inflated(std::log1p(std::max(0.0, low + high + inflated(std::exp(log_cross), 1e-12) + 4 * ulp)), 4 * ulp);
+Upper separated_log_moment(double q, double mu, double order) {
+  const Exact a{order};
+  const Exact b{order - 1};
+  const Exact rest{2 - order};  // exact from order 1 to 2
+  const Exact distance{mu};
+  const Upper log_rate = log(Upper{Exact{q}});
+  const Upper log_other = log1p(Upper{Exact{-q}});
+  const Upper log_high = a * log_rate + a * (b * (Upper{distance} * distance)) / 2;
+  const Lower spread = a * (rest * (Lower{distance} * distance)) / 8;
+  const Upper cross = exp(log(2 * Upper{a} - 1) + a * (log_rate + log_other) / 2 - spread);
+  // log(e^h + 1 + 2 c) rises with h.
+  if (log_high.value() > 600) return log_high + log1p((1 + 2 * cross) * exp(Upper{Exact{-log_high.value()}}));
+  return log1p(max(Upper{0}, expm1(a * log_other) + exp(log_high) + cross));
 }
 
 Point poisson_gaussian(double q, double mu, At at) {
@@ -237,10 +255,10 @@ Point poisson_gaussian(double q, double mu, At at) {
   const auto moment = poisson_gaussian_log_moment(q, mu, at);
   if (!moment) {
     if (at.order > 2 || mu < 4 || mu > 1e100) return {bound, false};
-    return {std::min(bound, inflated(separated_log_moment(q, mu, at.order) / (at.order - 1), 4 * ulp)), false};
+    return {std::min(bound, (separated_log_moment(q, mu, at.order) / Exact{at.order - 1}).value()), false};
   }
   // Minkowski's bound may only win by rounding, where the quadrature is exact.
-  return {std::min(bound, inflated(*moment / (at.order - 1), 4 * ulp)), true};
+  return {std::min(bound, (Upper{Exact{*moment}} / Exact{at.order - 1}).value()), true};
 }
 
 // ---- Fixed-size batches of a Gaussian: 1 + E[(g(r) + k(r)) 1(r >= 1)] ----
@@ -257,7 +275,7 @@ Estimate two_sided_excess(double order, double t, double relative) {
 std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
   using Rule = boost::math::quadrature::gauss<double, 20>;
   const double a = at.order;
-  const double largest = a * log_mixture(q, std::min((a - 1) * mu * mu / 2, 1e300));
+  const double largest = a * log_mixture(q, Upper{Exact{std::min((a - 1) * mu * mu / 2, 1e300)}}).value();
   if (!(largest < 600)) return std::nullopt;
   // The ellipse of foci +-1 with sum of semi-axes 8 has semi-axes 4.0625 and 3.9375; in it the panel's l stays in the right
   // half-plane, where |r| >= |(1 - q, q |l|)|.
@@ -273,7 +291,6 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
   if (!(panels < 2000)) return std::nullopt;
   const auto& abscissas = Rule::abscissa();
   const auto& weights = Rule::weights();
-  const double density = std::exp(-log_gaussian_weight());
   const auto mixture_log = [&](double x) { return std::log1p(q * std::expm1(mu * (x - mu / 2))); };
   const auto slope = [&](double x) { return mu * q / (q + (1 - q) * std::exp(-mu * (x - mu / 2))); };
 
@@ -309,27 +326,31 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
     const double smallest = std::hypot(1 - q, q * std::exp(mu * (begin - mu / 2)));
     const double rest = std::exp(-nearest * nearest / 2) * (2 + (2 * a - 1) * q * (l_high + 1) + std::pow(smallest, 1 - a));
     const double on_ellipse = std::exp(height * height / 2) * (std::exp(power_part) + rest);
-    error += 64.0 / 15 * on_ellipse * std::pow(ratio, -38) / (1 - 1 / (ratio * ratio)) * 1.001;
+    error += 64.0 / 15 * on_ellipse * std::pow(ratio, -38) / (1 - 1 / (ratio * ratio));
     last = middle + half;
   }
   // Beyond the last panel g + k <= r^a + (a - 1) r, and r <= kappa l.
-  const double at_end = mu * (last - mu / 2);
-  const double log_kappa = std::log(q + (1 - q) * std::exp(-at_end));
+  const Exact distance{mu};
+  const Lower end_of_panels = Lower::within(last, 4);
+  const Lower at_end = (end_of_panels - Upper{distance} / 2) * distance;
+  const Upper log_kappa = log(Exact{q} + (1 - Lower{Exact{q}}) * exp(-at_end));
   const auto tail = [&](double power, double factor) {
-    const double beyond = last - power * mu;
-    return factor * density * std::exp(power * log_kappa + power * (power - 1) * mu * mu / 2 - beyond * beyond / 2) / beyond;
+    const Exact p{power};
+    const Lower beyond = end_of_panels - p * Upper{distance};
+    const Upper log_tail = p * log_kappa + p * (Exact{power - 1} * (Upper{distance} * distance)) / 2 - beyond * beyond / 2;
+    return Exact{factor} * (highest_density * exp(log_tail) / beyond);
   };
-  const double right = (tail(a, 1) + tail(1, a - 1)) * 1.001;
-  const double excess = (density * half * (sum + error * 1.01) * (1 + (40 * panels + 100) * ulp) + right) * (1 + 16 * ulp) + tiny;
-  if (!std::isfinite(excess)) return std::nullopt;
-  return inflated(std::log1p(excess), 4 * ulp);
+  const Upper inside = Upper::of_sum(sum, 20 * panels + 50) + error_of_errors * Upper{Exact{error}};
+  const Upper excess = highest_density * Exact{half} * inside + tail(a, 1) + tail(1, a - 1) + underflow;
+  if (!std::isfinite(excess.value())) return std::nullopt;
+  return log1p(excess).value();
 }
 
 Point fixed_gaussian(double q, double mu, At at) {
   const double plain = squared_mu_divergence(mu, at.order);
   const auto moment = fixed_gaussian_log_moment(q, mu, at);
   if (!moment) return {plain, false};
-  return {std::min(plain, inflated(*moment / (at.order - 1), 4 * ulp)), false};
+  return {std::min(plain, (Upper{Exact{*moment}} / Exact{at.order - 1}).value()), false};
 }
 
 // ---- Curves of single releases, in interval arithmetic ----
@@ -447,27 +468,24 @@ struct ReleaseCurve {
 
 /// log(1 + sum over k >= 2 of Bin(a, q)(k) (e^((k-1) D_k) - 1)) at an integer order, rounded up.
 double binomial_log_moment(double q, int order, const std::vector<double>& log_moments) {
-  const double a = order;
-  const double odds = std::log(q) - std::log1p(-q);
-  double log_weight = a * std::log1p(-q);
-  double error = 4 * ulp * std::abs(log_weight);
+  const Exact a{order};
+  const Upper log_odds = log(Upper{Exact{q}}) - log1p(Lower{Exact{-q}});
+  Upper log_weight = a * log1p(Upper{Exact{-q}});
   double scale = 0;
-  double sum = 0;
+  Upper sum{0};
   for (int k = 1; k <= order; ++k) {
-    const double increment = std::log((a - k + 1) / k) + odds;
-    log_weight += increment;
-    error += 4 * ulp * (std::abs(odds) + std::abs(increment) + std::abs(log_weight));
+    log_weight += log(Upper{Exact{order - k + 1}} / Exact{k}) + log_odds;
     if (k < 2) continue;
-    const double moment = log_moments[static_cast<std::size_t>(k)];
-    const double log_term = log_weight + error + (moment < 30 ? std::log(std::expm1(moment)) : moment) + 4 * ulp * (1 + moment);
-    if (log_term > scale + 600) {
-      sum *= std::exp(scale - log_term);
-      scale = log_term;
+    const Upper moment{Exact{log_moments[static_cast<std::size_t>(k)]}};
+    const Upper log_term = log_weight + (moment.value() < 30 ? log(expm1(moment)) : moment);
+    if (log_term.value() > scale + 600) {
+      sum = sum * exp(Upper{Exact{scale}} - Exact{log_term.value()});
+      scale = log_term.value();
     }
-    sum += std::exp(log_term - scale) * (1 + 4 * ulp * (1 + std::abs(log_term - scale)));
+    sum += exp(log_term - Exact{scale});
   }
-  sum = inflated(sum, (order + 8) * ulp) + tiny;
-  return inflated(scale == 0 ? std::log1p(sum) : scale + std::log(sum + std::exp(-scale)), 8 * ulp);
+  sum += underflow;
+  return (scale == 0 ? log1p(sum) : Exact{scale} + log(sum + exp(Upper{Exact{-scale}}))).value();
 }
 
 /// E[((1 - q) + q l)^a] from the moments of l, at integer orders; between them (a - 1) D_a is convex in a and lies below its chord.
@@ -482,9 +500,10 @@ class BinomialMoments {
     if (at.order > largest_order) return {bound, false};
     const int below = checked_cast<int>(std::floor(at.order));
     const double fraction = at.order - below;
-    double log_moment = fraction > 0 ? fraction * log_moment_at(below + 1) : 0;
-    if (fraction < 1 && below > 1) log_moment += (1 - fraction) * log_moment_at(below);
-    const double divergence = inflated(log_moment / (at.order - 1), 8 * ulp);
+    Upper log_moment{0};
+    if (fraction > 0) log_moment += Exact{fraction} * Upper{Exact{log_moment_at(below + 1)}};
+    if (fraction < 1 && below > 1) log_moment += (1 - Lower{Exact{fraction}}) * Upper{Exact{log_moment_at(below)}};
+    const double divergence = (log_moment / Exact{at.order - 1}).value();
     return {std::min(bound, divergence), fraction == 0 && plain.exact && divergence <= bound};
   }
 
@@ -493,7 +512,7 @@ class BinomialMoments {
     while (static_cast<int>(inner_moments_.size()) <= order) {
       poll_limit();
       const int k = static_cast<int>(inner_moments_.size());
-      inner_moments_.push_back(k < 2 ? 0 : inflated((k - 1) * inner_({static_cast<double>(k), fine}).divergence, 2 * ulp));
+      inner_moments_.push_back(k < 2 ? 0 : (Exact{k - 1} * Upper{Exact{inner_({static_cast<double>(k), fine}).divergence}}).value());
       answers_.push_back(-1);
     }
     double& answer = answers_[static_cast<std::size_t>(order)];
@@ -536,14 +555,14 @@ double sampled_two_point(double q, const Interval& epsilon, const Interval& mass
 }
 
 double sum_upwards(const std::vector<std::pair<double, Curve>>& parts, At at, bool& exact) {
-  double sum = 0;
+  Upper sum{0};
   for (const auto& [count, curve] : parts) {
     poll_limit();
     const auto point = curve(at);
-    sum += count * point.divergence;
+    sum += Exact{count} * Upper{Exact{point.divergence}};
     exact = exact && point.exact;
   }
-  return inflated(sum, static_cast<double>(parts.size() + 2) * ulp);
+  return sum.value();
 }
 
 Curve curve_of(const Event& event);
@@ -680,22 +699,22 @@ struct SharedBatch {
 };
 double shared_batches(const std::vector<SharedBatch>& batches, At at) {
   const double b = at.order - 1;
-  std::vector<double> log_terms;  // log (w (E[r^a] - 1))
+  std::vector<Upper> log_terms;  // log (w (E[r^a] - 1))
   double largest = 0;
   for (const auto& batch : batches) {
     const double divergence = batch.rate == 1   ? squared_mu_divergence(batch.mu, at.order)
                               : batch.rate == 0 ? 0
                                                 : poisson_gaussian(batch.rate, batch.mu, at).divergence;
-    const double log_moment = b * divergence * (1 + 2 * ulp);
+    const double log_moment = (Exact{b} * Upper{Exact{divergence}}).value();
     if (batch.weight == 0 || log_moment < tiny) continue;
-    log_terms.push_back(std::log(batch.weight) + (log_moment < 600 ? std::log(std::expm1(log_moment)) : log_moment));
-    largest = std::max(largest, log_terms.back());
+    const Upper exponent{Exact{log_moment}};
+    log_terms.push_back(log(Upper{Exact{batch.weight}}) + (log_moment < 600 ? log(expm1(exponent)) : exponent));
+    largest = std::max(largest, log_terms.back().value());
   }
-  double sum = 0;
-  for (const double term : log_terms) sum += std::exp(term - largest) * (1 + 8 * ulp * (4 + std::abs(term) + largest));
-  sum += 4 * tiny;  // what was left out
-  const double log_moment = largest == 0 ? std::log1p(sum) : largest + std::log(sum + std::exp(-largest));
-  return inflated(log_moment / b, 32 * ulp);
+  Upper sum = 4 * underflow;  // what was left out
+  for (const Upper term : log_terms) sum += exp(term - Exact{largest});
+  const Upper moment = largest == 0 ? log1p(sum) : Exact{largest} + log(sum + exp(Upper{Exact{-largest}}));
+  return (moment / Exact{b}).value();
 }
 
 /// docs/proofs/truncated.md: how many others stay is told. Moments of a public mixture are mixtures of moments.
@@ -704,7 +723,7 @@ Curve truncated_curve(const Event::TruncatedPoisson& e, double mu) {
   if (e.event.adjacency() == Adjacency::add_or_remove_one) {
     std::vector<Curve> numbers{[q, mu](At at) { return poisson_gaussian(q, mu, at); }};
     for (const auto& crowd : privacy_loss::crowded_batches(e.rate, e.batches)) {
-      const std::vector<SharedBatch> batches{{std::min(1.0, inflated(1 - crowd.weight.lower, 4 * ulp)), q, mu},
+      const std::vector<SharedBatch> batches{{min(Upper{1}, 1 - Lower{Exact{crowd.weight.lower}}).value(), q, mu},
                                              {crowd.weight.upper, crowd.largest_rate, 2 * mu}};
       numbers.push_back([batches](At at) { return Point{shared_batches(batches, at), false}; });
     }
@@ -720,7 +739,7 @@ struct CurveOf {
 
   Curve operator()(const Event::Gaussian& e) const {
     const double rho = upper(number(1) / (number(2) * square(number(e.multiplier.value()))));
-    return [rho](At at) { return Point{inflated(at.order * rho, ulp), true}; };
+    return [rho](At at) { return Point{(Exact{at.order} * Upper{Exact{rho}}).value(), true}; };
   }
   Curve operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
   Curve operator()(const Event::Approximate&) const { no_theorem_for(event, "privacy-loss and composition may"); }
@@ -765,7 +784,7 @@ struct CurveOf {
     const auto records = static_cast<double>(e.batches.records().value());
     const auto size = static_cast<double>(e.batches.size().value());
     // The rate, rounded up: the cost grows with it.
-    const double q = size == records ? 1 : std::min(size / records * (1 + ulp), 1 - ulp / 2);
+    const double q = size == records ? 1 : std::min((Upper{Exact{size}} / Exact{records}).value(), 1 - unit_roundoff);
     return fixed_size_curve(q, e.event);
   }
   /// A record is in one batch of the epoch, of the same place on both sides (event.cpp); the order is public, or at best unhelpful.
