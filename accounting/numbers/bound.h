@@ -15,6 +15,7 @@
 #include <concepts>
 #include <limits>
 #include <numbers>
+#include <type_traits>
 
 namespace surety::accounting {
 
@@ -64,19 +65,25 @@ struct Outward {
 
   /// At least the exact result that rounds to `value`: no less than the next number above it.
   static constexpr T up(T value) {
-    if (!(value <= Limits::max())) return Limits::infinity();
-    if (value < -Limits::max()) return -Limits::max();
-    return value + ((value < 0 ? -value : value) * (unit * (1 + 2 * unit)) + least);
+    const T of = size(value);
+    return of <= Limits::max() ? value + (of * (unit * (1 + 2 * unit)) + least) : beyond(value);
   }
   static constexpr T down(T value) { return -up(-value); }
 
   /// At least any number within `ulps` units of the last place of `value`, or, where it is subnormal, as many of the least number. \pre ulps >= 0
   static constexpr T up(T value, T ulps) {
-    if (!(value <= Limits::max())) return Limits::infinity();
-    if (value < -Limits::max()) return -Limits::max();
-    return value + ((value < 0 ? -value : value) * ((ulps + 1) * Limits::epsilon()) + (ulps + 1) * least);
+    const T of = size(value);
+    return of <= Limits::max() ? value + (of * ((ulps + 1) * Limits::epsilon()) + (ulps + 1) * least) : beyond(value);
   }
   static constexpr T down(T value, T ulps) { return -up(-value, ulps); }
+
+ private:
+  static constexpr T size(T value) {
+    if (std::is_constant_evaluated()) return value < 0 ? -value : value;
+    return std::abs(value);  // without a branch
+  }
+  /// Above an overflow, or NaN.
+  static constexpr T beyond(T value) { return value < 0 ? -Limits::max() : Limits::infinity(); }
 };
 
 /// At least the number that it stands for. Where a factor or divisor is a bound, too, the exact numbers on both sides must not be negative.
