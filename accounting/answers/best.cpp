@@ -30,17 +30,11 @@ void look_closer(const Event& event, const Question& question, const Effort& eff
 
 BestAnswer best(const Event& event, const Question& question, const Effort& effort) {
   const StandardFloatingPoint environment;
-  static_assert(place_of<Contour> + 1 == place_of<PrivacyLoss>);
-  const auto by_draws = opinion_of(place_of<Participation>, event, question, effort, curves_of_all());
-  const GridRequest grid = beside(by_draws);
-  std::vector<Opinion> opinions;
-  for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
-    opinions.push_back(accountant == place_of<Participation> ? by_draws
-                       : accountant != place_of<PrivacyLoss> ? opinion_of(accountant, event, question, effort, curves_of_all(), grid)
-                       : says_no_more(event, opinions.back())
-                           ? left_out()
-                           : opinion_of(accountant, event, question, beside(event, opinions.back(), effort), curves_of_all(), grid));
-  }
+  GridRequest grid;
+  auto opinions = everybody(event, question, effort, curves_of_all(), [&](const Opinion& by_contour, const Opinion& by_draws) {
+    grid = beside(by_draws);
+    return opinion_of(place_of<PrivacyLoss>, event, question, beside(event, by_contour, effort), curves_of_all(), grid);
+  });
   look_closer(event, question, effort, grid, opinions);
   return best_of(event, std::move(opinions));
 }
@@ -48,17 +42,14 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
 /// The same bounds, but nobody is asked once they are as narrow as could matter.
 Enclosure quick(const Event& event, const Question& question, const Effort& effort) {
   const StandardFloatingPoint environment;
-  std::vector<Opinion> opinions;
-  GridRequest grid;
-  for (const AccountantPlace accountant : asking_order) {
-    opinions.push_back(opinion_of(accountant, event, question, effort, curves_of_all(), grid));
-    if (accountant == place_of<Participation>) grid = beside(opinions.back());
-    if (!opinions.back().value) continue;
-    const Enclosure value = best_of(event, opinions).value;
-    if (is_exact(value)) return value;
-  }
-  look_closer(event, question, effort, grid, opinions);
-  return best_of(event, std::move(opinions)).value;
+  bool is_known = false;
+  auto said = in_turn(
+      event, asking_order,
+      [&](AccountantPlace one, const GridRequest& grid) { return opinion_of(one, event, question, effort, curves_of_all(), grid); },
+      [&](AccountantPlace, const Enclosure& together) { return is_known = is_exact(together); });
+  if (is_known) return *said.together;
+  look_closer(event, question, effort, said.grid, said.opinions);
+  return best_of(event, std::move(said.opinions)).value;
 }
 
 /// The curve of a run by all accountants.
