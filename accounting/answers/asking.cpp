@@ -105,28 +105,29 @@ constexpr std::array<Asker, accountants_asked> askers{};
 template <class... A>
 constexpr std::array<Asker, accountants_asked> askers<std::tuple<A...>>{&ask_one<A>...};
 
-using Supporter = bool (*)(const Event& event, const OtherCurves& others);
+using Refuser = std::optional<Refusal> (*)(const Event& event, const OtherCurves& others);
 
 template <class A>
-bool supported(const Event& event, const OtherCurves& others) {
-  if constexpr (requires { supports(A{}, event, others.leaves); }) {
-    return supports(A{}, event, others.leaves);
-  } else if constexpr (requires { supports(A{}, event, others.runs); }) {
-    return supports(A{}, event, others.runs);
+std::optional<Refusal> refused(const Event& event, const OtherCurves& others) {
+  if constexpr (requires { why_not(A{}, event, others.leaves); }) {
+    return why_not(A{}, event, others.leaves);
+  } else if constexpr (requires { why_not(A{}, event, others.runs); }) {
+    return why_not(A{}, event, others.runs);
   } else {
-    return supports(A{}, event);
+    return why_not(A{}, event);
   }
 }
 
 template <class>
-constexpr std::array<Supporter, accountants_asked> supporters{};
+constexpr std::array<Refuser, accountants_asked> refusers{};
 template <class... A>
-constexpr std::array<Supporter, accountants_asked> supporters<std::tuple<A...>>{&supported<A>...};
+constexpr std::array<Refuser, accountants_asked> refusers<std::tuple<A...>>{&refused<A>...};
 
 }  // namespace
 
-bool is_supported_by(AccountantPlace accountant, const Event& event, const OtherCurves& others) {
-  return supporters<AskedAccountants>[accountant](event, others);
+std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, const OtherCurves& others) {
+  if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
+  return refusers<AskedAccountants>[accountant](event, others);
 }
 
 GridRequest beside(const Opinion& participation) {

@@ -26,8 +26,8 @@ struct GridRequest {
 /// way that it cannot hold. \throws Error of any other kind; Error{invalid_argument} unless effort.width is positive.
 [[nodiscard]] Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
                                  const OtherCurves& others, const GridRequest& request = {});
-/// Whether it has a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool is_supported_by(AccountantPlace accountant, const Event& event, const OtherCurves& others);
+/// Which part of `event` it has no theorem for, and why; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, const OtherCurves& others);
 
 /// All of them. \throws as best_epsilon and best_delta.
 [[nodiscard]] BestAnswer best_of(const Event& event, std::vector<Opinion> opinions);

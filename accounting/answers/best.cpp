@@ -102,6 +102,8 @@ class CurveByAll final : public Curve {
   mutable bool is_prepared_ = false;
 };
 
+std::size_t size_in_words(const Event& event) { return describe(event).size(); }
+
 class RunsByAll final : public RunCurves {
  public:
   [[nodiscard]] bool know(const Event& run) const override { return supports(Best{}, run); }
@@ -113,6 +115,7 @@ class LeavesByAll final : public LeafCurves {
   [[nodiscard]] std::vector<CurvePoint> of_search(const Event& search, std::size_t points) const override {
     return tuning_curve(search, points, curves_of_all().runs);
   }
+  [[nodiscard]] bool know_search(const Event& search) const override { return supports(Tuning{}, search, curves_of_all().runs); }
   [[nodiscard]] double of_concentrated(Rho rho, Epsilon at) const override {
     return accounting::delta(Zcdp{}, release(Event::Concentrated{rho}, Adjacency::zero_out), at).upper;
   }
@@ -136,7 +139,7 @@ std::span<const std::string_view> accountant_names() { return asked_names; }
 std::vector<std::string_view> supporting_accountants(const Event& event) {
   std::vector<std::string_view> found;
   for (AccountantPlace i = 0; i < accountants_asked; ++i) {
-    if (is_supported_by(i, event, curves_of_all())) found.push_back(asked_names[i]);
+    if (!why_not(i, event, curves_of_all())) found.push_back(asked_names[i]);
   }
   return found;
 }
@@ -164,7 +167,16 @@ const Opinion* second_opinion(const BestAnswer& best) {
 
 Enclosure delta(const Best& accountant, const Event& event, Epsilon at) { return best_delta(event, at, accountant.effort).value; }
 Enclosure epsilon(const Best& accountant, const Event& event, Delta at) { return best_epsilon(event, at, accountant.effort).value; }
-bool supports(const Best&, const Event& event) { return !supporting_accountants(event).empty(); }
+std::optional<Refusal> why_not(const Best&, const Event& event) {
+  std::optional<Refusal> smallest;
+  for (const AccountantPlace accountant : asking_order) {
+    auto refusal = why_not(accountant, event, curves_of_all());
+    if (!refusal) return std::nullopt;
+    // Whoever knows most of the event names the least of it.
+    if (!smallest || size_in_words(refusal->part) < size_in_words(smallest->part)) smallest = std::move(refusal);
+  }
+  return smallest;
+}
 
 BestAnswer best_epsilon(const Event& event, Delta at, const Effort& effort) { return best(event, at, effort); }
 BestAnswer best_delta(const Event& event, Epsilon at, const Effort& effort) { return best(event, at, effort); }
