@@ -15,7 +15,9 @@ Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsil
 Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta) {
   return epsilon(accountant, event, delta, curves_of_all().leaves);
 }
-bool supports(const PrivacyLoss& accountant, const Event& event) { return supports(accountant, event, curves_of_all().leaves); }
+std::optional<Refusal> why_not(const PrivacyLoss& accountant, const Event& event) {
+  return why_not(accountant, event, curves_of_all().leaves);
+}
 
 Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon) {
   return delta(accountant, event, epsilon, curves_of_all().runs, curves_of_all().gaussian);
@@ -23,7 +25,7 @@ Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon) {
 Enclosure epsilon(const Tuning& accountant, const Event& event, Delta delta) {
   return epsilon(accountant, event, delta, curves_of_all().runs, curves_of_all().gaussian);
 }
-bool supports(const Tuning& accountant, const Event& event) { return supports(accountant, event, curves_of_all().runs); }
+std::optional<Refusal> why_not(const Tuning& accountant, const Event& event) { return why_not(accountant, event, curves_of_all().runs); }
 std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points) { return tuning_curve(event, points, curves_of_all().runs); }
 
 Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,

@@ -13,12 +13,14 @@ namespace surety::accounting {
 /// As privacy_loss/grid.h says.
 [[nodiscard]] Enclosure delta(const PrivacyLoss& accountant, const Event& event, Epsilon epsilon);
 [[nodiscard]] Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta);
-[[nodiscard]] bool supports(const PrivacyLoss& accountant, const Event& event);
+[[nodiscard]] std::optional<Refusal> why_not(const PrivacyLoss& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const PrivacyLoss& accountant, const Event& event) { return !why_not(accountant, event); }
 
 /// As tuning.h says.
 [[nodiscard]] Enclosure delta(const Tuning& accountant, const Event& event, Epsilon epsilon);
 [[nodiscard]] Enclosure epsilon(const Tuning& accountant, const Event& event, Delta delta);
-[[nodiscard]] bool supports(const Tuning& accountant, const Event& event);
+[[nodiscard]] std::optional<Refusal> why_not(const Tuning& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Tuning& accountant, const Event& event) { return !why_not(accountant, event); }
 [[nodiscard]] std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points);
 
 /// As asking.h says.

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <surety/accounting/answers/rests_on.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/limit.h>
 
@@ -19,15 +18,20 @@ bool is_refusal(const Error& error) {
   return error.code() == ErrorCode::unsupported || error.code() == ErrorCode::memory || error.code() == ErrorCode::invalid_argument;
 }
 
-/// What the accountants take from others.
+/// Which of the curves of others it takes: of its settings, an event and a question.
+template <class A, class... Taken>
+concept Takes = requires(const A& accountant, const Event& event, Epsilon at, const Taken&... taken) {
+  delta(accountant, event, at, taken...);
+};
+
 template <class A>
 auto given(const OtherCurves& others) {
-  if constexpr (std::is_same_v<A, Participation>) {
-    return std::make_tuple(others.gaussian);
-  } else if constexpr (std::is_same_v<A, PrivacyLoss>) {
+  if constexpr (Takes<A, GaussianCurve>) {
+    return std::tie(others.gaussian);
+  } else if constexpr (Takes<A, LeafCurves>) {
     return std::tie(others.leaves);
-  } else if constexpr (std::is_same_v<A, Tuning>) {
-    return std::tuple_cat(std::tie(others.runs), std::make_tuple(others.gaussian));
+  } else if constexpr (Takes<A, RunCurves, GaussianCurve>) {
+    return std::tie(others.runs, others.gaussian);
   } else {
     return std::tuple<>{};
   }
@@ -101,28 +105,29 @@ constexpr std::array<Asker, accountants_asked> askers{};
 template <class... A>
 constexpr std::array<Asker, accountants_asked> askers<std::tuple<A...>>{&ask_one<A>...};
 
-using Supporter = bool (*)(const Event& event, const OtherCurves& others);
+using Refuser = std::optional<Refusal> (*)(const Event& event, const OtherCurves& others);
 
 template <class A>
-bool supported(const Event& event, const OtherCurves& others) {
-  if constexpr (std::is_same_v<A, PrivacyLoss>) {
-    return supports(A{}, event, others.leaves);
-  } else if constexpr (std::is_same_v<A, Tuning>) {
-    return supports(A{}, event, others.runs);
+std::optional<Refusal> refused(const Event& event, const OtherCurves& others) {
+  if constexpr (requires { why_not(A{}, event, others.leaves); }) {
+    return why_not(A{}, event, others.leaves);
+  } else if constexpr (requires { why_not(A{}, event, others.runs); }) {
+    return why_not(A{}, event, others.runs);
   } else {
-    return supports(A{}, event);
+    return why_not(A{}, event);
   }
 }
 
 template <class>
-constexpr std::array<Supporter, accountants_asked> supporters{};
+constexpr std::array<Refuser, accountants_asked> refusers{};
 template <class... A>
-constexpr std::array<Supporter, accountants_asked> supporters<std::tuple<A...>>{&supported<A>...};
+constexpr std::array<Refuser, accountants_asked> refusers<std::tuple<A...>>{&refused<A>...};
 
 }  // namespace
 
-bool is_supported_by(AccountantPlace accountant, const Event& event, const OtherCurves& others) {
-  return supporters<AskedAccountants>[accountant](event, others);
+std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, const OtherCurves& others) {
+  if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
+  return refusers<AskedAccountants>[accountant](event, others);
 }
 
 GridRequest beside(const Opinion& participation) {
@@ -152,6 +157,38 @@ Opinion opinion_of(AccountantPlace accountant, const Event& event, const Questio
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
   poll_limit();  // whatever it does: some answer at once
   return askers<AskedAccountants>[accountant](event, question, effort.width, request, others);
+}
+
+std::vector<Opinion> everybody(const Event& event, const Question& question, const Effort& effort, const OtherCurves& others,
+                               const AskGrid& by_grid) {
+  const auto by_draws = opinion_of(place_of<Participation>, event, question, effort, others);
+  std::vector<Opinion> opinions(accountants_asked);
+  opinions[place_of<Participation>] = by_draws;
+  const auto& by_contour = opinions[place_of<Contour>];
+  static_assert(place_of<Contour> < place_of<PrivacyLoss>);
+  for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
+    if (accountant == place_of<Participation>) continue;
+    if (accountant != place_of<PrivacyLoss>) {
+      opinions[accountant] = opinion_of(accountant, event, question, effort, others);
+    } else {
+      opinions[accountant] = says_no_more(event, by_contour) ? left_out() : by_grid(by_contour, by_draws);
+    }
+  }
+  return opinions;
+}
+
+InTurn in_turn(const Event& event, std::span<const AccountantPlace> order, const AskOne& ask, const IsEnough& is_enough) {
+  InTurn said;
+  for (const AccountantPlace accountant : order) {
+    auto opinion = ask(accountant, said.grid);
+    if (accountant == place_of<Participation>) said.grid = beside(opinion);
+    const bool answers = opinion.value.has_value();
+    said.opinions.push_back(std::move(opinion));
+    if (!answers) continue;
+    said.together = best_of(event, said.opinions).value;
+    if (is_enough(accountant, *said.together)) break;
+  }
+  return said;
 }
 
 BestAnswer best_of(const Event& event, std::vector<Opinion> opinions) {

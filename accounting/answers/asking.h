@@ -1,7 +1,11 @@
 // The accountants that are asked for the best answer, one at a time.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include <surety/accounting/answers/opinion.h>
@@ -22,20 +26,17 @@ struct GridRequest {
 /// way that it cannot hold. \throws Error of any other kind; Error{invalid_argument} unless effort.width is positive.
 [[nodiscard]] Opinion opinion_of(AccountantPlace accountant, const Event& event, const Question& question, const Effort& effort,
                                  const OtherCurves& others, const GridRequest& request = {});
-/// Whether it has a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool is_supported_by(AccountantPlace accountant, const Event& event, const OtherCurves& others);
+/// Which part of `event` it has no theorem for, and why; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, const OtherCurves& others);
 
 /// All of them. \throws as best_epsilon and best_delta.
 [[nodiscard]] BestAnswer best_of(const Event& event, std::vector<Opinion> opinions);
 
-/// In the order in which they are asked while others may still add something. Participation comes before privacy-loss, which takes longest:
-/// its bounds on either side often settle what is asked.
+/// In the order in which they are asked while others may still add something: by their turns.
 inline constexpr std::array<AccountantPlace, accountants_asked> asking_order = [] {
   std::array<AccountantPlace, accountants_asked> order{};
   for (AccountantPlace i = 0; i < accountants_asked; ++i) order[i] = i;
-  static_assert(place_of<PrivacyLoss> + 1 == place_of<Participation>);
-  order[place_of<PrivacyLoss>] = place_of<Participation>;
-  order[place_of<Participation>] = place_of<PrivacyLoss>;
+  std::sort(order.begin(), order.end(), [](AccountantPlace a, AccountantPlace b) { return asked_turns[a] < asked_turns[b]; });
   return order;
 }();
 
@@ -51,6 +52,23 @@ inline constexpr std::array<AccountantPlace, accountants_asked> asking_order = [
 /// seconds, for what the contour has said more narrowly. `left_out()` is its opinion then.
 [[nodiscard]] bool says_no_more(const Event& event, const Opinion& contour);
 [[nodiscard]] Opinion left_out();
+
+/// What everybody says, in the order of the list. Participation is asked first; privacy-loss is left out where it says no more, and else asked
+/// by `by_grid` beside what contour and participation say.
+using AskGrid = std::function<Opinion(const Opinion& by_contour, const Opinion& by_draws)>;
+[[nodiscard]] std::vector<Opinion> everybody(const Event& event, const Question& question, const Effort& effort, const OtherCurves& others,
+                                             const AskGrid& by_grid);
+
+/// What those say who are asked in this order until what they say together is enough. `ask` is given how to ask a grid beside what was said.
+/// \pre participation comes before privacy-loss.
+using AskOne = std::function<Opinion(AccountantPlace accountant, const GridRequest& grid)>;
+using IsEnough = std::function<bool(AccountantPlace last, const Enclosure& together)>;
+struct InTurn {
+  std::vector<Opinion> opinions;
+  std::optional<Enclosure> together;  ///< nothing where none has an answer
+  GridRequest grid;
+};
+[[nodiscard]] InTurn in_turn(const Event& event, std::span<const AccountantPlace> order, const AskOne& ask, const IsEnough& is_enough);
 
 /// The enclosure is so narrow that nobody could move its upper end by anything that counts.
 [[nodiscard]] bool is_exact(const Enclosure& value);

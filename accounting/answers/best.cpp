@@ -30,17 +30,11 @@ void look_closer(const Event& event, const Question& question, const Effort& eff
 
 BestAnswer best(const Event& event, const Question& question, const Effort& effort) {
   const StandardFloatingPoint environment;
-  static_assert(place_of<Contour> + 1 == place_of<PrivacyLoss>);
-  const auto by_draws = opinion_of(place_of<Participation>, event, question, effort, curves_of_all());
-  const GridRequest grid = beside(by_draws);
-  std::vector<Opinion> opinions;
-  for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
-    opinions.push_back(accountant == place_of<Participation> ? by_draws
-                       : accountant != place_of<PrivacyLoss> ? opinion_of(accountant, event, question, effort, curves_of_all(), grid)
-                       : says_no_more(event, opinions.back())
-                           ? left_out()
-                           : opinion_of(accountant, event, question, beside(event, opinions.back(), effort), curves_of_all(), grid));
-  }
+  GridRequest grid;
+  auto opinions = everybody(event, question, effort, curves_of_all(), [&](const Opinion& by_contour, const Opinion& by_draws) {
+    grid = beside(by_draws);
+    return opinion_of(place_of<PrivacyLoss>, event, question, beside(event, by_contour, effort), curves_of_all(), grid);
+  });
   look_closer(event, question, effort, grid, opinions);
   return best_of(event, std::move(opinions));
 }
@@ -48,17 +42,14 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
 /// The same bounds, but nobody is asked once they are as narrow as could matter.
 Enclosure quick(const Event& event, const Question& question, const Effort& effort) {
   const StandardFloatingPoint environment;
-  std::vector<Opinion> opinions;
-  GridRequest grid;
-  for (const AccountantPlace accountant : asking_order) {
-    opinions.push_back(opinion_of(accountant, event, question, effort, curves_of_all(), grid));
-    if (accountant == place_of<Participation>) grid = beside(opinions.back());
-    if (!opinions.back().value) continue;
-    const Enclosure value = best_of(event, opinions).value;
-    if (is_exact(value)) return value;
-  }
-  look_closer(event, question, effort, grid, opinions);
-  return best_of(event, std::move(opinions)).value;
+  bool is_known = false;
+  auto said = in_turn(
+      event, asking_order,
+      [&](AccountantPlace one, const GridRequest& grid) { return opinion_of(one, event, question, effort, curves_of_all(), grid); },
+      [&](AccountantPlace, const Enclosure& together) { return is_known = is_exact(together); });
+  if (is_known) return *said.together;
+  look_closer(event, question, effort, said.grid, said.opinions);
+  return best_of(event, std::move(said.opinions)).value;
 }
 
 /// The curve of a run by all accountants.
@@ -111,6 +102,8 @@ class CurveByAll final : public Curve {
   mutable bool is_prepared_ = false;
 };
 
+std::size_t size_in_words(const Event& event) { return describe(event).size(); }
+
 class RunsByAll final : public RunCurves {
  public:
   [[nodiscard]] bool know(const Event& run) const override { return supports(Best{}, run); }
@@ -122,6 +115,7 @@ class LeavesByAll final : public LeafCurves {
   [[nodiscard]] std::vector<CurvePoint> of_search(const Event& search, std::size_t points) const override {
     return tuning_curve(search, points, curves_of_all().runs);
   }
+  [[nodiscard]] bool know_search(const Event& search) const override { return supports(Tuning{}, search, curves_of_all().runs); }
   [[nodiscard]] double of_concentrated(Rho rho, Epsilon at) const override {
     return accounting::delta(Zcdp{}, release(Event::Concentrated{rho}, Adjacency::zero_out), at).upper;
   }
@@ -145,7 +139,7 @@ std::span<const std::string_view> accountant_names() { return asked_names; }
 std::vector<std::string_view> supporting_accountants(const Event& event) {
   std::vector<std::string_view> found;
   for (AccountantPlace i = 0; i < accountants_asked; ++i) {
-    if (is_supported_by(i, event, curves_of_all())) found.push_back(asked_names[i]);
+    if (!why_not(i, event, curves_of_all())) found.push_back(asked_names[i]);
   }
   return found;
 }
@@ -173,7 +167,16 @@ const Opinion* second_opinion(const BestAnswer& best) {
 
 Enclosure delta(const Best& accountant, const Event& event, Epsilon at) { return best_delta(event, at, accountant.effort).value; }
 Enclosure epsilon(const Best& accountant, const Event& event, Delta at) { return best_epsilon(event, at, accountant.effort).value; }
-bool supports(const Best&, const Event& event) { return !supporting_accountants(event).empty(); }
+std::optional<Refusal> why_not(const Best&, const Event& event) {
+  std::optional<Refusal> smallest;
+  for (const AccountantPlace accountant : asking_order) {
+    auto refusal = why_not(accountant, event, curves_of_all());
+    if (!refusal) return std::nullopt;
+    // Whoever knows most of the event names the least of it.
+    if (!smallest || size_in_words(refusal->part) < size_in_words(smallest->part)) smallest = std::move(refusal);
+  }
+  return smallest;
+}
 
 BestAnswer best_epsilon(const Event& event, Delta at, const Effort& effort) { return best(event, at, effort); }
 BestAnswer best_delta(const Event& event, Epsilon at, const Effort& effort) { return best(event, at, effort); }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,9 @@ struct Best {
 };
 [[nodiscard]] Enclosure delta(const Best& accountant, const Event& event, Epsilon epsilon);
 [[nodiscard]] Enclosure epsilon(const Best& accountant, const Event& event, Delta delta);
-[[nodiscard]] bool supports(const Best& accountant, const Event& event);
+/// The smallest part of `event` that somebody refuses, where everybody refuses one; nothing where somebody has a theorem for the event.
+[[nodiscard]] std::optional<Refusal> why_not(const Best& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Best& accountant, const Event& event) { return !why_not(accountant, event); }
 
 /// The values of these, with less to do where one accountant knows the number so well that the others could not lower its upper end by a
 /// millionth: then they are not asked. For curves; searches have best_cost.h. \throws as above.

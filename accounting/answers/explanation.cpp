@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -24,61 +21,13 @@ bool has_gaussian(const Event& event) {
   return std::holds_alternative<Event::Gaussian>(event.node());
 }
 
-/// What an accountant's answers rest on.
-struct Theorem {
-  std::string_view accountant;
-  std::string_view text;
-};
-constexpr std::array theorems{
-    Theorem{"closed-form",
-            "Gaussian releases compose exactly to one with mu^2 = sum of 1/z^2 (Dong, Roth, Su 2019), whose curve is known "
-            "exactly (Balle, Wang 2018)."},
-    Theorem{"choices",
-            "a choice is post-processing of one bit whose losses lie its range apart (Dong, Durfee, Rogers 2020); which bit is worst "
-            "depends on the losses so far, and the best such strategy is enclosed on a grid."},
-    Theorem{"contour",
-            "the curve is an inversion integral of the moment generating function of the privacy loss; both directions are "
-            "composed, the larger counts (Zhu, Dong, Wang 2022)."},
-    Theorem{"privacy-loss",
-            "the distribution of the privacy loss on a grid, rounded to dominate (upper) and to be dominated (lower), "
-            "composed by transforms (Doroshenko et al. 2022)."},
-    Theorem{"participation",
-            "with so little noise whoever sees a batch sees whether the record is in it; the cost is that of the Gaussian "
-            "releases of those batches, averaged over how many there are."},
-    Theorem{"renyi",
-            "Renyi divergences add up at every order (Mironov 2017), converted at the best order (Canonne, Kamath, Steinke 2020). An "
-            "upper bound only."},
-    Theorem{"optimal-composition",
-            "every release is at most as hard as one bit that is right with odds e^epsilon, or with probability delta "
-            "shows everything; those compose exactly (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016)."},
-    Theorem{"advanced-composition",
-            "the sum of the losses concentrates around its mean (Dwork, Rothblum, Vadhan 2010). An upper bound only."},
-    Theorem{"basic-composition", "epsilons add up, and so do deltas. An upper bound only."},
-    Theorem{
-        "tuning",
-        "an outcome of rank u is published with phi'(u) times its density, phi the generating function of the number of runs; neighbours "
-        "rank an outcome no lower than the trade-off of one run says, and the best order of outcomes is bounded by the curve of a run."},
-    Theorem{"zcdp", "rho adds up (Bun, Steinke 2016), converted at the best order (Canonne, Kamath, Steinke 2020). An upper bound only."},
-};
 constexpr std::string_view theorem_without_gaussians =
     "every release has the same worst pair (of pure and approx: Kairouz, Oh, Viswanath 2015), whose privacy loss takes "
     "few values or, for Laplace noise, lies between two atoms; the law of the sum is known exactly.";
 
-template <std::size_t... i>
-constexpr bool each_has_a_theorem(std::index_sequence<i...> /*places*/) {
-  constexpr auto has_theorem = [](std::string_view name) {
-    return std::any_of(theorems.begin(), theorems.end(), [&](const Theorem& theorem) { return theorem.accountant == name; });
-  };
-  return (has_theorem(std::tuple_element_t<i, AskedAccountants>::name) && ...);
-}
-static_assert(each_has_a_theorem(std::make_index_sequence<accountants_asked>()), "an accountant that is asked has no theorem in this list");
-
 std::string theorem_of(std::string_view accountant, const Event& event) {
-  const auto* found =
-      std::find_if(theorems.begin(), theorems.end(), [&](const Theorem& theorem) { return theorem.accountant == accountant; });
-  if (found == theorems.end()) throw Error{ErrorCode::internal, fmt::format("accountant '{}' is not explained", accountant)};
-  const bool is_other = accountant == "closed-form" && !has_gaussian(event);
-  return fmt::format("{}: {}", accountant, is_other ? theorem_without_gaussians : found->text);
+  const bool is_other = accountant == ClosedForm::name && !has_gaussian(event);
+  return fmt::format("{}: {}", accountant, is_other ? theorem_without_gaussians : row_of_accountant(accountant).theorem);
 }
 
 /// Notes on the kinds of event that occur, each once.

@@ -20,7 +20,7 @@ struct Opinion {
   std::string_view accountant;
   std::optional<Enclosure> value;
   std::string refusal;                          ///< empty where there is a value
-  std::vector<std::string_view> rests_on = {};  ///< the computations behind it: accounting/answers/rests_on.h
+  std::vector<std::string_view> rests_on = {};  ///< the computations behind it: accounting/answers/registry.h
 };
 
 struct BestAnswer {

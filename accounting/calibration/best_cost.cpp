@@ -41,30 +41,30 @@ Opinion BestCost::upper_by_grid(const Event& event, const Question& question, do
 
 Enclosure BestCost::settled(const Event& event, const Question& question, double level, AccountantPlace& leader) {
   const StandardFloatingPoint environment;
-  std::vector<Opinion> opinions;
-  std::optional<Enclosure> value;
   AccountantPlace tightest = leader;
-  double widest = GridRequest::most_widening;
-  for (const AccountantPlace accountant : led_by(leader)) {
-    auto opinion =
-        accountant == place_of<PrivacyLoss> ? upper_by_grid(event, question, widest) : opinion_of(accountant, event, question, effort_);
-    if (accountant == place_of<Participation>) widest = beside(opinion).widest;
-    const bool answers = opinion.value.has_value();
-    if (answers && (!value || opinion.value->upper < value->upper)) tightest = accountant;
-    opinions.push_back(std::move(opinion));
-    if (!answers) continue;
-    value = best_of(event, opinions).value;
-    // Who proves that a target is missed need not be the one to prove that it is met.
-    if (value->lower > level) {
-      last_is_wide_ = false;
-      return *value;
-    }
-    if (value->upper <= level || is_exact(*value)) break;
+  std::optional<double> least;
+  bool misses = false;
+  auto said = in_turn(
+      event, led_by(leader),
+      [&](AccountantPlace accountant, const GridRequest& grid) {
+        return accountant == place_of<PrivacyLoss> ? upper_by_grid(event, question, grid.widest)
+                                                   : opinion_of(accountant, event, question, effort_);
+      },
+      [&](AccountantPlace accountant, const Enclosure& together) {
+        if (!least || together.upper < *least) tightest = accountant;
+        least = together.upper;
+        // Who proves that a target is missed need not be the one to prove that it is met.
+        misses = together.lower > level;
+        return misses || together.upper <= level || is_exact(together);
+      });
+  if (misses) {
+    last_is_wide_ = false;
+    return *said.together;
   }
   leader = tightest;
-  last_is_wide_ = value && !is_exact(*value) &&
+  last_is_wide_ = said.together && !is_exact(*said.together) &&
                   (tightest == place_of<PrivacyLoss> || tightest == place_of<Participation> || tightest == place_of<Choices>);
-  return value ? *value : best_of(event, std::move(opinions)).value;  // which says why there is none
+  return said.together ? *said.together : best_of(event, std::move(said.opinions)).value;  // which says why there is none
 }
 
 Enclosure BestCost::delta(const Event& event, Epsilon at) {
@@ -100,16 +100,9 @@ Opinion BestCost::reported_by_grid(const Event& event, const Question& question,
 BestAnswer BestCost::report(const Event& event) const {
   const StandardFloatingPoint environment;
   const Question question{target_.delta};
-  const auto by_draws = opinion_of(place_of<Participation>, event, question, asked_);
-  std::vector<Opinion> opinions;
-  static_assert(place_of<Contour> + 1 == place_of<PrivacyLoss>);
-  for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
-    opinions.push_back(accountant == place_of<Participation>  ? by_draws
-                       : accountant != place_of<PrivacyLoss>  ? opinion_of(accountant, event, question, asked_)
-                       : says_no_more(event, opinions.back()) ? left_out()
-                                                              : reported_by_grid(event, question, by_draws));
-  }
-  return best_of(event, std::move(opinions));
+  return best_of(event, everybody(event, question, asked_, curves_of_all(), [&](const Opinion& /*by_contour*/, const Opinion& by_draws) {
+                   return reported_by_grid(event, question, by_draws);
+                 }));
 }
 
 CostFunctions BestCost::functions() {

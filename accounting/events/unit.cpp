@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <surety/accounting/events/json.h>
 #include <surety/accounting/events/words.h>
 #include <surety/accounting/numbers/safe_text.h>
 
@@ -27,9 +26,6 @@ bool is_printable_text(const std::string& text) {
 
 constexpr accounting::Words<EmptyUnit, 2> empty_units{
     .what = "rule for rows without a name", .values = {EmptyUnit::one, EmptyUnit::each}, .words = {"one", "each"}};
-
-/// The one way to compare names, as it is written down.
-constexpr std::string_view by_bytes = "bytes";
 
 bool separates_cells(char delimiter) {
   const auto byte = static_cast<unsigned char>(delimiter);
@@ -71,34 +67,6 @@ std::array<RulePart, 5> parts_of(const OwnerRule& rule, const OwnerRule& other) 
            {.name = "the place of the column", .text = place, .is_equal = rule.place == other.place},
            {.name = "the longest record", .text = record, .is_equal = rule.record_bytes == other.record_bytes},
            {.name = "the line ends of a cell", .text = quoted, .is_equal = rule.quoted_lines == other.quoted_lines}}};
-}
-
-/// A whole number from a field of JSON. \throws Error{invalid_argument} naming `what` it is.
-std::uint64_t whole_number(const nlohmann::json& json, std::string_view what) {
-  if (!json.is_number_unsigned()) throw Error{ErrorCode::invalid_argument, fmt::format("{} is no whole number", what)};
-  return json.get<std::uint64_t>();
-}
-
-OwnerRule rule_from_json(const nlohmann::json& json) {
-  if (json.at("names") != by_bytes) {
-    throw Error{ErrorCode::invalid_argument,
-                fmt::format("names of a unit are compared by {}, must be by {}", one_line(json.at("names").dump()), by_bytes)};
-  }
-  OwnerRule rule{.empty = parse_empty_unit(json.at("empty").get<std::string>())};
-  const auto delimiter = json.at("delimiter").get<std::string>();
-  if (delimiter.size() != 1) {
-    throw Error{ErrorCode::invalid_argument, fmt::format("delimiter of a unit is '{}', must be one character", one_line(delimiter))};
-  }
-  rule.delimiter = delimiter.front();
-  if (const auto& place = json.at("place"); !place.is_null()) {
-    accounting::require_fields(place, {"column", "columns"}, "place of a unit's column");
-    rule.place = {.column = whole_number(place.at("column"), "place of a unit's column"),
-                  .columns = whole_number(place.at("columns"), "number of columns beside a unit's")};
-  }
-  rule.record_bytes.reset();
-  if (const auto& bytes = json.at("record_bytes"); !bytes.is_null()) rule.record_bytes = whole_number(bytes, "longest record of a unit");
-  rule.quoted_lines = whole_number(json.at("quoted_lines"), "line ends in a cell of a unit");
-  return rule;
 }
 
 }  // namespace
@@ -149,41 +117,6 @@ std::string difference(const UnitOfPrivacy& a, const UnitOfPrivacy& b) {
     if (!part.is_equal) add(part.name);
   }
   return parts;
-}
-
-nlohmann::json to_json(const UnitOfPrivacy& unit) {
-  nlohmann::json json{{"name", unit.name()}, {"most", unit.most().value()}};
-  if (unit.is_row() || !unit.says_rule()) return json;
-  const auto& rule = unit.rule();
-  json["names"] = by_bytes;
-  json["empty"] = name(rule.empty);
-  json["delimiter"] = std::string(1, rule.delimiter);
-  json["place"] = nullptr;
-  if (rule.place) json["place"] = {{"column", rule.place->column}, {"columns", rule.place->columns}};
-  json["record_bytes"] = nullptr;
-  if (rule.record_bytes) json["record_bytes"] = *rule.record_bytes;
-  json["quoted_lines"] = rule.quoted_lines;
-  return json;
-}
-
-nlohmann::json reported_json(const UnitOfPrivacy& unit) {
-  if (unit.says_rule()) return to_json(unit);
-  auto json = to_json(UnitOfPrivacy{unit.name(), unit.most()});
-  json["rule_is_said"] = false;
-  return json;
-}
-
-UnitOfPrivacy unit_from_json(const nlohmann::json& json) {
-  const bool says_rule = json.is_object() && json.contains("empty");
-  says_rule
-      ? accounting::require_fields(json, {"name", "most", "names", "empty", "delimiter", "place", "record_bytes", "quoted_lines"}, "unit")
-      : accounting::require_fields(json, {"name", "most"}, "unit");
-  auto name = json.at("name").get<std::string>();
-  const Count most{whole_number(json.at("most"), "number of rows of a unit")};
-  if (!says_rule)
-    return name == UnitOfPrivacy::row ? UnitOfPrivacy{std::move(name), most} : UnitOfPrivacy::without_rule(std::move(name), most);
-  if (name == UnitOfPrivacy::row) throw Error{ErrorCode::invalid_argument, "a row has a rule for its owner, must have none"};
-  return {std::move(name), most, rule_from_json(json)};
 }
 
 }  // namespace surety

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/answers/registry.h>
 
 namespace surety::accounting::matrix {
 
@@ -82,6 +83,20 @@ inline constexpr std::array rows{
 };
 
 /// One line for each kind of event; a cell names the adjacencies under which the accountant has a theorem, or says "all" or nothing.
+/// What the answer of each accountant rests on, and takes.
+[[nodiscard]] inline std::string rows_markdown() {
+  std::string table = "| accountant | rests on | an answer takes |\n| --- | --- | --- |\n";
+  for (const auto& row : accountant_rows()) {
+    std::string bases;
+    for (const auto& basis : row.rests_on) {
+      bases += (bases.empty() ? "" : ", ") + std::string{basis.name};
+      if (!basis.kinds.empty()) bases += " (`" + std::string{basis.kinds} + "`)";
+    }
+    table += "| `" + std::string{row.name} + "` | " + bases + " | " + std::string{row.cost} + " |\n";
+  }
+  return table;
+}
+
 [[nodiscard]] inline std::string markdown() {
   std::string table = "| event |";
   std::string rule = "\n| --- |";

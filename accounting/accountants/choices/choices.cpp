@@ -203,9 +203,9 @@ Enclosure answer(const Choices& accountant, const Event& event, const Ranges& ra
 
 }  // namespace
 
-bool supports(const Choices&, const Event& event) {
+std::optional<Refusal> why_not(const Choices&, const Event& event) {
   const StandardFloatingPoint environment;
-  return is_supported([&] { static_cast<void>(Ranges{event}); });
+  return refusal_of(event, [&] { static_cast<void>(Ranges{event}); });
 }
 
 Enclosure delta(const Choices& accountant, const Event& event, Epsilon epsilon) {

@@ -10,6 +10,7 @@
 // docs/proofs/choices.md derives every error term.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include <surety/accounting/accountants/seam/accountant.h>
@@ -28,8 +29,9 @@ struct Choices {
   static constexpr double most_states = 1e5;
 };
 
-/// Whether there is a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool supports(const Choices& accountant, const Event& event);
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const Choices& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Choices& accountant, const Event& event) { return !why_not(accountant, event); }
 
 /// Enclosure of the smallest delta at which `event`, choices alone (`exponential`) of any ranges, is (epsilon, delta)-differentially private.
 /// Choices of different ranges may be made in any order, also one that depends on the results.

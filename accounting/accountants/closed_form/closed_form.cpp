@@ -413,8 +413,8 @@ Real mu_of(const Event& event) {
 
 }  // namespace
 
-bool supports(const ClosedForm&, const Event& event) {
-  return is_supported([plain = plainest(event)] {
+std::optional<Refusal> why_not(const ClosedForm&, const Event& event) {
+  return refusal_of(event, [plain = plainest(event)] {
     if (!ask_repetition(plain, [](const auto&) { return Enclosure{0, 0}; })) static_cast<void>(mu_of(plain));
   });
 }

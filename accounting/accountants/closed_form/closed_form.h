@@ -17,6 +17,7 @@
 // Viswanath: The composition theorem for differential privacy.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include <surety/accounting/accountants/seam/accountant.h>
@@ -40,8 +41,9 @@ struct ClosedForm {
 /// \throws as `delta`. \complexity as `delta`; Laplace: some 20 evaluations of it.
 [[nodiscard]] Enclosure epsilon(const ClosedForm& accountant, const Event& event, Delta delta);
 
-/// Whether there is a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool supports(const ClosedForm& accountant, const Event& event);
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const ClosedForm& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const ClosedForm& accountant, const Event& event) { return !why_not(accountant, event); }
 
 /// The curve of N(0, 1) against N(mu, 1); mu = 0 costs nothing. Widths as above.
 [[nodiscard]] Enclosure gaussian_delta(Mu mu, Epsilon epsilon);

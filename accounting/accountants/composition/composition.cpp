@@ -621,13 +621,13 @@ std::vector<Promise> promises(const Event& event) {
   return std::visit(PromisesOf{event}, event.node());
 }
 
-bool supports(const Composition::Basic&, const Event& event) {
-  return is_supported([&] { static_cast<void>(promises(event)); });
+std::optional<Refusal> why_not(const Composition::Basic&, const Event& event) {
+  return refusal_of(event, [&] { static_cast<void>(promises(event)); });
 }
-bool supports(const Composition::Advanced&, const Event& event) { return supports(Composition::Basic{}, event); }
-bool supports(const Composition::Optimal& accountant, const Event& event) {
+std::optional<Refusal> why_not(const Composition::Advanced&, const Event& event) { return why_not(Composition::Basic{}, event); }
+std::optional<Refusal> why_not(const Composition::Optimal& accountant, const Event& event) {
   const StandardFloatingPoint environment;
-  return is_supported([&] {
+  return refusal_of(event, [&] {
     const auto made = promises(event);
     if (sorted(made).count_of_epsilon.size() > 1 && !is_extreme(made)) check_work(accountant, made);
   });

@@ -14,6 +14,7 @@
 // differential privacy. [MV16] Murtagh, Vadhan: The complexity of computing the optimal composition of differential privacy.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -81,9 +82,14 @@ struct Composition {
 [[nodiscard]] Enclosure epsilon(const Composition::Optimal& accountant, const Event& event, Delta delta);
 [[nodiscard]] Enclosure delta(const Composition::Optimal& accountant, const Event& event, Epsilon epsilon);
 
-/// Whether there is a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool supports(const Composition::Basic& accountant, const Event& event);
-[[nodiscard]] bool supports(const Composition::Advanced& accountant, const Event& event);
-[[nodiscard]] bool supports(const Composition::Optimal& accountant, const Event& event);
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const Composition::Basic& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Composition::Basic& accountant, const Event& event) { return !why_not(accountant, event); }
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const Composition::Advanced& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Composition::Advanced& accountant, const Event& event) { return !why_not(accountant, event); }
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const Composition::Optimal& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Composition::Optimal& accountant, const Event& event) { return !why_not(accountant, event); }
 
 }  // namespace surety::accounting

@@ -251,9 +251,9 @@ Enclosure larger(const Enclosure& a, const Enclosure& b) { return {std::max(a.lo
 
 }  // namespace
 
-bool supports(const Contour&, const Event& event) {
+std::optional<Refusal> why_not(const Contour&, const Event& event) {
   const StandardFloatingPoint environment;
-  return is_supported([&] {
+  return refusal_of(event, [&] {
     try {
       static_cast<void>(contour::collect(event));
     } catch (const Unsuitable&) {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include <surety/accounting/accountants/seam/accountant.h>
@@ -41,8 +42,9 @@ struct Contour {
 /// \throws Error{unsupported} as above.
 [[nodiscard]] Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta);
 
-/// Whether there is a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool supports(const Contour& accountant, const Event& event);
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const Contour& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Contour& accountant, const Event& event) { return !why_not(accountant, event); }
 
 /// delta of one event at many epsilons: a line serves all that are near its own, as narrowly. Copies share what was prepared; not for
 /// several threads at once. \complexity of a further epsilon near others: microseconds.

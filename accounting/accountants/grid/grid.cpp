@@ -113,13 +113,15 @@ Enclosure epsilon_of(const LoneEpoch& epoch, double delta, double width) {
 
 }  // namespace
 
-bool supports(const PrivacyLoss&, const Event& event, const LeafCurves& others) {
+std::optional<Refusal> why_not(const PrivacyLoss&, const Event& event, const LeafCurves& others) {
   const StandardFloatingPoint environment;
-  return is_supported([plain = plainest(event), &others] {
-    const auto parts = lone_parts(plain);
-    if (parts.empty()) static_cast<void>(privacy_loss::both_directions(plain, others));
-    for (const auto& part : parts) static_cast<void>(privacy_loss::both_directions(part, others));
-  });
+  const Event plain = plainest(event);
+  const auto parts = lone_parts(plain);
+  if (parts.empty()) return privacy_loss::why_no_pairs(plain, others);
+  for (const auto& part : parts) {
+    if (auto refusal = privacy_loss::why_no_pairs(part, others)) return refusal;
+  }
+  return std::nullopt;
 }
 
 Enclosure delta(const PrivacyLoss& accountant, const Event& written, Epsilon epsilon, const LeafCurves& others) {

@@ -2,6 +2,8 @@
 // delta, by convolution of privacy-loss laws on a grid. docs/proofs/privacy-loss.md derives every error term.
 #pragma once
 
+#include <optional>
+
 #include <surety/accounting/accountants/grid/settings.h>
 #include <surety/accounting/accountants/seam/accountant.h>
 #include <surety/accounting/laws/given/curves.h>
@@ -18,7 +20,10 @@ namespace surety::accounting {
 /// Enclosure of inf {epsilon >= 0 : delta(epsilon) <= delta}. Throws as above.
 [[nodiscard]] Enclosure epsilon(const PrivacyLoss& accountant, const Event& event, Delta delta, const LeafCurves& others);
 
-/// Whether there is a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool supports(const PrivacyLoss& accountant, const Event& event, const LeafCurves& others);
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const PrivacyLoss& accountant, const Event& event, const LeafCurves& others);
+[[nodiscard]] inline bool supports(const PrivacyLoss& accountant, const Event& event, const LeafCurves& others) {
+  return !why_not(accountant, event, others);
+}
 
 }  // namespace surety::accounting

@@ -250,9 +250,9 @@ class ByDraws {
 
 }  // namespace
 
-bool supports(const Participation&, const Event& event) {
+std::optional<Refusal> why_not(const Participation&, const Event& event) {
   const StandardFloatingPoint environment;
-  return is_supported([&] { static_cast<void>(batched(event)); });
+  return refusal_of(event, [&] { static_cast<void>(batched(event)); });
 }
 
 Enclosure delta(const Participation&, const Event& event, Epsilon epsilon, const GaussianCurve& gaussian) {

@@ -10,6 +10,7 @@
 // record, privacy_loss is the accountant to ask; where it does not, losses of 10^5 fit no grid, and these sums have some ten terms.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include <surety/accounting/accountants/seam/accountant.h>
@@ -25,8 +26,9 @@ struct Participation {
   static constexpr double largest_mean = 32;
 };
 
-/// Whether there is a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool supports(const Participation& accountant, const Event& event);
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const Participation& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Participation& accountant, const Event& event) { return !why_not(accountant, event); }
 
 /// Enclosure of the smallest delta at which `event` is (epsilon, delta)-differentially private. Known are batches of Gaussian releases of
 /// one rate and one noise multiplier, beside any other Gaussian releases: fixed size under replace-one, Poisson under add-or-remove-one

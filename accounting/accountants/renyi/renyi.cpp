@@ -717,6 +717,15 @@ double shared_batches(const std::vector<SharedBatch>& batches, At at) {
   return (moment / Exact{b}).value();
 }
 
+/// Made when it is first asked: whoever only wants to know whether there is one need not wait.
+Curve when_asked(std::function<Curve()> make) {
+  const auto made = std::make_shared<std::optional<Curve>>();
+  return [make = std::move(make), made](At at) {
+    if (!*made) *made = make();
+    return (**made)(at);
+  };
+}
+
 /// docs/proofs/truncated.md: how many others stay is told. Moments of a public mixture are mixtures of moments.
 Curve truncated_curve(const Event::TruncatedPoisson& e, double mu) {
   const double q = e.rate.value();
@@ -772,7 +781,7 @@ struct CurveOf {
   Curve operator()(const Event::TruncatedPoisson& e) const {
     const auto mu = gaussian_mu(e.event);
     if (!mu || poisson_pair(e.event) == PoissonPair::opposite) no_theorem_for(event, "privacy-loss answers");
-    return truncated_curve(e, *mu);
+    return when_asked([e, mu = *mu] { return truncated_curve(e, mu); });
   }
   Curve operator()(const Event::Users&) const {
     const auto multiplier = gaussian_multiplier(event);
@@ -943,11 +952,11 @@ RenyiDivergence renyi_divergence(const Event& event, RenyiOrder order) {
   return {at_most(point.divergence), point.exact};
 }
 
-bool supports(const Renyi&, const Event& event) {
+std::optional<Refusal> why_not(const Renyi&, const Event& event) {
   const StandardFloatingPoint environment;
-  return is_supported([&] { static_cast<void>(curve_of_plainest(event)); });
+  return refusal_of(event, [&] { static_cast<void>(curve_of_plainest(event)); });
 }
-bool supports(const Moments&, const Event& event) { return supports(Renyi{}, event); }
+std::optional<Refusal> why_not(const Moments&, const Event& event) { return why_not(Renyi{}, event); }
 
 RenyiReport explain_epsilon(const Renyi&, const Event& event, Delta delta) {
   const StandardFloatingPoint environment;

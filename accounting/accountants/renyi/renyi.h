@@ -13,6 +13,7 @@
 // [Mir17] Mironov: Renyi differential privacy. [CKS20] Canonne, Kamath, Steinke: The discrete Gaussian.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include <surety/accounting/accountants/seam/accountant.h>
@@ -37,9 +38,12 @@ struct RenyiDivergence {
   bool exact;
 };
 
-/// Whether there is a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool supports(const Renyi& accountant, const Event& event);
-[[nodiscard]] bool supports(const Moments& accountant, const Event& event);
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const Renyi& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Renyi& accountant, const Event& event) { return !why_not(accountant, event); }
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const Moments& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Moments& accountant, const Event& event) { return !why_not(accountant, event); }
 
 /// [0, upper] with upper >= D_order(event).
 /// \throws Error{unsupported} naming a part for which no curve is known.

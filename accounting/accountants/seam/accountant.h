@@ -16,9 +16,9 @@ namespace surety::accounting {
 /// event.adjacency() and adaptive queries. An accountant that proves only upper bounds answers with lower = 0; one that has
 /// no theorem for the event throws Error{unsupported} naming it.
 ///
-/// Those of this library have supports(a, event) as well: whether there is a theorem for what the event is made of. It prepares the event as an
-/// answer would (up to a fifth of a second for the laws of secret batches) and asks no curve, so an accountant that supports an event may still
-/// refuse its numbers: noise so small, or releases so many, that what it can prove is not worth having.
+/// Those of this library have why_not(a, event) as well: the part of the event for which there is no theorem; and supports(a, event), that there
+/// is none. Both read the event, make no law and ask no curve, so an accountant that supports an event may still refuse its numbers: noise so
+/// small, or releases so many, that what it can prove is not worth having.
 template <class A>
 concept Accountant = requires(const A& accountant, const Event& event, Epsilon at_epsilon, Delta at_delta) {
   { A::name } -> std::convertible_to<std::string_view>;

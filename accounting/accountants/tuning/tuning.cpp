@@ -184,11 +184,12 @@ double faded_beside(double delta, const Runs& runs) {
 
 }  // namespace
 
-bool supports(const Tuning&, const Event& event, const RunCurves& runs) {
+std::optional<Refusal> why_not(const Tuning&, const Event& event, const RunCurves& runs) {
   const StandardFloatingPoint environment;
   std::optional<Event> run;
-  if (!is_supported([&] { run = search_of(event).event; })) return false;
-  return runs.know(*run);
+  if (auto refusal = refusal_of(event, [&] { run = search_of(event).event; })) return refusal;
+  if (runs.know(*run)) return std::nullopt;
+  return Refusal{*run, fmt::format("tuning: no accountant knows a run of {}", describe(*run))};
 }
 
 Enclosure delta(const Tuning&, const Event& event, Epsilon epsilon, const RunCurves& runs, const GaussianCurve& gaussian_curve) {

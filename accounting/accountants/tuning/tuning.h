@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +25,11 @@ struct Tuning {
   static constexpr std::string_view name = "tuning";
 };
 
-/// Whether there is a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool supports(const Tuning& accountant, const Event& event, const RunCurves& runs);
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const Tuning& accountant, const Event& event, const RunCurves& runs);
+[[nodiscard]] inline bool supports(const Tuning& accountant, const Event& event, const RunCurves& runs) {
+  return !why_not(accountant, event, runs);
+}
 
 /// Enclosure of the smallest delta at which `event`, one best_of alone, is (epsilon, delta)-differentially private. Narrow where a run is
 /// one Gaussian release; of others the lower end is that of a run of constant score.

@@ -83,8 +83,8 @@ Interval zcdp_rho(const Event& event, long bits) {
   return std::visit(RhoOf{event, bits}, event.node());
 }
 
-bool supports(const Zcdp&, const Event& event) {
-  return is_supported([&] { static_cast<void>(zcdp_rho(event, precision)); });
+std::optional<Refusal> why_not(const Zcdp&, const Event& event) {
+  return refusal_of(event, [&] { static_cast<void>(zcdp_rho(event, precision)); });
 }
 
 Enclosure delta(const Zcdp&, const Event& event, Epsilon epsilon) {

@@ -11,6 +11,7 @@
 // [BS16] Bun, Steinke: Concentrated differential privacy. [CKS20] Canonne, Kamath, Steinke: The discrete Gaussian.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include <surety/accounting/accountants/seam/accountant.h>
@@ -32,8 +33,9 @@ struct Zcdp {
 /// \throws Error{unsupported} naming a part for which no rho is known.
 [[nodiscard]] Enclosure epsilon(const Zcdp& accountant, const Event& event, Delta delta);
 
-/// Whether there is a theorem for what `event` is made of; see accountant.h.
-[[nodiscard]] bool supports(const Zcdp& accountant, const Event& event);
+/// Which part of `event` there is no theorem for, and why; nothing where there is one. Makes no law and asks no curve; see accountant.h.
+[[nodiscard]] std::optional<Refusal> why_not(const Zcdp& accountant, const Event& event);
+[[nodiscard]] inline bool supports(const Zcdp& accountant, const Event& event) { return !why_not(accountant, event); }
 
 /// The rho that the event's releases add up to, as an interval of the given precision in bits (numbers/interval.h).
 /// \throws Error{unsupported} naming a part for which no rho is known.

@@ -59,6 +59,8 @@ class LeafCurves {
 
   /// Bounds on the curve of one best_of in both directions, at rising odds from below 1; convex between them. \throws Error{unsupported}.
   [[nodiscard]] virtual std::vector<CurvePoint> of_search(const Event& search, std::size_t points) const = 0;
+  /// Whether the curve of that best_of is known.
+  [[nodiscard]] virtual bool know_search(const Event& search) const = 0;
   /// At least delta(epsilon) of every rho-zero-concentrated release.
   [[nodiscard]] virtual double of_concentrated(Rho rho, Epsilon epsilon) const = 0;
   /// Whom a refusal may name beside: another accountant with a theorem for `event`, or nobody: "".

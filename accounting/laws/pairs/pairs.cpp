@@ -152,7 +152,7 @@ class PartsOf {
       const std::uint64_t batches = (records + size - 1) / size;
       const LossLaw upper{GaussianBase{multiplier->lower}};
       // Two statistics of the epoch: the largest of all batches, and their sum, one Gaussian release of sqrt(batches) times the noise.
-      const AtomsBase seen = largest_coordinate(multiplier->upper, batches);
+      const AtomsBase seen = makes_none() ? AtomsBase{{{0, 1}}, 0, 0} : largest_coordinate(multiplier->upper, batches);
       const LossLaw sum{GaussianBase{multiplier->upper * std::sqrt(static_cast<double>(batches)) * (1 + 4 * unit_roundoff)}};
       LossLaw removed{seen};
       LossLaw added{seen, Mixing::add};
@@ -188,6 +188,7 @@ class PartsOf {
     const bool opposite = poisson_pair(batch->event) == PoissonPair::opposite;
     const auto law = [&](double of_pair, Mixing mixing) {
       const double of_record = opposite ? 2 * of_pair : of_pair;
+      if (makes_none()) return LossLaw{GaussianMixtureBase{of_record, {0, 0}, 0}, mixing};
       return LossLaw{binomial_mixture(of_record, e.records.value(), batch->rate.value()), mixing};
     };
     const auto part = [&](Mixing mixing) {
@@ -199,7 +200,8 @@ class PartsOf {
   }
   /// Of a search only bounds on its curve are known, the same for both directions.
   void operator()(const Event::BestOf&) {
-    const LossLaw upper = search_pair(*leaf_, others_);
+    if (makes_none() && !others_.know_search(*leaf_)) no_pair_for(*leaf_, "is a search whose curve nobody knows");
+    const LossLaw upper = makes_none() ? nothing() : search_pair(*leaf_, others_);
     add({upper, std::nullopt, false, count_}, {upper, std::nullopt, false, count_});
   }
   /// One of the rounds, and nobody knows which; or so many of them.
@@ -218,8 +220,9 @@ class PartsOf {
     const std::uint64_t longer = rounds % times;
     if (longer > 0) epochs_from_above(multiplier->lower, rounds / times + 1, product(longer, count_));
     epochs_from_above(multiplier->lower, rounds / times, product(times - longer, count_));
-    from_below(multiplier->upper, rounds, static_cast<double>(times),
-               times <= most_participations ? std::optional{largest_coordinate(multiplier->upper, rounds, times)} : std::nullopt);
+    from_below(
+        multiplier->upper, rounds, static_cast<double>(times),
+        times <= most_participations && !makes_none() ? std::optional{largest_coordinate(multiplier->upper, rounds, times)} : std::nullopt);
   }
   /// How many of the others are kept is told to whoever asks; from below the others' vectors show it under noise, or are 0.
   void operator()(const Event::TruncatedPoisson& e) {
@@ -231,6 +234,15 @@ class PartsOf {
       return rate > 0 ? LossLaw{GaussianBase{scale * of_pair}, mixing, rate} : nothing();
     };
     const double rate = e.rate.value();
+    if (makes_none()) {
+      const auto part = [&](Mixing mixing) {
+        const LossLaw law = no_mixture(batch(multiplier->lower, mixing, rate));
+        return Part{law, law, false, count_};
+      };
+      if (pair == PoissonPair::opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
+      out_.symmetric = false;
+      return add(part(Mixing::remove), part(Mixing::add));
+    }
     if (e.event.adjacency() == Adjacency::add_or_remove_one) {
       // A record that stays in a crowded batch displaces another one: the sum moves by twice the bound. The number of records is private:
       // the curve of any number up to the public one lies below that of one of these.
@@ -321,7 +333,12 @@ class PartsOf {
   }
 
  private:
+  /// No law is made: stand-ins of the same kind take their places.
+  [[nodiscard]] bool makes_none() const { return reach_ == Reach::none; }
+  static LossLaw no_mixture(LossLaw law) { return public_mixture({{law, {0.5, 0.5}}, {law, {0.5, 0.5}}}, Side::lower); }
+
   [[noreturn]] void no_pair_but_perhaps_others(std::string_view why) const {
+    if (makes_none()) no_pair_for(*leaf_, why);
     const auto known_by = others_.also_known_by(*leaf_);
     no_pair_for(*leaf_, fmt::format("{}{}{}", why, known_by.empty() ? "" : "; try ", known_by));
   }
@@ -335,8 +352,10 @@ class PartsOf {
   void epochs(const Enclosure& multiplier, std::uint64_t rounds, std::uint64_t count) {
     const bool same = multiplier.lower == multiplier.upper;
     const auto of = [&](double of_bound, bool from_above) -> BaseLaw {
-      const auto epoch = allocated_epoch(static_cast<double>(rounds), of_bound);
-      if (reach_ == Reach::middle && epoch->has_density()) return AllocatedBase{epoch};
+      if (reach_ == Reach::middle) {
+        const auto epoch = allocated_epoch(static_cast<double>(rounds), of_bound);
+        if (epoch->has_density()) return AllocatedBase{epoch};
+      }
       return AllocatedRatioBase{of_bound, rounds, 1, from_above};
     };
     const BaseLaw upper = of(multiplier.lower, true);
@@ -348,7 +367,7 @@ class PartsOf {
   /// One of the rounds, opposite vectors in both data sets; the bound on one record is half of the sensitivity.
   void replaced_epochs(const Enclosure& multiplier, std::uint64_t rounds) {
     const auto law = [&](double of_pair, bool from_above) {
-      return LossLaw{ReplacedBase{replaced_epoch(static_cast<double>(rounds), 2 * of_pair), from_above}};
+      return LossLaw{ReplacedBase{makes_none() ? nullptr : replaced_epoch(static_cast<double>(rounds), 2 * of_pair), from_above}};
     };
     const Part part{law(multiplier.lower, true), law(multiplier.upper, false), false, count_};
     add(part, part);
@@ -358,9 +377,11 @@ class PartsOf {
       const LossLaw law{GaussianBase{multiplier}};
       return add({law, std::nullopt, false, count}, {law, std::nullopt, false, count});
     }
-    const auto epoch = allocated_epoch(static_cast<double>(rounds), multiplier);
-    const bool has_density = reach_ == Reach::middle && epoch->has_density();
-    const BaseLaw upper = has_density ? BaseLaw{AllocatedBase{epoch}} : BaseLaw{AllocatedRatioBase{multiplier, rounds, 1, true}};
+    BaseLaw upper = AllocatedRatioBase{multiplier, rounds, 1, true};
+    if (reach_ == Reach::middle) {
+      const auto epoch = allocated_epoch(static_cast<double>(rounds), multiplier);
+      if (epoch->has_density()) upper = AllocatedBase{epoch};
+    }
     add({LossLaw{upper, Mixing::remove}, std::nullopt, false, count}, {LossLaw{upper, Mixing::add}, std::nullopt, false, count});
   }
   /// What an epoch shows to whoever looks at one number: the sum of all rounds, which has moved by `times`, or the largest of them.
@@ -399,7 +420,7 @@ class PartsOf {
       if (longer > 0) epochs_from_above(each, rounds / times + 1, product(product(longer, records), count_));
       epochs_from_above(each, rounds / times, product(product(times - longer, records), count_));
     }
-    const bool is_listed = times == 1 && records <= 2 * most_sharing_records;
+    const bool is_listed = times == 1 && records <= 2 * most_sharing_records && !makes_none();
     from_below(multiplier->upper, rounds, static_cast<double>(records) * static_cast<double>(times),
                is_listed ? std::optional{largest_coordinate_of_user(multiplier->upper, rounds, records)} : std::nullopt);
   }
@@ -441,6 +462,7 @@ class PartsOf {
   }
   /// log of the mean of e^(tilt loss), roughly; it only chooses among lower bounds.
   [[nodiscard]] double tilted_mean(const Parts& parts) const {
+    if (makes_none()) return 0;
     double total = 0;
     for (const auto& part : parts) {
       const LossLaw law = part.lower.value_or(nothing());
@@ -463,8 +485,16 @@ class PartsOf {
     return total;
   }
 
+  /// Stand-ins have no range, and what takes long is not asked for one.
+  static bool is_slow(const LossLaw& law) {
+    return std::holds_alternative<PublicMixtureBase>(law.base) || std::holds_alternative<MaximumBase>(law.base) ||
+           std::holds_alternative<GaussianMixtureBase>(law.base) || std::holds_alternative<AllocatedBase>(law.base) ||
+           std::holds_alternative<AllocatedRatioBase>(law.base) || std::holds_alternative<ReplacedBase>(law.base);
+  }
+
   void add(Part removed, Part added) {
     for (const auto* part : {&removed, &added}) {
+      if (makes_none() && is_slow(part->upper)) continue;
       // Cells of a grid are no smaller than 1e-12 of anything; a loss so small has no digits there.
       const auto bounds = range(part->upper, {-60, -60});
       const double width = bounds.largest - bounds.least;
@@ -564,16 +594,24 @@ class PartsOf {
 
   /// One batch that several releases share, or one whose pair is known by its outcomes alone: the pair of all of them is mixed.
   void shared(const Event& inner, double rate, bool fixed_size) {
-    const auto pair = pair_of_batch(inner);
+    const auto pair = makes_none() ? nullptr : pair_of_batch(inner);
+    if (makes_none()) static_cast<void>(parts_of_batch(inner));
     const double less = std::nextafter(rate, 0.0);
     const auto part = [&](Mixing upper, double most, Mixing lower, double least) {
+      if (pair == nullptr) {
+        // As its law: its own reverse where the batch is revealed, and else not.
+        const LossLaw law{upper == Mixing::revealed ? AtomsBase{{{-1, 0.5}, {1, 0.5}}, 0, 0} : AtomsBase{{{-1, 0.5}, {2, 0.5}}, 0, 0}};
+        return Part{law, law, false, count_};
+      }
       return Part{batch_law(*pair, upper, most, +1), batch_law(*pair, lower, least, -1), false, count_};
     };
     if (fixed_size) {
       // As for gaussian releases.
       out_.symmetric = false;
       const Part removed = part(Mixing::symmetric, std::nextafter(rate, 1.0), Mixing::remove, less);
-      return add(removed, {removed.upper, batch_law(*pair, Mixing::add, less, -1), false, count_});
+      Part added = removed;
+      if (pair != nullptr) added.lower = batch_law(*pair, Mixing::add, less, -1);
+      return add(removed, added);
     }
     if (poisson_pair(inner) == PoissonPair::revealed) {
       const Part both = part(Mixing::revealed, rate, Mixing::revealed, rate);
@@ -587,12 +625,12 @@ class PartsOf {
   [[nodiscard]] std::shared_ptr<const BatchPair> pair_of_batch(const Event& inner) const {
     using Key = std::pair<const LeafCurves*, Event>;
     static auto& kept = *new LastFew<Key, std::shared_ptr<const BatchPair>>;
-    return kept.of(Key{&others_, inner}, [&] { return std::make_shared<const BatchPair>(made_pair_of_batch(inner)); });
+    return kept.of(Key{&others_, inner}, [&] { return std::make_shared<const BatchPair>(batch_pair(parts_of_batch(inner))); });
   }
-  [[nodiscard]] BatchPair made_pair_of_batch(const Event& inner) const {
+  [[nodiscard]] Parts parts_of_batch(const Event& inner) const {
     // Gaussian releases are one, and what is concentrated adds up.
     BothDirections found;
-    PartsOf parts{found, others_, 1, Reach::middle};
+    PartsOf parts{found, others_, 1, makes_none() ? Reach::none : Reach::middle};
     std::vector<Event> gaussians;
     Interval concentrated{0, precision};
     double number = 0;
@@ -624,11 +662,11 @@ class PartsOf {
     const double rho = concentrated.enclosure().upper;
     if (!(rho < largest_rho))
       no_pair_for(*leaf_, fmt::format("shares one batch among releases of rho {}, must be below {}", rho, largest_rho));
-    if (rho > 0) {
+    if (rho > 0 && !makes_none()) {
       found.remove.push_back(concentrated_part(rho, [&](double at) { return others_.of_concentrated(Rho{rho}, Epsilon{at}); }));
     }
     if (found.remove.empty()) found.remove.push_back({nothing(), nothing(), true, 1});
-    return batch_pair(found.remove);
+    return found.remove;
   }
   static constexpr double most_in_a_batch = 1000;
   static constexpr double largest_rho = 1e4;
@@ -675,6 +713,10 @@ BothDirections both_directions(const Event& event, const LeafCurves& others, dou
   BothDirections directions;
   PartsOf{directions, others, tilt, reach}.visit(event, 1);
   return directions;
+}
+
+std::optional<Refusal> why_no_pairs(const Event& event, const LeafCurves& others) {
+  return refusal_of(event, [&] { static_cast<void>(both_directions(event, others, 1, Reach::none)); });
 }
 
 void choose_two_points(Parts& parts, double s) {

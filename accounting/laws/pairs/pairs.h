@@ -2,18 +2,24 @@
 #pragma once
 
 #include <surety/accounting/events/event.h>
+#include <surety/accounting/events/refusal.h>
 #include <surety/accounting/laws/given/curves.h>
 #include <surety/accounting/laws/pairs/parts.h>
 
 namespace surety::accounting::privacy_loss {
 
 /// Where on the curve a law is asked for its digits.
-enum class Reach { middle, far_tail };
+///   none  nowhere: no law is made, and only whether there are pairs is looked at
+enum class Reach { middle, far_tail, none };
 
 /// The releases of an event. `tilt`: s of e^(s loss), by which the best part to be in is chosen for the lower laws; any choice is sound.
 /// `others` are asked of searches, and of what is concentrated in a batch.
 /// \throws Error{unsupported} naming a part without a pair that is known here.
 [[nodiscard]] BothDirections both_directions(const Event& event, const LeafCurves& others, double tilt = 1, Reach reach = Reach::middle);
+
+/// Which part of an event has no pair that is known here, without a law being made. What depends on numbers that only a law has, as too little
+/// noise for any digits, is not looked at. \complexity microseconds for each part.
+[[nodiscard]] std::optional<Refusal> why_no_pairs(const Event& event, const LeafCurves& others);
 
 /// Gives each bounded range the concrete pair that is best at tilt s; at s = 0 it keeps the symmetric one.
 void choose_two_points(Parts& parts, double s);

@@ -10,7 +10,7 @@
 
 #include <surety/accounting/accountants/renyi/renyi.h>
 #include <surety/accounting/answers/asked.h>
-#include <surety/accounting/answers/rests_on.h>
+#include <surety/accounting/answers/registry.h>
 
 #include <support/refusal.h>
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <surety/accounting/answers/asked.h>
+#include <surety/accounting/numbers/limit.h>
 
 #include <support/accountant_matrix.h>
 
@@ -66,6 +67,54 @@ TEST(Supports, IsAskedOncePerAccountantButOnlyInAnotherOrder) {
 TEST(Supports, OfTheBestIsWhetherAnyoneKnows) {
   EXPECT_TRUE(supports(Best{}, parse_event("exponential(1)", Adjacency::replace_one)));
   EXPECT_FALSE(supports(Best{}, parse_event("compose(approx(1, 1e-6), zcdp(0.3))", Adjacency::replace_one)));
+}
+
+/// What takes long in a law looks at the limit, and nothing here does.
+TEST(WhyNot, MakesNoLaw) {
+  const auto polls_of = [](const auto& ask) {
+    const Limit limit{{}};
+    ask();
+    return limit.polls();
+  };
+  std::vector<Event> events;
+  for (const auto adjacency : matrix::adjacencies) {
+    for (const auto& row : matrix::rows) {
+      if (const auto event = row.event(adjacency)) events.push_back(*event);
+    }
+    for (const char* text : {"truncated_poisson(0.01, 701, 60000, gaussian(1))", "users(4, allocated(101, gaussian(2)))",
+                             "allocated(1001, gaussian(1))", "compose(best_of(geometric_runs, 7, gaussian(3)), laplace(2))",
+                             "poisson(0.1, compose(laplace(3), gaussian(3), zcdp(0.2)))", "users(300, poisson(0.01, gaussian(2)))"}) {
+      try {
+        events.push_back(parse_event(text, adjacency));
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      }
+    }
+  }
+  for (const auto& event : events) {
+    for (AccountantPlace accountant = 0; accountant < accountants_asked; ++accountant) {
+      EXPECT_EQ(polls_of([&] { static_cast<void>(why_not(accountant, event, curves_of_all())); }), 0U)
+          << accountant_names()[accountant] << ", " << describe(event);
+    }
+  }
+  const auto batch = parse_event("truncated_poisson(0.01, 701, 60000, gaussian(1))", Adjacency::zero_out);
+  EXPECT_GT(polls_of([&] { static_cast<void>(delta(PrivacyLoss{.width = 0.1}, batch, Epsilon{1})); }), 100U);
+}
+
+TEST(WhyNot, NamesThePartThatIsRefused) {
+  const auto event = [](const char* text) { return parse_event(text, Adjacency::replace_one); };
+  const auto of_grid = why_not(PrivacyLoss{}, event("compose(gaussian(2), repeat(3, zcdp(0.3)), laplace(1))"));
+  ASSERT_TRUE(of_grid);
+  EXPECT_EQ(of_grid->part, event("zcdp(0.3)"));
+  EXPECT_NE(of_grid->sentence.find("zcdp(0.3)"), std::string::npos);
+  EXPECT_EQ(of_grid->sentence.find("laplace"), std::string::npos);
+  const auto of_moments = why_not(Renyi{}, event("compose(gaussian(2), approx(0.5, 1e-6))"));
+  ASSERT_TRUE(of_moments);
+  EXPECT_EQ(of_moments->part, event("approx(0.5, 1e-6)"));
+  const auto of_all = why_not(Best{}, event("compose(approx(1, 1e-6), repeat(3, zcdp(0.3)))"));
+  ASSERT_TRUE(of_all);
+  EXPECT_EQ(of_all->part, event("zcdp(0.3)"));
+  EXPECT_FALSE(why_not(Best{}, event("compose(gaussian(2), laplace(1))")));
 }
 
 TEST(Supports, TheMatrixNamesEveryAccountant) {
