@@ -139,6 +139,7 @@ struct CsvOptions {
   bool intercept = true;
   bool unit_norm = true;
   bool rows_have_common_scale = false;  ///< in its place
+  friend bool operator==(const CsvOptions&, const CsvOptions&) = default;
 };
 
 /// Data with the map that made its features.

@@ -71,7 +71,7 @@ class TrainingRun {
   /// The least noise that keeps the promise. Knows nothing of records.
   [[nodiscard]] virtual CalibratedNoise calibrate() = 0;
   /// Reads what is read before the charge, and refuses what does not fit the plan. \return the features; they stay where they are.
-  [[nodiscard]] virtual const data::FeatureMap& read(double noise, RunBits& bits) = 0;
+  [[nodiscard]] virtual const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) = 0;
   /// What must be equal on all ranks, as a text.
   [[nodiscard]] virtual std::string identity(double /*noise*/) const { return {}; }
   /// Learns. \param reservation of the first rank; the others have none.

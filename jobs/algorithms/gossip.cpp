@@ -203,7 +203,7 @@ class GossipRun final : public TrainingRun {
 
   CalibratedNoise calibrate() override { return calibrated(settings_, kind(), dimension(), shared_.target); }
 
-  const FeatureMap& read(double noise, RunBits& /*bits*/) override {
+  const FeatureMap& read(double noise, RunBits& /*bits*/, const RunContext& /*context*/) override {
     settings_.noise = learner_noise(kind(), noise);
     parts_ = read_parts(shared_, features_, objective_, settings_, local_);
     return features_;

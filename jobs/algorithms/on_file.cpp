@@ -100,8 +100,8 @@ class FileRun final : public CandidateRun {
 
   CalibratedNoise calibrate() override { return training_.calibrate(); }
 
-  const FeatureMap& read(double /*noise*/, RunBits& bits) override {
-    read_parts(bits);
+  const FeatureMap& read(double /*noise*/, RunBits& bits, const RunContext& context) override {
+    read_parts(bits, context);
     trained_on_ = parts_->training.size();
     if (training_.sees_the_intercept_alone) {
       found_->features.unit_norm = false;
@@ -170,14 +170,14 @@ class FileRun final : public CandidateRun {
     return is_shared() ? std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}) : trained_on_;
   }
 
-  void read_parts(RunBits& bits) {
+  void read_parts(RunBits& bits, const RunContext& context) {
     if (is_shared()) {
       if (plan_.source.rows) refuse_plan("the data are an Arrow stream, must be a file that each of several ranks can read");
       read_share();
       return;
     }
     if (plan_.has_unit()) {
-      const UnitSelectionOptions selection{.memory = plan_.source.unit_memory, .lists_units = true, .public_seed = how_.seed};
+      const UnitSelectionOptions selection{.memory = context.memory, .lists_units = true, .public_seed = how_.seed};
       if (const auto& rows = plan_.source.rows) {
         auto which = units_of_stream(plan_.unit, plan_.source.policy(), bits.source());
         which.options = selection;

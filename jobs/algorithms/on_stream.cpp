@@ -21,7 +21,7 @@ class StreamRun final : public TrainingRun {
       : plan_{plan}, training_{std::move(training)}, tells_weights_{tells_weights} {}
 
   CalibratedNoise calibrate() override { return training_.calibrate(); }
-  const FeatureMap& read(double /*noise*/, RunBits& /*bits*/) override {
+  const FeatureMap& read(double /*noise*/, RunBits& /*bits*/, const RunContext& /*context*/) override {
     stream_.emplace(open_stream(plan_.source));
     return stream_->features;
   }
@@ -48,7 +48,7 @@ class BatchRun final : public TrainingRun {
   BatchRun(const TrainPlan& plan, BatchTraining training) : plan_{plan}, training_{std::move(training)} {}
 
   CalibratedNoise calibrate() override { return training_.calibrate(); }
-  const FeatureMap& read(double /*noise*/, RunBits& /*bits*/) override {
+  const FeatureMap& read(double /*noise*/, RunBits& /*bits*/, const RunContext& /*context*/) override {
     found_.emplace(training_.read(nullptr));
     if (training_.records) require_said_records(plan_, found_->data.size(), *training_.records);
     if (training_.check) training_.check(found_->data.size());

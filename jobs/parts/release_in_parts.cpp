@@ -9,6 +9,8 @@
 #include <vector>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/safe_text.h>
+#include <surety/accounting/system/new_file.h>
 #include <surety/jobs/parts/partial.h>
 #include <surety/jobs/parts/ticket.h>
 #include <surety/jobs/release/read_table.h>
@@ -95,6 +97,13 @@ ReleasedStatistics finish_release(std::string_view ticket, std::string_view part
   context.require_going_on();
   auto reservation = ledger.reserve_once(charge, ledger_mark(told.number));
   return release(std::move(read), std::move(reservation), bits.bits, context);
+}
+
+void write_private_file(const std::filesystem::path& path, std::string_view bytes) {
+  using accounting::NewFile;
+  NewFile file{accounting::Place{path}, bytes.size(), NewFile::Method::nameless, NewFile::Readers::owner_alone};
+  file.write(bytes);
+  if (!file.put_where_nothing_is()) invalid(fmt::format("{} is there already, must be a name that nothing has", one_line(path.string())));
 }
 
 }  // namespace surety::jobs

@@ -31,7 +31,7 @@
 // CSV or all Arrow streams where owners have several rows.
 //
 // *What is private.* The ticket holds the secret key by which rows of an owner are kept, and a partial is exact counts: both are as private as the table.
-// Written down they are of mode 0600. Neither is in a plan's JSON, in the ledger or in an error; of the ticket its number is public, and ends the note of
+// Written down they are of mode 0600 (`write_private_file`). Neither is in a plan's JSON, in the ledger or in an error; of the ticket its number is public, and ends the note of
 // the run in the ledger. What a merge refuses tells that owners were not split as said, and nothing else. Checksums are against accidents: who may change a
 // partial may also change the table.
 //
@@ -77,6 +77,10 @@ namespace surety::jobs {
 /// \throws Error{bad_data} for what is no partial; Error{invalid_argument} for partials of two tickets or of two kinds of sources, for a part that is in
 ///         both, and for a bucket of owners that is in both, which it does not name. \complexity linear in both
 [[nodiscard]] std::string merge_partials(std::string_view a, std::string_view b);
+
+/// Puts a ticket or a partial into a new file of mode 0600, complete, durable and in one step, or not at all: for tasks that meet on a disk.
+/// \throws Error{invalid_argument} where something has that name already; Error{environment} as `accounting::NewFile`.
+void write_private_file(const std::filesystem::path& path, std::string_view bytes);
 
 /// Charges, releases and settles what all parts add up to.
 /// \throws Error{bad_data} for what is no ticket or no partial, and where no part has records and their number is public; Error{invalid_argument} for a

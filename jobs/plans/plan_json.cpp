@@ -9,7 +9,10 @@
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/events/words.h>
+#include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/safe_text.h>
+#include <surety/jobs/plans/text_lists.h>
+#include <surety/jobs/run/kept_units.h>
 
 namespace surety::jobs {
 namespace {
@@ -110,6 +113,29 @@ void refuse_unknown_field(const std::string& name, const FieldTable& known) {
   }
   refuse_text("options: unknown field '{}'{}", one_line(name), did_you_mean(name, names));
 }
+
+void write_reading(nlohmann::json& options, const data::DataPolicy& reading) {
+  const auto& csv = reading.csv;
+  const data::CsvFormat usual;
+  if (csv.delimiter != usual.delimiter) options["delimiter"] = csv.delimiter == ' ' ? "space" : std::string{csv.delimiter};
+  if (csv.decimal != usual.decimal) options["decimal"] = std::string{csv.decimal};
+  if (!csv.columns.empty()) options["columns"] = list_text(csv.columns);
+  if (csv.quoted_lines != usual.quoted_lines) options["quoted-lines"] = csv.quoted_lines;
+  for (const auto& [column, value] : csv.missing) options["missing"].push_back(list_text({column}) + "=" + list_text({value}));
+  if (!csv.complete.empty()) options["complete"] = list_text({csv.complete.begin(), csv.complete.end()});
+  if (reading.form == data::RecordForm::is_public) options["form-is-public"] = true;
+  if (!(reading.limits == data::DataLimits{})) options["no-limits"] = true;
+}
+
+void write_unit(nlohmann::json& options, const UnitOfPrivacy& unit) {
+  const auto column = column_of(unit);
+  if (!column) return;
+  options["unit"] = *column;
+  options["most"] = unit.most().value();
+  options["empty-unit"] = name(unit.rule().empty);
+}
+
+void has_no_text(std::string_view what) { throw Error{ErrorCode::unsupported, fmt::format("the plan has no text: {}", what)}; }
 
 void RunFields::add(FieldTable& table) {
   table.add("ledger", ledger, "The ledger's file, made when missing");

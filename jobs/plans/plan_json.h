@@ -11,6 +11,8 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/unit.h>
+#include <surety/accounting/events/units.h>
+#include <surety/data/data_policy.h>
 #include <surety/jobs/plans/fields.h>
 #include <surety/jobs/plans/plan_error.h>
 #include <surety/jobs/plans/written_plan.h>
@@ -40,6 +42,13 @@ template <class... Values>
 void set_field(const Field& field, const nlohmann::json& value);
 /// Refuses a field that no row knows. \throws PlanError{bad_data}, always.
 [[noreturn]] void refuse_unknown_field(const std::string& name, const FieldTable& known);
+
+/// Adds what is said of how records are read, and of whom they belong to, to the fields of a plan: nothing where it is what holds where nothing is said.
+/// Limits that are neither the usual ones nor none have no words, and count as none.
+void write_reading(nlohmann::json& options, const data::DataPolicy& reading);
+void write_unit(nlohmann::json& options, const UnitOfPrivacy& unit);
+/// A plan of which no text is made. \throws Error{unsupported}, always.
+[[noreturn]] void has_no_text(std::string_view what);
 
 /// What says where a run is written and with which bits it is done.
 struct RunFields {

@@ -58,6 +58,16 @@ std::vector<std::string> parse_values(std::string_view text, std::string_view fi
   return values;
 }
 
+std::string list_text(const std::vector<std::string>& values) {
+  std::string text;
+  for (const auto& value : values) {
+    text += text.empty() ? "\"" : ",\"";
+    for (const char c : value) text += c == '"' ? std::string{"\"\""} : std::string{c};
+    text += '"';
+  }
+  return text;
+}
+
 std::pair<std::string, std::string> split_at_column(std::string_view text, std::string_view field, std::string_view form, bool at_first) {
   const auto refuse = [&] { refuse_plan("@{} is '{}', must be {}", field, one_line(text), form); };
   std::string_view rest = text;

@@ -16,6 +16,9 @@ namespace surety::jobs {
 /// \throws PlanError naming the field for a quote that is not closed, or one where none may be.
 [[nodiscard]] std::vector<std::string> parse_values(std::string_view text, std::string_view field);
 
+/// "\"a\",\"New York, NY\"", of which `parse_values` makes the same values. None at all have no text: "" is one that is empty.
+[[nodiscard]] std::string list_text(const std::vector<std::string>& values);
+
 /// The column of "name=rest", and the rest. A name with '=' in it stands in quotes, as a value of a list does; without them it ends at the
 /// first '=', or at the last where the rest has none. \throws PlanError naming the field: "must be <form>".
 [[nodiscard]] std::pair<std::string, std::string> split_at_column(std::string_view text, std::string_view field, std::string_view form,

@@ -1,7 +1,6 @@
 // What a training is to be, as values. A plan holds what was asked for: its numbers are checked where it is prepared.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,8 +54,7 @@ struct TrainingSource {
   std::variant<data::CsvOptions, data::SparseFeatures, std::shared_ptr<const data::RecordFile>> inputs = {};
   bool rows_have_common_scale = false;  ///< of sparse features
   data::DataPolicy reading = {};
-  bool form_is_public = false;                     ///< as much as `reading` may say
-  std::size_t unit_memory = std::size_t{1} << 29;  ///< bytes, as `RunContext::memory`, which a job puts here
+  bool form_is_public = false;  ///< as much as `reading` may say
   /// In the place of a CSV file, whose columns and cells these have. No part of a written plan.
   std::shared_ptr<GivenRows> rows = {};
 
@@ -65,6 +63,7 @@ struct TrainingSource {
     if (form_is_public) policy.form = data::RecordForm::is_public;
     return policy;
   }
+  friend bool operator==(const TrainingSource&, const TrainingSource&) = default;
 };
 
 /// What is minimized. An algorithm says which of these it knows.
@@ -75,6 +74,7 @@ struct Problem {
   std::optional<double> clip = {};    ///< each algorithm says what holds without it
   std::optional<double> radius = {};  ///< likewise
   std::string classes = {};           ///< several, with commas between
+  friend bool operator==(const Problem&, const Problem&) = default;
 };
 
 /// A search over candidates, of algorithms whose releases are Gaussian.
@@ -84,6 +84,7 @@ struct SearchPlan {
   std::string tune_by = "cheapest";             ///< cheapest, random or split
   std::optional<std::uint64_t> tune_most = {};  ///< runs that it never goes beyond
   std::optional<std::string> answer_at = {};    ///< when it answers, as it was said
+  friend bool operator==(const SearchPlan&, const SearchPlan&) = default;
 };
 
 /// Of algorithms on a whole file, of which a public part is held out for scores.
@@ -91,6 +92,7 @@ struct SplitPlan {
   double held_out = 0.2;
   std::uint64_t split_seed = 0;
   std::optional<double> timeout = {};  ///< in seconds, of those that run on ranks
+  friend bool operator==(const SplitPlan&, const SplitPlan&) = default;
 };
 
 struct FullGradientPlan : SplitPlan {
@@ -98,18 +100,22 @@ struct FullGradientPlan : SplitPlan {
   double regularization = 1e-4;
   std::optional<std::uint64_t> threads = {};
   std::optional<std::uint64_t> public_count = {};
+  friend bool operator==(const FullGradientPlan&, const FullGradientPlan&) = default;
 };
 struct DescentPlan : FullGradientPlan {
   std::optional<double> step_size = {};
   std::optional<double> l1 = {};
   std::string iterate = "last";
+  friend bool operator==(const DescentPlan&, const DescentPlan&) = default;
 };
 struct GradientDescentPlan : DescentPlan {
   static constexpr std::string_view name = "gradient-descent";
+  friend bool operator==(const GradientDescentPlan&, const GradientDescentPlan&) = default;
 };
 struct AcceleratedGradientDescentPlan : DescentPlan {
   static constexpr std::string_view name = "accelerated-gradient-descent";
   AcceleratedGradientDescentPlan() { steps = 30; }
+  friend bool operator==(const AcceleratedGradientDescentPlan&, const AcceleratedGradientDescentPlan&) = default;
 };
 struct MirrorDescentPlan : FullGradientPlan {
   static constexpr std::string_view name = "mirror-descent";
@@ -118,6 +124,7 @@ struct MirrorDescentPlan : FullGradientPlan {
     regularization = 0;
   }
   std::string geometry = "l2";
+  friend bool operator==(const MirrorDescentPlan&, const MirrorDescentPlan&) = default;
 };
 
 struct ShapedDescentPlan : SplitPlan {
@@ -132,10 +139,12 @@ struct ShapedDescentPlan : SplitPlan {
   std::optional<double> damping = {};
   std::optional<std::uint64_t> threads = {};
   std::optional<std::uint64_t> public_count = {};
+  friend bool operator==(const ShapedDescentPlan&, const ShapedDescentPlan&) = default;
 };
 struct ConstantPlan : SplitPlan {
   static constexpr std::string_view name = "constant";
   std::optional<std::uint64_t> public_count = {};
+  friend bool operator==(const ConstantPlan&, const ConstantPlan&) = default;
 };
 struct SufficientStatisticsPlan : SplitPlan {
   static constexpr std::string_view name = "sufficient-statistics";
@@ -144,6 +153,7 @@ struct SufficientStatisticsPlan : SplitPlan {
   std::string ridge_rule = "fixed";
   double confidence = 0.95;
   std::optional<std::uint64_t> threads = {};
+  friend bool operator==(const SufficientStatisticsPlan&, const SufficientStatisticsPlan&) = default;
 };
 
 struct DpSgdPlan : SplitPlan {
@@ -163,6 +173,7 @@ struct DpSgdPlan : SplitPlan {
   std::optional<std::uint64_t> largest_batch = {};
   std::uint64_t microbatch = 1;
   std::optional<double> noise_multiplier = {};
+  friend bool operator==(const DpSgdPlan&, const DpSgdPlan&) = default;
 };
 
 struct VarianceReductionPlan : SplitPlan {
@@ -176,59 +187,72 @@ struct VarianceReductionPlan : SplitPlan {
   std::optional<std::string> sampling = {};
   std::optional<std::uint64_t> batch_size = {};
   std::string noise = "calibrated";
+  friend bool operator==(const VarianceReductionPlan&, const VarianceReductionPlan&) = default;
 };
 struct SvrgPlan : VarianceReductionPlan {
   static constexpr std::string_view name = "svrg";
+  friend bool operator==(const SvrgPlan&, const SvrgPlan&) = default;
 };
 struct SvrgPlusPlusPlan : VarianceReductionPlan {
   static constexpr std::string_view name = "svrg++";
   SvrgPlusPlusPlan() { epochs = 3; }
+  friend bool operator==(const SvrgPlusPlusPlan&, const SvrgPlusPlusPlan&) = default;
 };
 
 struct PerturbationPlan : SplitPlan {
   double regularization = 0.01;
   std::optional<std::uint64_t> threads = {};
+  friend bool operator==(const PerturbationPlan&, const PerturbationPlan&) = default;
 };
 struct OutputPerturbationPlan : PerturbationPlan {
   static constexpr std::string_view name = "output-perturbation";
   std::optional<std::uint64_t> public_count = {};
+  friend bool operator==(const OutputPerturbationPlan&, const OutputPerturbationPlan&) = default;
 };
 struct ObjectivePerturbationPlan : PerturbationPlan {
   static constexpr std::string_view name = "objective-perturbation";
   std::optional<std::uint64_t> records = {};
+  friend bool operator==(const ObjectivePerturbationPlan&, const ObjectivePerturbationPlan&) = default;
 };
 
 /// Of algorithms on records that come one at a time.
 struct StreamPlan {
   std::optional<std::uint64_t> steps = {};  ///< the most records to read
   std::optional<std::uint64_t> every = {};  ///< after each so many records the weights are told
+  friend bool operator==(const StreamPlan&, const StreamPlan&) = default;
 };
 struct PrefixSumPlan : StreamPlan {
   std::optional<std::string> factorization = {};
+  friend bool operator==(const PrefixSumPlan&, const PrefixSumPlan&) = default;
 };
 struct OnlineFrankWolfePlan : PrefixSumPlan {
   static constexpr std::string_view name = "online-frank-wolfe";
   std::optional<double> step_scale = {};
   double norm = 2;
   std::string noise = "calibrated";
+  friend bool operator==(const OnlineFrankWolfePlan&, const OnlineFrankWolfePlan&) = default;
 };
 struct PolyhedralFrankWolfePlan : StreamPlan {
   static constexpr std::string_view name = "polyhedral-frank-wolfe";
   std::optional<double> step_scale = {};
   std::string noise = "gumbel";
+  friend bool operator==(const PolyhedralFrankWolfePlan&, const PolyhedralFrankWolfePlan&) = default;
 };
 struct OnlineToBatchPlan : PrefixSumPlan {
   static constexpr std::string_view name = "online-to-batch";
   std::string learner = "subgradient";
+  friend bool operator==(const OnlineToBatchPlan&, const OnlineToBatchPlan&) = default;
 };
 struct PrivateFtrlPlan : PrefixSumPlan {
   static constexpr std::string_view name = "private-ftrl";
   std::optional<double> step_size = {};
+  friend bool operator==(const PrivateFtrlPlan&, const PrivateFtrlPlan&) = default;
 };
 struct OnePassSgdPlan : StreamPlan {
   static constexpr std::string_view name = "one-pass-sgd";
   std::optional<std::uint64_t> batch_size = {};
   std::optional<double> step_size = {};
+  friend bool operator==(const OnePassSgdPlan&, const OnePassSgdPlan&) = default;
 };
 
 /// Of algorithms on batches of a whole file in its order.
@@ -238,6 +262,7 @@ struct NoisySgdPlan {
   std::optional<std::uint64_t> batch_size = {};
   std::optional<double> step_size = {};
   std::uint64_t passes = 1;
+  friend bool operator==(const NoisySgdPlan&, const NoisySgdPlan&) = default;
 };
 struct NoisyFrankWolfePlan {
   static constexpr std::string_view name = "noisy-frank-wolfe";
@@ -245,6 +270,7 @@ struct NoisyFrankWolfePlan {
   std::optional<std::uint64_t> records = {};
   std::optional<double> step_scale = {};
   double norm = 2;
+  friend bool operator==(const NoisyFrankWolfePlan&, const NoisyFrankWolfePlan&) = default;
 };
 
 struct GossipPlan {
@@ -261,6 +287,7 @@ struct GossipPlan {
   double regularization = 0;
   std::optional<std::string> noise = {};
   std::optional<double> timeout = {};
+  friend bool operator==(const GossipPlan&, const GossipPlan&) = default;
 };
 
 /// What an algorithm alone knows; by its name in JSON.
@@ -282,6 +309,7 @@ struct TrainPlan {
   [[nodiscard]] std::string_view algorithm_name() const {
     return std::visit([](const auto& one) { return one.name; }, algorithm);
   }
+  friend bool operator==(const TrainPlan&, const TrainPlan&) = default;
 };
 
 }  // namespace surety::jobs

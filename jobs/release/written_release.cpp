@@ -102,8 +102,6 @@ namespace {
 using namespace statistics;
 using nlohmann::json;
 
-[[noreturn]] void has_no_text(std::string_view what) { throw Error{ErrorCode::unsupported, fmt::format("the plan has no text: {}", what)}; }
-
 json json_of(const data::Bounds& bounds) { return {bounds.lower, bounds.upper}; }
 
 void add_types(json& object, const data::Condition& condition) {
@@ -159,35 +157,11 @@ json json_of(const WeightedStatistic& query) {
   return object;
 }
 
-/// "a, \"New York, NY\"", as `parse_values` reads it.
-std::string list_text(const std::vector<std::string>& values) {
-  std::string text;
-  for (const auto& value : values) {
-    text += text.empty() ? "\"" : ",\"";
-    for (const char c : value) text += c == '"' ? std::string{"\"\""} : std::string{c};
-    text += '"';
-  }
-  return text;
-}
-
 json options_of(const ReleasePlan& plan) {
   json options{{"query", json::array()}, {"confidence", plan.confidence}, {"noise", name(plan.noise)}};
   for (const auto& query : plan.queries) options["query"].push_back(json_of(query));
-  const auto& csv = plan.reading.csv;
-  const data::CsvFormat usual;
-  if (csv.delimiter != usual.delimiter) options["delimiter"] = csv.delimiter == ' ' ? "space" : std::string{csv.delimiter};
-  if (csv.decimal != usual.decimal) options["decimal"] = std::string{csv.decimal};
-  if (!csv.columns.empty()) options["columns"] = list_text(csv.columns);
-  if (csv.quoted_lines != usual.quoted_lines) options["quoted-lines"] = csv.quoted_lines;
-  for (const auto& [column, value] : csv.missing) options["missing"].push_back(list_text({column}) + "=" + list_text({value}));
-  if (!csv.complete.empty()) options["complete"] = list_text({csv.complete.begin(), csv.complete.end()});
-  if (plan.reading.form == data::RecordForm::is_public) options["form-is-public"] = true;
-  if (!(plan.reading.limits == data::DataLimits{})) options["no-limits"] = true;
-  if (const auto column = column_of(plan.unit)) {
-    options["unit"] = *column;
-    options["most"] = plan.unit.most().value();
-    options["empty-unit"] = name(plan.unit.rule().empty);
-  }
+  write_reading(options, plan.reading);
+  write_unit(options, plan.unit);
   if (!plan.note.empty()) options["note"] = plan.note;
   return options;
 }

@@ -85,8 +85,8 @@ class TunedRun final : public TrainingRun {
     return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
   }
 
-  const data::FeatureMap& read(double noise, RunBits& bits) override {
-    const auto& features = runs_.front()->read(noise, bits);
+  const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) override {
+    const auto& features = runs_.front()->read(noise, bits, context);
     if (parts().held_out.empty() && shared_.target.adjacency != Adjacency::add_or_remove_one) {
       refuse(ErrorCode::bad_data, "{}: no record is held out, must be at least one that @tune scores candidates on",
              one_line(shared_.source.path));

@@ -23,11 +23,6 @@ std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& c
   return plan.search.tune ? search_of(plan, *algorithm, said, context) : algorithm->prepare(plan, context);
 }
 
-TrainPlan with_memory(TrainPlan plan, std::size_t memory) {
-  plan.source.unit_memory = memory;
-  return plan;
-}
-
 }  // namespace
 
 TrainJob::TrainJob(TrainPlan plan)
@@ -38,7 +33,7 @@ TrainJob::TrainJob(TrainPlan plan)
 TrainJob::TrainJob(TrainPlan plan, const TrainContext& context, const SaidFields& said)
     : context_{context.run},
       tells_weights_{context.weights != nullptr},
-      plan_{std::make_unique<TrainPlan>(with_memory(std::move(plan), context.run.memory))},
+      plan_{std::make_unique<TrainPlan>(std::move(plan))},
       run_{run_of(*plan_, context, said)} {}
 
 TrainJob::TrainJob(TrainJob&&) noexcept = default;
@@ -84,7 +79,7 @@ void TrainJob::take_records(data::ArrowStream rows) {
 const data::FeatureMap& TrainJob::read(double noise, RunBits& bits) {
   if (plan_->source.path.empty()) refuse_plan("@data is missing, must name the records, or others must be given");
   context_.begin(Phase::reading);
-  features_ = &run_->read(noise, bits);
+  features_ = &run_->read(noise, bits, context_);
   return *features_;
 }
 

@@ -115,4 +115,86 @@ void require_follows(const WrittenTraining& written, const CalibratedNoise& nois
   require_follows(written, Follows{.unit = written.plan.unit, .event = noise.event, .noise = noise.value});
 }
 
+namespace {
+
+using nlohmann::json;
+
+json held_by(const Field& field) {
+  return std::visit(
+      [](const auto* value) -> json {
+        if constexpr (requires { value->has_value(); }) {
+          return *value ? json(**value) : json{};
+        } else {
+          return *value;
+        }
+      },
+      field.value());
+}
+
+/// All rows of an algorithm for the fields of one plan, which stays where it is.
+FieldTable own_rows(const Algorithm& algorithm, TrainPlan& plan) {
+  FieldTable rows;
+  rows.group("");
+  add_problem(rows, plan.problem);
+  algorithm.add_fields(rows, plan.algorithm, plan);
+  return rows;
+}
+
+void write_source(json& options, const TrainingSource& source) {
+  if (source.rows) has_no_text("its rows are a stream's");
+  if (!source.paths_of_ranks.empty()) has_no_text("each rank has a file of its own");
+  if (!source.path.empty()) options["data"] = source.path;
+  if (std::holds_alternative<std::shared_ptr<const data::RecordFile>>(source.inputs)) {
+    options["format"] = "records";
+    return;
+  }
+  if (const auto* const sparse = std::get_if<data::SparseFeatures>(&source.inputs)) {
+    options["format"] = "libsvm";
+    options["features"] = sparse->count;
+    if (source.rows_have_common_scale) options["rows"] = "scaled";
+    return;
+  }
+  const auto& inputs = std::get<data::CsvOptions>(source.inputs);
+  if (source.label) options["label"] = describe(*source.label);
+  if (!inputs.drop.empty()) options["drop"] = inputs.drop;
+  for (const auto& [column, its] : inputs.bounds) {
+    options["bounds"].push_back(fmt::format("{}={},{}", list_text({column}), its.lower, its.upper));
+  }
+  for (const auto& [column, names] : inputs.categories) options["categories"].push_back(list_text({column}) + "=" + list_text(names));
+  if (inputs.rows_have_common_scale) options["rows"] = "scaled";
+}
+
+json options_of(const TrainPlan& plan) {
+  const auto algorithm = algorithm_named(std::string{plan.algorithm_name()});
+  auto held = plan;
+  auto usual = plan;
+  usual.problem = {};
+  usual.search = {};
+  usual.source.form_is_public = false;
+  usual.algorithm = algorithm->standard();
+  const auto rows = own_rows(*algorithm, held);
+  auto usual_rows = own_rows(*algorithm, usual);
+  json options{{"algorithm", plan.algorithm_name()}};
+  for (const auto& group : rows.groups()) {
+    for (const auto& field : group.fields) {
+      if (auto value = held_by(field); value != held_by(*usual_rows.find(field.name()))) options[field.name()] = std::move(value);
+    }
+  }
+  write_source(options, plan.source);
+  write_reading(options, plan.source.reading);
+  write_unit(options, plan.unit);
+  return options;
+}
+
+}  // namespace
+
+std::string plan_text(const TrainPlan& plan) {
+  auto text = plan_json("train", options_of(plan), plan.target).dump(-1, ' ', false, json::error_handler_t::replace);
+  auto again = read_train_plan(text, NamedRecords::or_given_later).plan;
+  // The head of a record file is read again.
+  if (std::holds_alternative<std::shared_ptr<const data::RecordFile>>(plan.source.inputs)) again.source.inputs = plan.source.inputs;
+  if (!(again == plan)) has_no_text("what would be read of it is another one");
+  return text;
+}
+
 }  // namespace surety::jobs

@@ -39,4 +39,9 @@ enum class NamedRecords {
 /// \throws PlanError where the text says an event, a noise, a unit or a schema that does not follow from its other fields.
 void require_follows(const WrittenTraining& written, const CalibratedNoise& noise);
 
+/// The text of a plan, with nothing in it that follows from the rest: `read_train_plan` makes the same plan of it, of the records of its path, or of none.
+/// \throws Error{unsupported} for what no text says: rows of a stream, a file for each rank, a field that another algorithm has alone, numbers that are none,
+///         limits that are neither the usual ones nor none; as `read_train_plan`.
+[[nodiscard]] std::string plan_text(const TrainPlan& plan);
+
 }  // namespace surety::jobs

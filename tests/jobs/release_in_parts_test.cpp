@@ -1,10 +1,14 @@
 #include <surety/jobs/parts/release_in_parts.h>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -643,6 +647,24 @@ TEST_F(ReleaseInParts, RefusesTicketsThatWereChanged) {
   later[13] = '9';
   EXPECT_TRUE(refuses([&] { static_cast<void>(jobs::read_ticket(with_checksum(later, "SURETYTK"))); }, ErrorCode::bad_data,
                       {"was made by Surety 9"}));
+}
+
+// Whoever else has an account on that machine reads neither, whatever the umask says.
+TEST(PrivateFiles, AreReadByTheirOwnerAloneAndReplaceNothing) {
+  const TemporaryFolder folder;
+  const auto path = folder / "ticket";
+  const auto umask_before = umask(0);
+  jobs::write_private_file(path, std::string_view{"a\0b", 3});
+  umask(umask_before);
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::ifstream file{path, std::ios::binary};
+  EXPECT_EQ((std::string{std::istreambuf_iterator<char>{file}, {}}), (std::string{"a\0b", 3}));
+  const auto found = reference::refusal_of([&] {
+    jobs::write_private_file(path, "another");
+    return 0;
+  });
+  EXPECT_TRUE(found.says(ErrorCode::invalid_argument, "is there already")) << found;
+  EXPECT_EQ(std::filesystem::file_size(path), 3U);
 }
 
 }  // namespace

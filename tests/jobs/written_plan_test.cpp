@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <random>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -14,6 +20,7 @@
 
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/run/kept_units.h>
 
 #include <support/refusal.h>
 #include <support/temporary_folder.h>
@@ -208,6 +215,97 @@ TEST(WrittenPlanText, NeverIsSomethingElseThanItSays) {
   refused("schema_sha256", "00", "schema_sha256 is");
   const auto written = jobs::read_train_plan(text.dump());
   jobs::require_follows(written, calibrated(written));
+}
+
+// ---- The text of a plan ---------------------------------------------------------------------------------------------------------------------
+
+/// A plan of which each field that its algorithm has may be said.
+jobs::TrainPlan random_plan(const jobs::Algorithm& algorithm, std::mt19937_64& random) {
+  const auto coin = [&] { return random() % 2 == 0; };
+  const auto adjacency = std::array{Adjacency::replace_one, Adjacency::zero_out, Adjacency::add_or_remove_one}.at(random() % 3);
+  auto plan = jobs::read_train_plan(plan_of(algorithm.name()).dump()).plan;
+  plan.target = {Epsilon{std::ldexp(static_cast<double>(1 + random() % 1000), -7)}, Delta{1e-7}, adjacency};
+  plan.source.path.clear();
+  plan.source.label.reset();
+  jobs::FieldTable rows;
+  jobs::add_problem(rows, plan.problem);
+  algorithm.add_fields(rows, plan.algorithm, plan);
+  for (const auto& group : rows.groups()) {
+    for (const auto& field : group.fields) {
+      if (coin() || field.name() == "classes") continue;
+      if (const auto* words = std::get_if<jobs::OneOfWords>(&field.constraint())) {
+        field.set(words->words.at(random() % words->words.size()));
+      } else if (const auto* whole = std::get_if<jobs::WholeNumber>(&field.constraint())) {
+        field.set(fmt::format("{}", whole->least + random() % std::min<std::uint64_t>(whole->most - whole->least, std::uint64_t{1} << 52)));
+      } else if (std::holds_alternative<jobs::AnyNumber>(field.constraint())) {
+        field.set(fmt::format("{}", std::ldexp(static_cast<double>(random() >> 11U), -static_cast<int>(random() % 60))));
+      } else {
+        field.set("a=\"b, c\"");
+      }
+    }
+  }
+  auto& source = plan.source;
+  if (coin()) source.path = "-a table's.csv";
+  if (coin()) source.reading.limits = data::DataLimits::none();
+  if (random() % 4 == 0) {
+    source.inputs = data::SparseFeatures{static_cast<std::uint32_t>(1 + random() % 1000)};
+    source.rows_have_common_scale = coin();
+    return plan;
+  }
+  data::CsvOptions inputs{.rows_have_common_scale = coin()};
+  if (coin()) inputs.drop = {"id", "a=\"b"};
+  if (coin()) inputs.bounds = {{"x, y", {-0.1, 1.0 / 3}}, {"age=", {0x1p-1000, 1e300}}};
+  if (coin()) inputs.categories = {{"to=wn", {"Rome", "New \"York\", NY", " ", ""}}};
+  auto& csv = source.reading.csv;
+  csv.delimiter = std::array{',', ';', '\t', ' '}.at(random() % 4);
+  if (csv.delimiter != ',' && coin()) csv.decimal = ',';
+  if (coin()) csv.missing.emplace("a=\"b", "x, y");
+  if (coin()) csv.quoted_lines = random() % 1000;
+  if (coin()) {
+    OwnerRule rule;
+    rule.empty = coin() ? EmptyUnit::one : EmptyUnit::each;
+    rule.delimiter = csv.delimiter;
+    rule.quoted_lines = csv.quoted_lines;
+    if (!(source.reading.limits == data::DataLimits{})) rule.record_bytes.reset();
+    plan.unit = jobs::unit_of_column("who, is", Count{1 + random() % 100}, rule);
+    inputs.drop.emplace_back("who, is");
+  }
+  source.label = data::parse_label_rule(std::array{"y", "visits>=0.1", "town=='New \"York\"'", "\"a=b\"!=3"}.at(random() % 4));
+  source.inputs = inputs;
+  return plan;
+}
+
+// Whatever a plan says, its text says it; fields of no algorithm of its own, and what only a program can give, are refused.
+TEST(TrainPlanText, IsReadAsThePlanThatItWasMadeOf) {
+  std::mt19937_64 random{24};
+  for (const auto& algorithm : jobs::all_algorithms()) {
+    for (int k = 0; k < 60; ++k) {
+      const auto plan = random_plan(*algorithm, random);
+      const auto text = jobs::plan_text(plan);
+      const auto again = jobs::read_train_plan(text, jobs::NamedRecords::or_given_later).plan;
+      EXPECT_TRUE(again == plan) << text;
+      EXPECT_EQ(jobs::plan_text(again), text);
+    }
+  }
+}
+
+TEST(TrainPlanText, IsRefusedForWhatNoTextSays) {
+  std::mt19937_64 random{1};
+  for (const auto& algorithm : jobs::all_algorithms()) {
+    if (algorithm->name() != "constant" && algorithm->name() != "noisy-sgd") continue;
+    const auto plan = random_plan(*algorithm, random);
+    const auto refused = [&](const auto& change) {
+      auto changed = plan;
+      change(changed);
+      const auto found = refusal_of([&] { return jobs::plan_text(changed); });
+      EXPECT_TRUE(found.says(ErrorCode::unsupported, "the plan has no text")) << found;
+    };
+    refused([](auto& its) { its.source.paths_of_ranks = {"a", "b"}; });
+    refused([](auto& its) { its.search.tune = 3; });
+    refused([](auto& its) { its.source.reading.limits.columns = 7; });
+    refused([](auto& its) { its.source.reading.form = data::RecordForm::is_public; });
+    refused([](auto& its) { its.problem.classes = "a,b"; });
+  }
 }
 
 }  // namespace
