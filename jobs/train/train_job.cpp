@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <surety/accounting/events/json.h>
@@ -15,11 +16,24 @@
 namespace surety::jobs {
 namespace {
 
+/// Nobody who says how a search is done is left without one.
+void require_no_search(const SearchPlan& search, const SaidFields& said) {
+  const SearchPlan usual;
+  const auto refuse_said = [&](std::string_view field, bool is_another) {
+    if (is_another || said.contains(field)) refuse_plan("@tune is missing: @{} says how a search would be done", field);
+  };
+  refuse_said("tune-over", search.tune_over != usual.tune_over);
+  refuse_said("tune-by", search.tune_by != usual.tune_by);
+  refuse_said("tune-most", search.tune_most != usual.tune_most);
+  refuse_said("answer-at", search.answer_at != usual.answer_at);
+}
+
 std::unique_ptr<TrainingRun> run_of(const TrainPlan& plan, const TrainContext& context, const SaidFields& said) {
   const auto algorithm = algorithm_of(plan);
   if (plan.has_unit() && !algorithm->why_no_units().empty()) {
     refuse(ErrorCode::unsupported, "@unit is not for {}: {}", algorithm->name(), algorithm->why_no_units());
   }
+  if (!plan.search.tune) require_no_search(plan.search, said);
   return plan.search.tune ? search_of(plan, *algorithm, said, context) : algorithm->prepare(plan, context);
 }
 
