@@ -69,7 +69,7 @@ OptionTable as_chosen(TrainState& state, const Command& said) {
   const auto tried = options.plan.search.tune ? jobs::searched_over(options.plan, state.chosen().its(), {}) : std::vector<std::string>{};
   for (const auto& [field, value] : choice.fields) {
     auto& option = *given.find("--" + field);
-    const auto is_it = [&](const std::string& text) { return text.starts_with(field + "="); };
+    const auto is_it = [start = field + "="](const std::string& text) { return text.starts_with(start); };
     if (option.is_given() || std::any_of(tried.begin(), tried.end(), is_it)) continue;
     option.set({value});
     options.chosen += fmt::format(" {} {}", option.name(), value);
