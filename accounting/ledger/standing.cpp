@@ -1,17 +1,15 @@
 #include <surety/accounting/ledger/standing.h>
 
 #include <cmath>
-#include <limits>
 
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/judgement.h>
 #include <surety/accounting/events/json.h>
 #include <surety/accounting/ledger/audit_json.h>
+#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 nlohmann::json event_json(const std::optional<Event>& event) { return event ? to_json(*event) : nlohmann::json{}; }
 

@@ -31,8 +31,8 @@
 // CSV or all Arrow streams where owners have several rows.
 //
 // *What is private.* The ticket holds the secret key by which rows of an owner are kept, and a partial is exact counts: both are as private as the table.
-// Written down they are of mode 0600 (`write_private_file`). Neither is in a plan's JSON, in the ledger or in an error; of the ticket its number is public, and ends the note of
-// the run in the ledger. What a merge refuses tells that owners were not split as said, and nothing else. Checksums are against accidents: who may change a
+// Written down they are of mode 0600 (`write_private_file`). Neither is in a plan's JSON, in the ledger or in an error; of the ticket its number is public, and
+// ends the note of the run in the ledger. What a merge refuses tells that owners were not split as said, and nothing else. Checksums are against accidents: who may change a
 // partial may also change the table.
 //
 // *Once.* A ticket is finished once in a ledger: its number is looked for where the charge is written, so of several that finish at once one charges and

@@ -44,7 +44,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr mpfr_prec_t bits = 320;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t default_cases = 100;  // some of each family: a sanitizer is some 20 times slower
+constexpr std::size_t default_cases = 300;  // a sanitizer is some 20 times slower
 #else
 constexpr std::size_t default_cases = 5000;
 #endif
