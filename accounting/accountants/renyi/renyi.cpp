@@ -109,18 +109,28 @@ Upper log_mixture(double q, Upper x) {
   return max(Upper{0}, x + log(rate + (1 - Lower{rate}) * exp(Upper{Exact{-x.value()}})));
 }
 
+/// order - 1 from both sides: exact up to order 2^53, and rounded beyond it.
+struct LessOne {
+  Upper above;
+  Lower below;
+};
+LessOne less_one(double order) {
+  const double b = order - 1;
+  return order <= 0x1p53 ? LessOne{Exact{b}, Exact{b}} : LessOne{Upper::rounded(b), Lower::rounded(b)};
+}
+
 /// The bound that Minkowski's inequality gives for a mixture: || 1 - q + q l ||_a <= 1 - q + q || l ||_a, with || l ||_a =
 /// e^((a-1) D_a / a).
 double mixture_bound(double q, double order, double divergence) {
   const Exact a{order};
-  const Exact b{order - 1};  // exact where order >= 1
-  return std::min(divergence, (a * log_mixture(q, b * Upper{Exact{divergence}} / a) / b).value());
+  const auto b = less_one(order);
+  return std::min(divergence, (a * log_mixture(q, b.above * Upper{Exact{divergence}} / a) / b.below).value());
 }
 
 /// With probability q a release of this divergence, else nothing that differs, and both know which: the moment is a mixture of moments.
 double revealed_bound(double q, double order, double divergence) {
-  const Exact b{order - 1};
-  return std::min(divergence, (log_mixture(q, b * Upper{Exact{divergence}}) / b).value());
+  const auto b = less_one(order);
+  return std::min(divergence, (log_mixture(q, b.above * Upper{Exact{divergence}}) / b.below).value());
 }
 
 // ---- Poisson-sampled Gaussian: E[r^a], r = 1 - q + q e^(mu x - mu^2 / 2), x ~ N(0, 1) ----
@@ -182,7 +192,7 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   const Lower beyond = Lower{Exact{high}} - Exact{a} * Upper{distance};
   const Lower at_high = (Lower{Exact{high}} - Upper{distance} / 2) * distance;
   const Upper log_kappa = log(Exact{q} + (1 - Lower{Exact{q}}) * exp(-at_high));
-  const Upper right_log = Exact{a} * log_kappa + Exact{a} * (Exact{b} * (Upper{distance} * distance)) / 2 - beyond * beyond / 2;
+  const Upper right_log = Exact{a} * log_kappa + Exact{a} * (less_one(a).above * (Upper{distance} * distance)) / 2 - beyond * beyond / 2;
   const Upper right_width = Exact{step} + 1 / beyond;
   if (scaled) {
     double sum = 0;
@@ -223,7 +233,7 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
     error += weight * (excess.error + std::abs(excess.value) * (x * x + 3) * ulp);
   }
   // The tail of (r^a - 1 - a (r - 1)): at most a - 1 where r <= 1, at most r^a where r >= 1.
-  const Upper left = Exact{b} * highest_density * exp(left_log) * left_width;
+  const Upper left = less_one(a).above * highest_density * exp(left_log) * left_width;
   const Upper right = highest_density * exp(right_log) * right_width;
   const auto count = static_cast<double>(last - first + 8);
   const Upper nodes_sum = norm * (Upper::of_sum(sum, count) + error_of_errors * Upper{Exact{error}}) + left + right;
@@ -255,10 +265,10 @@ Point poisson_gaussian(double q, double mu, At at) {
   const auto moment = poisson_gaussian_log_moment(q, mu, at);
   if (!moment) {
     if (at.order > 2 || mu < 4 || mu > 1e100) return {bound, false};
-    return {std::min(bound, (separated_log_moment(q, mu, at.order) / Exact{at.order - 1}).value()), false};
+    return {std::min(bound, (separated_log_moment(q, mu, at.order) / less_one(at.order).below).value()), false};
   }
   // Minkowski's bound may only win by rounding, where the quadrature is exact.
-  return {std::min(bound, (Upper{Exact{*moment}} / Exact{at.order - 1}).value()), true};
+  return {std::min(bound, (Upper{Exact{*moment}} / less_one(at.order).below).value()), true};
 }
 
 // ---- Fixed-size batches of a Gaussian: 1 + E[(g(r) + k(r)) 1(r >= 1)] ----
@@ -334,14 +344,14 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
   const Lower end_of_panels = Lower::within(last, 4);
   const Lower at_end = (end_of_panels - Upper{distance} / 2) * distance;
   const Upper log_kappa = log(Exact{q} + (1 - Lower{Exact{q}}) * exp(-at_end));
-  const auto tail = [&](double power, double factor) {
-    const Exact p{power};
-    const Lower beyond = end_of_panels - p * Upper{distance};
-    const Upper log_tail = p * log_kappa + p * (Exact{power - 1} * (Upper{distance} * distance)) / 2 - beyond * beyond / 2;
-    return Exact{factor} * (highest_density * exp(log_tail) / beyond);
+  const auto tail = [&](Exact power, Upper power_less_one, Upper factor) {
+    const Lower beyond = end_of_panels - power * Upper{distance};
+    const Upper log_tail = power * log_kappa + power * (power_less_one * (Upper{distance} * distance)) / 2 - beyond * beyond / 2;
+    return factor * (highest_density * exp(log_tail) / beyond);
   };
+  const Upper b = less_one(a).above;
   const Upper inside = Upper::of_sum(sum, 20 * panels + 50) + error_of_errors * Upper{Exact{error}};
-  const Upper excess = highest_density * Exact{half} * inside + tail(a, 1) + tail(1, a - 1) + underflow;
+  const Upper excess = highest_density * Exact{half} * inside + tail(Exact{a}, b, Upper{1}) + tail(Exact{1}, Upper{0}, b) + underflow;
   if (!std::isfinite(excess.value())) return std::nullopt;
   return log1p(excess).value();
 }
@@ -350,7 +360,7 @@ Point fixed_gaussian(double q, double mu, At at) {
   const double plain = squared_mu_divergence(mu, at.order);
   const auto moment = fixed_gaussian_log_moment(q, mu, at);
   if (!moment) return {plain, false};
-  return {std::min(plain, (Upper{Exact{*moment}} / Exact{at.order - 1}).value()), false};
+  return {std::min(plain, (Upper{Exact{*moment}} / less_one(at.order).below).value()), false};
 }
 
 // ---- Curves of single releases, in interval arithmetic ----
@@ -698,14 +708,14 @@ struct SharedBatch {
   double mu;
 };
 double shared_batches(const std::vector<SharedBatch>& batches, At at) {
-  const double b = at.order - 1;
+  const auto b = less_one(at.order);
   std::vector<Upper> log_terms;  // log (w (E[r^a] - 1))
   double largest = 0;
   for (const auto& batch : batches) {
     const double divergence = batch.rate == 1   ? squared_mu_divergence(batch.mu, at.order)
                               : batch.rate == 0 ? 0
                                                 : poisson_gaussian(batch.rate, batch.mu, at).divergence;
-    const double log_moment = (Exact{b} * Upper{Exact{divergence}}).value();
+    const double log_moment = (b.above * Upper{Exact{divergence}}).value();
     if (batch.weight == 0 || log_moment < tiny) continue;
     const Upper exponent{Exact{log_moment}};
     log_terms.push_back(log(Upper{Exact{batch.weight}}) + (log_moment < 600 ? log(expm1(exponent)) : exponent));
@@ -714,7 +724,7 @@ double shared_batches(const std::vector<SharedBatch>& batches, At at) {
   Upper sum = 4 * underflow;  // what was left out
   for (const Upper term : log_terms) sum += exp(term - Exact{largest});
   const Upper moment = largest == 0 ? log1p(sum) : Exact{largest} + log(sum + exp(Upper{Exact{-largest}}));
-  return (moment / Exact{b}).value();
+  return (moment / b.below).value();
 }
 
 /// Made when it is first asked: whoever only wants to know whether there is one need not wait.
