@@ -169,15 +169,6 @@ std::chrono::milliseconds timeout_or_let_the_first_speak(const TrainState& state
   }
 }
 
-void require_search(const TrainOptions& options, const OptionTable& given) {
-  if (options.plan.search.tune) return;
-  for (const char* option : {"--tune-over", "--tune-by", "--tune-most", "--answer-at"}) {
-    if (const auto* by = given.find(option); by != nullptr && by->is_given()) {
-      invalid(fmt::format("--tune is missing: {} says how a search would be done", option));
-    }
-  }
-}
-
 /// All that the words ask for, alone or on ranks.
 int run_training(TrainState& state, const Command& said) {
   if (state.lists_algorithms) return print_algorithms(state.tables);
@@ -192,7 +183,6 @@ int run_training(TrainState& state, const Command& said) {
   const auto start = [&](Team& team) {
     if (options.algorithm != jobs::GossipPlan::name) state.options.table.take_rank(team.rank(), team.size());
     if (!is_automatic) require_own_options(said.hidden, state.tables, options.algorithm);
-    require_search(options, given);
     is_automatic ? require_separate_files(state, team.rank()) : settle_promise(state, given, team.rank(), team.size());
     return train(state, given, team);
   };

@@ -91,6 +91,18 @@ std::string text_in(const std::string& field, const nlohmann::json& value) {
   refuse_text("options: @{} is {}, must be a text or a number", field, one_line(value.dump()));
 }
 
+nlohmann::json held_by(const Field& field) {
+  return std::visit(
+      [](const auto* value) -> nlohmann::json {
+        if constexpr (requires { value->has_value(); }) {
+          return *value ? nlohmann::json(**value) : nlohmann::json{};
+        } else {
+          return *value;
+        }
+      },
+      field.value());
+}
+
 void set_field(const Field& field, const nlohmann::json& value) {
   const bool is_flag = std::holds_alternative<bool*>(field.value());
   if (is_flag != value.is_boolean()) {

@@ -38,6 +38,8 @@ template <class... Values>
 
 /// What stands in the options of a plan as a text. \throws PlanError{bad_data} for what is neither a text nor a number, nor the object of a query.
 [[nodiscard]] std::string text_in(const std::string& field, const nlohmann::json& value);
+/// What a field holds; null where nothing is said.
+[[nodiscard]] nlohmann::json held_by(const Field& field);
 /// Sets a field to what stands in a plan. \throws PlanError{bad_data} for a value of another type; PlanError for one out of its range.
 void set_field(const Field& field, const nlohmann::json& value);
 /// Refuses a field that no row knows. \throws PlanError{bad_data}, always.

@@ -119,18 +119,6 @@ namespace {
 
 using nlohmann::json;
 
-json held_by(const Field& field) {
-  return std::visit(
-      [](const auto* value) -> json {
-        if constexpr (requires { value->has_value(); }) {
-          return *value ? json(**value) : json{};
-        } else {
-          return *value;
-        }
-      },
-      field.value());
-}
-
 /// All rows of an algorithm for the fields of one plan, which stays where it is.
 FieldTable own_rows(const Algorithm& algorithm, TrainPlan& plan) {
   FieldTable rows;

@@ -350,6 +350,26 @@ TEST_F(TrainJob, SearchesOverPlans) {
   EXPECT_TRUE(refused.says(ErrorCode::invalid_argument, "tune-over is missing")) << refused;
 }
 
+TEST_F(TrainJob, WhoSaysHowASearchIsDoneIsNotLeftWithoutOne) {
+  const auto refused = [&](const std::string& field, const auto& say) {
+    auto plan = plan_of(jobs::ShapedDescentPlan{});
+    say(plan.search);
+    const auto found = refusal_of([&] { return jobs::TrainJob{plan}; });
+    EXPECT_TRUE(found.says(ErrorCode::invalid_argument, "tune is missing: ")) << field << ": " << found;
+    EXPECT_TRUE(found.says(ErrorCode::invalid_argument, field)) << found;
+  };
+  refused("tune-over", [](jobs::SearchPlan& search) { search.tune_over = {"steps=10,30"}; });
+  refused("tune-by", [](jobs::SearchPlan& search) { search.tune_by = "split"; });
+  refused("tune-most", [](jobs::SearchPlan& search) { search.tune_most = 7; });
+  refused("answer-at", [](jobs::SearchPlan& search) { search.answer_at = "soon"; });
+  // What is said as it is anyway is said.
+  jobs::Alone alone;
+  const auto said = refusal_of([&] {
+    return jobs::TrainJob{plan_of(jobs::ShapedDescentPlan{}), jobs::TrainContext{.team = alone}, {"tune-by"}};
+  });
+  EXPECT_TRUE(said.says(ErrorCode::invalid_argument, "tune-by says how a search would be done")) << said;
+}
+
 TEST_F(TrainJob, CandidatesAreThePlanWithOtherValues) {
   const auto algorithm = jobs::gradient_descent_algorithm();
   const auto all = jobs::combinations({"steps=10,30", "clip=0.3,1"}, *algorithm, {});

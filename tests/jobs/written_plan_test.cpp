@@ -20,6 +20,7 @@
 
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/run/kept_units.h>
 
 #include <support/refusal.h>
@@ -48,18 +49,6 @@ json another_value(const jobs::Field& field) {
   return "one,two";
 }
 
-json held_by(const jobs::Field& field) {
-  return std::visit(
-      [](const auto* value) -> json {
-        if constexpr (requires { value->has_value(); }) {
-          return *value ? json(**value) : json{};
-        } else {
-          return *value;
-        }
-      },
-      field.value());
-}
-
 TEST(WrittenPlanText, ReachesEveryFieldOfEveryAlgorithm) {
   std::size_t reached = 0;
   for (const auto& algorithm : jobs::all_algorithms()) {
@@ -77,10 +66,10 @@ TEST(WrittenPlanText, ReachesEveryFieldOfEveryAlgorithm) {
         EXPECT_TRUE(written.said.contains(field.name()));
         jobs::FieldTable again;
         algorithm->add_fields(again, written.plan.algorithm, written.plan);
-        const auto held = held_by(*again.find(field.name()));
+        const auto held = jobs::held_by(*again.find(field.name()));
         EXPECT_EQ(held, held.is_array() ? json::array({value}) : value);
         // A word may be the standard one; every other value is not.
-        EXPECT_TRUE(held != held_by(field) || std::holds_alternative<jobs::OneOfWords>(field.constraint()));
+        EXPECT_TRUE(held != jobs::held_by(field) || std::holds_alternative<jobs::OneOfWords>(field.constraint()));
         ++reached;
       }
     }
