@@ -105,6 +105,17 @@ constexpr std::array<Asker, accountants_asked> askers{};
 template <class... A>
 constexpr std::array<Asker, accountants_asked> askers<std::tuple<A...>>{&ask_one<A>...};
 
+/// The reason of the accountant that takes most kinds of events: privacy-loss, but of a search alone tuning.
+std::string why_nobody(const Event& event, const std::vector<Opinion>& opinions) {
+  const auto text = one_line(describe(event));
+  const auto telling = std::holds_alternative<Event::BestOf>(event.node()) ? Tuning::name : PrivacyLoss::name;
+  const auto found = std::find_if(opinions.begin(), opinions.end(), [&](const Opinion& one) { return one.accountant == telling; });
+  if (found == opinions.end()) return fmt::format("no accountant has a theorem for {}", text);
+  std::string reason = found->refusal;
+  if (const auto place = reason.find(text); place != std::string::npos) reason.replace(place, text.size(), "it");
+  return fmt::format("no accountant has a theorem for {}: {}", text, reason);
+}
+
 using Refuser = std::optional<Refusal> (*)(const Event& event, const OtherCurves& others);
 
 template <class A>
@@ -200,10 +211,8 @@ BestAnswer best_of(const Event& event, std::vector<Opinion> opinions) {
     if (highest == nullptr || opinion.value->lower > highest->value->lower) highest = &opinion;
   }
   if (lowest == nullptr) {
-    std::string reasons;
-    for (const auto& opinion : opinions)
-      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", opinion.accountant, opinion.refusal);
-    throw Error{ErrorCode::unsupported, fmt::format("no accountant has a theorem for {} ({})", describe(event), reasons)};
+    const auto sentence = why_nobody(event, opinions);
+    throw NoTheorem{sentence, std::move(opinions)};
   }
   if (highest->value->lower > lowest->value->upper) {
     throw Error{ErrorCode::internal, fmt::format("two proofs disagree about {}: {} says at least {}, {} at most {}", describe(event),

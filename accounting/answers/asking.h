@@ -6,6 +6,8 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <surety/accounting/answers/opinion.h>
@@ -29,7 +31,19 @@ struct GridRequest {
 /// Which part of `event` it has no theorem for, and why; see accountant.h.
 [[nodiscard]] std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, const OtherCurves& others);
 
-/// All of them. \throws as best_epsilon and best_delta.
+/// Nobody has an answer. Its message is one sentence: the reason of the accountant that knows most kinds of events like this one.
+class NoTheorem : public Error {
+ public:
+  NoTheorem(const std::string& sentence, std::vector<Opinion> opinions)
+      : Error{ErrorCode::unsupported, sentence}, opinions_{std::move(opinions)} {}
+  /// Of each that was asked why it has none.
+  [[nodiscard]] const std::vector<Opinion>& opinions() const noexcept { return opinions_; }
+
+ private:
+  std::vector<Opinion> opinions_;
+};
+
+/// All of them. \throws NoTheorem where nobody has an answer, and as best_epsilon and best_delta.
 [[nodiscard]] BestAnswer best_of(const Event& event, std::vector<Opinion> opinions);
 
 /// In the order in which they are asked while others may still add something: by their turns.

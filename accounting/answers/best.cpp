@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/numbers/floating_point.h>
@@ -28,6 +30,39 @@ void look_closer(const Event& event, const Question& question, const Effort& eff
   by_grid->value = Enclosure{std::max(by_grid->value->lower, closer.value->lower), std::min(by_grid->value->upper, closer.value->upper)};
 }
 
+/// Whether somebody has a theorem for the event.
+bool is_known(const Event& event) {
+  for (AccountantPlace one = 0; one < accountants_asked; ++one) {
+    if (!why_not(one, event, curves_of_all())) return true;
+  }
+  return false;
+}
+
+/// Under which other adjacencies somebody has a theorem for the same words. Nothing where it is a number that is refused, which may be refused
+/// there, too, and where the reason says so of a run of a search.
+std::string where_it_is_known(const Event& event, std::string_view reason) {
+  constexpr std::string_view words = "; there is one under ";
+  if (reason.find(words) != std::string_view::npos || is_known(event)) return {};
+  std::string names;
+  for (const auto other : {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out}) {
+    if (other == event.adjacency()) continue;
+    try {
+      if (is_known(parse_event(describe(event), other))) names += fmt::format("{}{}", names.empty() ? "" : " and ", name(other));
+    } catch (const Error&) {  // which has no meaning there
+    }
+  }
+  return names.empty() ? "" : fmt::format("{}{}", words, names);
+}
+
+/// \throws NoTheorem, as best_of, with what would be taken.
+BestAnswer answer_of(const Event& event, std::vector<Opinion> opinions) {
+  try {
+    return best_of(event, std::move(opinions));
+  } catch (const NoTheorem& refused) {
+    throw NoTheorem{refused.what() + where_it_is_known(event, refused.what()), refused.opinions()};
+  }
+}
+
 BestAnswer best(const Event& event, const Question& question, const Effort& effort) {
   const StandardFloatingPoint environment;
   GridRequest grid;
@@ -36,20 +71,20 @@ BestAnswer best(const Event& event, const Question& question, const Effort& effo
     return opinion_of(place_of<PrivacyLoss>, event, question, beside(event, by_contour, effort), curves_of_all(), grid);
   });
   look_closer(event, question, effort, grid, opinions);
-  return best_of(event, std::move(opinions));
+  return answer_of(event, std::move(opinions));
 }
 
 /// The same bounds, but nobody is asked once they are as narrow as could matter.
 Enclosure quick(const Event& event, const Question& question, const Effort& effort) {
   const StandardFloatingPoint environment;
-  bool is_known = false;
+  bool is_settled = false;
   auto said = in_turn(
       event, asking_order,
       [&](AccountantPlace one, const GridRequest& grid) { return opinion_of(one, event, question, effort, curves_of_all(), grid); },
-      [&](AccountantPlace, const Enclosure& together) { return is_known = is_exact(together); });
-  if (is_known) return *said.together;
+      [&](AccountantPlace, const Enclosure& together) { return is_settled = is_exact(together); });
+  if (is_settled) return *said.together;
   look_closer(event, question, effort, said.grid, said.opinions);
-  return best_of(event, std::move(said.opinions)).value;
+  return answer_of(event, std::move(said.opinions)).value;
 }
 
 /// The curve of a run by all accountants.

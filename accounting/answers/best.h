@@ -30,8 +30,8 @@ namespace surety::accounting {
 [[nodiscard]] double width_at(double epsilon, const Effort& effort);
 
 /// epsilon(delta) of `event`, and delta(epsilon).
-/// \throws Error{unsupported} when no accountant has a theorem for the event, with each one's reason; Error{internal} when two
-///         enclosures do not overlap.
+/// \throws NoTheorem, which is an Error{unsupported}, when no accountant has a theorem for the event: which part, why, and under which
+///         adjacency there is one (asking.h: it knows each one's reason); Error{internal} when two enclosures do not overlap.
 [[nodiscard]] BestAnswer best_epsilon(const Event& event, Delta delta, const Effort& effort = {});
 [[nodiscard]] BestAnswer best_delta(const Event& event, Epsilon epsilon, const Effort& effort = {});
 

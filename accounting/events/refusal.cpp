@@ -19,7 +19,7 @@ class Refused : public Error {
 
 void unsupported(const Event& event, std::string_view sentence) {
   std::string said{sentence};
-  if (const auto place = said.find("{}"); place != std::string::npos) said.replace(place, 2, describe(event));
+  if (const auto place = said.find("{}"); place != std::string::npos) said.replace(place, 2, one_line(describe(event)));
   throw Refused{event, said};
 }
 

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/answers/explanation.h>
 #include <surety/accounting/answers/risk.h>
@@ -65,6 +67,23 @@ int account_risk(const AccountOptions& options) {
   return exit_code::fine;
 }
 
+/// What each accountant says of the event.
+void say_opinions(const std::vector<accounting::Opinion>& opinions, const char* asked) {
+  for (const auto& opinion : opinions) {
+    say("  {:<20} {}\n", opinion.accountant, opinion.value ? fmt::format("{} in {}", asked, text(*opinion.value)) : opinion.refusal);
+  }
+}
+
+/// The best answer. Where nobody has one, who asks for explanations gets each one's reason before the refusal.
+accounting::BestAnswer answer(const AccountOptions& options, const Event& event, const accounting::Question& question) {
+  try {
+    return accounting::best_answer(event, question, {.width = options.width});
+  } catch (const accounting::NoTheorem& refused) {
+    if (options.explain && !options.json) say_opinions(refused.opinions(), "");
+    throw;
+  }
+}
+
 int account(const AccountOptions& options) {
   if (options.risk) return account_risk(options);
   if (options.prior) invalid("--prior is given without --risk, must be given with it");
@@ -72,7 +91,7 @@ int account(const AccountOptions& options) {
   const bool asks_epsilon = options.delta.has_value();
   const double at = asks_epsilon ? *options.delta : *options.epsilon;
   const accounting::Question question = asks_epsilon ? accounting::Question{Delta{at}} : accounting::Question{Epsilon{at}};
-  const auto best = accounting::best_answer(event, question, {.width = options.width});
+  const auto best = answer(options, event, question);
   if (options.json) {
     auto object = accounting::to_json(event, question, best);
     if (options.explain) object["explanation"] = accounting::explanation(event, best);
@@ -91,9 +110,7 @@ int account(const AccountOptions& options) {
   say("\n");
   for (const auto& line : accounting::explanation(event, best)) say("{}\n", line);
   say("\n");
-  for (const auto& opinion : best.opinions) {
-    say("  {:<20} {}\n", opinion.accountant, opinion.value ? fmt::format("{} in {}", asked, text(*opinion.value)) : opinion.refusal);
-  }
+  say_opinions(best.opinions, asked);
   return exit_code::fine;
 }
 

@@ -340,7 +340,7 @@ class PartsOf {
   [[noreturn]] void no_pair_but_perhaps_others(std::string_view why) const {
     if (makes_none()) no_pair_for(*leaf_, why);
     const auto known_by = others_.also_known_by(*leaf_);
-    no_pair_for(*leaf_, fmt::format("{}{}{}", why, known_by.empty() ? "" : "; try ", known_by));
+    no_pair_for(*leaf_, fmt::format("{}{}{}", why, known_by.empty() ? "" : "; alone it is known to ", known_by));
   }
 
   /// Coordinates of batches that a record is in, of which the largest is looked at.

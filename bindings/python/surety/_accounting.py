@@ -141,7 +141,7 @@ def epsilon(
     >>> surety.epsilon("repeat(100, gaussian(40))", delta=1e-5, adjacency="replace-one")
     <Enclosure [0.9263415039, 0.926341504] by closed-form>
 
-    Raises ``SuretyError``: with the code UNSUPPORTED where no accountant has a theorem for the event, with each one's reason.
+    Raises ``SuretyError``: with the code UNSUPPORTED where no accountant has a theorem for the event: which part, and why.
     """
     return Enclosure(*_library.epsilon(_handle_of(event, adjacency), _number_of(delta, "delta"), *_effort(width, limit_seconds)))
 

@@ -6,10 +6,14 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include <surety/accounting/accountants/renyi/renyi.h>
 #include <surety/accounting/answers/asked.h>
+#include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/registry.h>
 
 #include <support/refusal.h>
@@ -66,6 +70,34 @@ TEST(Best, OfAGaussianIsInfiniteAtDeltaZero) {
 TEST(Best, RefusesByNameWhatNobodyKnows) {
   const auto refusal = refusal_of([] { return best_epsilon(event("compose(approx(1, 1e-6), zcdp(0.3))"), Delta{1e-5}); });
   EXPECT_TRUE(refusal.says(ErrorCode::unsupported, "no accountant has a theorem for compose(approx(1, 1e-06), zcdp(0.3))")) << refusal;
+}
+
+// One sentence: which part, why, and where there is a theorem. The whole event is repeated once, and not for each accountant.
+TEST(Best, RefusesInOneSentence) {
+  const auto sentence = [](const char* text) {
+    try {
+      static_cast<void>(best_epsilon(event(text, Adjacency::replace_one), Delta{1e-5}));
+    } catch (const NoTheorem& refused) {
+      EXPECT_EQ(refused.opinions().size(), accountants_asked) << text;
+      for (const auto& opinion : refused.opinions()) EXPECT_FALSE(opinion.refusal.empty()) << text << ": " << opinion.accountant;
+      return std::string{refused.what()};
+    }
+    return std::string{"an answer"};
+  };
+  EXPECT_EQ(sentence("allocated(100, 5, record_sum(0.3))"),
+            "no accountant has a theorem for allocated(100, 5, record_sum(0.3)): privacy-loss: it has no dominating pair here under "
+            "replace-one; there is one under add-or-remove-one and zero-out");
+  EXPECT_EQ(sentence("compose(gaussian(1), allocated(100, 5, record_sum(0.3)))"),
+            "no accountant has a theorem for compose(gaussian(1), allocated(100, 5, record_sum(0.3))): privacy-loss: "
+            "allocated(100, 5, record_sum(0.3)) has no dominating pair here under replace-one; there is one under add-or-remove-one and "
+            "zero-out");
+  EXPECT_EQ(sentence("best_of(geometric_runs, 10, allocated(100, 5, record_sum(0.3)))"),
+            "no accountant has a theorem for best_of(geometric_runs, 10, allocated(100, 5, record_sum(0.3))): no accountant has a theorem "
+            "for allocated(100, 5, record_sum(0.3)): privacy-loss: it has no dominating pair here under replace-one; there is one under "
+            "add-or-remove-one and zero-out");
+  std::string many = "gaussian(1)";
+  for (int i = 1; i < 100; ++i) many += fmt::format(", gaussian({})", i);
+  EXPECT_LE(sentence(fmt::format("compose({}, allocated(100, 5, record_sum(0.3)))", many).c_str()).size(), 600U);
 }
 
 /// A width of 1e-4 is much of an epsilon of 0.06.

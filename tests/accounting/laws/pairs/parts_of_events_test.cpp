@@ -41,7 +41,8 @@ TEST(PrivacyLossPairs, AddUpTheirLargestLosses) {
 
 TEST(PrivacyLossPairs, AreNamedWhereThereAreNoneWithAHintWhoMayKnow) {
   const auto refusal = refusal_of([] { return directions_of("zcdp(0.1)"); });
-  EXPECT_TRUE(refusal.says(ErrorCode::unsupported, "privacy-loss: zcdp(0.1) has no dominating pair here; try renyi")) << refusal;
+  EXPECT_TRUE(refusal.says(ErrorCode::unsupported, "privacy-loss: zcdp(0.1) has no dominating pair here; alone it is known to renyi"))
+      << refusal;
 }
 
 /// Of one Gaussian release Lambda(s) = s (s + 1) mu^2 / 2, and the saddle of epsilon is where its derivatives say.
