@@ -105,10 +105,9 @@ constexpr std::array<Asker, accountants_asked> askers{};
 template <class... A>
 constexpr std::array<Asker, accountants_asked> askers<std::tuple<A...>>{&ask_one<A>...};
 
-/// The reason of the accountant that takes most kinds of events: privacy-loss, but of a search alone tuning.
 std::string why_nobody(const Event& event, const std::vector<Opinion>& opinions) {
   const auto text = one_line(describe(event));
-  const auto telling = std::holds_alternative<Event::BestOf>(event.node()) ? Tuning::name : PrivacyLoss::name;
+  const auto telling = asked_names[most_telling(event)];
   const auto found = std::find_if(opinions.begin(), opinions.end(), [&](const Opinion& one) { return one.accountant == telling; });
   if (found == opinions.end()) return fmt::format("no accountant has a theorem for {}", text);
   std::string reason = found->refusal;
@@ -139,6 +138,10 @@ constexpr std::array<Refuser, accountants_asked> refusers<std::tuple<A...>>{&ref
 std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, const OtherCurves& others) {
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
   return refusers<AskedAccountants>[accountant](event, others);
+}
+
+AccountantPlace most_telling(const Event& event) {
+  return std::holds_alternative<Event::BestOf>(event.node()) ? place_of<Tuning> : place_of<PrivacyLoss>;
 }
 
 GridRequest beside(const Opinion& participation) {

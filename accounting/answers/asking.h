@@ -31,7 +31,10 @@ struct GridRequest {
 /// Which part of `event` it has no theorem for, and why; see accountant.h.
 [[nodiscard]] std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, const OtherCurves& others);
 
-/// Nobody has an answer. Its message is one sentence: the reason of the accountant that knows most kinds of events like this one.
+/// Whose reason is told where nobody has a theorem: privacy-loss takes most kinds of events, of a search alone tuning knows more.
+[[nodiscard]] AccountantPlace most_telling(const Event& event);
+
+/// Nobody has an answer. Its message is one sentence, with the reason of the most telling accountant.
 class NoTheorem : public Error {
  public:
   NoTheorem(const std::string& sentence, std::vector<Opinion> opinions)

@@ -32,10 +32,7 @@ void look_closer(const Event& event, const Question& question, const Effort& eff
 
 /// Whether somebody has a theorem for the event.
 bool is_known(const Event& event) {
-  for (AccountantPlace one = 0; one < accountants_asked; ++one) {
-    if (!why_not(one, event, curves_of_all())) return true;
-  }
-  return false;
+  return std::any_of(asking_order.begin(), asking_order.end(), [&](AccountantPlace one) { return !why_not(one, event, curves_of_all()); });
 }
 
 /// Under which other adjacencies somebody has a theorem for the same words. Nothing where it is a number that is refused, which may be refused
@@ -137,8 +134,6 @@ class CurveByAll final : public Curve {
   mutable bool is_prepared_ = false;
 };
 
-std::size_t size_in_words(const Event& event) { return describe(event).size(); }
-
 class RunsByAll final : public RunCurves {
  public:
   [[nodiscard]] bool know(const Event& run) const override { return supports(Best{}, run); }
@@ -203,14 +198,8 @@ const Opinion* second_opinion(const BestAnswer& best) {
 Enclosure delta(const Best& accountant, const Event& event, Epsilon at) { return best_delta(event, at, accountant.effort).value; }
 Enclosure epsilon(const Best& accountant, const Event& event, Delta at) { return best_epsilon(event, at, accountant.effort).value; }
 std::optional<Refusal> why_not(const Best&, const Event& event) {
-  std::optional<Refusal> smallest;
-  for (const AccountantPlace accountant : asking_order) {
-    auto refusal = why_not(accountant, event, curves_of_all());
-    if (!refusal) return std::nullopt;
-    // Whoever knows most of the event names the least of it.
-    if (!smallest || size_in_words(refusal->part) < size_in_words(smallest->part)) smallest = std::move(refusal);
-  }
-  return smallest;
+  if (is_known(event)) return std::nullopt;
+  return why_not(most_telling(event), event, curves_of_all());
 }
 
 BestAnswer best_epsilon(const Event& event, Delta at, const Effort& effort) { return best(event, at, effort); }
