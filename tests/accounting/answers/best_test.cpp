@@ -207,6 +207,33 @@ TEST(SecondOpinion, EveryAccountantNamesWhatItRestsOn) {
   EXPECT_THROW(static_cast<void>(rests_on("nobody", event("gaussian(2)"))), Error);
 }
 
+/// A mistake in one law is contradicted by an opinion that does not rest on it: the answer is then a defect report, and no number. The mutants of
+/// tests/mutation/laws.txt are seen here.
+TEST(SecondOpinion, ContradictsALawThatIsWrong) {
+  struct Case {
+    const char* text;
+    std::string_view law;    ///< that is told of
+    std::string_view other;  ///< who does not rest on it
+  };
+  for (const auto& [text, law, other] : {Case{"repeat(20, laplace(7))", "privacy-loss", "closed-form"},
+                                         Case{"repeat(300, poisson(0.02, gaussian(1.1)))", "privacy-loss", "contour"},
+                                         Case{"allocated(50, gaussian(1))", "privacy-loss", "renyi"},
+                                         Case{"repeat(3, exponential(0.5))", "choices", "optimal-composition"}}) {
+    const auto best = best_epsilon(event(text), Delta{1e-6});
+    const auto opinion = [&](std::string_view name) {
+      return *std::find_if(best.opinions.begin(), best.opinions.end(), [&](const Opinion& one) { return one.accountant == name; });
+    };
+    ASSERT_TRUE(opinion(law).value && opinion(other).value) << text;
+    EXPECT_LE(std::max(opinion(law).value->lower, opinion(other).value->lower),
+              std::min(opinion(law).value->upper, opinion(other).value->upper))
+        << text;
+    for (const auto basis : opinion(law).rests_on) {
+      const auto others = opinion(other).rests_on;
+      EXPECT_EQ(std::find(others.begin(), others.end(), basis), others.end()) << text << ": both rest on " << basis;
+    }
+  }
+}
+
 TEST(Quick, OverlapsBest) {
   for (const char* text : {"repeat(50, gaussian(12))", "repeat(300, poisson(0.02, gaussian(1.1)))", "repeat(20, laplace(7))"}) {
     EXPECT_TRUE(overlap(quick_epsilon(event(text), Delta{1e-6}), best_epsilon(event(text), Delta{1e-6}).value)) << text;
