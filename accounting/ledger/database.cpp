@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <surety/accounting/ledger/file_locks.h>
 #include <surety/accounting/ledger/store.h>
 #include <surety/accounting/numbers/error.h>
 
@@ -62,7 +63,7 @@ struct Connection::Wait {
     friend bool operator==(const Traces&, const Traces&) = default;
 
     [[nodiscard]] static Traces of(const std::string& name) {
-      // Looked at by name: to open and close the file would drop this process's locks on it.
+      // Looked at by name: to open and close the file would drop the locks of another copy of SQLite in this process.
       struct stat status {};
       Traces traces;
       if (::stat(name.c_str(), &status) == 0) {
@@ -104,7 +105,7 @@ Connection::Connection(std::string name, int flags) : name_{std::move(name)} {
   }
   const DatabaseCall call;
   // Even a failed open leaves a handle, which holds the reason and has to be closed.
-  const int code = sqlite3_open_v2(name_.c_str(), &handle_, flags | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code = sqlite3_open_v2(name_.c_str(), &handle_, flags | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX, ledger_file_system());
   if (code != SQLITE_OK) {
     const std::string reason = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
     sqlite3_close(handle_);

@@ -47,7 +47,7 @@ int open_to_lock(const std::string& path, dev_t device, ino_t inode) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) refused_by_machine(path, "lock the ledger", errno);
   struct stat status {};
-  // What was opened by mistake stays open: closing it could drop the locks of another connection.
+  // What was opened by mistake stays open: closing it could drop the locks of another copy of SQLite.
   if (::fstat(descriptor, &status) != 0) refused_by_machine(path, "lock the ledger", errno);
   if (status.st_dev != device || status.st_ino != inode) {
     throw Error{ErrorCode::environment, "cannot lock the ledger '" + one_line(path) + "': another file took its place while it was open"};

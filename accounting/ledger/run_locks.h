@@ -1,9 +1,8 @@
 // Which runs of a ledger are alive: held by a reservation that may still release, in this process or in any other.
 //
 // A living run is an open-file-description lock of Linux on one byte of the ledger's file, far behind its last one: byte 2^62 + run. The
-// kernel drops it with the process, however that dies, and keeps it while a copy of the process made by fork lives on. SQLite's own locks
-// are on other bytes. They belong to the process, so that closing any descriptor of the file would drop them: the one that is opened
-// here stays open until no ledger object of this process uses the file.
+// kernel drops it with the process, however that dies, and keeps it while a copy of the process made by fork lives on. SQLite's locks are on
+// other bytes (file_locks.h).
 #pragma once
 
 #include <sys/types.h>
@@ -32,7 +31,7 @@ class RunLocks {
   /// \pre held by this object, in the process that made it.
   void release(std::uint64_t run) noexcept;
   /// The file's times of change and access are `time` from now on, where the file is this user's. By the descriptor of the locks: opening and
-  /// closing another one would drop SQLite's. \pre some object of this process held a run of the file.
+  /// closing another one would drop the locks of another copy of SQLite in this process. \pre some object of this process held a run of the file.
   void show_change(const timespec& time) noexcept;
 
  private:

@@ -955,16 +955,30 @@ TEST_F(LedgerTest, RunsInAWriteAheadLogAreTakenIntoTheFile) {
 TEST_F(LedgerTest, AWriteAheadLogInUseIsRefused) {
   make_history();
   auto before = Ledger::open(path());
-  sqlite3* stranger = nullptr;
-  ASSERT_EQ(sqlite3_open(path().c_str(), &stranger), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(stranger, "PRAGMA journal_mode = WAL; SELECT * FROM head", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::array<int, 2> in_use{};
+  std::array<int, 2> may_end{};
+  ASSERT_EQ(::pipe(in_use.data()), 0);
+  ASSERT_EQ(::pipe(may_end.data()), 0);
+  // Another program: what we close drops locks of our own process, and none of its.
+  const pid_t stranger = start_child([&] {
+    sqlite3* theirs = nullptr;
+    if (sqlite3_open(path().c_str(), &theirs) != SQLITE_OK) return 1;
+    if (sqlite3_exec(theirs, "PRAGMA journal_mode = WAL; SELECT * FROM head", nullptr, nullptr, nullptr) != SQLITE_OK) return 2;
+    char byte = 'w';
+    if (::write(in_use[1], &byte, 1) != 1 || ::read(may_end[0], &byte, 1) != 1) return 3;
+    return sqlite3_close(theirs) == SQLITE_OK ? 0 : 4;
+  });
+  char byte = 0;
+  ASSERT_EQ(::read(in_use[0], &byte, 1), 1);
   for (const auto& action : {std::function<void()>{[&] { static_cast<void>(Ledger::open(path())); }},
                              std::function<void()>{[&] { static_cast<void>(before.reserve(plan(1, 40))); }}}) {
     const auto error = error_of(action);
     EXPECT_EQ(error.code(), ErrorCode::environment);
     EXPECT_NE(std::string{error.what()}.find("switched it to a write-ahead log"), std::string::npos) << error.what();
   }
-  sqlite3_close(stranger);
+  EXPECT_EQ(::write(may_end[1], &byte, 1), 1);
+  EXPECT_EQ(status_of(stranger), 0);
+  for (const int end : {in_use[0], in_use[1], may_end[0], may_end[1]}) ::close(end);
   EXPECT_EQ(before.runs().size(), 4U);
   static_cast<void>(before.reserve(plan(1, 40)));
   EXPECT_EQ(runs_of_a_copy(path(), folder() / "copy.db"), 5U);
