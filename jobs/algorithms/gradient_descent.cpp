@@ -13,13 +13,33 @@ namespace {
 using namespace optimizers;
 using namespace data;
 
-/// On summed gradients.
+/// What the three share: `learn` descends with these options.
 template <class Options>
-CalibratedNoise calibrated_sum(const Options& settings, const Target& target) {
-  auto found = calibrated_plan(settings, target);
-  found.sigma = summed_sigma(NoiseMultiplier{found.value}, *settings.clip, target.adjacency);
-  return found;
-}
+class FullGradientRun : public OptionsRun<TunableRun, Options> {
+ public:
+  FullGradientRun(Options settings, const FullGradientPlan& own, const TrainPlan& shared, Team& team, AnyObjective objective)
+      : OptionsRun<TunableRun, Options>{std::move(settings), own, shared,
+                                        FileNeeds{.objective = std::move(objective),
+                                                  .extent = fmt::format("{} steps", own.steps),
+                                                  .public_count = own.public_count,
+                                                  .keep = KeepRows::in_their_file},
+                                        team} {}
+
+  CalibratedNoise calibrate() final {
+    auto found = TunableRun::calibrate();
+    found.sigma = summed_sigma(NoiseMultiplier{found.value}, *this->settings().clip, this->target().adjacency);
+    return found;
+  }
+
+ protected:
+  std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) final {
+    auto its = this->noisy(noise, units);
+    its.unit_ends = units.ends;
+    return doors.learn([&](ReleaserRef releaser) { return descend(data, its, releaser, doors.bits()); });
+  }
+  [[nodiscard]] virtual std::vector<double> descend(const Dataset& data, Options& noisy, ReleaserRef releaser,
+                                                    mechanisms::BitsRef bits) const = 0;
+};
 
 /// What the three share.
 template <class Own>
@@ -57,27 +77,6 @@ class FullGradients : public FileAlgorithm<Own> {
     settings.progress = context.progress_of(own.steps);
     return settings;
   }
-
-  /// `descend(data, settings with noise, releaser, bits)` returns the weights.
-  template <class Options, class Descend>
-  [[nodiscard]] static std::unique_ptr<TrainingRun> prepared(const FullGradientPlan& own, const TrainPlan& shared, Team& team,
-                                                             const AnyObjective& objective, const Options& settings, Descend descend) {
-    return on_file(own, shared,
-                   {.extent = fmt::format("{} steps", own.steps),
-                    .public_count = own.public_count,
-                    .read = reader_for(shared, objective, KeepRows::in_their_file),
-                    .calibrate = [settings, target = shared.target] { return calibrated_sum(settings, target); },
-                    .tunable = TunableTraining{[settings](NoiseMultiplier z) { return plan_at(settings, z); }, objective},
-                    .learn =
-                        [settings, descend](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
-                          auto noisy = settings;
-                          noisy.unit_ends = units.ends;
-                          if (!noisy.public_count) noisy.public_count = units.count;
-                          noisy.noise_multiplier = NoiseMultiplier{noise};
-                          return doors.learn([&](ReleaserRef releaser) { return descend(data, noisy, releaser, doors.bits()); });
-                        }},
-                   team);
-  }
 };
 
 /// Plain and accelerated: both take steps, and average where they are told to.
@@ -107,10 +106,29 @@ class Descent : public FullGradients<Own> {
     }
     return result;
   }
-  /// The l2 part is in the gradient.
-  [[nodiscard]] static Penalty penalty(const DescentPlan& own, const TrainPlan& shared) {
-    return Penalty{own.l1, shared.problem.radius, 0};
+};
+
+/// The l2 part is in the gradient.
+[[nodiscard]] Penalty penalty_of(const DescentPlan& own, const TrainPlan& shared) { return Penalty{own.l1, shared.problem.radius, 0}; }
+
+class GradientDescentRun final : public FullGradientRun<GradientDescentOptions> {
+ public:
+  GradientDescentRun(GradientDescentOptions settings, const GradientDescentPlan& own, const TrainPlan& shared, Team& team,
+                     AnyObjective objective)
+      : FullGradientRun{std::move(settings), own, shared, team, std::move(objective)},
+        penalty_{penalty_of(own, shared)},
+        is_random_{own.iterate == "random"} {}
+
+ protected:
+  std::vector<double> descend(const Dataset& data, GradientDescentOptions& noisy, ReleaserRef releaser,
+                              mechanisms::BitsRef bits) const override {
+    if (is_random_) noisy.returned = random_iterate(noisy.steps, bits);
+    return gradient_descent(data, objective(), penalty_, noisy, releaser).weights;
   }
+
+ private:
+  Penalty penalty_;
+  bool is_random_;
 };
 
 class GradientDescent final : public Descent<GradientDescentPlan> {
@@ -123,13 +141,25 @@ class GradientDescent final : public Descent<GradientDescentPlan> {
 
   std::unique_ptr<TrainingRun> run_of(const GradientDescentPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
     const AnyObjective objective = any_objective_of(shared);
-    return prepared(own, shared, context.team, objective, descent_settings<GradientDescentOptions>(own, shared, context, objective),
-                    [objective, penalty = penalty(own, shared), is_random = own.iterate == "random"](
-                        const Dataset& data, GradientDescentOptions noisy, ReleaserRef releaser, mechanisms::BitsRef bits) {
-                      if (is_random) noisy.returned = random_iterate(noisy.steps, bits);
-                      return gradient_descent(data, objective, penalty, noisy, releaser).weights;
-                    });
+    return std::make_unique<GradientDescentRun>(descent_settings<GradientDescentOptions>(own, shared, context, objective), own, shared,
+                                                context.team, objective);
   }
+};
+
+class AcceleratedRun final : public FullGradientRun<AcceleratedGradientDescentOptions> {
+ public:
+  AcceleratedRun(AcceleratedGradientDescentOptions settings, const AcceleratedGradientDescentPlan& own, const TrainPlan& shared, Team& team,
+                 AnyObjective objective)
+      : FullGradientRun{std::move(settings), own, shared, team, std::move(objective)}, penalty_{penalty_of(own, shared)} {}
+
+ protected:
+  std::vector<double> descend(const Dataset& data, AcceleratedGradientDescentOptions& noisy, ReleaserRef releaser,
+                              mechanisms::BitsRef /*bits*/) const override {
+    return accelerated_gradient_descent(data, objective(), penalty_, noisy, releaser).weights;
+  }
+
+ private:
+  Penalty penalty_;
 };
 
 class AcceleratedGradientDescent final : public Descent<AcceleratedGradientDescentPlan> {
@@ -143,13 +173,29 @@ class AcceleratedGradientDescent final : public Descent<AcceleratedGradientDesce
   std::unique_ptr<TrainingRun> run_of(const AcceleratedGradientDescentPlan& own, const TrainPlan& shared,
                                       const TrainContext& context) const override {
     const AnyObjective objective = any_objective_of(shared);
-    return prepared(own, shared, context.team, objective,
-                    descent_settings<AcceleratedGradientDescentOptions>(own, shared, context, objective),
-                    [objective, penalty = penalty(own, shared)](const Dataset& data, const AcceleratedGradientDescentOptions& noisy,
-                                                                ReleaserRef releaser, mechanisms::BitsRef) {
-                      return accelerated_gradient_descent(data, objective, penalty, noisy, releaser).weights;
-                    });
+    return std::make_unique<AcceleratedRun>(descent_settings<AcceleratedGradientDescentOptions>(own, shared, context, objective), own,
+                                            shared, context.team, objective);
   }
+};
+
+class MirrorDescentRun final : public FullGradientRun<MirrorDescentOptions> {
+ public:
+  MirrorDescentRun(MirrorDescentOptions settings, const MirrorDescentPlan& own, const TrainPlan& shared, Team& team, AnyObjective objective,
+                   Radius radius)
+      : FullGradientRun{std::move(settings), own, shared, team, std::move(objective)}, geometry_{own.geometry}, radius_{radius} {}
+
+ protected:
+  std::vector<double> descend(const Dataset& data, MirrorDescentOptions& noisy, ReleaserRef releaser,
+                              mechanisms::BitsRef /*bits*/) const override {
+    const auto in = [&](const auto& geometry) { return mirror_descent(data, objective(), geometry, noisy, releaser).weights; };
+    if (geometry_ == "l1") return in(L1Geometry{radius_});
+    if (geometry_ == "simplex") return in(SimplexGeometry{Simplex{.scale = Quantity<ScaleRule>{radius_.value()}}});
+    return in(EuclideanGeometry{L2Ball{radius_}});
+  }
+
+ private:
+  std::string geometry_;
+  Radius radius_;
 };
 
 class MirrorDescent final : public FullGradients<MirrorDescentPlan> {
@@ -166,14 +212,8 @@ class MirrorDescent final : public FullGradients<MirrorDescentPlan> {
     if (!shared.problem.radius) refuse_plan("@radius is missing: mirror-descent keeps its weights in a ball or a simplex of this size");
     const Radius radius{*shared.problem.radius};
     static_cast<void>(require_smoothness(objective, 1, "mirror-descent"));
-    return prepared(own, shared, context.team, objective, settings<MirrorDescentOptions>(own, shared, context, objective),
-                    [objective, radius, geometry = own.geometry](const Dataset& data, const MirrorDescentOptions& noisy,
-                                                                 ReleaserRef releaser, mechanisms::BitsRef) {
-                      const auto descend = [&](const auto& in) { return mirror_descent(data, objective, in, noisy, releaser).weights; };
-                      if (geometry == "l1") return descend(L1Geometry{radius});
-                      if (geometry == "simplex") return descend(SimplexGeometry{Simplex{.scale = Quantity<ScaleRule>{radius.value()}}});
-                      return descend(EuclideanGeometry{L2Ball{radius}});
-                    });
+    return std::make_unique<MirrorDescentRun>(settings<MirrorDescentOptions>(own, shared, context, objective), own, shared, context.team,
+                                              objective, radius);
   }
 };
 
