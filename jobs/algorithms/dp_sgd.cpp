@@ -29,18 +29,32 @@ accounting::Effort effort_for(const SampledSgdOptions& settings, const Target& t
 /// What is sampled and clipped: a record, a unit of several rows by the mean gradient of its rows, or a row of such a unit by itself.
 enum class Sampled { record, unit, row_of_unit };
 
+Sampled what_is_sampled(const DpSgdPlan& own, const TrainPlan& shared) {
+  if (!shared.has_unit()) {
+    if (own.clip_by) refuse_plan("@clip-by is for @unit, which is missing");
+    return Sampled::record;
+  }
+  if (own.microbatch > 1) refuse_plan("@microbatch is {}, must be 1 with @unit: a unit's rows may be in several", own.microbatch);
+  const bool is_by_row = own.clip_by == "row";
+  const auto sampling = own.sampling.value_or("poisson");
+  if (sampling == "fixed" || sampling == "truncated") {
+    refuse_plan("@sampling is {}, must be poisson or allocated with @unit: how many units are trained on is private", sampling);
+  }
+  if (sampling == "allocated" && is_by_row) {
+    refuse_plan("@sampling is allocated, must be poisson with @clip-by row: what rows of one unit in an epoch cost is known too roughly");
+  }
+  return is_by_row ? Sampled::row_of_unit : Sampled::unit;
+}
+
 class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
  public:
-  DpSgdRun(const DpSgdPlan& own, const TrainPlan& shared, Team& team, FileNeeds needs, SampledSgdOptions settings, Sampled sampled)
-      : OptionsRun{std::move(settings), own, shared, std::move(needs), team},
-        given_{own.noise_multiplier},
-        sampled_{sampled},
-        penalty_{own.l1, shared.problem.radius, own.regularization} {}
+  using OptionsRun::OptionsRun;
 
   CalibratedNoise calibrate() override {
-    auto found = given_ ? given()
-                        : calibrated([&](NoiseMultiplier z) { return event_at(z); }, target(),
-                                     accounting::best_cost(target(), effort_for(settings(), target())));
+    const auto& multiplier = own<DpSgdPlan>().noise_multiplier;
+    auto found = multiplier ? given(*multiplier)
+                            : calibrated([&](NoiseMultiplier z) { return event_at(z); }, target(),
+                                         accounting::best_cost(target(), effort_for(settings(), target())));
     found.sigma = found.value * settings().clip->value();
     return found;
   }
@@ -48,24 +62,22 @@ class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
  protected:
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
     auto its = noisy(noise, units);
-    if (sampled_ == Sampled::unit) its.unit_ends = units.ends;
-    return doors.learn(its.sampler, [&](SamplingReleaserRef releaser) { return sampled_sgd(data, objective(), penalty_, its, releaser); });
+    const auto& plan = own<DpSgdPlan>();
+    const Penalty penalty{plan.l1, shared().problem.radius, plan.regularization};
+    if (what_is_sampled(plan, shared()) == Sampled::unit) its.unit_ends = units.ends;
+    return doors.learn(its.sampler, [&](SamplingReleaserRef releaser) { return sampled_sgd(data, objective(), penalty, its, releaser); });
   }
 
  private:
-  [[nodiscard]] CalibratedNoise given() const {
-    const Event event = event_at(NoiseMultiplier{*given_});
+  [[nodiscard]] CalibratedNoise given(double multiplier) const {
+    const Event event = event_at(NoiseMultiplier{multiplier});
     const Enclosure epsilon = accounting::quick_epsilon(event, target().delta);
     if (!(epsilon.upper <= target().epsilon.value())) {
-      refuse_plan("@noise-multiplier is {}, which costs epsilon in {} at delta = {}, must cost at most the @epsilon {}", *given_,
+      refuse_plan("@noise-multiplier is {}, which costs epsilon in {} at delta = {}, must cost at most the @epsilon {}", multiplier,
                   text(epsilon), target().delta.value(), target().epsilon.value());
     }
-    return {.event = event, .epsilon = epsilon, .value = *given_};
+    return {.event = event, .epsilon = epsilon, .value = multiplier};
   }
-
-  std::optional<double> given_;
-  Sampled sampled_;
-  Penalty penalty_;
 };
 
 class DpSgd final : public FileAlgorithm<DpSgdPlan> {
@@ -125,34 +137,18 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
     const Count training = training_count(own, shared, own.records);
     const std::uint64_t size = batch_size_of(own.batch_size, training, 200 / std::min<std::uint64_t>(own.microbatch, 200));
     const SampledSgdOptions settings = settings_for(own, shared, context, objective, training, size);
+    static_cast<void>(Penalty{own.l1, shared.problem.radius, own.regularization});
     return std::make_unique<DpSgdRun>(
-        own, shared, context.team,
+        settings, own, shared,
         FileNeeds{.objective = objective,
                   .extent = extent_of(own, settings, training, size, sampled == Sampled::unit ? "units" : "records"),
                   .records = sampled == Sampled::row_of_unit ? std::nullopt : own.records,
                   .public_count = own.records,
                   .keep = KeepRows::in_their_file},
-        settings, sampled);
+        context.team);
   }
 
  private:
-  [[nodiscard]] static Sampled what_is_sampled(const DpSgdPlan& own, const TrainPlan& shared) {
-    if (!shared.has_unit()) {
-      if (own.clip_by) refuse_plan("@clip-by is for @unit, which is missing");
-      return Sampled::record;
-    }
-    if (own.microbatch > 1) refuse_plan("@microbatch is {}, must be 1 with @unit: a unit's rows may be in several", own.microbatch);
-    const bool is_by_row = own.clip_by == "row";
-    const auto sampling = own.sampling.value_or("poisson");
-    if (sampling == "fixed" || sampling == "truncated") {
-      refuse_plan("@sampling is {}, must be poisson or allocated with @unit: how many units are trained on is private", sampling);
-    }
-    if (sampling == "allocated" && is_by_row) {
-      refuse_plan("@sampling is allocated, must be poisson with @clip-by row: what rows of one unit in an epoch cost is known too roughly");
-    }
-    return is_by_row ? Sampled::row_of_unit : Sampled::unit;
-  }
-
   /// Who is in a batch is drawn for each record by itself only there.
   static void require_what_ranks_share(const DpSgdPlan& own) {
     const auto sampling = own.sampling.value_or("poisson");

@@ -79,6 +79,9 @@ class FullGradients : public FileAlgorithm<Own> {
   }
 };
 
+/// The l2 part is in the gradient.
+[[nodiscard]] Penalty penalty_of(const DescentPlan& own, const TrainPlan& shared) { return Penalty{own.l1, shared.problem.radius, 0}; }
+
 /// Plain and accelerated: both take steps, and average where they are told to.
 template <class Own>
 class Descent : public FullGradients<Own> {
@@ -97,6 +100,7 @@ class Descent : public FullGradients<Own> {
   template <class Options>
   [[nodiscard]] static Options descent_settings(const DescentPlan& own, const TrainPlan& shared, const TrainContext& context,
                                                 ObjectiveRef objective) {
+    static_cast<void>(penalty_of(own, shared));
     auto result = FullGradients<Own>::template settings<Options>(own, shared, context, objective);
     result.returned = own.iterate == "average" ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
     if (own.step_size) {
@@ -108,27 +112,17 @@ class Descent : public FullGradients<Own> {
   }
 };
 
-/// The l2 part is in the gradient.
-[[nodiscard]] Penalty penalty_of(const DescentPlan& own, const TrainPlan& shared) { return Penalty{own.l1, shared.problem.radius, 0}; }
-
 class GradientDescentRun final : public FullGradientRun<GradientDescentOptions> {
  public:
-  GradientDescentRun(GradientDescentOptions settings, const GradientDescentPlan& own, const TrainPlan& shared, Team& team,
-                     AnyObjective objective)
-      : FullGradientRun{std::move(settings), own, shared, team, std::move(objective)},
-        penalty_{penalty_of(own, shared)},
-        is_random_{own.iterate == "random"} {}
+  using FullGradientRun::FullGradientRun;
 
  protected:
   std::vector<double> descend(const Dataset& data, GradientDescentOptions& noisy, ReleaserRef releaser,
                               mechanisms::BitsRef bits) const override {
-    if (is_random_) noisy.returned = random_iterate(noisy.steps, bits);
-    return gradient_descent(data, objective(), penalty_, noisy, releaser).weights;
+    const auto& its = own<GradientDescentPlan>();
+    if (its.iterate == "random") noisy.returned = random_iterate(noisy.steps, bits);
+    return gradient_descent(data, objective(), penalty_of(its, shared()), noisy, releaser).weights;
   }
-
- private:
-  Penalty penalty_;
-  bool is_random_;
 };
 
 class GradientDescent final : public Descent<GradientDescentPlan> {
@@ -148,18 +142,14 @@ class GradientDescent final : public Descent<GradientDescentPlan> {
 
 class AcceleratedRun final : public FullGradientRun<AcceleratedGradientDescentOptions> {
  public:
-  AcceleratedRun(AcceleratedGradientDescentOptions settings, const AcceleratedGradientDescentPlan& own, const TrainPlan& shared, Team& team,
-                 AnyObjective objective)
-      : FullGradientRun{std::move(settings), own, shared, team, std::move(objective)}, penalty_{penalty_of(own, shared)} {}
+  using FullGradientRun::FullGradientRun;
 
  protected:
   std::vector<double> descend(const Dataset& data, AcceleratedGradientDescentOptions& noisy, ReleaserRef releaser,
                               mechanisms::BitsRef /*bits*/) const override {
-    return accelerated_gradient_descent(data, objective(), penalty_, noisy, releaser).weights;
+    const auto penalty = penalty_of(own<AcceleratedGradientDescentPlan>(), shared());
+    return accelerated_gradient_descent(data, objective(), penalty, noisy, releaser).weights;
   }
-
- private:
-  Penalty penalty_;
 };
 
 class AcceleratedGradientDescent final : public Descent<AcceleratedGradientDescentPlan> {
@@ -180,22 +170,18 @@ class AcceleratedGradientDescent final : public Descent<AcceleratedGradientDesce
 
 class MirrorDescentRun final : public FullGradientRun<MirrorDescentOptions> {
  public:
-  MirrorDescentRun(MirrorDescentOptions settings, const MirrorDescentPlan& own, const TrainPlan& shared, Team& team, AnyObjective objective,
-                   Radius radius)
-      : FullGradientRun{std::move(settings), own, shared, team, std::move(objective)}, geometry_{own.geometry}, radius_{radius} {}
+  using FullGradientRun::FullGradientRun;
 
  protected:
   std::vector<double> descend(const Dataset& data, MirrorDescentOptions& noisy, ReleaserRef releaser,
                               mechanisms::BitsRef /*bits*/) const override {
     const auto in = [&](const auto& geometry) { return mirror_descent(data, objective(), geometry, noisy, releaser).weights; };
-    if (geometry_ == "l1") return in(L1Geometry{radius_});
-    if (geometry_ == "simplex") return in(SimplexGeometry{Simplex{.scale = Quantity<ScaleRule>{radius_.value()}}});
-    return in(EuclideanGeometry{L2Ball{radius_}});
+    const Radius radius{*shared().problem.radius};
+    const auto& geometry = own<MirrorDescentPlan>().geometry;
+    if (geometry == "l1") return in(L1Geometry{radius});
+    if (geometry == "simplex") return in(SimplexGeometry{Simplex{.scale = Quantity<ScaleRule>{radius.value()}}});
+    return in(EuclideanGeometry{L2Ball{radius}});
   }
-
- private:
-  std::string geometry_;
-  Radius radius_;
 };
 
 class MirrorDescent final : public FullGradients<MirrorDescentPlan> {
@@ -210,10 +196,10 @@ class MirrorDescent final : public FullGradients<MirrorDescentPlan> {
   std::unique_ptr<TrainingRun> run_of(const MirrorDescentPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
     const AnyObjective objective = any_objective_of(shared);
     if (!shared.problem.radius) refuse_plan("@radius is missing: mirror-descent keeps its weights in a ball or a simplex of this size");
-    const Radius radius{*shared.problem.radius};
+    static_cast<void>(Radius{*shared.problem.radius});
     static_cast<void>(require_smoothness(objective, 1, "mirror-descent"));
     return std::make_unique<MirrorDescentRun>(settings<MirrorDescentOptions>(own, shared, context, objective), own, shared, context.team,
-                                              objective, radius);
+                                              objective);
   }
 };
 

@@ -54,6 +54,11 @@ class FileRun : public TrainingRun {
   /// Adds what else follows from what was released, once it was.
   virtual void tell(TrainingFacts& /*facts*/) const {}
 
+  [[nodiscard]] const TrainPlan& shared() const { return plan_; }
+  template <class Own>
+  [[nodiscard]] const Own& own() const {
+    return std::get<Own>(plan_.algorithm);
+  }
   [[nodiscard]] const Target& target() const { return plan_.target; }
   [[nodiscard]] const AnyObjective& objective() const { return needs_.objective; }
   [[nodiscard]] const std::string& extent() const { return needs_.extent; }

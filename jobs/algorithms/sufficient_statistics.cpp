@@ -41,28 +41,23 @@ void tell_intervals(TrainingFacts& facts, const std::optional<CoefficientInterva
 
 class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStatisticsOptions> {
  public:
-  SufficientStatisticsRun(SufficientStatisticsOptions settings, const SufficientStatisticsPlan& own, const TrainPlan& shared, Team& team,
-                          AnyObjective objective)
-      : OptionsRun{std::move(settings), own, shared,
-                   FileNeeds{
-                       .objective = std::move(objective), .extent = "one release", .needs_no_count = true, .keep = KeepRows::in_their_file},
-                   team},
-        confidence_{own.confidence} {}
+  using OptionsRun::OptionsRun;
 
  protected:
   std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
     const auto its = noisy(noise, units);
     return doors.learn([&](ReleaserRef releaser) {
       const auto moments = release_moments(data, its, releaser);
-      intervals_ = coefficient_intervals(moments, confidence_);
+      intervals_ = coefficient_intervals(moments, confidence());
       return ridge_weights(moments);
     });
   }
   void check(const Dataset& data) const override { require_joint_moments(data.features()); }
-  void tell(TrainingFacts& facts) const override { tell_intervals(facts, intervals_, confidence_, settings().ridge_rule); }
+  void tell(TrainingFacts& facts) const override { tell_intervals(facts, intervals_, confidence(), settings().ridge_rule); }
 
  private:
-  Confidence confidence_;
+  [[nodiscard]] Confidence confidence() const { return Confidence{own<SufficientStatisticsPlan>().confidence}; }
+
   std::optional<CoefficientIntervals> intervals_;
 };
 
@@ -100,7 +95,10 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
                                          .ridge = RidgeFactor{own.ridge},
                                          .ridge_rule = own.ridge_rule == "fixed" ? RidgeRule::fixed : RidgeRule::least_eigenvalue,
                                          .threads = threads_of(own.threads)};
-    return std::make_unique<SufficientStatisticsRun>(settings, own, shared, context.team, objective);
+    static_cast<void>(Confidence{own.confidence});
+    return std::make_unique<SufficientStatisticsRun>(
+        settings, own, shared,
+        FileNeeds{.objective = objective, .extent = "one release", .needs_no_count = true, .keep = KeepRows::in_their_file}, context.team);
   }
 };
 
