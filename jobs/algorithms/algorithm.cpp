@@ -25,11 +25,6 @@ Owned<Ref> named_objective(const TrainPlan& plan) {
   return owned<Ref>(SmoothedHingeLoss{.width = SmoothingWidth{plan.problem.smoothing.value_or(0.5)}});
 }
 
-template <class Ref>
-Reader reader(const TrainPlan& plan, const Owned<Ref>& objective, KeepRows keep) {
-  return [&plan, objective, keep](const KeptUnits* units) { return read(plan, objective, units, keep); };
-}
-
 }  // namespace
 
 AnyObjective objective_of(const TrainPlan& plan) {
@@ -47,9 +42,6 @@ AnyConvexObjective smooth_objective_of(const TrainPlan& plan) {
   require_options_of_loss(plan);
   refuse_plan("@loss is {}, must be smooth for {}", plan.problem.loss, plan.algorithm_name());
 }
-
-Reader reader_for(const TrainPlan& plan, const AnyObjective& objective, KeepRows keep) { return reader(plan, objective, keep); }
-Reader reader_for(const TrainPlan& plan, const AnyConvexObjective& objective, KeepRows keep) { return reader(plan, objective, keep); }
 
 void require_default_step(ObjectiveRef objective) {
   const double smoothness = objective.smoothness(1);

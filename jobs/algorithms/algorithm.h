@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -148,8 +148,14 @@ class Owned : public Ref {
  public:
   template <class O>
   explicit Owned(std::shared_ptr<const O> objective) : Ref{*objective}, objective_{std::move(objective)} {}
+  /// Of a loss that promises more.
+  template <class More>
+  requires std::derived_from<More, Ref> Owned(const Owned<More>& other)  // NOLINT(google-explicit-constructor): it is one of these
+      : Ref{static_cast<const More&>(other)}, objective_{other.objective_} {}
 
  private:
+  template <class>
+  friend class Owned;
   std::shared_ptr<const void> objective_;
 };
 using AnyObjective = Owned<optimizers::ObjectiveRef>;
@@ -178,12 +184,6 @@ auto with_objective(const TrainPlan& plan, Prepare prepare) {
   return prepare(
       SquaredLoss{.label_bound = LabelBound{*plan.problem.label_bound}, .weight_radius = Radius{plan.problem.radius.value_or(1)}});
 }
-
-/// What reads all records with labels as `objective` wants them, or those of `units` that are kept. \param keep of an algorithm that reads rows
-/// through a `RowReader` alone
-using Reader = std::function<ReadRecords(const KeptUnits* units)>;
-[[nodiscard]] Reader reader_for(const TrainPlan& plan, const AnyObjective& objective, KeepRows keep = KeepRows::in_memory);
-[[nodiscard]] Reader reader_for(const TrainPlan& plan, const AnyConvexObjective& objective, KeepRows keep = KeepRows::in_memory);
 
 /// How long a rank waits for others: the 30 s that hold where nothing is said. \throws Error{invalid_argument} for less than a millisecond or more
 /// than a day.

@@ -4,7 +4,6 @@
 
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/best_cost.h>
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/accounting/numbers/rounded_text.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 
@@ -27,28 +26,59 @@ accounting::Effort effort_for(const SampledSgdOptions& settings, const Target& t
   return {};
 }
 
-CalibratedNoise calibrated(const SampledSgdOptions& settings, const Target& target, const std::optional<double>& given) {
-  const auto at = [&](NoiseMultiplier z) {
-    auto candidate = settings;
-    candidate.noise_multiplier = z;
-    return plan(candidate);
-  };
-  const double clip = settings.clip->value();
-  if (given) {
-    const Event event = at(NoiseMultiplier{*given});
-    const Enclosure epsilon = accounting::quick_epsilon(event, target.delta);
-    if (!(epsilon.upper <= target.epsilon.value())) {
-      refuse_plan("@noise-multiplier is {}, which costs epsilon in {} at delta = {}, must cost at most the @epsilon {}", *given,
-                  text(epsilon), target.delta.value(), target.epsilon.value());
-    }
-    return {.event = event, .epsilon = epsilon, .value = *given, .sigma = *given * clip};
-  }
-  const auto found = calibrate(at, target, accounting::best_cost(target, effort_for(settings, target)));
-  return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value(), .sigma = found.value.value() * clip};
-}
-
 /// What is sampled and clipped: a record, a unit of several rows by the mean gradient of its rows, or a row of such a unit by itself.
 enum class Sampled { record, unit, row_of_unit };
+
+Sampled what_is_sampled(const DpSgdPlan& own, const TrainPlan& shared) {
+  if (!shared.has_unit()) {
+    if (own.clip_by) refuse_plan("@clip-by is for @unit, which is missing");
+    return Sampled::record;
+  }
+  if (own.microbatch > 1) refuse_plan("@microbatch is {}, must be 1 with @unit: a unit's rows may be in several", own.microbatch);
+  const bool is_by_row = own.clip_by == "row";
+  const auto sampling = own.sampling.value_or("poisson");
+  if (sampling == "fixed" || sampling == "truncated") {
+    refuse_plan("@sampling is {}, must be poisson or allocated with @unit: how many units are trained on is private", sampling);
+  }
+  if (sampling == "allocated" && is_by_row) {
+    refuse_plan("@sampling is allocated, must be poisson with @clip-by row: what rows of one unit in an epoch cost is known too roughly");
+  }
+  return is_by_row ? Sampled::row_of_unit : Sampled::unit;
+}
+
+class DpSgdRun final : public OptionsRun<RankRun, SampledSgdOptions> {
+ public:
+  using OptionsRun::OptionsRun;
+
+  CalibratedNoise calibrate() override {
+    const auto& multiplier = own<DpSgdPlan>().noise_multiplier;
+    auto found = multiplier ? given(*multiplier)
+                            : calibrated([&](NoiseMultiplier z) { return event_at(z); }, target(),
+                                         accounting::best_cost(target(), effort_for(settings(), target())));
+    found.sigma = found.value * settings().clip->value();
+    return found;
+  }
+
+ protected:
+  std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
+    auto its = noisy(noise, units);
+    const auto& plan = own<DpSgdPlan>();
+    const Penalty penalty{plan.l1, shared().problem.radius, plan.regularization};
+    if (what_is_sampled(plan, shared()) == Sampled::unit) its.unit_ends = units.ends;
+    return doors.learn(its.sampler, [&](SamplingReleaserRef releaser) { return sampled_sgd(data, objective(), penalty, its, releaser); });
+  }
+
+ private:
+  [[nodiscard]] CalibratedNoise given(double multiplier) const {
+    const Event event = event_at(NoiseMultiplier{multiplier});
+    const Enclosure epsilon = accounting::quick_epsilon(event, target().delta);
+    if (!(epsilon.upper <= target().epsilon.value())) {
+      refuse_plan("@noise-multiplier is {}, which costs epsilon in {} at delta = {}, must cost at most the @epsilon {}", multiplier,
+                  text(epsilon), target().delta.value(), target().epsilon.value());
+    }
+    return {.event = event, .epsilon = epsilon, .value = multiplier};
+  }
+};
 
 class DpSgd final : public FileAlgorithm<DpSgdPlan> {
  public:
@@ -102,49 +132,23 @@ class DpSgd final : public FileAlgorithm<DpSgdPlan> {
 
   std::unique_ptr<TrainingRun> run_of(const DpSgdPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
     const AnyObjective objective = any_objective_of(shared);
-    const Target target = shared.target;
     const Sampled sampled = what_is_sampled(own, shared);
     if (context.team.size() > 1) require_what_ranks_share(own);
     const Count training = training_count(own, shared, own.records);
     const std::uint64_t size = batch_size_of(own.batch_size, training, 200 / std::min<std::uint64_t>(own.microbatch, 200));
     const SampledSgdOptions settings = settings_for(own, shared, context, objective, training, size);
-    return on_file(own, shared,
-                   {.extent = extent_of(own, settings, training, size, sampled == Sampled::unit ? "units" : "records"),
-                    .records = sampled == Sampled::row_of_unit ? std::nullopt : own.records,
-                    .public_count = own.records,
-                    .read = reader_for(shared, objective, KeepRows::in_their_file),
-                    .calibrate = [settings, target, given = own.noise_multiplier] { return calibrated(settings, target, given); },
-                    .learn =
-                        [settings, objective, sampled, penalty = Penalty{own.l1, shared.problem.radius, own.regularization}](
-                            Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
-                          auto noisy = settings;
-                          if (sampled == Sampled::unit) noisy.unit_ends = units.ends;
-                          noisy.noise_multiplier = NoiseMultiplier{noise};
-                          return doors.learn(noisy.sampler, [&](SamplingReleaserRef releaser) {
-                            return sampled_sgd(data, objective, penalty, noisy, releaser);
-                          });
-                        }},
-                   context.team);
+    static_cast<void>(Penalty{own.l1, shared.problem.radius, own.regularization});
+    return std::make_unique<DpSgdRun>(
+        settings, own, shared,
+        FileNeeds{.objective = objective,
+                  .extent = extent_of(own, settings, training, size, sampled == Sampled::unit ? "units" : "records"),
+                  .records = sampled == Sampled::row_of_unit ? std::nullopt : own.records,
+                  .public_count = own.records,
+                  .keep = KeepRows::in_their_file},
+        context.team);
   }
 
  private:
-  [[nodiscard]] static Sampled what_is_sampled(const DpSgdPlan& own, const TrainPlan& shared) {
-    if (!shared.has_unit()) {
-      if (own.clip_by) refuse_plan("@clip-by is for @unit, which is missing");
-      return Sampled::record;
-    }
-    if (own.microbatch > 1) refuse_plan("@microbatch is {}, must be 1 with @unit: a unit's rows may be in several", own.microbatch);
-    const bool is_by_row = own.clip_by == "row";
-    const auto sampling = own.sampling.value_or("poisson");
-    if (sampling == "fixed" || sampling == "truncated") {
-      refuse_plan("@sampling is {}, must be poisson or allocated with @unit: how many units are trained on is private", sampling);
-    }
-    if (sampling == "allocated" && is_by_row) {
-      refuse_plan("@sampling is allocated, must be poisson with @clip-by row: what rows of one unit in an epoch cost is known too roughly");
-    }
-    return is_by_row ? Sampled::row_of_unit : Sampled::unit;
-  }
-
   /// Who is in a batch is drawn for each record by itself only there.
   static void require_what_ranks_share(const DpSgdPlan& own) {
     const auto sampling = own.sampling.value_or("poisson");

@@ -1,7 +1,6 @@
 // Steps towards an extreme point of a ball, on streams: chosen from noisy sums of gradients, or, of a polytope, by a private selection.
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/accountants/zcdp/zcdp.h>
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/optimizers/doors/selector.h>
 #include <surety/optimizers/printed/printed_frank_wolfe_noise.h>
 #include <surety/optimizers/streams/online_frank_wolfe.h>
@@ -15,6 +14,21 @@ namespace {
 
 using namespace optimizers;
 using namespace data;
+
+/// With the printed noise, accounted for.
+template <class O, class Make>
+class PrintedRun final : public SumsOf<O, OnlineFrankWolfeOptions, Make> {
+ public:
+  using SumsOf<O, OnlineFrankWolfeOptions, Make>::SumsOf;
+
+  CalibratedNoise calibrate() override {
+    const Target& target = this->target();
+    const Event event = printed_frank_wolfe_noise(this->steps(), target);
+    return {.event = event,
+            .epsilon = accounting::epsilon(accounting::ClosedForm{}, event, target.delta),
+            .value = printed_noise_multiplier(this->steps(), target).value()};
+  }
+};
 
 class OnlineFrankWolfeAlgorithm final : public BallAlgorithm<OnlineFrankWolfePlan> {
  public:
@@ -31,34 +45,45 @@ class OnlineFrankWolfeAlgorithm final : public BallAlgorithm<OnlineFrankWolfePla
 
   std::unique_ptr<TrainingRun> run_of(const OnlineFrankWolfePlan& own, const TrainPlan& shared,
                                       const TrainContext& context) const override {
-    return with_objective(shared, [&](const auto& objective) {
-      const Target target = shared.target;
+    return with_objective(shared, [&](const auto& objective) -> std::unique_ptr<TrainingRun> {
       const Radius radius = ball_radius(shared);
       const Count steps = most_records(own, shared);
-      OnlineFrankWolfeOptions settings{.steps = steps, .adjacency = target.adjacency};
+      OnlineFrankWolfeOptions settings{.steps = steps, .adjacency = shared.target.adjacency};
       if (shared.problem.clip) settings.clip = ClippingNorm{*shared.problem.clip};
       if (own.step_scale) settings.step_scale = StepScaleFactor{*own.step_scale};
       const LpBall ball{.p = LpExponent{own.norm}, .radius = radius};
       const auto make = [objective, ball, settings](Count features) { return OnlineFrankWolfe{objective, ball, settings, features}; };
-      const auto shape_of = [settings](Count features) { return shape(settings, features); };
-      if (own.noise == "paper") {
-        if (own.factorization) refuse_plan("@factorization is for calibrated noise, the printed one is that of a tree");
-        return on_sums(
-            own, shared, context, objective, mechanisms::Factorization::tree, [steps, target] { return printed(steps, target); }, make,
-            shape_of);
-      }
-      return on_sums(own, shared, context, objective, factorization_of(own), calibrated_sums(factorization_of(own), steps, target), make,
-                     shape_of);
+      if (own.noise != "paper") return on_sums(own, shared, context, factorization_of(own), objective, settings, make);
+      if (own.factorization) refuse_plan("@factorization is for calibrated noise, the printed one is that of a tree");
+      using O = std::decay_t<decltype(objective)>;
+      return std::make_unique<PrintedRun<O, std::decay_t<decltype(make)>>>(own, shared, context, mechanisms::Factorization::tree, objective,
+                                                                           settings, make);
     });
+  }
+};
+
+template <class O>
+class PolyhedralFrankWolfeRun final : public StreamRun {
+ public:
+  PolyhedralFrankWolfeRun(const PolyhedralFrankWolfePlan& own, const TrainPlan& shared, const TrainContext& context, O objective,
+                          const PolyhedralFrankWolfeOptions& settings)
+      : StreamRun{own, shared, context}, objective_{std::move(objective)}, settings_{settings} {}
+
+  CalibratedNoise calibrate() override {
+    return calibrated([&](NoiseMultiplier z) { return plan_at(settings_, z); }, target(), accounting::Zcdp{});
+  }
+
+ protected:
+  std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
+    auto noisy = settings_;
+    noisy.noise_multiplier = NoiseMultiplier{noise};
+    NoisySelector selector{reservation, bits};
+    return feed(objective_, PolyhedralFrankWolfe{objective_, noisy, features()}, selector);
   }
 
  private:
-  static CalibratedNoise printed(Count steps, const Target& target) {
-    const Event event = printed_frank_wolfe_noise(steps, target);
-    return {.event = event,
-            .epsilon = accounting::epsilon(accounting::ClosedForm{}, event, target.delta),
-            .value = printed_noise_multiplier(steps, target).value()};
-  }
+  O objective_;
+  PolyhedralFrankWolfeOptions settings_;
 };
 
 class PolyhedralFrankWolfeAlgorithm final : public BallAlgorithm<PolyhedralFrankWolfePlan> {
@@ -75,38 +100,17 @@ class PolyhedralFrankWolfeAlgorithm final : public BallAlgorithm<PolyhedralFrank
 
   std::unique_ptr<TrainingRun> run_of(const PolyhedralFrankWolfePlan& own, const TrainPlan& shared,
                                       const TrainContext& context) const override {
-    return with_objective(shared, [&](const auto& objective) {
-      const Target target = shared.target;
+    return with_objective(shared, [&](const auto& objective) -> std::unique_ptr<TrainingRun> {
       const Radius radius = ball_radius(shared);
-      PolyhedralFrankWolfeOptions settings{
-          .steps = most_records(own, shared), .radius = radius, .noise_multiplier = NoiseMultiplier{1}, .adjacency = target.adjacency};
+      PolyhedralFrankWolfeOptions settings{.steps = most_records(own, shared),
+                                           .radius = radius,
+                                           .noise_multiplier = NoiseMultiplier{1},
+                                           .adjacency = shared.target.adjacency};
       if (shared.problem.clip) settings.clip = LinfClip{*shared.problem.clip};
       if (own.step_scale) settings.step_scale = StepScaleFactor{*own.step_scale};
       settings.laplace = own.noise == "laplace";
-      return on_stream(
-          own, shared,
-          {.calibrate = [settings, target] { return calibrated(settings, target); },
-           .run =
-               [feed = Feed{own, context}, settings, objective](RecordStream& records, Count features, double noise,
-                                                                accounting::Reservation& reservation, mechanisms::BitsRef bits) {
-                 auto noisy = settings;
-                 noisy.noise_multiplier = NoiseMultiplier{noise};
-                 NoisySelector selector{reservation, bits};
-                 return feed(objective, records, PolyhedralFrankWolfe{objective, noisy, features}, selector);
-               }});
+      return std::make_unique<PolyhedralFrankWolfeRun<std::decay_t<decltype(objective)>>>(own, shared, context, objective, settings);
     });
-  }
-
- private:
-  static CalibratedNoise calibrated(const PolyhedralFrankWolfeOptions& settings, const Target& target) {
-    const auto found = calibrate(
-        [&](NoiseMultiplier z) {
-          auto candidate = settings;
-          candidate.noise_multiplier = z;
-          return plan(candidate);
-        },
-        target, accounting::Zcdp{});
-    return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
   }
 };
 

@@ -13,13 +13,33 @@ namespace {
 using namespace optimizers;
 using namespace data;
 
-/// On summed gradients.
+/// What the three share: `learn` descends with these options.
 template <class Options>
-CalibratedNoise calibrated_sum(const Options& settings, const Target& target) {
-  auto found = calibrated_plan(settings, target);
-  found.sigma = summed_sigma(NoiseMultiplier{found.value}, *settings.clip, target.adjacency);
-  return found;
-}
+class FullGradientRun : public OptionsRun<TunableRun, Options> {
+ public:
+  FullGradientRun(Options settings, const FullGradientPlan& own, const TrainPlan& shared, Team& team, AnyObjective objective)
+      : OptionsRun<TunableRun, Options>{std::move(settings), own, shared,
+                                        FileNeeds{.objective = std::move(objective),
+                                                  .extent = fmt::format("{} steps", own.steps),
+                                                  .public_count = own.public_count,
+                                                  .keep = KeepRows::in_their_file},
+                                        team} {}
+
+  CalibratedNoise calibrate() final {
+    auto found = TunableRun::calibrate();
+    found.sigma = summed_sigma(NoiseMultiplier{found.value}, *this->settings().clip, this->target().adjacency);
+    return found;
+  }
+
+ protected:
+  std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) final {
+    auto its = this->noisy(noise, units);
+    its.unit_ends = units.ends;
+    return doors.learn([&](ReleaserRef releaser) { return descend(data, its, releaser, doors.bits()); });
+  }
+  [[nodiscard]] virtual std::vector<double> descend(const Dataset& data, Options& noisy, ReleaserRef releaser,
+                                                    mechanisms::BitsRef bits) const = 0;
+};
 
 /// What the three share.
 template <class Own>
@@ -57,28 +77,10 @@ class FullGradients : public FileAlgorithm<Own> {
     settings.progress = context.progress_of(own.steps);
     return settings;
   }
-
-  /// `descend(data, settings with noise, releaser, bits)` returns the weights.
-  template <class Options, class Descend>
-  [[nodiscard]] static std::unique_ptr<TrainingRun> prepared(const FullGradientPlan& own, const TrainPlan& shared, Team& team,
-                                                             const AnyObjective& objective, const Options& settings, Descend descend) {
-    return on_file(own, shared,
-                   {.extent = fmt::format("{} steps", own.steps),
-                    .public_count = own.public_count,
-                    .read = reader_for(shared, objective, KeepRows::in_their_file),
-                    .calibrate = [settings, target = shared.target] { return calibrated_sum(settings, target); },
-                    .tunable = TunableTraining{[settings](NoiseMultiplier z) { return plan_at(settings, z); }, objective},
-                    .learn =
-                        [settings, descend](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
-                          auto noisy = settings;
-                          noisy.unit_ends = units.ends;
-                          if (!noisy.public_count) noisy.public_count = units.count;
-                          noisy.noise_multiplier = NoiseMultiplier{noise};
-                          return doors.learn([&](ReleaserRef releaser) { return descend(data, noisy, releaser, doors.bits()); });
-                        }},
-                   team);
-  }
 };
+
+/// The l2 part is in the gradient.
+[[nodiscard]] Penalty penalty_of(const DescentPlan& own, const TrainPlan& shared) { return Penalty{own.l1, shared.problem.radius, 0}; }
 
 /// Plain and accelerated: both take steps, and average where they are told to.
 template <class Own>
@@ -98,6 +100,7 @@ class Descent : public FullGradients<Own> {
   template <class Options>
   [[nodiscard]] static Options descent_settings(const DescentPlan& own, const TrainPlan& shared, const TrainContext& context,
                                                 ObjectiveRef objective) {
+    static_cast<void>(penalty_of(own, shared));
     auto result = FullGradients<Own>::template settings<Options>(own, shared, context, objective);
     result.returned = own.iterate == "average" ? ReturnedIterate{AverageIterate{}} : ReturnedIterate{LastIterate{}};
     if (own.step_size) {
@@ -107,9 +110,18 @@ class Descent : public FullGradients<Own> {
     }
     return result;
   }
-  /// The l2 part is in the gradient.
-  [[nodiscard]] static Penalty penalty(const DescentPlan& own, const TrainPlan& shared) {
-    return Penalty{own.l1, shared.problem.radius, 0};
+};
+
+class GradientDescentRun final : public FullGradientRun<GradientDescentOptions> {
+ public:
+  using FullGradientRun::FullGradientRun;
+
+ protected:
+  std::vector<double> descend(const Dataset& data, GradientDescentOptions& noisy, ReleaserRef releaser,
+                              mechanisms::BitsRef bits) const override {
+    const auto& its = own<GradientDescentPlan>();
+    if (its.iterate == "random") noisy.returned = random_iterate(noisy.steps, bits);
+    return gradient_descent(data, objective(), penalty_of(its, shared()), noisy, releaser).weights;
   }
 };
 
@@ -123,12 +135,20 @@ class GradientDescent final : public Descent<GradientDescentPlan> {
 
   std::unique_ptr<TrainingRun> run_of(const GradientDescentPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
     const AnyObjective objective = any_objective_of(shared);
-    return prepared(own, shared, context.team, objective, descent_settings<GradientDescentOptions>(own, shared, context, objective),
-                    [objective, penalty = penalty(own, shared), is_random = own.iterate == "random"](
-                        const Dataset& data, GradientDescentOptions noisy, ReleaserRef releaser, mechanisms::BitsRef bits) {
-                      if (is_random) noisy.returned = random_iterate(noisy.steps, bits);
-                      return gradient_descent(data, objective, penalty, noisy, releaser).weights;
-                    });
+    return std::make_unique<GradientDescentRun>(descent_settings<GradientDescentOptions>(own, shared, context, objective), own, shared,
+                                                context.team, objective);
+  }
+};
+
+class AcceleratedRun final : public FullGradientRun<AcceleratedGradientDescentOptions> {
+ public:
+  using FullGradientRun::FullGradientRun;
+
+ protected:
+  std::vector<double> descend(const Dataset& data, AcceleratedGradientDescentOptions& noisy, ReleaserRef releaser,
+                              mechanisms::BitsRef /*bits*/) const override {
+    const auto penalty = penalty_of(own<AcceleratedGradientDescentPlan>(), shared());
+    return accelerated_gradient_descent(data, objective(), penalty, noisy, releaser).weights;
   }
 };
 
@@ -143,12 +163,24 @@ class AcceleratedGradientDescent final : public Descent<AcceleratedGradientDesce
   std::unique_ptr<TrainingRun> run_of(const AcceleratedGradientDescentPlan& own, const TrainPlan& shared,
                                       const TrainContext& context) const override {
     const AnyObjective objective = any_objective_of(shared);
-    return prepared(own, shared, context.team, objective,
-                    descent_settings<AcceleratedGradientDescentOptions>(own, shared, context, objective),
-                    [objective, penalty = penalty(own, shared)](const Dataset& data, const AcceleratedGradientDescentOptions& noisy,
-                                                                ReleaserRef releaser, mechanisms::BitsRef) {
-                      return accelerated_gradient_descent(data, objective, penalty, noisy, releaser).weights;
-                    });
+    return std::make_unique<AcceleratedRun>(descent_settings<AcceleratedGradientDescentOptions>(own, shared, context, objective), own,
+                                            shared, context.team, objective);
+  }
+};
+
+class MirrorDescentRun final : public FullGradientRun<MirrorDescentOptions> {
+ public:
+  using FullGradientRun::FullGradientRun;
+
+ protected:
+  std::vector<double> descend(const Dataset& data, MirrorDescentOptions& noisy, ReleaserRef releaser,
+                              mechanisms::BitsRef /*bits*/) const override {
+    const auto in = [&](const auto& geometry) { return mirror_descent(data, objective(), geometry, noisy, releaser).weights; };
+    const Radius radius{*shared().problem.radius};
+    const auto& geometry = own<MirrorDescentPlan>().geometry;
+    if (geometry == "l1") return in(L1Geometry{radius});
+    if (geometry == "simplex") return in(SimplexGeometry{Simplex{.scale = Quantity<ScaleRule>{radius.value()}}});
+    return in(EuclideanGeometry{L2Ball{radius}});
   }
 };
 
@@ -164,16 +196,10 @@ class MirrorDescent final : public FullGradients<MirrorDescentPlan> {
   std::unique_ptr<TrainingRun> run_of(const MirrorDescentPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
     const AnyObjective objective = any_objective_of(shared);
     if (!shared.problem.radius) refuse_plan("@radius is missing: mirror-descent keeps its weights in a ball or a simplex of this size");
-    const Radius radius{*shared.problem.radius};
+    static_cast<void>(Radius{*shared.problem.radius});
     static_cast<void>(require_smoothness(objective, 1, "mirror-descent"));
-    return prepared(own, shared, context.team, objective, settings<MirrorDescentOptions>(own, shared, context, objective),
-                    [objective, radius, geometry = own.geometry](const Dataset& data, const MirrorDescentOptions& noisy,
-                                                                 ReleaserRef releaser, mechanisms::BitsRef) {
-                      const auto descend = [&](const auto& in) { return mirror_descent(data, objective, in, noisy, releaser).weights; };
-                      if (geometry == "l1") return descend(L1Geometry{radius});
-                      if (geometry == "simplex") return descend(SimplexGeometry{Simplex{.scale = Quantity<ScaleRule>{radius.value()}}});
-                      return descend(EuclideanGeometry{L2Ball{radius}});
-                    });
+    return std::make_unique<MirrorDescentRun>(settings<MirrorDescentOptions>(own, shared, context, objective), own, shared, context.team,
+                                              objective);
   }
 };
 

@@ -86,179 +86,151 @@ void keep_range(Dataset& data, std::size_t first, std::size_t end) {
   data.keep(places);
 }
 
-void require_count(const SplitOptions& how, const FileTraining& training) {
-  if (how.adjacency == Adjacency::add_or_remove_one && !training.public_count && !training.needs_no_count) {
+}  // namespace
+
+FileRun::FileRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs, Team* team)
+    : plan_{shared}, how_{split_options(own, shared)}, needs_{std::move(needs)}, team_{team} {
+  if (!is_count_public() && !needs_.public_count && !needs_.needs_no_count) {
     refuse_plan("@public-count is missing: under add-or-remove-one the number of records is private, and a public one must divide the sum");
+  }
+  if (!is_shared()) return;
+  if (shared.has_unit()) {
+    refuse(ErrorCode::unsupported, "@unit is for one process: which rows of a unit are used is chosen among those of all ranks");
+  }
+  if (shared.source.path == TextReader::standard_input)
+    refuse_plan("the data file is -, must be a file that each of several ranks can read");
+  if (!shared.source.paths_of_ranks.empty() && holds_out()) {
+    refuse_plan("@held-out is {}, must be 0 where each rank has a file of its own", how_.held_out_fraction);
   }
 }
 
-class FileRun final : public CandidateRun {
- public:
-  /// \param team whose ranks share the records, null for what is for one process
-  FileRun(const TrainPlan& plan, const SplitOptions& how, FileTraining training, Team* team)
-      : plan_{plan}, how_{how}, training_{std::move(training)}, team_{team} {}
-
-  CalibratedNoise calibrate() override { return training_.calibrate(); }
-
-  const FeatureMap& read(double /*noise*/, RunBits& bits, const RunContext& context) override {
-    read_parts(bits, context);
-    trained_on_ = parts_->training.size();
-    if (training_.sees_the_intercept_alone) {
-      found_->features.unit_norm = false;
-      found_->features.row_scale = 1;
-      for (Dataset* part : {&parts_->training, &parts_->held_out}) *part = intercepts_of(*part);
-    }
-    return found_->features;
+const FeatureMap& FileRun::read(double /*noise*/, RunBits& bits, const RunContext& context) {
+  read_parts(bits, context);
+  trained_on_ = parts_->training.size();
+  if (needs_.sees_the_intercept_alone) {
+    found_->features.unit_norm = false;
+    found_->features.row_scale = 1;
+    for (Dataset* part : {&parts_->training, &parts_->held_out}) *part = intercepts_of(*part);
   }
+  return found_->features;
+}
 
-  std::string identity(double noise) const override {
-    if (!is_shared()) return {};
-    return nlohmann::json{{"features", to_json(found_->features)}, {"counts", counts_}, {"fingerprint", fingerprint_}, {"noise", noise}}
-        .dump();
-  }
+std::string FileRun::identity(double noise) const {
+  if (!is_shared()) return {};
+  return nlohmann::json{{"features", to_json(found_->features)}, {"counts", counts_}, {"fingerprint", fingerprint_}, {"noise", noise}}
+      .dump();
+}
 
-  std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) override {
-    TrainingUnits units{.ends = unit_ends_};
-    if (plan_.has_unit() && is_count_public()) units.count = expected_part(Count{units_}, how_);
-    if (is_shared() && is_count_public()) units.count = Count{training_records()};
-    if (!training_.learn) return training_.run(parts_->training, units, noise, *reservation, bits.source());
-    return training_.learn(std::move(parts_->training), units, noise, TrainingDoors{*team_, reservation, bits.source(), counts_});
-  }
+TrainingUnits FileRun::units() const {
+  TrainingUnits units{.ends = unit_ends_};
+  if (plan_.has_unit() && is_count_public()) units.count = expected_part(Count{units_}, how_);
+  if (is_shared() && is_count_public()) units.count = Count{training_records()};
+  return units;
+}
 
-  const TunableTraining& tunable() const override {
-    if (!training_.tunable) refuse(ErrorCode::unsupported, "@tune has no theorem for {}", plan_.algorithm_name());
-    if (how_.held_out_fraction == 0) refuse_plan("@held-out is 0, must be greater than 0 with @tune, which scores candidates on that part");
-    return *training_.tunable;
+void FileRun::add_to(TrainingFacts& facts, const ModelFacts& known) const {
+  const auto& label = known.model.label;
+  const auto scores = held_out_scores(known.model, parts_->held_out);
+  facts.extent = needs_.extent;
+  facts.damaged = damaged_;
+  facts.fields = {{"sigma", known.noise.sigma ? nlohmann::json(*known.noise.sigma) : nlohmann::json{}},
+                  {"held_out_scores_not_private", scores}};
+  if (known.model.classes() > 1) {
+    std::string names;
+    for (const auto& one : label->classes) names += (names.empty() ? "" : ", ") + one_line(one);
+    facts.lines.emplace_back("classes", names);
+    facts.fields["classes"] = label->classes;
   }
-  const std::string& extent() const override { return training_.extent; }
-  const Split& parts() const override { return parts_.value(); }
-  std::vector<double> learn(const Dataset& training, double noise, const TrainingDoors& doors) const override {
-    return training_.learn(Dataset{training}, TrainingUnits{}, noise, doors);  // others of the search need them
+  const bool are_units = plan_.has_unit();
+  if (are_units) facts.fields[is_count_public() ? "units" : "units_not_private"] = units_;
+  const std::string suffix = is_count_public() && !are_units ? "" : "_not_private";
+  if (is_shared()) {
+    facts.lines.emplace_back("processes", std::to_string(team_->size()));
+    facts.fields["processes"] = team_->size();
   }
+  facts.fields["training_records" + suffix] = training_records();
+  facts.fields["held_out_records" + suffix] = parts_->held_out.size();
+  // Whether a private number of records left any for scores is as private as the scores.
+  const bool is_nothing = how_.held_out_fraction == 0 || (is_count_public() && !are_units && parts_->held_out.empty());
+  facts.held_out = {.scores = scores, .records = parts_->held_out.size(), .is_nothing = is_nothing};
+  tell(facts);
+}
 
-  void add_to(TrainingFacts& facts, const ModelFacts& known) const override {
-    const auto& label = known.model.label;
-    const auto scores = held_out_scores(known.model, parts_->held_out);
-    facts.extent = training_.extent;
-    facts.damaged = damaged_;
-    facts.fields = {{"sigma", known.noise.sigma ? nlohmann::json(*known.noise.sigma) : nlohmann::json{}},
-                    {"held_out_scores_not_private", scores}};
-    if (known.model.classes() > 1) {
-      std::string names;
-      for (const auto& one : label->classes) names += (names.empty() ? "" : ", ") + one_line(one);
-      facts.lines.emplace_back("classes", names);
-      facts.fields["classes"] = label->classes;
-    }
-    const bool are_units = plan_.has_unit();
-    if (are_units) facts.fields[is_count_public() ? "units" : "units_not_private"] = units_;
-    const std::string suffix = is_count_public() && !are_units ? "" : "_not_private";
-    if (is_shared()) {
-      facts.lines.emplace_back("processes", std::to_string(team_->size()));
-      facts.fields["processes"] = team_->size();
-    }
-    facts.fields["training_records" + suffix] = training_records();
-    facts.fields["held_out_records" + suffix] = parts_->held_out.size();
-    // Whether a private number of records left any for scores is as private as the scores.
-    const bool is_nothing = how_.held_out_fraction == 0 || (is_count_public() && !are_units && parts_->held_out.empty());
-    facts.held_out = {.scores = scores, .records = parts_->held_out.size(), .is_nothing = is_nothing};
-    if (training_.tell) training_.tell(facts);
-  }
+std::uint64_t FileRun::training_records() const {
+  return is_shared() ? std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}) : trained_on_;
+}
 
- private:
-  [[nodiscard]] bool is_shared() const { return team_ != nullptr && team_->size() > 1; }
-  [[nodiscard]] std::uint64_t training_records() const {
-    return is_shared() ? std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}) : trained_on_;
-  }
+void FileRun::find(const KeptUnits* units) {
+  found_.emplace(jobs::read(plan_, needs_.objective, units, needs_.keep));
+  damaged_ = found_->damaged;
+}
 
-  void read_parts(RunBits& bits, const RunContext& context) {
-    if (is_shared()) {
-      if (plan_.source.rows) refuse_plan("the data are an Arrow stream, must be a file that each of several ranks can read");
-      read_share();
+void FileRun::read_parts(RunBits& bits, const RunContext& context) {
+  if (is_shared()) {
+    if (plan_.source.rows) refuse_plan("the data are an Arrow stream, must be a file that each of several ranks can read");
+    read_share();
+    return;
+  }
+  if (plan_.has_unit()) {
+    const UnitSelectionOptions selection{.memory = context.memory, .lists_units = true, .public_seed = how_.seed};
+    if (const auto& rows = plan_.source.rows) {
+      auto which = units_of_stream(plan_.unit, plan_.source.policy(), bits.source());
+      which.options = selection;
+      rows->units = GivenRows::Units{.which = std::move(which)};
+      find(nullptr);
+      split_kept(*rows->units->kept);
       return;
     }
-    if (plan_.has_unit()) {
-      const UnitSelectionOptions selection{.memory = context.memory, .lists_units = true, .public_seed = how_.seed};
-      if (const auto& rows = plan_.source.rows) {
-        auto which = units_of_stream(plan_.unit, plan_.source.policy(), bits.source());
-        which.options = selection;
-        rows->units = GivenRows::Units{.which = std::move(which)};
-        found_.emplace(training_.read(nullptr));
-        split_kept(*rows->units->kept);
-        return;
-      }
-      const auto units = keep_units(plan_.source.path, plan_.unit, plan_.source.policy(), bits.source(), selection);
-      found_.emplace(training_.read(&units));
-      split_kept(*units.rows);
-      return;
-    }
-    found_.emplace(training_.read(nullptr));
-    damaged_ = found_->damaged;
-    // Under add-or-remove-one the number of records is private, and what was said of it is a guess.
-    if (training_.records && is_count_public()) require_said_records(plan_, found_->data.size(), *training_.records);
+    const auto units = keep_units(plan_.source.path, plan_.unit, plan_.source.policy(), bits.source(), selection);
+    find(&units);
+    split_kept(*units.rows);
+    return;
+  }
+  find(nullptr);
+  // Under add-or-remove-one the number of records is private, and what was said of it is a guess.
+  if (needs_.records && is_count_public()) require_said_records(plan_, found_->data.size(), *needs_.records);
+  parts_.emplace(split(std::move(found_->data), how_));
+  if (parts_->training.empty() && is_count_public()) {
+    throw Error{ErrorCode::bad_data, fmt::format("{}: no record is left to train on, must have at least one", one_line(plan_.source.path))};
+  }
+  check(parts_->training);
+}
+
+/// A file of this rank's own whole, or of one file this rank's share of the records that are trained on. Held out records are the first
+/// rank's.
+void FileRun::read_share() {
+  find(nullptr);
+  std::uint64_t records = found_->data.size();
+  if (plan_.source.paths_of_ranks.empty()) {
+    fingerprint_ = fingerprint(found_->data);
     parts_.emplace(split(std::move(found_->data), how_));
-    if (parts_->training.empty() && is_count_public()) {
-      throw Error{ErrorCode::bad_data,
-                  fmt::format("{}: no record is left to train on, must have at least one", one_line(plan_.source.path))};
-    }
-    if (training_.check) training_.check(parts_->training);
+    const std::size_t size = parts_->training.size();
+    const auto first_of = [&](std::size_t rank) { return size / team_->size() * rank + std::min(rank, size % team_->size()); };
+    for (std::size_t rank = 0; rank < team_->size(); ++rank) counts_.push_back(first_of(rank + 1) - first_of(rank));
+    keep_range(parts_->training, first_of(team_->rank()), first_of(team_->rank() + 1));
+    if (!team_->is_first()) parts_->held_out = parts_->held_out.subset({});
+  } else {
+    counts_ = counts_of_ranks(*team_, records);
+    const auto damaged = counts_of_ranks(*team_, found_->damaged);
+    records = training_records();
+    damaged_ = std::accumulate(damaged.begin(), damaged.end(), std::uint64_t{0});
+    Dataset nothing = found_->data.subset({});
+    parts_.emplace(Split{.training = std::move(found_->data), .held_out = std::move(nothing)});
   }
+  if (needs_.records && is_count_public()) require_said_records(plan_, static_cast<std::size_t>(records), *needs_.records);
+  if (training_records() == 0 && is_count_public()) require_records(plan_, 0);
+  check(parts_->training);
+}
 
-  /// A file of this rank's own whole, or of one file this rank's share of the records that are trained on. Held out records are the first
-  /// rank's.
-  void read_share() {
-    found_.emplace(training_.read(nullptr));
-    damaged_ = found_->damaged;
-    std::uint64_t records = found_->data.size();
-    if (plan_.source.paths_of_ranks.empty()) {
-      fingerprint_ = fingerprint(found_->data);
-      parts_.emplace(split(std::move(found_->data), how_));
-      const std::size_t size = parts_->training.size();
-      const auto first_of = [&](std::size_t rank) { return size / team_->size() * rank + std::min(rank, size % team_->size()); };
-      for (std::size_t rank = 0; rank < team_->size(); ++rank) counts_.push_back(first_of(rank + 1) - first_of(rank));
-      keep_range(parts_->training, first_of(team_->rank()), first_of(team_->rank() + 1));
-      if (!team_->is_first()) parts_->held_out = parts_->held_out.subset({});
-    } else {
-      counts_ = counts_of_ranks(*team_, records);
-      const auto damaged = counts_of_ranks(*team_, found_->damaged);
-      records = training_records();
-      damaged_ = std::accumulate(damaged.begin(), damaged.end(), std::uint64_t{0});
-      Dataset nothing = found_->data.subset({});
-      parts_.emplace(Split{.training = std::move(found_->data), .held_out = std::move(nothing)});
-    }
-    if (training_.records && is_count_public()) require_said_records(plan_, static_cast<std::size_t>(records), *training_.records);
-    if (training_records() == 0 && is_count_public()) require_records(plan_, 0);
-    if (training_.check) training_.check(parts_->training);
+void FileRun::split_kept(const KeptRows& kept) {
+  units_ = kept.units;
+  if (needs_.records && is_count_public() && units_ != *needs_.records) {
+    refuse(ErrorCode::bad_data, "{}: has {} units, must have the {} of @records", one_line(plan_.source.path), units_, *needs_.records);
   }
-
-  void split_kept(const KeptRows& kept) {
-    damaged_ = found_->damaged;
-    units_ = kept.units;
-    if (training_.records && is_count_public() && units_ != *training_.records) {
-      refuse(ErrorCode::bad_data, "{}: has {} units, must have the {} of @records", one_line(plan_.source.path), units_,
-             *training_.records);
-    }
-    auto [parts, ends] = split_units(found_->data, kept, how_.held_out_fraction);
-    parts_.emplace(std::move(parts));
-    unit_ends_ = std::move(ends);
-  }
-
-  [[nodiscard]] bool is_count_public() const { return how_.adjacency != Adjacency::add_or_remove_one; }
-
-  const TrainPlan& plan_;
-  SplitOptions how_;
-  FileTraining training_;
-  Team* team_;
-  std::vector<std::uint64_t> counts_;  ///< of records that each rank trains on
-  std::uint64_t fingerprint_ = 0;
-  std::uint64_t damaged_ = 0;
-  std::uint64_t trained_on_ = 0;  ///< of these
-  std::optional<ReadRecords> found_;
-  std::optional<Split> parts_;
-  std::vector<std::size_t> unit_ends_;
-  std::uint64_t units_ = 0;  ///< as public as the adjacency says
-};
-
-}  // namespace
+  auto [parts, ends] = split_units(found_->data, kept, how_.held_out_fraction);
+  parts_.emplace(std::move(parts));
+  unit_ends_ = std::move(ends);
+}
 
 void add_split(FieldTable& table, SplitPlan& own, TrainPlan& shared) {
   table.group("Data");
@@ -293,28 +265,6 @@ Count training_count(const SplitPlan& own, const TrainPlan& shared, const std::o
   const std::size_t count = training_records(static_cast<std::size_t>(records.value()), how);
   if (count == 0) refuse_plan("@records is {}, must leave at least one to train on", records.value());
   return Count{count};
-}
-
-std::unique_ptr<TrainingRun> on_file(const SplitPlan& own, const TrainPlan& shared, FileTraining training) {
-  const SplitOptions how = split_options(own, shared);
-  require_count(how, training);
-  return std::make_unique<FileRun>(shared, how, std::move(training), nullptr);
-}
-
-std::unique_ptr<TrainingRun> on_file(const SplitPlan& own, const TrainPlan& shared, FileTraining training, Team& team) {
-  const SplitOptions how = split_options(own, shared);
-  require_count(how, training);
-  if (team.size() > 1) {
-    if (shared.has_unit()) {
-      refuse(ErrorCode::unsupported, "@unit is for one process: which rows of a unit are used is chosen among those of all ranks");
-    }
-    if (shared.source.path == TextReader::standard_input)
-      refuse_plan("the data file is -, must be a file that each of several ranks can read");
-    if (!shared.source.paths_of_ranks.empty() && how.held_out_fraction > 0) {
-      refuse_plan("@held-out is {}, must be 0 where each rank has a file of its own", how.held_out_fraction);
-    }
-  }
-  return std::make_unique<FileRun>(shared, how, std::move(training), &team);
 }
 
 }  // namespace surety::jobs

@@ -3,13 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/data/unit_selection.h>
 #include <surety/jobs/algorithms/algorithm.h>
 #include <surety/jobs/algorithms/rank_doors.h>
@@ -26,58 +24,143 @@ struct TrainingUnits {
   std::optional<Count> count = {};
 };
 
-/// What a search needs to know of a training: see tuning.h.
-struct TunableTraining {
-  std::function<Event(NoiseMultiplier)> plan;  ///< all its releases: Gaussian, their multipliers in proportion to this one
-  AnyObjective objective;                      ///< by which its model is scored
-};
-
-/// What such an algorithm does.
-struct FileTraining {
+/// What is known of such a training before anything is read.
+struct FileNeeds {
+  AnyObjective objective;                          ///< for labels as it wants them
   std::string extent;                              ///< for people: "100 steps"
   std::optional<std::uint64_t> records = {};       ///< or units, that the file must have
   std::optional<std::uint64_t> public_count = {};  ///< that takes the place of a private number of records
   bool needs_no_count = false;                     ///< nothing is divided by it
-  Reader read;
-  std::function<CalibratedNoise()> calibrate;
-  std::optional<TunableTraining> tunable = {};  ///< with `learn`, where a search may run it
-  std::function<std::vector<double>(const data::Dataset& data, const TrainingUnits& units, double noise,
-                                    accounting::Reservation& reservation, mechanisms::BitsRef bits)>
-      run = {};
-  /// In the place of `run`, for what several ranks can do together: `data` are this rank's, and may be used up.
-  std::function<std::vector<double>(data::Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors)> learn = {};
-  /// Refuses what only the numbers of records and features show, of what is public in the data.
-  std::function<void(const data::Dataset& data)> check = {};
+  KeepRows keep = KeepRows::in_memory;
   /// Rows are their constant 1 alone, which is not scaled: for models whose answer does not depend on the record. A damaged record is a row of
   /// zeros as ever.
   bool sees_the_intercept_alone = false;
-  /// Adds what else follows from what was released, once it was.
-  std::function<void(TrainingFacts& facts)> tell = {};
 };
 
-/// What a run with these options releases, where its noise multiplier is `noise`.
-template <class Options>
-[[nodiscard]] Event plan_at(Options settings, NoiseMultiplier noise) {
-  settings.noise_multiplier = noise;
-  return plan(settings);
-}
-
-/// The least noise at which `plan` keeps the promise.
-template <class Options>
-[[nodiscard]] CalibratedNoise calibrated_plan(const Options& settings, const Target& target) {
-  const auto found = calibrate([&](NoiseMultiplier z) { return plan_at(settings, z); }, target);
-  return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
-}
-
-/// The run of one candidate of a search, on the records that one of them has read for all.
-class CandidateRun : public TrainingRun {
+/// A training on a file: reads it, holds a part out, and scores the model there. Algorithms are `LoneRun`s or `RankRun`s.
+class FileRun : public TrainingRun {
  public:
-  /// What a search needs to know of it. \throws Error{unsupported} where no search may run it.
-  [[nodiscard]] virtual const TunableTraining& tunable() const = 0;
-  [[nodiscard]] virtual const std::string& extent() const = 0;
-  /// The parts of the records. \pre `read` was called
-  [[nodiscard]] virtual const data::Split& parts() const = 0;
-  [[nodiscard]] virtual std::vector<double> learn(const data::Dataset& training, double noise, const TrainingDoors& doors) const = 0;
+  [[nodiscard]] const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) final;
+  [[nodiscard]] std::string identity(double noise) const final;
+  void add_to(TrainingFacts& facts, const ModelFacts& known) const final;
+
+ protected:
+  /// \param team whose ranks share the records, null for what is for one process. `shared` and the team outlive the run.
+  /// \throws PlanError where a private number of records would divide, and for what several ranks cannot share.
+  FileRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs, Team* team);
+
+  /// Refuses what only the numbers of records and features show, of what is public in the data.
+  virtual void check(const data::Dataset& /*data*/) const {}
+  /// Adds what else follows from what was released, once it was.
+  virtual void tell(TrainingFacts& /*facts*/) const {}
+
+  [[nodiscard]] const TrainPlan& shared() const { return plan_; }
+  template <class Own>
+  [[nodiscard]] const Own& own() const {
+    return std::get<Own>(plan_.algorithm);
+  }
+  [[nodiscard]] const Target& target() const { return plan_.target; }
+  [[nodiscard]] const AnyObjective& objective() const { return needs_.objective; }
+  [[nodiscard]] const std::string& extent() const { return needs_.extent; }
+  [[nodiscard]] bool holds_out() const { return how_.held_out_fraction > 0; }
+  /// \pre `read` was called, of these
+  [[nodiscard]] const data::Split& parts() const { return parts_.value(); }
+  [[nodiscard]] data::Dataset& training() { return parts_->training; }
+  [[nodiscard]] TrainingUnits units() const;
+  [[nodiscard]] TrainingDoors doors(accounting::Reservation* reservation, mechanisms::BitsRef bits) const {
+    return {*team_, reservation, bits, counts_};
+  }
+
+ private:
+  void read_parts(RunBits& bits, const RunContext& context);
+  void read_share();
+  void find(const KeptUnits* units);
+  void split_kept(const data::KeptRows& kept);
+  [[nodiscard]] bool is_shared() const { return team_ != nullptr && team_->size() > 1; }
+  [[nodiscard]] std::uint64_t training_records() const;
+  [[nodiscard]] bool is_count_public() const { return how_.adjacency != Adjacency::add_or_remove_one; }
+
+  const TrainPlan& plan_;
+  data::SplitOptions how_;
+  FileNeeds needs_;
+  Team* team_;
+  std::vector<std::uint64_t> counts_;  ///< of records that each rank trains on
+  std::uint64_t fingerprint_ = 0;
+  std::uint64_t damaged_ = 0;
+  std::uint64_t trained_on_ = 0;  ///< of these
+  std::optional<ReadRecords> found_;
+  std::optional<data::Split> parts_;
+  std::vector<std::size_t> unit_ends_;
+  std::uint64_t units_ = 0;  ///< as public as the adjacency says
+};
+
+/// One that runs in one process.
+class LoneRun : public FileRun {
+ public:
+  [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
+    return learn(training(), noise, *reservation, bits.source());
+  }
+
+ protected:
+  LoneRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs) : FileRun{own, shared, std::move(needs), nullptr} {}
+  [[nodiscard]] virtual std::vector<double> learn(const data::Dataset& data, double noise, accounting::Reservation& reservation,
+                                                  mechanisms::BitsRef bits) = 0;
+};
+
+/// One that several ranks can do together.
+class RankRun : public FileRun {
+ public:
+  [[nodiscard]] CalibratedNoise calibrate() override {
+    return calibrated([&](NoiseMultiplier z) { return event_at(z); }, target());
+  }
+  [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
+    return learn(std::move(training()), units(), noise, doors(reservation, bits.source()));
+  }
+
+ protected:
+  RankRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs, Team& team) : FileRun{own, shared, std::move(needs), &team} {}
+
+  /// All that it releases.
+  [[nodiscard]] virtual Event event_at(NoiseMultiplier noise) const = 0;
+  /// \param data of this rank, which may be used up
+  [[nodiscard]] virtual std::vector<double> learn(data::Dataset&& data, const TrainingUnits& units, double noise,
+                                                  const TrainingDoors& doors) = 0;
+};
+
+/// One that a search may run: all its releases are Gaussian, their multipliers in proportion to one.
+class TunableRun : public RankRun {
+ public:
+  using FileRun::extent;
+  using FileRun::holds_out;
+  using FileRun::objective;
+  using FileRun::parts;
+  using RankRun::event_at;
+  using RankRun::learn;
+
+ protected:
+  using RankRun::RankRun;
+};
+
+/// `Run` with the options of its algorithm, whose `plan` is all that it releases.
+template <class Run, class Options>
+class OptionsRun : public Run {
+ public:
+  template <class... Others>
+  explicit OptionsRun(Options settings, Others&&... others) : Run{std::forward<Others>(others)...}, settings_{std::move(settings)} {}
+
+ protected:
+  [[nodiscard]] Event event_at(NoiseMultiplier noise) const final { return plan_at(settings_, noise); }
+  /// The options with this noise, and with a number of records where that is public and none was said.
+  [[nodiscard]] Options noisy(double noise, const TrainingUnits& units) const {
+    Options noisy = settings_;
+    noisy.noise_multiplier = NoiseMultiplier{noise};
+    if (!noisy.public_count) noisy.public_count = units.count;
+    return noisy;
+  }
+  [[nodiscard]] const Options& settings() const { return settings_; }
+
+ private:
+  Options settings_;
 };
 
 // ---- Plans of which a public part of the records is held out ---------------------------------------------------------------------------
@@ -92,10 +175,6 @@ void add_timeout(FieldTable& table, SplitPlan& own);
 /// \throws PlanError where it is not said, or where none is left.
 /// Of units that are split by their identifiers it is the expected one.
 [[nodiscard]] Count training_count(const SplitPlan& own, const TrainPlan& shared, const std::optional<std::uint64_t>& said);
-[[nodiscard]] std::unique_ptr<TrainingRun> on_file(const SplitPlan& own, const TrainPlan& shared, FileTraining training);
-/// On the ranks of `team`, each with its share of the records. \pre training.learn
-[[nodiscard]] std::unique_ptr<TrainingRun> on_file(const SplitPlan& own, const TrainPlan& shared, FileTraining training, Team& team);
-
 /// Algorithms of such plans.
 template <class Own>
 class FileAlgorithm : public AlgorithmOf<Own> {

@@ -3,46 +3,99 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <surety/jobs/algorithms/algorithm.h>
 
 namespace surety::jobs {
 
-/// What came of the records.
-struct StreamOutcome {
-  std::vector<double> weights;
-  std::uint64_t records = 0;
+/// What both are.
+class PassRun : public TrainingRun {
+ public:
+  /// How many records it read.
+  void add_to(TrainingFacts& facts, const ModelFacts& known) const override;
+  [[nodiscard]] std::vector<double> run(double noise, accounting::Reservation* reservation, RunBits& bits) final {
+    return learn(noise, *reservation, bits.source());
+  }
+
+ protected:
+  /// `shared` outlives the run.
+  explicit PassRun(const TrainPlan& shared) : plan_{shared} {}
+  [[nodiscard]] virtual std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) = 0;
+  [[nodiscard]] virtual std::uint64_t records() const = 0;
+  [[nodiscard]] virtual std::uint64_t damaged() const = 0;
+  [[nodiscard]] const TrainPlan& plan() const { return plan_; }
+  [[nodiscard]] const Target& target() const { return plan_.target; }
+
+ private:
+  const TrainPlan& plan_;
 };
 
-/// What an algorithm on a stream does.
-struct StreamTraining {
-  std::function<CalibratedNoise()> calibrate;
-  std::function<StreamOutcome(optimizers::RecordStream& records, Count features, double noise, accounting::Reservation& reservation,
-                              mechanisms::BitsRef bits)>
-      run;
+/// On a stream. Algorithms `learn` from records that they `feed` to what observes them.
+class StreamRun : public PassRun {
+ public:
+  [[nodiscard]] const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) final;
+  void add_to(TrainingFacts& facts, const ModelFacts& known) const final;
+
+ protected:
+  StreamRun(const StreamPlan& own, const TrainPlan& shared, const TrainContext& context);
+  /// \pre `read` was called
+  [[nodiscard]] Count features() const { return Count{stream_->features.features()}; }
+
+  /// Feeds records to algorithm.observe(row, label, door) until they or the steps end. \return the weights
+  template <class O, class LearningAlgorithm, class Door>
+  [[nodiscard]] std::vector<double> feed(const O& objective, LearningAlgorithm algorithm, Door& door) {
+    auto& records = stream_->records;
+    while (step_ < steps_ && records.next(objective)) {
+      algorithm.observe(records.row(), records.label(), door);
+      tell(++step_, algorithm.weights());
+    }
+    return {algorithm.weights().begin(), algorithm.weights().end()};
+  }
+
+ private:
+  void tell(std::uint64_t step, std::span<const double> weights) const;
+  [[nodiscard]] std::uint64_t records() const final { return step_; }
+  [[nodiscard]] std::uint64_t damaged() const final { return stream_->records.damaged(); }
+
+  std::uint64_t steps_;
+  std::optional<std::uint64_t> every_;
+  TrainContext context_;
+  decltype(context_.progress_of(0)) progress_;
+  std::optional<OpenStream> stream_;
+  std::uint64_t step_ = 0;
 };
 
-/// What an algorithm on batches of a whole file does.
-struct BatchTraining {
-  std::optional<std::uint64_t> records = {};  ///< that the file must have
-  Reader read;
-  std::function<CalibratedNoise()> calibrate;
-  std::function<std::vector<double>(const data::Dataset& data, double noise, accounting::Reservation& reservation,
-                                    mechanisms::BitsRef bits)>
-      run;
+/// On batches of a whole file.
+class BatchRun : public PassRun {
+ public:
+  [[nodiscard]] const data::FeatureMap& read(double noise, RunBits& bits, const RunContext& context) final;
+
+ protected:
+  /// \param said how many records the file must have
+  BatchRun(const TrainPlan& shared, AnyObjective objective, std::optional<std::uint64_t> said)
+      : PassRun{shared}, objective_{std::move(objective)}, said_{said} {}
   /// Refuses what does not suit the number of records, which is public.
-  std::function<void(std::size_t records)> check = {};
+  virtual void check(std::size_t /*records*/) const {}
+  [[nodiscard]] const AnyObjective& objective() const { return objective_; }
+  /// \pre `read` was called
+  [[nodiscard]] const data::Dataset& data() const { return found_->data; }
+
+ private:
+  [[nodiscard]] std::uint64_t records() const final { return found_->data.size(); }
+  [[nodiscard]] std::uint64_t damaged() const final { return found_->damaged; }
+
+  AnyObjective objective_;
+  std::optional<std::uint64_t> said_;
+  std::optional<ReadRecords> found_;
 };
 
 /// \throws PlanError without `radius`; Error{unsupported} as `require_fixed_places`.
 [[nodiscard]] Radius ball_radius(const TrainPlan& shared);
-[[nodiscard]] std::unique_ptr<TrainingRun> on_batches(const TrainPlan& shared, BatchTraining training);
 
 /// Algorithms whose weights stay in a ball and whose records have public places.
 template <class Own>
@@ -60,37 +113,5 @@ class BallAlgorithm : public AlgorithmOf<Own> {
 void add_stream_fields(FieldTable& table, StreamPlan& own, TrainPlan& shared, std::string clip);
 /// \throws PlanError without `steps`.
 [[nodiscard]] Count most_records(const StreamPlan& own, const TrainPlan& shared);
-[[nodiscard]] std::unique_ptr<TrainingRun> on_stream(const StreamPlan& own, const TrainPlan& shared, StreamTraining training);
-
-/// Feeds records to algorithm.observe(row, label, door) until they or the steps end.
-class Feed {
- public:
-  Feed(const StreamPlan& own, const TrainContext& context)
-      : steps_{own.steps.value()},
-        every_{own.every},
-        progress_{every_ ? std::function<void(std::uint64_t)>{} : context.progress_of(steps_)},
-        run_{context.run},
-        weights_{context.weights} {}
-
-  template <class O, class LearningAlgorithm, class Door>
-  StreamOutcome operator()(const O& objective, optimizers::RecordStream& records, LearningAlgorithm algorithm, Door& door) const {
-    std::uint64_t step = 0;
-    while (step < steps_ && records.next(objective)) {
-      algorithm.observe(records.row(), records.label(), door);
-      ++step;
-      if (every_ && weights_ && step % *every_ == 0) weights_(step, algorithm.weights());
-      if (progress_) progress_(step);
-      if (every_) run_.require_going_on();
-    }
-    return {.weights = {algorithm.weights().begin(), algorithm.weights().end()}, .records = step};
-  }
-
- private:
-  std::uint64_t steps_;
-  std::optional<std::uint64_t> every_;
-  std::function<void(std::uint64_t)> progress_;
-  RunContext run_;
-  std::function<void(std::uint64_t, std::span<const double>)> weights_;
-};
 
 }  // namespace surety::jobs

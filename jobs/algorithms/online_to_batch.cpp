@@ -25,21 +25,17 @@ class OnlineToBatchAlgorithm final : public BallAlgorithm<OnlineToBatchPlan> {
 
   std::unique_ptr<TrainingRun> run_of(const OnlineToBatchPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
     return with_objective(shared, [&](const auto& objective) {
-      const Target target = shared.target;
       const L2Ball ball{ball_radius(shared)};
       const Count steps = most_records(own, shared);
       const ClippingNorm clip{shared.problem.clip.value_or(0.5)};
-      OnlineToBatchOptions settings{.steps = steps, .adjacency = target.adjacency};
+      OnlineToBatchOptions settings{.steps = steps, .adjacency = shared.target.adjacency};
       settings.scale = FixedScale{.clip = clip};
       if (own.learner == "strongly-convex") settings.strong_convexity = Regularization{0.1};
       const auto factorization = factorization_of(own);
       const auto with = [&](auto make_learner) {
-        return on_sums(
-            own, shared, context, objective, factorization, calibrated_sums(factorization, steps, target),
-            [objective, settings, make_learner](Count features) {
-              return OnlineToBatch{objective, make_learner(std::vector<double>(features.value(), 0.0)), settings};
-            },
-            [settings](Count features) { return shape(settings, features); });
+        return on_sums(own, shared, context, factorization, objective, settings, [objective, settings, make_learner](Count features) {
+          return OnlineToBatch{objective, make_learner(std::vector<double>(features.value(), 0.0)), settings};
+        });
       };
       if (own.learner == "subgradient")
         return with([ball](std::vector<double> start) { return SubgradientDescent{ball, std::move(start)}; });

@@ -1,7 +1,6 @@
 // A minimum and noise: on what is found, or on what is minimized.
 #include <surety/accounting/accountants/closed_form/closed_form.h>
 #include <surety/accounting/answers/best.h>
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/optimizers/empirical_risk/objective_perturbation.h>
 #include <surety/optimizers/empirical_risk/output_perturbation.h>
 
@@ -40,6 +39,36 @@ class Perturbation : public FileAlgorithm<Own> {
   }
 };
 
+class OutputPerturbationRun final : public LoneRun {
+ public:
+  OutputPerturbationRun(const OutputPerturbationPlan& own, const TrainPlan& shared, AnyConvexObjective loss,
+                        OutputPerturbationOptions settings)
+      : LoneRun{own, shared, {.objective = loss, .extent = "one release", .public_count = own.public_count}},
+        loss_{std::move(loss)},
+        settings_{std::move(settings)} {}
+
+  CalibratedNoise calibrate() override {
+    return calibrated([&](NoiseMultiplier z) { return gaussian(z, target().adjacency); }, target());
+  }
+
+ protected:
+  std::vector<double> learn(const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
+    auto noisy = settings_;
+    noisy.noise = NoiseMultiplier{noise};
+    NoisyVectorReleaser releaser{reservation, bits};
+    return output_perturbation(data, loss_, noisy, releaser);
+  }
+  void check(const Dataset& data) const override {
+    // A private number of records may be 0, which is no Count.
+    const Count count = settings_.public_count ? *settings_.public_count : Count{data.size()};
+    static_cast<void>(minimizer_sensitivity(loss_, settings_, count, data.features()));
+  }
+
+ private:
+  AnyConvexObjective loss_;
+  OutputPerturbationOptions settings_;
+};
+
 class OutputPerturbation final : public Perturbation<OutputPerturbationPlan> {
  public:
   OutputPerturbation() : Perturbation{"The minimum of the risk, and one vector of noise on it."} {}
@@ -62,31 +91,56 @@ class OutputPerturbation final : public Perturbation<OutputPerturbationPlan> {
                                        .clip = clip_of(shared, objective)};
     if (own.public_count) settings.public_count = Count{*own.public_count};
     settings.threads = threads_of(own.threads);
-    return on_file(own, shared,
-                   {.extent = "one release",
-                    .public_count = own.public_count,
-                    .read = reader_for(shared, objective),
-                    .calibrate = [target]() -> CalibratedNoise {
-                      const auto found = calibrate([&](NoiseMultiplier z) { return gaussian(z, target.adjacency); }, target);
-                      return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
-                    },
-                    .run =
-                        [settings, objective](const Dataset& data, const TrainingUnits&, double noise, accounting::Reservation& reservation,
-                                              mechanisms::BitsRef bits) {
-                          auto noisy = settings;
-                          noisy.noise = NoiseMultiplier{noise};
-                          NoisyVectorReleaser releaser{reservation, bits};
-                          return output_perturbation(data, objective, noisy, releaser);
-                        },
-                    .check =
-                        [settings, objective](const Dataset& data) {
-                          // A private number of records may be 0, which is no Count.
-                          const Count count = settings.public_count ? *settings.public_count : Count{data.size()};
-                          static_cast<void>(minimizer_sensitivity(objective, settings, count, data.features()));
-                        }});
+    return std::make_unique<OutputPerturbationRun>(own, shared, objective, settings);
   }
 };
 
+class ObjectivePerturbationRun final : public LoneRun {
+ public:
+  ObjectivePerturbationRun(const ObjectivePerturbationPlan& own, const TrainPlan& shared, AnyConvexObjective loss,
+                           ObjectivePerturbationOptions settings)
+      : LoneRun{own, shared, {.objective = loss, .extent = "one release", .records = own.records, .public_count = own.records}},
+        loss_{std::move(loss)},
+        settings_{std::move(settings)} {}
+
+  /// Sets the noise in the objective and the part of epsilon that it may cost.
+  CalibratedNoise calibrate() override {
+    const Delta of_output{target().delta.value() / 16};
+    const double epsilon =
+        target().epsilon.value() -
+        accounting::epsilon(accounting::ClosedForm{}, gaussian(settings_.output_multiplier, target().adjacency), of_output).upper;
+    if (!(epsilon > 0)) {
+      refuse_plan("@epsilon is {}, must be more than what the noise on the minimum costs", target().epsilon.value());
+    }
+    // By basic composition it fits; what an audit can show of it is a little wider, and must fit as well.
+    double excess = 0;
+    for (int round = 0; round < 4; ++round) {
+      settings_.epsilon = Epsilon{epsilon - excess};
+      settings_.noise_multiplier =
+          objective_perturbation_multiplier(settings_, perturbed_loss(loss_), Delta{target().delta.value() - of_output.value()});
+      const Event event = plan(settings_, loss_);
+      const Enclosure cost = accounting::quick_epsilon(event, target().delta);
+      if (cost.upper <= target().epsilon.value()) {
+        return {.event = event, .epsilon = cost, .value = settings_.noise_multiplier.value()};
+      }
+      excess += 1.01 * (cost.upper - target().epsilon.value());
+    }
+    refuse(ErrorCode::unreachable, "@epsilon is {}, which no noise of objective-perturbation is shown to keep at delta = {}",
+           target().epsilon.value(), target().delta.value());
+  }
+
+ protected:
+  std::vector<double> learn(const Dataset& data, double /*noise*/, accounting::Reservation& reservation,
+                            mechanisms::BitsRef bits) override {
+    NoisyPerturbingReleaser releaser{reservation, bits};
+    return objective_perturbation(data, loss_, settings_, releaser);
+  }
+  void check(const Dataset& data) const override { static_cast<void>(perturbed_minimum_distance(loss_, settings_, data.features())); }
+
+ private:
+  AnyConvexObjective loss_;
+  ObjectivePerturbationOptions settings_;
+};
 class ObjectivePerturbation final : public Perturbation<ObjectivePerturbationPlan> {
  public:
   ObjectivePerturbation() : Perturbation{"The minimum of the risk with a random linear term, and a little noise on it."} {}
@@ -108,57 +162,15 @@ class ObjectivePerturbation final : public Perturbation<ObjectivePerturbationPla
       refuse_plan("@adjacency is add-or-remove-one, must be replace-one or zero-out for objective-perturbation");
     }
     // What is released is known so closely beforehand that much noise on it is little: nearly all of the budget is for the minimum.
-    const auto settings =
-        std::make_shared<ObjectivePerturbationOptions>(ObjectivePerturbationOptions{.records = training_count(own, shared, own.records),
-                                                                                    .noise_multiplier = NoiseMultiplier{1},
-                                                                                    .epsilon = target.epsilon,
-                                                                                    .regularization = regularization_of(own),
-                                                                                    .adjacency = target.adjacency,
-                                                                                    .clip = clip_of(shared, objective),
-                                                                                    .output_multiplier = NoiseMultiplier{1000},
-                                                                                    .threads = threads_of(own.threads)});
-    return on_file(
-        own, shared,
-        {.extent = "one release",
-         .records = own.records,
-         .public_count = own.records,
-         .read = reader_for(shared, objective),
-         .calibrate = [settings, target, objective] { return calibrated(*settings, target, objective); },
-         .run =
-             [settings, objective](const Dataset& data, const TrainingUnits&, double, accounting::Reservation& reservation,
-                                   mechanisms::BitsRef bits) {
-               NoisyPerturbingReleaser releaser{reservation, bits};
-               return objective_perturbation(data, objective, *settings, releaser);
-             },
-         .check = [settings, objective](
-                      const Dataset& data) { static_cast<void>(perturbed_minimum_distance(objective, *settings, data.features())); }});
-  }
-
- private:
-  /// Sets the noise in the objective and the part of epsilon that it may cost.
-  static CalibratedNoise calibrated(ObjectivePerturbationOptions& settings, const Target& target, ConvexObjectiveRef objective) {
-    const Delta of_output{target.delta.value() / 16};
-    const double epsilon =
-        target.epsilon.value() -
-        accounting::epsilon(accounting::ClosedForm{}, gaussian(settings.output_multiplier, target.adjacency), of_output).upper;
-    if (!(epsilon > 0)) {
-      refuse_plan("@epsilon is {}, must be more than what the noise on the minimum costs", target.epsilon.value());
-    }
-    // By basic composition it fits; what an audit can show of it is a little wider, and must fit as well.
-    double excess = 0;
-    for (int round = 0; round < 4; ++round) {
-      settings.epsilon = Epsilon{epsilon - excess};
-      settings.noise_multiplier =
-          objective_perturbation_multiplier(settings, perturbed_loss(objective), Delta{target.delta.value() - of_output.value()});
-      const Event event = plan(settings, objective);
-      const Enclosure cost = accounting::quick_epsilon(event, target.delta);
-      if (cost.upper <= target.epsilon.value()) {
-        return {.event = event, .epsilon = cost, .value = settings.noise_multiplier.value()};
-      }
-      excess += 1.01 * (cost.upper - target.epsilon.value());
-    }
-    refuse(ErrorCode::unreachable, "@epsilon is {}, which no noise of objective-perturbation is shown to keep at delta = {}",
-           target.epsilon.value(), target.delta.value());
+    const ObjectivePerturbationOptions settings{.records = training_count(own, shared, own.records),
+                                                .noise_multiplier = NoiseMultiplier{1},
+                                                .epsilon = target.epsilon,
+                                                .regularization = regularization_of(own),
+                                                .adjacency = target.adjacency,
+                                                .clip = clip_of(shared, objective),
+                                                .output_multiplier = NoiseMultiplier{1000},
+                                                .threads = threads_of(own.threads)};
+    return std::make_unique<ObjectivePerturbationRun>(own, shared, objective, settings);
   }
 };
 

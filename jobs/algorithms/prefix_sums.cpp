@@ -2,8 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <surety/accounting/calibration/calibrate.h>
-
 namespace surety::jobs {
 
 using mechanisms::Factorization;
@@ -24,12 +22,23 @@ Factorization factorization_of(const PrefixSumPlan& own) {
   refuse_plan("@factorization is '{}', must be the name of one", one_line(said));
 }
 
-std::function<CalibratedNoise()> calibrated_sums(Factorization factorization, Count steps, const Target& target) {
-  return [=]() -> CalibratedNoise {
-    const auto found =
-        calibrate([&](NoiseMultiplier z) { return mechanisms::continual_event(factorization, steps, z, target.adjacency); }, target);
-    return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
-  };
+CalibratedNoise SumsRun::calibrate() {
+  return calibrated([&](NoiseMultiplier z) { return mechanisms::continual_event(factorization_, steps_, z, target().adjacency); },
+                    target());
+}
+
+std::vector<double> SumsRun::learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
+  const auto its = shape_of_stream();
+  const NoiseMultiplier multiplier{noise};
+  mechanisms::GaussianContinualSum sum{{.factorization = factorization_,
+                                        .steps = its.steps,
+                                        .dimension = its.dimension,
+                                        .sensitivity = its.sensitivity,
+                                        .multiplier = multiplier,
+                                        .grid = mechanisms::continual_grid(factorization_, its.steps, its.sensitivity, multiplier),
+                                        .adjacency = its.adjacency}};
+  Stream stream{reservation, bits, std::move(sum), its.sensitivity};
+  return learn_on(stream);
 }
 
 }  // namespace surety::jobs

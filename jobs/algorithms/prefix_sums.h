@@ -1,9 +1,9 @@
 // Streams whose noise is Gaussian and on prefix sums.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <surety/jobs/algorithms/on_stream.h>
 #include <surety/mechanisms/prefix_sums/gaussian_continual_sum.h>
@@ -14,32 +14,52 @@ namespace surety::jobs {
 /// `factorization`, behind which stand other fields of the noise.
 void add_factorization(FieldTable& table, PrefixSumPlan& own);
 [[nodiscard]] mechanisms::Factorization factorization_of(const PrefixSumPlan& own);
-/// The least noise on the sums of so many steps that keeps the promise.
-[[nodiscard]] std::function<CalibratedNoise()> calibrated_sums(mechanisms::Factorization factorization, Count steps, const Target& target);
 
-/// `make(features)` returns the algorithm for that many features; `shape_of(features)` what it asks of its stream.
-template <class O, class Make, class ShapeOf>
+/// On noisy prefix sums of a stream: `learn_on` learns from records that it feeds.
+class SumsRun : public StreamRun {
+ public:
+  [[nodiscard]] CalibratedNoise calibrate() override;
+
+ protected:
+  using Stream = optimizers::NoisyStream<mechanisms::GaussianContinualSum>;
+
+  SumsRun(const PrefixSumPlan& own, const TrainPlan& shared, const TrainContext& context, mechanisms::Factorization factorization)
+      : StreamRun{own, shared, context}, factorization_{factorization}, steps_{own.steps.value()} {}
+
+  [[nodiscard]] Count steps() const { return steps_; }
+  [[nodiscard]] virtual optimizers::StreamShape<> shape_of_stream() const = 0;
+  [[nodiscard]] virtual std::vector<double> learn_on(Stream& stream) = 0;
+  [[nodiscard]] std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) final;
+
+ private:
+  mechanisms::Factorization factorization_;
+  Count steps_;
+};
+
+/// One whose options say the shape, and whose algorithm is make(features).
+template <class O, class Options, class Make>
+class SumsOf : public SumsRun {
+ public:
+  SumsOf(const PrefixSumPlan& own, const TrainPlan& shared, const TrainContext& context, mechanisms::Factorization factorization,
+         O objective, Options settings, Make make)
+      : SumsRun{own, shared, context, factorization},
+        objective_{std::move(objective)},
+        settings_{std::move(settings)},
+        make_{std::move(make)} {}
+
+ private:
+  [[nodiscard]] optimizers::StreamShape<> shape_of_stream() const final { return shape(settings_, features()); }
+  [[nodiscard]] std::vector<double> learn_on(Stream& stream) final { return feed(objective_, make_(features()), stream); }
+
+  O objective_;
+  Options settings_;
+  Make make_;
+};
+template <class O, class Options, class Make>
 [[nodiscard]] std::unique_ptr<TrainingRun> on_sums(const PrefixSumPlan& own, const TrainPlan& shared, const TrainContext& context,
-                                                   const O& objective, mechanisms::Factorization factorization,
-                                                   std::function<CalibratedNoise()> calibrate, Make make, ShapeOf shape_of) {
-  return on_stream(own, shared,
-                   {.calibrate = std::move(calibrate),
-                    .run = [feed = Feed{own, context}, objective, factorization, make, shape_of](
-                               optimizers::RecordStream& records, Count features, double noise, accounting::Reservation& reservation,
-                               mechanisms::BitsRef bits) {
-                      const optimizers::StreamShape<> shape = shape_of(features);
-                      const NoiseMultiplier multiplier{noise};
-                      mechanisms::GaussianContinualSum sum{
-                          {.factorization = factorization,
-                           .steps = shape.steps,
-                           .dimension = shape.dimension,
-                           .sensitivity = shape.sensitivity,
-                           .multiplier = multiplier,
-                           .grid = mechanisms::continual_grid(factorization, shape.steps, shape.sensitivity, multiplier),
-                           .adjacency = shape.adjacency}};
-                      optimizers::NoisyStream stream{reservation, bits, std::move(sum), shape.sensitivity};
-                      return feed(objective, records, make(features), stream);
-                    }});
+                                                   mechanisms::Factorization factorization, const O& objective, const Options& settings,
+                                                   Make make) {
+  return std::make_unique<SumsOf<O, Options, Make>>(own, shared, context, factorization, objective, settings, std::move(make));
 }
 
 }  // namespace surety::jobs

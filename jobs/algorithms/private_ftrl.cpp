@@ -27,13 +27,9 @@ class PrivateFtrlAlgorithm final : public BallAlgorithm<PrivateFtrlPlan> {
       if (!own.step_size) refuse_plan("@step-size is missing: private-ftrl has no default that suits every stream");
       const PrivateFtrlOptions settings{
           .steps = steps, .adjacency = shared.target.adjacency, .clip = clip_of(shared, objective), .step_size = StepSize{*own.step_size}};
-      const auto factorization = factorization_of(own);
-      return on_sums(
-          own, shared, context, objective, factorization, calibrated_sums(factorization, steps, shared.target),
-          [objective, radius, settings](Count features) {
-            return PrivateFtrl{objective, L2Ball{radius}, settings, std::vector<double>(features.value(), 0.0)};
-          },
-          [settings](Count features) { return shape(settings, features); });
+      return on_sums(own, shared, context, factorization_of(own), objective, settings, [objective, radius, settings](Count features) {
+        return PrivateFtrl{objective, L2Ball{radius}, settings, std::vector<double>(features.value(), 0.0)};
+      });
     });
   }
 };

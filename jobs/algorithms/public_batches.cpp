@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include <surety/accounting/calibration/best_cost.h>
-#include <surety/accounting/calibration/calibrate.h>
 #include <surety/optimizers/doors/batch_releaser.h>
 #include <surety/optimizers/streams/noisy_frank_wolfe.h>
 #include <surety/optimizers/streams/noisy_sgd.h>
@@ -17,25 +16,31 @@ namespace {
 using namespace optimizers;
 using namespace data;
 
-template <class Options>
-std::function<CalibratedNoise()> calibration(const Options& settings, const Target& target) {
-  return [settings, target]() -> CalibratedNoise {
-    const auto found = calibrate(
-        [&](NoiseMultiplier z) {
-          auto candidate = settings;
-          candidate.noise_multiplier = z;
-          return plan(candidate);
-        },
-        target, accounting::best_cost(target));
-    return {.event = found.event, .epsilon = found.epsilon, .value = found.value.value()};
-  };
-}
+/// `Run` with the options of its algorithm, whose `plan` is all that it releases.
+template <class Run, class Options>
+class BestRun : public Run {
+ public:
+  template <class... Others>
+  explicit BestRun(Options settings, Others&&... others) : Run{std::forward<Others>(others)...}, settings_{std::move(settings)} {}
 
-template <class Options>
-Options with_noise(Options settings, double noise) {
-  settings.noise_multiplier = NoiseMultiplier{noise};
-  return settings;
-}
+  [[nodiscard]] CalibratedNoise calibrate() final {
+    return calibrated([&](NoiseMultiplier z) { return plan_at(settings_, z); }, this->target(), accounting::best_cost(this->target()));
+  }
+
+ protected:
+  /// learn(options with this noise, releaser)
+  template <class Learn>
+  [[nodiscard]] std::vector<double> learn_on_batches(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits,
+                                                     Learn learn) {
+    Options noisy = settings_;
+    noisy.noise_multiplier = NoiseMultiplier{noise};
+    NoisyBatchReleaser releaser{reservation, bits, pass(noisy)};
+    return learn(noisy, releaser);
+  }
+
+ private:
+  Options settings_;
+};
 
 /// What stochastic gradient descent over batches of `records` records in their order knows.
 void add_batches(FieldTable& table, std::optional<std::uint64_t>& batch_size, std::optional<double>& step_size) {
@@ -55,6 +60,25 @@ NoisySgdOptions settings_of(const Own& own, const TrainPlan& shared, ObjectiveRe
   return settings;
 }
 
+template <class O>
+class OnePassSgdRun final : public BestRun<StreamRun, NoisySgdOptions> {
+ public:
+  OnePassSgdRun(const OnePassSgdPlan& own, const TrainPlan& shared, const TrainContext& context, O objective, Radius radius,
+                const NoisySgdOptions& settings)
+      : BestRun{settings, own, shared, context}, objective_{std::move(objective)}, radius_{radius} {}
+
+ protected:
+  std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
+    return learn_on_batches(noise, reservation, bits, [&](const auto& noisy, auto& releaser) {
+      return feed(objective_, OnePassSgd{objective_, L2Ball{radius_}, noisy, features()}, releaser);
+    });
+  }
+
+ private:
+  O objective_;
+  Radius radius_;
+};
+
 class OnePassSgdAlgorithm final : public BallAlgorithm<OnePassSgdPlan> {
  public:
   OnePassSgdAlgorithm() : BallAlgorithm{"Streams: noisy gradients of successive batches, each record in one."} {}
@@ -66,20 +90,29 @@ class OnePassSgdAlgorithm final : public BallAlgorithm<OnePassSgdPlan> {
   }
 
   std::unique_ptr<TrainingRun> run_of(const OnePassSgdPlan& own, const TrainPlan& shared, const TrainContext& context) const override {
-    return with_objective(shared, [&](const auto& objective) {
+    return with_objective(shared, [&](const auto& objective) -> std::unique_ptr<TrainingRun> {
       const Radius radius = ball_radius(shared);
       const auto settings = settings_of(own, shared, objective, most_records(own, shared), 1);
-      return on_stream(
-          own, shared,
-          {.calibrate = calibration(settings, shared.target),
-           .run = [feed = Feed{own, context}, settings, objective, radius](RecordStream& records, Count features, double noise,
-                                                                           accounting::Reservation& reservation, mechanisms::BitsRef bits) {
-             const auto noisy = with_noise(settings, noise);
-             NoisyBatchReleaser releaser{reservation, bits, pass(noisy)};
-             return feed(objective, records, OnePassSgd{objective, L2Ball{radius}, noisy, features}, releaser);
-           }});
+      return std::make_unique<OnePassSgdRun<std::decay_t<decltype(objective)>>>(own, shared, context, objective, radius, settings);
     });
   }
+};
+
+class NoisySgdRun final : public BestRun<BatchRun, NoisySgdOptions> {
+ public:
+  NoisySgdRun(const NoisySgdPlan& own, const TrainPlan& shared, const AnyObjective& objective, Radius radius,
+              const NoisySgdOptions& settings)
+      : BestRun{settings, shared, objective, own.records}, radius_{radius} {}
+
+ protected:
+  std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
+    return learn_on_batches(noise, reservation, bits, [&](const auto& noisy, auto& releaser) {
+      return noisy_sgd(data(), objective(), L2Ball{radius_}, noisy, releaser);
+    });
+  }
+
+ private:
+  Radius radius_;
 };
 
 class NoisySgdAlgorithm final : public BallAlgorithm<NoisySgdPlan> {
@@ -103,16 +136,32 @@ class NoisySgdAlgorithm final : public BallAlgorithm<NoisySgdPlan> {
     const Radius radius = ball_radius(shared);
     if (!own.records) refuse_plan("@records is missing: batches of a file need its public number of records");
     const auto settings = settings_of(own, shared, objective, Count{*own.records}, own.passes);
-    return on_batches(shared, {.records = own.records,
-                               .read = reader_for(shared, objective),
-                               .calibrate = calibration(settings, shared.target),
-                               .run = [settings, objective, radius](const Dataset& data, double noise, accounting::Reservation& reservation,
-                                                                    mechanisms::BitsRef bits) {
-                                 const auto noisy = with_noise(settings, noise);
-                                 NoisyBatchReleaser releaser{reservation, bits, pass(noisy)};
-                                 return noisy_sgd(data, objective, L2Ball{radius}, noisy, releaser);
-                               }});
+    return std::make_unique<NoisySgdRun>(own, shared, objective, radius, settings);
   }
+};
+
+class NoisyFrankWolfeRun final : public BestRun<BatchRun, NoisyFrankWolfeOptions> {
+ public:
+  NoisyFrankWolfeRun(const NoisyFrankWolfePlan& own, const TrainPlan& shared, const AnyObjective& objective, const LpBall& ball,
+                     const NoisyFrankWolfeOptions& settings)
+      : BestRun{settings, shared, objective, own.records}, steps_{own.steps}, ball_{ball} {}
+
+ protected:
+  void check(std::size_t records) const override {
+    const std::uint64_t most = records / 2 + 1;
+    if (steps_ > most) {
+      refuse_plan("@steps is {}, must be at most {}: each batch but the first shares half of the {} records", steps_, most, records);
+    }
+  }
+  std::vector<double> learn(double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
+    return learn_on_batches(noise, reservation, bits, [&](const auto& noisy, auto& releaser) {
+      return noisy_frank_wolfe(data(), objective(), ball_, noisy, releaser);
+    });
+  }
+
+ private:
+  std::uint64_t steps_;
+  LpBall ball_;
 };
 
 class NoisyFrankWolfeAlgorithm final : public BallAlgorithm<NoisyFrankWolfePlan> {
@@ -145,25 +194,7 @@ class NoisyFrankWolfeAlgorithm final : public BallAlgorithm<NoisyFrankWolfePlan>
     if (settings.step_scale.value() > 1) {
       refuse_plan("@step-scale is {}, must be at most 1 for {}", settings.step_scale.value(), name());
     }
-    return on_batches(shared, {.records = own.records,
-                               .read = reader_for(shared, objective),
-                               .calibrate = calibration(settings, target),
-                               .run =
-                                   [settings, objective, ball](const Dataset& data, double noise, accounting::Reservation& reservation,
-                                                               mechanisms::BitsRef bits) {
-                                     const auto noisy = with_noise(settings, noise);
-                                     NoisyBatchReleaser releaser{reservation, bits, pass(noisy)};
-                                     return noisy_frank_wolfe(data, objective, ball, noisy, releaser);
-                                   },
-                               .check = [steps = own.steps](std::size_t records) { require_batches(steps, records); }});
-  }
-
- private:
-  static void require_batches(std::uint64_t steps, std::size_t records) {
-    const std::uint64_t most = records / 2 + 1;
-    if (steps > most) {
-      refuse_plan("@steps is {}, must be at most {}: each batch but the first shares half of the {} records", steps, most, records);
-    }
+    return std::make_unique<NoisyFrankWolfeRun>(own, shared, objective, ball, settings);
   }
 };
 

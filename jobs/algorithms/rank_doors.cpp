@@ -9,8 +9,6 @@
 
 #include <surety/accounting/numbers/error.h>
 
-#include <surety/jobs/algorithms/secret_batches.h>
-
 namespace surety::jobs {
 namespace {
 
@@ -168,26 +166,6 @@ std::vector<double> RanksSamplingReleaser::release(const GridVector& query, L2Se
   auto released = own_->release(sums_.add_others(query, sensitivity), sensitivity, event);
   sums_.tell(released);
   return released;
-}
-
-std::vector<double> TrainingDoors::learn(const Learn& learn) const {
-  if (releaser_) return learn(*releaser_);
-  std::optional<optimizers::NoisyReleaser> own;
-  if (reservation_ != nullptr) own.emplace(*reservation_, bits_);
-  if (team_.size() == 1) return learn(*own);
-  const std::uint64_t all = std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
-  RanksReleaser releaser{team_, all, own ? std::optional<optimizers::ReleaserRef>{*own} : std::nullopt};
-  return learn(releaser);
-}
-
-std::vector<double> TrainingDoors::learn(const optimizers::AnySampler& sampler, const LearnOnBatches& learn) const {
-  if (team_.size() == 1) return with_sampler(sampler, *reservation_, bits_, learn);
-  const auto on_ranks = [&](std::optional<optimizers::SamplingReleaserRef> own) {
-    RanksSamplingReleaser releaser{team_, counts_, own};
-    return learn(releaser);
-  };
-  if (reservation_ == nullptr) return on_ranks(std::nullopt);
-  return with_sampler(sampler, *reservation_, bits_, [&](optimizers::SamplingReleaserRef own) { return on_ranks(own); });
 }
 
 }  // namespace surety::jobs

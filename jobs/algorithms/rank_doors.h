@@ -10,7 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -22,6 +22,7 @@
 #include <surety/optimizers/doors/sampled_releaser.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 
+#include <surety/jobs/algorithms/secret_batches.h>
 #include <surety/jobs/run/team.h>
 
 namespace surety::jobs {
@@ -104,9 +105,6 @@ static_assert(optimizers::Releaser<RanksReleaser> && optimizers::SamplingRelease
 /// Where a training asks for its releases: in one process at its reservation, on several ranks at the first one's.
 class TrainingDoors {
  public:
-  using Learn = std::function<std::vector<double>(optimizers::ReleaserRef)>;
-  using LearnOnBatches = std::function<std::vector<double>(optimizers::SamplingReleaserRef)>;
-
   /// \param reservation of the first rank, null at the others. \param counts as `counts_of_ranks`
   TrainingDoors(Team& team, accounting::Reservation* reservation, mechanisms::BitsRef bits, std::vector<std::uint64_t> counts)
       : team_{team}, reservation_{reservation}, bits_{bits}, counts_{std::move(counts)} {}
@@ -118,9 +116,29 @@ class TrainingDoors {
   /// For what is drawn beside noise: what depends on it is used at the first rank alone.
   [[nodiscard]] mechanisms::BitsRef bits() const noexcept { return bits_; }
 
-  [[nodiscard]] std::vector<double> learn(const Learn& learn) const;
-  /// On batches of `sampler`. \pre on several ranks no batches of an epoch
-  [[nodiscard]] std::vector<double> learn(const optimizers::AnySampler& sampler, const LearnOnBatches& learn) const;
+  /// learn(releaser) at the door.
+  template <class Learn>
+  [[nodiscard]] std::vector<double> learn(const Learn& learn) const {
+    if (releaser_) return learn(*releaser_);
+    std::optional<optimizers::NoisyReleaser> own;
+    if (reservation_ != nullptr) own.emplace(*reservation_, bits_);
+    if (team_.size() == 1) return learn(optimizers::ReleaserRef{*own});
+    RanksReleaser releaser{team_, std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}),
+                           own ? std::optional<optimizers::ReleaserRef>{*own} : std::nullopt};
+    return learn(optimizers::ReleaserRef{releaser});
+  }
+  /// The same on batches of `sampler`. \pre on several ranks no batches of an epoch
+  template <class Learn>
+  [[nodiscard]] std::vector<double> learn(const optimizers::AnySampler& sampler, const Learn& learn) const {
+    using optimizers::SamplingReleaserRef;
+    if (team_.size() == 1) return with_sampler(sampler, *reservation_, bits_, learn);
+    const auto on_ranks = [&](std::optional<SamplingReleaserRef> own) {
+      RanksSamplingReleaser releaser{team_, counts_, own};
+      return learn(SamplingReleaserRef{releaser});
+    };
+    if (reservation_ == nullptr) return on_ranks(std::nullopt);
+    return with_sampler(sampler, *reservation_, bits_, [&](SamplingReleaserRef own) { return on_ranks(own); });
+  }
 
  private:
   Team& team_;

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <variant>
-
-#include <surety/optimizers/doors/epoch_releaser.h>
 
 namespace surety::jobs {
 
@@ -61,21 +58,6 @@ std::uint64_t batch_size_of(const std::optional<std::uint64_t>& said, Count trai
     refuse_plan("@batch-size is {}, must be at most the {} records that are trained on", size, training.value());
   }
   return size;
-}
-
-std::vector<double> with_sampler(const optimizers::AnySampler& sampler, accounting::Reservation& reservation, mechanisms::BitsRef bits,
-                                 const std::function<std::vector<double>(optimizers::SamplingReleaserRef releaser)>& run) {
-  return std::visit(
-      [&](const auto& its) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(its)>, Allocation>) {
-          optimizers::NoisyEpochReleaser releaser{reservation, bits, its};
-          return run(releaser);
-        } else {
-          optimizers::NoisySamplingReleaser releaser{reservation, bits, its};
-          return run(releaser);
-        }
-      },
-      sampler);
 }
 
 }  // namespace surety::jobs

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
+#include <surety/optimizers/doors/epoch_releaser.h>
 #include <surety/optimizers/empirical_risk/sampled_sgd.h>
 
 #include <surety/jobs/algorithms/algorithm.h>
@@ -34,9 +35,21 @@ using IndependentSampler = std::variant<mechanisms::PoissonBatches, mechanisms::
 /// --batch-size, or a share of the records. \throws Error{invalid_argument} for more than those.
 [[nodiscard]] std::uint64_t batch_size_of(const std::optional<std::uint64_t>& said, Count training, std::uint64_t share);
 
-/// `run` with a releaser that draws batches of the sampler, and charges them.
+/// run(releaser) with one that draws batches of the sampler, and charges them.
+template <class Run>
 [[nodiscard]] std::vector<double> with_sampler(const optimizers::AnySampler& sampler, accounting::Reservation& reservation,
-                                               mechanisms::BitsRef bits,
-                                               const std::function<std::vector<double>(optimizers::SamplingReleaserRef releaser)>& run);
+                                               mechanisms::BitsRef bits, const Run& run) {
+  return std::visit(
+      [&](const auto& its) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(its)>, mechanisms::Allocation>) {
+          optimizers::NoisyEpochReleaser releaser{reservation, bits, its};
+          return run(releaser);
+        } else {
+          optimizers::NoisySamplingReleaser releaser{reservation, bits, its};
+          return run(releaser);
+        }
+      },
+      sampler);
+}
 
 }  // namespace surety::jobs

@@ -24,6 +24,18 @@ struct LossOfClasses : LogisticLoss {
   [[nodiscard]] std::optional<double> encode_label(double label) const noexcept { return label; }
 };
 
+class ShapedDescentRun final : public OptionsRun<TunableRun, ShapedDescentOptions> {
+ public:
+  using OptionsRun::OptionsRun;
+
+ protected:
+  std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
+    const auto its = noisy(noise, units);
+    return doors.learn([&](ReleaserRef releaser) { return shaped_descent(std::move(data), objective(), its, releaser).weights; });
+  }
+  void check(const Dataset& data) const override { require_shapeable(data.features()); }
+};
+
 class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
  public:
   ShapedDescent() : FileAlgorithm{"Descent on noisy gradients in coordinates that a release of the features' second moment gives."} {}
@@ -81,22 +93,12 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
     settings.threads = threads_of(own.threads);
     const std::uint64_t steps = steps_of(settings);
     settings.progress = context.progress_of(steps);
-    return on_file(own, shared,
-                   {.extent = fmt::format("the second moment and {} steps", steps),
-                    .public_count = own.public_count,
-                    .read = reader_for(shared, objective, KeepRows::in_their_file),
-                    .calibrate = [settings, target = shared.target] { return calibrated_plan(settings, target); },
-                    .tunable = TunableTraining{[settings](NoiseMultiplier z) { return plan_at(settings, z); }, objective},
-                    .learn =
-                        [settings, objective](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
-                          auto noisy = settings;
-                          if (!noisy.public_count) noisy.public_count = units.count;
-                          noisy.noise_multiplier = NoiseMultiplier{noise};
-                          return doors.learn(
-                              [&](ReleaserRef releaser) { return shaped_descent(std::move(data), objective, noisy, releaser).weights; });
-                        },
-                    .check = [](const Dataset& data) { require_shapeable(data.features()); }},
-                   context.team);
+    return std::make_unique<ShapedDescentRun>(settings, own, shared,
+                                              FileNeeds{.objective = objective,
+                                                        .extent = fmt::format("the second moment and {} steps", steps),
+                                                        .public_count = own.public_count,
+                                                        .keep = KeepRows::in_their_file},
+                                              context.team);
   }
 
  private:
@@ -121,6 +123,21 @@ class ShapedDescent final : public FileAlgorithm<ShapedDescentPlan> {
       if (!(weight > 0)) refuse_plan("@class-weight of {} is {}, must be greater than 0", in_quotes(one), weight);
     }
     return weights;
+  }
+};
+
+class ConstantRun final : public OptionsRun<RankRun, ConstantLearnerOptions> {
+ public:
+  using OptionsRun::OptionsRun;
+
+ protected:
+  std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
+    const auto its = noisy(noise, units);
+    std::vector<double> weights(data.features(), 0.0);
+    return doors.learn([&](ReleaserRef releaser) {
+      weights.back() = constant_learner(data, its, releaser);
+      return std::move(weights);
+    });
   }
 };
 
@@ -152,24 +169,13 @@ class Constant final : public FileAlgorithm<ConstantPlan> {
     }
     const AnyObjective objective = any_objective_of(with_clip);
     if (own.public_count) settings.public_count = Count{*own.public_count};
-    return on_file(own, shared,
-                   {.extent = "one release",
-                    .public_count = own.public_count,
-                    .read = reader_for(shared, objective, KeepRows::in_their_file),
-                    .calibrate = [settings, target = shared.target] { return calibrated_plan(settings, target); },
-                    .learn =
-                        [settings](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
-                          auto noisy = settings;
-                          if (!noisy.public_count) noisy.public_count = units.count;
-                          noisy.noise_multiplier = NoiseMultiplier{noise};
-                          return doors.learn([&](ReleaserRef releaser) {
-                            std::vector<double> weights(data.features(), 0.0);
-                            weights.back() = constant_learner(data, noisy, releaser);
-                            return weights;
-                          });
-                        },
-                    .sees_the_intercept_alone = true},
-                   context.team);
+    return std::make_unique<ConstantRun>(settings, own, shared,
+                                         FileNeeds{.objective = objective,
+                                                   .extent = "one release",
+                                                   .public_count = own.public_count,
+                                                   .keep = KeepRows::in_their_file,
+                                                   .sees_the_intercept_alone = true},
+                                         context.team);
   }
 };
 

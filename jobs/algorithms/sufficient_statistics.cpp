@@ -39,6 +39,28 @@ void tell_intervals(TrainingFacts& facts, const std::optional<CoefficientInterva
   facts.fields["coefficient_intervals"] = std::move(json);
 }
 
+class SufficientStatisticsRun final : public OptionsRun<RankRun, SufficientStatisticsOptions> {
+ public:
+  using OptionsRun::OptionsRun;
+
+ protected:
+  std::vector<double> learn(Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) override {
+    const auto its = noisy(noise, units);
+    return doors.learn([&](ReleaserRef releaser) {
+      const auto moments = release_moments(data, its, releaser);
+      intervals_ = coefficient_intervals(moments, confidence());
+      return ridge_weights(moments);
+    });
+  }
+  void check(const Dataset& data) const override { require_joint_moments(data.features()); }
+  void tell(TrainingFacts& facts) const override { tell_intervals(facts, intervals_, confidence(), settings().ridge_rule); }
+
+ private:
+  [[nodiscard]] Confidence confidence() const { return Confidence{own<SufficientStatisticsPlan>().confidence}; }
+
+  std::optional<CoefficientIntervals> intervals_;
+};
+
 class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan> {
  public:
   SufficientStatistics() : FileAlgorithm{"Least squares from one release of the second moment of features and label together."} {}
@@ -73,29 +95,10 @@ class SufficientStatistics final : public FileAlgorithm<SufficientStatisticsPlan
                                          .ridge = RidgeFactor{own.ridge},
                                          .ridge_rule = own.ridge_rule == "fixed" ? RidgeRule::fixed : RidgeRule::least_eigenvalue,
                                          .threads = threads_of(own.threads)};
-    const Confidence confidence{own.confidence};
-    const auto intervals = std::make_shared<std::optional<CoefficientIntervals>>();
-    return on_file(
-        own, shared,
-        {.extent = "one release",
-         .needs_no_count = true,
-         .read = reader_for(shared, objective, KeepRows::in_their_file),
-         .calibrate = [settings, target = shared.target] { return calibrated_plan(settings, target); },
-         .learn =
-             [settings, intervals, confidence](Dataset&& data, const TrainingUnits& units, double noise, const TrainingDoors& doors) {
-               auto noisy = settings;
-               noisy.public_count = units.count;
-               noisy.noise_multiplier = NoiseMultiplier{noise};
-               return doors.learn([&](ReleaserRef releaser) {
-                 const auto moments = release_moments(data, noisy, releaser);
-                 *intervals = coefficient_intervals(moments, confidence);
-                 return ridge_weights(moments);
-               });
-             },
-         .check = [](const Dataset& data) { require_joint_moments(data.features()); },
-         .tell = [intervals, confidence,
-                  rule = settings.ridge_rule](TrainingFacts& facts) { tell_intervals(facts, *intervals, confidence, rule); }},
-        context.team);
+    static_cast<void>(Confidence{own.confidence});
+    return std::make_unique<SufficientStatisticsRun>(
+        settings, own, shared,
+        FileNeeds{.objective = objective, .extent = "one release", .needs_no_count = true, .keep = KeepRows::in_their_file}, context.team);
   }
 };
 

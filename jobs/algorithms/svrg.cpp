@@ -16,6 +16,35 @@ namespace {
 using namespace optimizers;
 using namespace data;
 
+class SvrgRun final : public LoneRun {
+ public:
+  SvrgRun(const SplitPlan& own, const TrainPlan& shared, FileNeeds needs, SvrgOptions settings, Penalty penalty)
+      : LoneRun{own, shared, std::move(needs)}, settings_{std::move(settings)}, penalty_{std::move(penalty)} {}
+
+  /// Sets the noise on the gradients of all records.
+  CalibratedNoise calibrate() override {
+    const SvrgNoise found = calibrate_svrg(settings_, target());
+    settings_.anchor_multiplier = found.anchor_multiplier;
+    // delta(epsilon) <= delta is proved, so epsilon(delta) <= epsilon is, whatever another accountant can show.
+    const Enclosure epsilon = accounting::quick_epsilon(found.event, target().delta);
+    return {.event = found.event,
+            .epsilon = {std::min(epsilon.lower, target().epsilon.value()), std::min(epsilon.upper, target().epsilon.value())},
+            .value = found.noise_multiplier.value(),
+            .sigma = summed_sigma(found.anchor_multiplier, *settings_.clip, target().adjacency)};
+  }
+
+ protected:
+  std::vector<double> learn(const Dataset& data, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) override {
+    settings_.noise_multiplier = NoiseMultiplier{noise};
+    return with_sampler(any(settings_.sampler), reservation, bits,
+                        [&](SamplingReleaserRef releaser) { return svrg(data, objective(), penalty_, settings_, releaser); });
+  }
+
+ private:
+  SvrgOptions settings_;
+  Penalty penalty_;
+};
+
 template <class Own, SvrgVariant variant>
 class Svrg final : public FileAlgorithm<Own> {
  public:
@@ -54,49 +83,28 @@ class Svrg final : public FileAlgorithm<Own> {
     const Count training = training_count(own, shared, own.records);
     const std::uint64_t size = batch_size_of(own.batch_size, training, 400);
     const std::string sampling = own.sampling.value_or(target.adjacency == Adjacency::replace_one ? "fixed" : "poisson");
-    auto settings = std::make_shared<SvrgOptions>(SvrgOptions{.anchor_multiplier = NoiseMultiplier{1},
-                                                              .noise_multiplier = NoiseMultiplier{1},
-                                                              .sampler = sampler_of(sampling, shared.target.adjacency, training, size),
-                                                              .adjacency = target.adjacency,
-                                                              .variant = variant,
-                                                              .epochs = Count{own.epochs},
-                                                              .inner_steps = Count{own.inner_steps},
-                                                              .clip = clip_of(shared, objective),
-                                                              .public_count = training,
-                                                              .threads = threads_of(own.threads),
-                                                              .progress = context.progress_of(own.epochs)});
-    if (own.step_size) settings->step_size = StepSize{*own.step_size};
+    SvrgOptions settings{.anchor_multiplier = NoiseMultiplier{1},
+                         .noise_multiplier = NoiseMultiplier{1},
+                         .sampler = sampler_of(sampling, shared.target.adjacency, training, size),
+                         .adjacency = target.adjacency,
+                         .variant = variant,
+                         .epochs = Count{own.epochs},
+                         .inner_steps = Count{own.inner_steps},
+                         .clip = clip_of(shared, objective),
+                         .public_count = training,
+                         .threads = threads_of(own.threads),
+                         .progress = context.progress_of(own.epochs)};
+    if (own.step_size) settings.step_size = StepSize{*own.step_size};
     static_cast<void>(require_smoothness(objective, 1, Own::name));
-    const std::uint64_t inner = all_inner_steps(*settings).value();
+    const std::uint64_t inner = all_inner_steps(settings).value();
     if (own.noise == "paper") refuse_printed_svrg_noise(training, Count{inner});
     if (own.noise != "calibrated") refuse_plan("@noise is '{}', must be calibrated for {}", one_line(own.noise), Own::name);
-    return on_file(
-        own, shared,
-        {.extent = fmt::format("{} epochs, {} steps of {} records in all", own.epochs, inner, size),
-         .records = own.records,
-         .public_count = own.records,
-         .read = reader_for(shared, objective),
-         .calibrate = [settings, target] { return calibrated(*settings, target); },
-         .run =
-             [settings, objective, penalty = Penalty{own.l1, shared.problem.radius, own.regularization}](
-                 const Dataset& data, const TrainingUnits&, double noise, accounting::Reservation& reservation, mechanisms::BitsRef bits) {
-               settings->noise_multiplier = NoiseMultiplier{noise};
-               return with_sampler(any(settings->sampler), reservation, bits,
-                                   [&](SamplingReleaserRef releaser) { return svrg(data, objective, penalty, *settings, releaser); });
-             }});
-  }
-
- private:
-  /// Sets the noise on the gradients of all records.
-  static CalibratedNoise calibrated(SvrgOptions& settings, const Target& target) {
-    const SvrgNoise found = calibrate_svrg(settings, target);
-    settings.anchor_multiplier = found.anchor_multiplier;
-    // delta(epsilon) <= delta is proved, so epsilon(delta) <= epsilon is, whatever another accountant can show.
-    const Enclosure epsilon = accounting::quick_epsilon(found.event, target.delta);
-    return {.event = found.event,
-            .epsilon = {std::min(epsilon.lower, target.epsilon.value()), std::min(epsilon.upper, target.epsilon.value())},
-            .value = found.noise_multiplier.value(),
-            .sigma = summed_sigma(found.anchor_multiplier, *settings.clip, target.adjacency)};
+    return std::make_unique<SvrgRun>(own, shared,
+                                     FileNeeds{.objective = objective,
+                                               .extent = fmt::format("{} epochs, {} steps of {} records in all", own.epochs, inner, size),
+                                               .records = own.records,
+                                               .public_count = own.records},
+                                     std::move(settings), Penalty{own.l1, shared.problem.radius, own.regularization});
   }
 };
 

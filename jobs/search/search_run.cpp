@@ -26,8 +26,8 @@ namespace {
 using namespace optimizers;
 
 /// The multiplier at which all of a candidate's releases together cost at most gaussian(run).
-double noise_of(const TunableTraining& candidate, NoiseMultiplier run) {
-  const auto at_one = squared_mu(candidate.plan(NoiseMultiplier{1}));
+double noise_of(const TunableRun& candidate, NoiseMultiplier run) {
+  const auto at_one = squared_mu(candidate.event_at(NoiseMultiplier{1}));
   if (!at_one) refuse(ErrorCode::unsupported, "@tune needs a training whose releases are Gaussian");
   // More than all roundings, of multipliers and of the sum that the door compares.
   constexpr double margin = 1 + 1e-12;
@@ -64,13 +64,19 @@ class TunedRun final : public TrainingRun {
  public:
   TunedRun(const TrainPlan& shared, std::vector<TunedCandidate> candidates, const TrainContext& context)
       : shared_{shared}, candidates_{std::move(candidates)}, context_{context} {
-    for (const auto& candidate : candidates_) runs_.push_back(&dynamic_cast<CandidateRun&>(*candidate.run));
+    for (const auto& candidate : candidates_) {
+      runs_.push_back(dynamic_cast<TunableRun*>(candidate.run.get()));
+      if (runs_.back() == nullptr) refuse(ErrorCode::unsupported, "@tune has no theorem for {}", shared.algorithm_name());
+    }
     if (shared_.search.answer_at) answer_.emplace(parse_answer_time(*shared_.search.answer_at, wall_clock_now()));
   }
 
   CalibratedNoise calibrate() override {
     const Target target = shared_.target;
-    for (const auto* run : runs_) static_cast<void>(noise_of(run->tunable(), NoiseMultiplier{1}));
+    for (const auto* run : runs_) {
+      if (!run->holds_out()) refuse_plan("@held-out is 0, must be greater than 0 with @tune, which scores candidates on that part");
+      static_cast<void>(noise_of(*run, NoiseMultiplier{1}));
+    }
     order_ = order_for(target);
     auto found = calibrated(order_, target);
     if (shared_.search.tune_by == "cheapest" && order_ == SearchOrder::at_random && context_.budget_knows &&
@@ -155,10 +161,9 @@ class TunedRun final : public TrainingRun {
   /// Trains a candidate and scores it.
   [[nodiscard]] ScoredModel run_once(std::size_t candidate, const data::Split& on, double noise, mechanisms::BitsRef bits,
                                      ReleaserRef training, ReleaserRef scoring) const {
-    const CandidateRun& one = *runs_[candidate];
-    const TunableTraining& tunable = one.tunable();
-    auto weights = one.learn(on.training, noise_of(tunable, NoiseMultiplier{noise}), TrainingDoors{context_.team, training, bits});
-    const double score = released_score(on.held_out, bounded_loss(tunable.objective, shared_.problem.label_bound.value_or(1)), weights,
+    TunableRun& one = *runs_[candidate];
+    auto weights = one.learn(data::Dataset{on.training}, {}, noise_of(one, NoiseMultiplier{noise}), {context_.team, training, bits});
+    const double score = released_score(on.held_out, bounded_loss(one.objective(), shared_.problem.label_bound.value_or(1)), weights,
                                         NoiseMultiplier{noise}, shared_.target.adjacency, scoring);
     return {.weights = std::move(weights), .score = score};
   }
@@ -212,7 +217,7 @@ class TunedRun final : public TrainingRun {
 
   const TrainPlan& shared_;
   std::vector<TunedCandidate> candidates_;
-  std::vector<CandidateRun*> runs_;
+  std::vector<TunableRun*> runs_;
   TrainContext context_;
   std::optional<AnswerTime> answer_;
   SearchOrder order_ = SearchOrder::at_random;
