@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
+#include <surety/accounting/numbers/hypotenuse.h>
 #include <surety/mechanisms/queries/record_sum.h>
 
 namespace surety::optimizers {
@@ -85,10 +86,10 @@ void project_l1(std::span<double> weights, double radius) {
 double stationary_point(double y, double slope, double multiplier, double p) {
   // Two quadratics, in sqrt(x) and in x.
   if (p == 1.5) {
-    const double root = 2 * y / (multiplier + std::hypot(multiplier, 2 * std::sqrt(slope) * std::sqrt(y)));
+    const double root = 2 * y / (multiplier + accounting::hypotenuse(multiplier, 2 * std::sqrt(slope) * std::sqrt(y)));
     return root * root;
   }
-  if (p == 3) return 2 * y / (slope + std::hypot(slope, 2 * std::sqrt(multiplier) * std::sqrt(y)));
+  if (p == 3) return 2 * y / (slope + accounting::hypotenuse(slope, 2 * std::sqrt(multiplier) * std::sqrt(y)));
   // In s = log x the logarithm of the left side is convex and increasing, so Newton's method descends to the root from any point
   // above it. Here each term alone is at most y and one of them is y: the left side is at most 2 y.
   const double highest = std::min(y / slope, std::pow(y / multiplier, 1 / (p - 1)));

@@ -8,6 +8,7 @@
 
 #include <surety/accounting/accountants/contour/decay.h>
 #include <surety/accounting/numbers/checked_cast.h>
+#include <surety/accounting/numbers/hypotenuse.h>
 #include <surety/accounting/numbers/limit.h>
 
 namespace surety::accounting::contour {
@@ -186,7 +187,7 @@ struct Sums {
     for (; k < of.size() && (static_cast<double>(k) * step_ <= to); ++k) {
       const double t = static_cast<double>(k) * step_;
       const auto [real, imaginary] = rotations.advance(t);
-      const double size = std::hypot(real, imaginary);
+      const double size = hypotenuse(real, imaginary);
       if (!(size > 0)) throw Unsuitable{"its characteristic function vanishes"};
       const double log_of_size = std::log(real * real + imaginary * imaginary) / 2;
       const double angle = sign * std::atan2(imaginary, real);

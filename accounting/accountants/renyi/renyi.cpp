@@ -22,6 +22,7 @@
 #include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
+#include <surety/accounting/numbers/hypotenuse.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -333,7 +334,7 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
     const double drift = std::max(std::abs(-begin + a * slope(finish)), std::abs(-finish + a * slope(begin)));
     const double power_part = -middle * middle / 2 + a * mixture_log(middle) + wide * half * drift;
     const double l_high = std::exp(mu * (finish - mu / 2));
-    const double smallest = std::hypot(1 - q, q * std::exp(mu * (begin - mu / 2)));
+    const double smallest = hypotenuse(1 - q, q * std::exp(mu * (begin - mu / 2)));
     const double rest = std::exp(-nearest * nearest / 2) * (2 + (2 * a - 1) * q * (l_high + 1) + std::pow(smallest, 1 - a));
     const double on_ellipse = std::exp(height * height / 2) * (std::exp(power_part) + rest);
     error += 64.0 / 15 * on_ellipse * std::pow(ratio, -38) / (1 - 1 / (ratio * ratio));
