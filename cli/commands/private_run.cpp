@@ -13,7 +13,6 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/numbers/limit.h>
 #include <surety/cli/commands/command.h>
 #include <surety/cli/files/files.h>
 #include <surety/cli/print/output.h>
@@ -95,8 +94,6 @@ accounting::Reservation PrivateRunOptions::reserve(const accounting::Plan& plan)
   if (!*opened_) {
     *opened_ = ledger_must_exist ? Ledger::open(ledger_file()) : Ledger::open_or_create(ledger_file(), plan.event.adjacency(), plan.unit);
   }
-  // What is charged is released, however long that takes.
-  accounting::Limit::lift();
   return (*opened_)->reserve(plan);
 }
 
@@ -122,25 +119,21 @@ void show_change_of_output(std::time_t reserved) {
 
 }  // namespace
 
-int report_and_settle(accounting::Reservation& reservation, const std::string& ledger, const std::function<void()>& report) {
-  std::exception_ptr lost;
-  try {
-    report();
-    finish_output();
-    show_change_of_output(reservation.time());
-  } catch (...) {
-    lost = std::current_exception();
-  }
-  try {
-    reservation.settle(accounting::Stopping::data_independent);
-  } catch (const Error& error) {
-    return fail(exit_code_of(error.code()),
-                fmt::format("run {} of '{}' could not be settled, so all that it planned stays charged; what was "
-                            "{} is released: {}",
-                            reservation.id().value, ledger, lost ? "computed" : "printed", error.what()));
-  }
-  if (lost) std::rethrow_exception(lost);
-  return exit_code::fine;
+void CommandSteps::report(const accounting::Reservation& reservation) {
+  print(reservation);
+  finish_output();
+  show_change_of_output(reservation.time());
+}
+
+void CommandSteps::not_settled(const accounting::Reservation& reservation, const Error& error, bool was_told) {
+  code_ = fail(exit_code_of(error.code()),
+               fmt::format("run {} of '{}' could not be settled, so all that it planned stays charged; what was {} is released: {}",
+                           reservation.id().value, options_.ledger_file(), was_told ? "printed" : "computed", error.what()));
+}
+
+int CommandSteps::run() {
+  jobs::run_in_order(*this);
+  return code_;
 }
 
 }  // namespace surety::cli

@@ -1,7 +1,6 @@
 // What the commands share that charge a ledger: their promise, where it is written, and their random bits.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@
 #include <surety/jobs/plans/plan_json.h>
 #include <surety/jobs/plans/reading_fields.h>
 #include <surety/jobs/plans/unit_fields.h>
+#include <surety/jobs/run/order.h>
 #include <surety/jobs/run/run_bits.h>
 
 namespace surety::cli {
@@ -74,9 +74,27 @@ struct PrivateRunOptions : jobs::RunFields {
   std::shared_ptr<std::optional<accounting::Ledger>> opened_ = std::make_shared<std::optional<accounting::Ledger>>();
 };
 
-/// Ends a run whose result is released and paid for: prints it by `report` whatever becomes of the settlement, and then settles. Returns the
-/// exit code: that of the failure, after a line on standard error, when the settlement could not be written and the full plan stays charged.
-/// \throws what printing throws, when the run is settled.
-int report_and_settle(accounting::Reservation& reservation, const std::string& ledger, const std::function<void()>& report);
+/// The steps of a command that charges a ledger: what it released is printed whatever becomes of the settlement.
+class CommandSteps : public jobs::RunSteps {
+ public:
+  void ask(const accounting::Plan& charge) final { options_.check(charge); }
+  void seed() override { bits_.emplace(options_.replay_seed); }
+  [[nodiscard]] accounting::Reservation reserve(const accounting::Plan& charge) override { return options_.reserve(charge); }
+  void report(const accounting::Reservation& reservation) final;
+  void not_settled(const accounting::Reservation& reservation, const Error& error, bool was_told) final;
+  /// All of them. \return the exit code: that of the failure, after a line on standard error, where the settlement could not be written and the full
+  /// plan stays charged.
+  [[nodiscard]] int run();
+
+ protected:
+  explicit CommandSteps(const PrivateRunOptions& options) : options_{options} {}
+  [[nodiscard]] jobs::RunBits& bits() { return *bits_; }
+  virtual void print(const accounting::Reservation& reservation) = 0;
+
+ private:
+  const PrivateRunOptions& options_;
+  std::optional<jobs::RunBits> bits_;
+  int code_ = 0;
+};
 
 }  // namespace surety::cli

@@ -42,6 +42,37 @@ void print_report(const ReleaseOptions& options, const ReleaseReport& report) {
   }
 }
 
+class ReleaseCommand final : public CommandSteps {
+ public:
+  ReleaseCommand(const ReleaseOptions& options, jobs::ReleaseJob job)
+      : CommandSteps{options.run}, options_{options}, job_{std::move(job)} {}
+
+  accounting::Plan calibrate() override { return job_->charge(options_.run.replay_seed.has_value()); }
+  void read() override { read_.emplace((*std::move(job_)).read(options_.data, bits().source())); }
+  void take_place() override {
+    if (options_.svg) picture_ = std::make_unique<accounting::NewFile>(accounting::Place{*options_.svg});
+  }
+  void release(accounting::Reservation& reservation) override {
+    report_ = std::make_unique<ReleaseReport>(
+        ReleaseReport{options_.run, options_.reading, (*std::move(read_)).release(reservation, bits().source())});
+  }
+
+ private:
+  void print(const accounting::Reservation& reservation) override {
+    print_report(options_, *report_);
+    if (!picture_) return;
+    picture_->write(svg_of(*report_));
+    picture_->show_change(reservation.time());
+    picture_->replace(picture_file, options_.overwrite.said());
+  }
+
+  const ReleaseOptions& options_;
+  std::optional<jobs::ReleaseJob> job_;
+  std::optional<jobs::ReadStatistics> read_;
+  std::unique_ptr<ReleaseReport> report_;
+  std::unique_ptr<accounting::NewFile> picture_;
+};
+
 int release(ReleaseOptions& options, OptionTable given) {
   // Parameters, budget and entropy fail here, before private data is read.
   if (!(options.words.confidence > 0 && options.words.confidence < 1)) {
@@ -83,21 +114,7 @@ int release(ReleaseOptions& options, OptionTable given) {
                                    .schema_sha256 = options.reading.schema_sha256()})) {
     return exit_code::fine;
   }
-  const auto charge = job.charge(options.run.replay_seed.has_value());
-  options.run.check(charge);
-  jobs::RunBits bits{options.run.replay_seed};
-  auto picture = options.svg ? std::make_unique<accounting::NewFile>(accounting::Place{*options.svg}) : nullptr;
-  auto read = std::move(job).read(options.data, bits.source());
-  auto reservation = options.run.reserve(charge);
-  const ReleaseReport report{
-      .options = options.run, .reading = options.reading, .released = std::move(read).release(reservation, bits.source())};
-  return report_and_settle(reservation, options.run.ledger_file(), [&] {
-    print_report(options, report);
-    if (!picture) return;
-    picture->write(svg_of(report));
-    picture->show_change(reservation.time());
-    picture->replace(picture_file, options.overwrite.said());
-  });
+  return ReleaseCommand{options, std::move(job)}.run();
 }
 
 }  // namespace

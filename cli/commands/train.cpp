@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -87,6 +88,48 @@ int follow(jobs::TrainJob& job, const TrainOptions& options, const OptionTable& 
   return exit_code::fine;
 }
 
+/// What the first rank does, or the only one.
+class FirstRank final : public CommandSteps {
+ public:
+  FirstRank(const TrainOptions& options, const OptionTable& given, Team& team, jobs::TrainJob& job)
+      : CommandSteps{options.run}, options_{options}, given_{given}, team_{team}, job_{job} {}
+
+  accounting::Plan calibrate() override {
+    noise_ = job_.calibrate().value;
+    return job_.charge(options_.run.replay_seed.has_value(), options_.run.note.value_or(""));
+  }
+  void seed() override {
+    CommandSteps::seed();
+    team_.begin(noise_);
+  }
+  void read() override {
+    features_ = &job_.read(noise_, bits());
+    team_.await_ready(identity_of(job_, noise_, options_, given_));
+  }
+  void take_place() override { file_.emplace(options_.model, *features_, job_.plan().source.label, options_.overwrite.said()); }
+  accounting::Reservation reserve(const accounting::Plan& charge) override {
+    auto reservation = CommandSteps::reserve(charge);
+    team_.go();
+    return reservation;
+  }
+  void release(accounting::Reservation& reservation) override {
+    model_.emplace(job_.model(job_.learn(noise_, &reservation, bits()), bits().not_private()));
+  }
+  void write(const accounting::Reservation& reservation) override { file_->commit(*model_, reservation.time()); }
+
+ private:
+  void print(const accounting::Reservation& reservation) override { print_report(options_, job_.trained(*std::move(model_), reservation)); }
+
+  const TrainOptions& options_;
+  const OptionTable& given_;
+  Team& team_;
+  jobs::TrainJob& job_;
+  double noise_ = 0;
+  const data::FeatureMap* features_ = nullptr;
+  std::optional<optimizers::ModelFile> file_;
+  std::optional<optimizers::Model> model_;
+};
+
 /// The files that the algorithm reads, in the words of options.
 std::vector<NamedFile> inputs_of(const TrainState& state) {
   const TrainOptions& options = state.options;
@@ -140,21 +183,7 @@ int train(const TrainState& state, const OptionTable& given, Team& team) {
                                    .schema_sha256 = options.reading.schema_sha256()})) {
     return exit_code::fine;
   }
-  const auto charge = job.charge(options.run.replay_seed.has_value(), options.run.note.value_or(""));
-  options.run.check(charge);
-  jobs::RunBits bits{options.run.replay_seed};
-  team.begin(noise.value);
-
-  const auto& features = job.read(noise.value, bits);
-  team.await_ready(identity_of(job, noise.value, options, given));
-  optimizers::ModelFile model_file{options.model, features, job.plan().source.label, options.overwrite.said()};
-  auto reservation = options.run.reserve(charge);
-  team.go();
-
-  auto model = job.model(job.learn(noise.value, &reservation, bits), bits.not_private());
-  model_file.commit(model, reservation.time());
-  const auto trained = job.trained(std::move(model), reservation);
-  return report_and_settle(reservation, options.run.ledger_file(), [&] { print_report(options, trained); });
+  return FirstRank{options, given, team, job}.run();
 }
 
 /// The timeout holds for the start of MPI already, before ranks can talk about what is wrong with it.

@@ -153,6 +153,34 @@ std::vector<RegretBand> bands_of(const SimulateOptions& options, Regret regret) 
   return bands(all);
 }
 
+/// One charge for all seeds: their users are different ones, so all runs cost a user as much as one.
+class SimulationSteps final : public CommandSteps {
+ public:
+  SimulationSteps(const SimulateOptions& options, const SimulatedRun& simulated)
+      : CommandSteps{options.run}, options_{options}, simulated_{simulated} {}
+
+  accounting::Plan calibrate() override {
+    return options_.run.plan(simulated_.noise->event, fmt::format("{} on {} runs of the {} instance, simulated users", options_.algorithm,
+                                                                  options_.seeds, options_.instance));
+  }
+  void read() override {}  // users are drawn from seeds
+  void release(accounting::Reservation& reservation) override {
+    reservation.spend(simulated_.noise->event);
+    regret_ = bands_of(options_, [&](std::uint64_t seed) { return simulated_.private_regret(seed, bits().source()); });
+  }
+
+ private:
+  void print(const accounting::Reservation& reservation) override {
+    print_simulation(
+        options_,
+        {.noise = simulated_.noise, .not_private = options_.run.replay_seed.has_value(), .regret = regret_, .run = reservation.id()});
+  }
+
+  const SimulateOptions& options_;
+  const SimulatedRun& simulated_;
+  std::vector<RegretBand> regret_;
+};
+
 int simulate(SimulateOptions& options, const SimulatedAlgorithm& algorithm, const OptionTable& given) {
   if (options.has_losses() != algorithm.is_for_losses()) {
     invalid(fmt::format("--algorithm is '{}', must be {} on the {} instance", options.algorithm,
@@ -173,19 +201,7 @@ int simulate(SimulateOptions& options, const SimulatedAlgorithm& algorithm, cons
                                .regret = bands_of(options, [&](std::uint64_t seed) { return simulated.exact_regret(seed); })});
     return exit_code::fine;
   }
-  // The users of different seeds are different ones, so all runs cost a user as much as one.
-  const auto planned = options.run.plan(simulated.noise->event, fmt::format("{} on {} runs of the {} instance, simulated users",
-                                                                            options.algorithm, options.seeds, options.instance));
-  options.run.check(planned);
-  jobs::RunBits bits{options.run.replay_seed};
-  auto reservation = options.run.reserve(planned);
-  reservation.spend(simulated.noise->event);
-  const SimulationReport report{
-      .noise = simulated.noise,
-      .not_private = options.run.replay_seed.has_value(),
-      .regret = bands_of(options, [&](std::uint64_t seed) { return simulated.private_regret(seed, bits.source()); }),
-      .run = reservation.id()};
-  return report_and_settle(reservation, options.run.ledger_file(), [&] { print_simulation(options, report); });
+  return SimulationSteps{options, simulated}.run();
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <surety/jobs/parts/partial.h>
 #include <surety/jobs/parts/ticket.h>
 #include <surety/jobs/release/read_table.h>
+#include <surety/jobs/release/release_steps.h>
 #include <surety/mechanisms/bits/random_bits.h>
 
 namespace surety::jobs {
@@ -57,6 +58,24 @@ void require_whole(const Ticket& ticket, const Partial& partial) {
   invalid(fmt::format("part {} is missing: the partial has {} of {}", missing, partial.numbers.size(), partial.parts));
 }
 
+class PartsSteps final : public ReleaseSteps {
+ public:
+  PartsSteps(ReleaseJob job, const Partial& whole, std::string mark, accounting::Ledger& ledger, const Bits& bits,
+             const RunContext& context)
+      : ReleaseSteps{std::move(job), bits, context}, whole_{whole}, mark_{std::move(mark)}, ledger_{ledger} {}
+
+  /// It was asked when the ticket was made, and whether that was used already is to be said first.
+  void ask(const accounting::Plan& /*charge*/) override {}
+  accounting::Reservation reserve(const accounting::Plan& charge) override { return ledger_.reserve_once(charge, mark_); }
+
+ private:
+  ReadStatistics read_by(ReleaseJob job) override { return std::move(job).add_up(whole_.totals, whole_.records); }
+
+  const Partial& whole_;
+  std::string mark_;
+  accounting::Ledger& ledger_;
+};
+
 }  // namespace
 
 std::string begin_release(const ReleasePlan& plan, std::uint32_t parts, const accounting::Ledger& ledger, const Bits& bits,
@@ -92,11 +111,10 @@ ReleasedStatistics finish_release(std::string_view ticket, std::string_view part
   if (job.family() != told.family || job.cost().value != told.scale) {
     invalid("the ticket's noise is not what its plan gives here, must be finished on a machine that computes as that where it began");
   }
-  const auto charge = job.charge(bits.not_private || told.not_private);
-  auto read = std::move(job).add_up(whole.totals, whole.records);
-  context.require_going_on();
-  auto reservation = ledger.reserve_once(charge, ledger_mark(told.number));
-  return release(std::move(read), std::move(reservation), bits.bits, context);
+  return PartsSteps{
+      std::move(job), whole, ledger_mark(told.number), ledger, {.bits = bits.bits, .not_private = bits.not_private || told.not_private},
+      context}
+      .released();
 }
 
 void write_private_file(const std::filesystem::path& path, std::string_view bytes) {

@@ -9,12 +9,12 @@
 
 #include <surety/accounting/events/format.h>
 #include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/safe_text.h>
 #include <surety/data/arrow_reader.h>
 #include <surety/data/csv.h>
 #include <surety/data/text_reader.h>
 #include <surety/jobs/release/read_table.h>
+#include <surety/jobs/release/release_steps.h>
 
 namespace surety::jobs {
 namespace {
@@ -172,35 +172,38 @@ ReleasedStatistics ReadStatistics::released_by(accounting::Reservation& reservat
   return released;
 }
 
-ReleasedStatistics release(ReadStatistics read, accounting::Reservation reservation, mechanisms::BitsRef bits, const RunContext& context) {
-  accounting::Limit::lift();  // what is charged is released, however long that takes
-  auto released = std::move(read).release(reservation, bits, context);
-  reservation.settle(accounting::Stopping::data_independent);
-  return released;
+ReleasedStatistics ReleaseSteps::released() && {
+  run_in_order(*this);
+  return *std::move(released_);
 }
 
 namespace {
 
-ReleasedStatistics run_on(ReleaseJob job, const auto& read_table, accounting::Ledger& ledger, const Bits& bits, const RunContext& context) {
-  const auto charge = job.charge(bits.not_private);
-  ledger.check(charge);
-  auto read = read_table(std::move(job));
-  context.require_going_on();
-  auto reservation = ledger.reserve(charge);
-  return release(std::move(read), std::move(reservation), bits.bits, context);
-}
+template <class Source>
+class TableSteps final : public ReleaseSteps {
+ public:
+  TableSteps(ReleaseJob job, Source source, accounting::Ledger& ledger, const Bits& bits, const RunContext& context)
+      : ReleaseSteps{std::move(job), bits, context}, source_{std::move(source)}, ledger_{ledger} {}
+
+  void ask(const accounting::Plan& charge) override { ledger_.check(charge); }
+  accounting::Reservation reserve(const accounting::Plan& charge) override { return ledger_.reserve(charge); }
+
+ private:
+  ReadStatistics read_by(ReleaseJob job) override { return std::move(job).read(std::move(source_), bits(), context()); }
+
+  Source source_;
+  accounting::Ledger& ledger_;
+};
 
 }  // namespace
 
 ReleasedStatistics run(ReleaseJob job, const std::filesystem::path& path, accounting::Ledger& ledger, const Bits& bits,
                        const RunContext& context) {
-  return run_on(
-      std::move(job), [&](ReleaseJob it) { return std::move(it).read(path, bits.bits, context); }, ledger, bits, context);
+  return TableSteps<std::filesystem::path>{std::move(job), path, ledger, bits, context}.released();
 }
 
 ReleasedStatistics run(ReleaseJob job, data::ArrowStream stream, accounting::Ledger& ledger, const Bits& bits, const RunContext& context) {
-  return run_on(
-      std::move(job), [&](ReleaseJob it) { return std::move(it).read(std::move(stream), bits.bits, context); }, ledger, bits, context);
+  return TableSteps<data::ArrowStream>{std::move(job), std::move(stream), ledger, bits, context}.released();
 }
 
 }  // namespace surety::jobs

@@ -105,10 +105,6 @@ struct Bits {
   bool not_private = false;  ///< they are a replay
 };
 
-/// Releases what was read, and settles. \param reservation of the job's charge \throws as `ReadStatistics::release` and `Reservation::settle`
-[[nodiscard]] ReleasedStatistics release(ReadStatistics read, accounting::Reservation reservation, mechanisms::BitsRef bits,
-                                         const RunContext& context = {});
-
 /// All of it: asks the ledger, reads, charges, releases, settles.
 /// \throws as `Ledger::check`, `ReleaseJob::read`, `Ledger::reserve` and `ReadStatistics::release`. What fails before the charge has cost nothing and released
 ///         nothing; where the settlement cannot be written, nothing is returned and all that was planned stays charged.

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <surety/accounting/events/json.h>
-#include <surety/accounting/numbers/limit.h>
 #include <surety/jobs/algorithms/algorithms.h>
 #include <surety/jobs/plans/plan_error.h>
+#include <surety/jobs/run/order.h>
 #include <surety/jobs/search/candidates.h>
 #include <surety/jobs/train/trained_json.h>
 
@@ -124,18 +125,44 @@ TrainedModel TrainJob::trained(optimizers::Model model, const accounting::Reserv
           .facts = std::make_shared<const TrainingFacts>(std::move(facts))};
 }
 
+namespace {
+
+class TrainSteps final : public RunSteps {
+ public:
+  TrainSteps(TrainJob& job, accounting::Ledger& ledger, RunBits& bits, const std::string& note)
+      : job_{job}, ledger_{ledger}, bits_{bits}, note_{note} {}
+
+  accounting::Plan calibrate() override {
+    noise_ = job_.calibrate().value;
+    return job_.charge(bits_.not_private(), note_);
+  }
+  void ask(const accounting::Plan& charge) override { ledger_.check(charge); }
+  void read() override {
+    static_cast<void>(job_.read(noise_, bits_));
+    job_.context().require_going_on();
+  }
+  accounting::Reservation reserve(const accounting::Plan& charge) override { return ledger_.reserve(charge); }
+  void release(accounting::Reservation& reservation) override {
+    auto weights = job_.learn(noise_, &reservation, bits_);
+    trained.emplace(job_.trained(job_.model(std::move(weights), bits_.not_private()), reservation));
+  }
+
+  std::optional<TrainedModel> trained;
+
+ private:
+  TrainJob& job_;
+  accounting::Ledger& ledger_;
+  RunBits& bits_;
+  const std::string& note_;
+  double noise_ = 0;
+};
+
+}  // namespace
+
 TrainedModel run(TrainJob job, accounting::Ledger& ledger, RunBits& bits, const std::string& note) {
-  const double noise = job.calibrate().value;
-  const auto charge = job.charge(bits.not_private(), note);
-  ledger.check(charge);
-  static_cast<void>(job.read(noise, bits));
-  job.context().require_going_on();
-  auto reservation = ledger.reserve(charge);
-  accounting::Limit::lift();  // what is charged is released, however long that takes
-  auto weights = job.learn(noise, &reservation, bits);
-  auto trained = job.trained(job.model(std::move(weights), bits.not_private()), reservation);
-  reservation.settle(accounting::Stopping::data_independent);
-  return trained;
+  TrainSteps steps{job, ledger, bits, note};
+  run_in_order(steps);
+  return *std::move(steps.trained);
 }
 
 nlohmann::json to_json(const TrainedModel& trained) {

@@ -317,7 +317,7 @@ TEST_F(ReleaseInParts, OfStreamsReleasesWhatOneStreamDoes) {
       if (!is_in(is_named ? std::to_string(k % 23) : std::string{})) continue;
       auto& owner = columns[0].cells.emplace_back();
       if (is_named) owner.emplace<std::int64_t>(k % 23);
-      columns[1].cells.push_back(static_cast<double>(k % 11));
+      columns[1].cells.emplace_back(std::in_place_type<double>, k % 11);
       columns[2].cells.emplace_back(std::in_place_type<std::string>, k % 3 == 0 ? "Rome" : "Bergen");
     }
     return testing::ArrowTestTable{.columns = std::move(columns)};

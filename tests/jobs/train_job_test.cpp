@@ -131,9 +131,9 @@ class SameTable {
       const bool has_a = k % 13 != 12;
       text += fmt::format("{},{},{},{},{}\n", owner, has_a ? fmt::format("{}", value) : "", written, name, label);
       who.cells.emplace_back(owner);
-      a.cells.push_back(has_a ? testing::ArrowCell{value} : testing::ArrowCell{});
+      if (auto& cell = a.cells.emplace_back(); has_a) cell = value;
       b.cells.emplace_back(written);
-      town.cells.push_back(*name == 0 ? testing::ArrowCell{} : testing::ArrowCell{std::string{name}});
+      if (auto& cell = town.cells.emplace_back(); *name != 0) cell.emplace<std::string>(name);
       y.cells.emplace_back(label);
     }
     path = folder.write("same.csv", text);
