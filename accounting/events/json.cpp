@@ -1,6 +1,7 @@
 #include <surety/accounting/events/json.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,18 +13,47 @@
 
 namespace surety::accounting {
 
-nlohmann::json parse_strict_json(std::string_view text, int max_depth, std::string_view what) {
-  const auto refuse = [&](const std::string& reason) -> void {
-    throw Error{ErrorCode::invalid_argument, fmt::format("{}: {}", what, reason)};
+namespace {
+
+/// The objects around the place that is read.
+class Around {
+ public:
+  void begin() { levels_.emplace_back(); }
+  void end() { levels_.pop_back(); }
+  /// False where the object has that key already.
+  bool take(const std::string& key) {
+    levels_.back().at = key;
+    return levels_.back().keys.insert(key).second;
+  }
+  /// "options.query: " of the keys by which it is reached, the first few; "" at the top. \param of_object which of its keys does not count
+  [[nodiscard]] std::string path(bool of_object) const {
+    constexpr std::size_t shown = 4;
+    std::vector<std::string> keys;
+    const std::size_t count = levels_.size() - (of_object && !levels_.empty() ? 1 : 0);
+    for (std::size_t k = 0; k < std::min(count, shown); ++k) keys.push_back(one_line(levels_[k].at));
+    return keys.empty() ? std::string{} : fmt::format("{}{}: ", fmt::join(keys, "."), count > shown ? "..." : "");
+  }
+
+ private:
+  struct Level {
+    std::set<std::string> keys = {};
+    std::string at = {};  ///< the last of them
   };
-  std::vector<std::set<std::string>> keys;
+  std::vector<Level> levels_;
+};
+
+nlohmann::json parse(std::string_view text, int max_depth, std::string_view what, bool names_path) {
+  Around around;
+  const auto refuse = [&](const std::string& reason, bool of_object = false) -> void {
+    throw Error{ErrorCode::invalid_argument, fmt::format("{}: {}{}", what, names_path ? around.path(of_object) : "", reason)};
+  };
   const auto watch = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
     using Kind = nlohmann::json::parse_event_t;
     if (depth > max_depth) refuse(fmt::format("nested deeper than {} levels", max_depth));
-    if (event == Kind::object_start) keys.emplace_back();
-    if (event == Kind::object_end) keys.pop_back();
-    if (event == Kind::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      refuse(fmt::format("field '{}' appears twice", one_line(parsed.get<std::string>())));
+    if (event == Kind::object_start) around.begin();
+    if (event == Kind::object_end) around.end();
+    if (event == Kind::key && !around.take(parsed.get<std::string>())) {
+      refuse(fmt::format("field '{}' appears twice", one_line(parsed.get<std::string>())), true);
     }
     return true;
   };
@@ -31,10 +61,21 @@ nlohmann::json parse_strict_json(std::string_view text, int max_depth, std::stri
     return nlohmann::json::parse(text, watch);
   } catch (const nlohmann::json::parse_error& error) {
     refuse(fmt::format("not JSON (at byte {})", error.byte));
+  } catch (const nlohmann::json::out_of_range& error) {
+    refuse(names_path ? "not JSON (a number is beyond the range of double)" : fmt::format("not JSON ({})", one_line(error.what())));
   } catch (const nlohmann::json::exception& error) {
     refuse(fmt::format("not JSON ({})", one_line(error.what())));
   }
   return {};
+}
+
+}  // namespace
+
+nlohmann::json parse_strict_json(std::string_view text, int max_depth, std::string_view what) {
+  return parse(text, max_depth, what, false);
+}
+nlohmann::json parse_strict_json_by_path(std::string_view text, int max_depth, std::string_view what) {
+  return parse(text, max_depth, what, true);
 }
 
 void require_fields(const nlohmann::json& object, std::span<const std::string_view> names, std::string_view what) {

@@ -31,6 +31,8 @@ namespace surety::accounting {
 /// Parses JSON and refuses what nlohmann-json would accept in silence: duplicate keys, and nesting deeper than `max_depth`.
 /// \throws Error{invalid_argument} with `what` and the reason.
 [[nodiscard]] nlohmann::json parse_strict_json(std::string_view text, int max_depth, std::string_view what);
+/// The same, whose reasons begin with the fields that lie around what is wrong: "plan: options.query: field 'where' appears twice".
+[[nodiscard]] nlohmann::json parse_strict_json_by_path(std::string_view text, int max_depth, std::string_view what);
 
 /// \throws Error{invalid_argument} unless `object` is an object with exactly the fields `names`.
 void require_fields(const nlohmann::json& object, std::span<const std::string_view> names, std::string_view what);

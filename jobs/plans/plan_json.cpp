@@ -33,7 +33,7 @@ double number_in(const nlohmann::json& object, const char* field) {
 nlohmann::json parse_object(std::string_view text) {
   nlohmann::json json;
   try {
-    json = accounting::parse_strict_json(text, deepest, "plan");
+    json = accounting::parse_strict_json_by_path(text, deepest, "plan");
   } catch (const Error& error) {
     refuse_text("{}", error.what());
   }

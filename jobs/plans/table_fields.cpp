@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -31,7 +32,11 @@ CsvOptions csv_options(const TableFields& said, const TableContext& context, con
   for (const auto& text : said.bounds) {
     const auto [column, ends] = parse_list(text, "bounds", false);
     if (ends.size() != 2) refuse_plan("@bounds is '{}', must be column=lower,upper", one_line(text));
-    if (!result.bounds.emplace(column, Bounds{parse_double(ends[0], "bounds"), parse_double(ends[1], "bounds")}).second) {
+    const Bounds its{parse_double(ends[0], "bounds"), parse_double(ends[1], "bounds")};
+    if (!std::isfinite(its.lower) || !std::isfinite(its.upper) || !(its.lower < its.upper)) {
+      refuse_plan("bounds of column {} are {} and {}, must be finite and ascend", in_quotes(column), its.lower, its.upper);
+    }
+    if (!result.bounds.emplace(column, its).second) {
       refuse_plan("@bounds names column '{}' twice", one_line(column));
     }
   }

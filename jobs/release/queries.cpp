@@ -106,7 +106,12 @@ std::pair<std::string, Fraction> column_and_fraction(const SaidOfQuery& said, co
   if (fraction.fault != NumberFault::none || column.empty()) {
     said.refuse("@query is '{}', must be such as quantile(age, 0.9)", one_line(said.query));
   }
-  return {column, Fraction{fraction.value}};
+  try {
+    return {column, Fraction{fraction.value}};
+  } catch (const Error& error) {
+    if (said.place.empty()) throw;
+    said.refuse("{}", error.what());
+  }
 }
 
 std::optional<Groups> groups_of(const SaidOfQuery& said) {

@@ -55,6 +55,17 @@ TEST(StrictJson, RefusesAMillionBrackets) {
   EXPECT_TRUE(refusal_of_text(objects).says(ErrorCode::invalid_argument, "nested deeper"));
 }
 
+TEST(StrictJson, NamesThePathOfWhatIsWrong) {
+  const auto said = [](const std::string& text) { return refusal_of([&] { return parse_strict_json_by_path(text, 7, "plan"); }).message; };
+  EXPECT_EQ(said(R"({"a": 1, "a": 2})"), "plan: field 'a' appears twice");
+  EXPECT_EQ(said(R"({"z": {"y": 1}, "a": [{"c": 1}, {"b": {"c": 1, "d": 2, "c": 3}}]})"), "plan: a.b: field 'c' appears twice");
+  EXPECT_EQ(said(R"({"b": 1, "a": )" + nested(9) + "}"), "plan: a: nested deeper than 7 levels");
+  EXPECT_EQ(said(R"({"a":{"b":{"c":{"d":{"e":)" + nested(9) + "}}}}}"), "plan: a.b.c.d...: nested deeper than 7 levels");
+  EXPECT_EQ(said(R"({"a": {"b": NaN}})"), "plan: a.b: not JSON (at byte 13)");
+  EXPECT_EQ(said(R"({"a": {"b": 1e400}})"), "plan: a.b: not JSON (a number is beyond the range of double)");
+  EXPECT_EQ(said("NaN"), "plan: not JSON (at byte 1)");
+}
+
 TEST(StrictJson, RefusesWhatIsNotJson) {
   for (const std::string text : {"", " ", "{", "[1,", "{\"a\" 1}", "nul", "[1] 2", "{'a': 1}", "[1,]", "NaN", "Infinity", "01", "\"\xff\"",
                                  "\"\n\"", "// note\n1", "\xef\xbb\xbf", "1e400"}) {
