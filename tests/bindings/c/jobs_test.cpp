@@ -629,6 +629,58 @@ std::string plan_in_parts(bool has_owners) {
          std::string{has_owners ? R"(, "unit": "who", "most": 3}})" : "}}"};
 }
 
+/// Bits of a seed, told of each draw, and whoever answers the question whether to stop: the last of so many.
+struct StoppedAfter : Replayed {
+  StoppedAfter() : Replayed{3} {
+    bits.context = this;
+    bits.fill = [](void* context, unsigned char* bytes, std::size_t count) {
+      auto& mine = *static_cast<StoppedAfter*>(context);
+      mine.has_drawn = true;
+      mine.source.fill({reinterpret_cast<std::byte*>(bytes), count});
+      return 0;
+    };
+    options.context = this;
+    options.should_stop = [](void* context) {
+      auto& mine = *static_cast<StoppedAfter*>(context);
+      return ++mine.asked > mine.answered ? 1 : 0;
+    };
+  }
+
+  int answered = 0;  ///< with no
+  int asked = 0;
+  bool has_drawn = false;
+};
+
+// Whichever question is answered so: nothing was drawn that is not charged, what was charged is settled, and nothing comes back.
+TEST_F(SuretyCJobs, AreCalledOffAtAnyQuestion) {
+  for (const auto& json : {plan(""), plan_in_parts(false)}) {
+    Job job;
+    prepare(json, job);
+    std::size_t uncharged = 0;
+    std::size_t charged = 0;
+    for (int answered = 0;; answered += 1 + answered / 10) {
+      SCOPED_TRACE(answered);
+      Ledger ledger;
+      new_ledger(ledger);
+      StoppedAfter run;
+      run.answered = answered;
+      surety_result* made = nullptr;
+      const auto code = surety_job_run(job, path_.c_str(), ledger, &run.options, &made, nullptr);
+      const auto all = runs();
+      ASSERT_LE(all.size(), 1U);
+      EXPECT_TRUE(all.size() == 1 || !run.has_drawn) << "drawn, and not charged";
+      for (const auto& one : all) EXPECT_TRUE(one.settlement.has_value());
+      surety_result_free(made);
+      if (code == SURETY_OK) break;
+      ASSERT_EQ(code, SURETY_STOPPED);
+      EXPECT_EQ(made, nullptr);
+      ++(all.empty() ? uncharged : charged);
+    }
+    EXPECT_GE(uncharged, 1U);
+    EXPECT_GE(charged, 1U);
+  }
+}
+
 constexpr std::uint32_t parts = 3;
 constexpr std::int64_t owners = 17;
 constexpr std::int64_t everyone = -1;
