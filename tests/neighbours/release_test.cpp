@@ -1,4 +1,4 @@
-// Tens of thousands of neighbouring pairs of tiny files, and of tables as Arrow streams and in parts, through the code of `surety release`: what is computed before the noise moves by no more than the
+// Tens of thousands of neighbouring pairs of tiny files, and of tables as Arrow streams and in parts, through the code of `surety release` and through C: what is computed before the noise moves by no more than the
 // noise is charged for, and nothing else that the command lets be seen moves at all. Released values are held fixed (watched_release.h), so a report that
 // differs has looked past the noise. Mistakes that are planted must be found by the same comparison.
 #include <gtest/gtest.h>
@@ -386,8 +386,8 @@ std::vector<Kind> every_kind() {
   return kinds;
 }
 
-const std::vector<TableForm> forms{TableForm::csv, TableForm::csv, TableForm::csv, TableForm::csv,   TableForm::csv,
-                                   TableForm::csv, TableForm::csv, TableForm::csv, TableForm::arrow, TableForm::parts};
+const std::vector<TableForm> forms{TableForm::csv, TableForm::csv,   TableForm::csv,   TableForm::csv, TableForm::csv,
+                                   TableForm::csv, TableForm::arrow, TableForm::parts, TableForm::c,   TableForm::parts_of_c};
 
 struct Found {
   std::size_t pairs = 0;
@@ -397,7 +397,7 @@ struct Found {
 };
 
 /// Until so many pairs, or until a mistake is found.
-Found compare_pairs(std::size_t pairs, std::uint64_t seed, Mistake mistake) {
+Found compare_pairs(std::size_t pairs, std::uint64_t seed, Mistake mistake, std::optional<TableForm> form = std::nullopt) {
   constexpr std::size_t neighbours = 10;
   Random random{seed};
   Comparison comparison;
@@ -413,8 +413,9 @@ Found compare_pairs(std::size_t pairs, std::uint64_t seed, Mistake mistake) {
       setting.lines_are_records = below(random, 3) == 0;
       auto question = kind.question;
       question.more = one_of(random, Words{"json", "json", "csv", "table"});
-      // One of five tables comes from another program, whole or in parts. Mistakes are planted in what reads files.
+      // Two of five tables come from another program, whole or in parts, half of them through C. Mistakes are planted in what reads files.
       if (mistake == Mistake::none) question.source = {.form = one_of(random, forms), .has_types = below(random, 2) == 0};
+      if (form) question.source.form = *form;
       const std::size_t visit = kind.visits++;
       auto made = visit % 2 == 0      ? pairs_of_extremes(setting, question, visit / 2, random)
                   : setting.most == 0 ? pairs_of_rows(setting, neighbours, random)
@@ -470,6 +471,15 @@ TEST(ReleaseNeighbours, DifferWhereAMistakeIsPlanted) {
     EXPECT_GT(found.differences, 0U) << static_cast<int>(mistake);
     fmt::print("mistake {}: after {} pairs, {}\n", static_cast<int>(mistake), found.pairs,
                found.first.substr(0, std::getenv("SURETY_SHOW_REACHED") != nullptr ? std::string::npos : found.first.find('\n')));
+  }
+}
+
+// Whoever reads the table, what is wrong with its noise and with its charge is seen.
+TEST(ReleaseNeighbours, DifferWhereAMistakeIsPlantedInTheirNoise) {
+  for (const auto form : {TableForm::arrow, TableForm::parts, TableForm::c, TableForm::parts_of_c}) {
+    for (const auto mistake : {Mistake::half_the_noise, Mistake::charge_forgotten}) {
+      EXPECT_GT(compare_pairs(1'000, 1, mistake, form).differences, 0U) << static_cast<int>(form) << " " << static_cast<int>(mistake);
+    }
   }
 }
 

@@ -1,6 +1,8 @@
 #include <support/watched_release.h>
 
+#include <calls.h>
 #include <fmt/format.h>
+#include <surety.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,6 +19,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include <surety/cli/commands/command.h>
 #include <surety/cli/parser/parser.h>
@@ -35,9 +39,11 @@
 #include <surety/jobs/parts/release_in_parts.h>
 #include <surety/jobs/parts/ticket.h>
 #include <surety/jobs/release/release_job.h>
+#include <surety/jobs/release/written_release.h>
 #include <surety/jobs/run/kept_units.h>
 #include <surety/mechanisms/additive/gaussian.h>
 #include <surety/mechanisms/additive/laplace.h>
+#include <surety/mechanisms/bits/random_bits.h>
 #include <surety/mechanisms/choices/selection.h>
 #include <surety/statistics/estimates.h>
 #include <surety/statistics/noise.h>
@@ -135,10 +141,13 @@ ArrowTestTable arrow_table_of(const std::filesystem::path& path, data::DataPolic
 std::size_t below(std::mt19937_64& random, std::size_t count) { return static_cast<std::size_t>(random() % count); }
 
 /// Cut anywhere, with rows before those of a batch.
-data::ArrowStream stream_of(ArrowTestTable table, std::mt19937_64& random) {
+ArrowArrayStream given_stream(ArrowTestTable table, std::mt19937_64& random) {
   surety::testing::ArrowStreamOptions options{.offset = below(random, 3), .child_offset = below(random, 3)};
   for (std::size_t rows = 0; rows < table.rows(); rows += options.batches.back()) options.batches.push_back(below(random, 4));
-  auto stream = arrow_stream(std::move(table), std::move(options));
+  return arrow_stream(std::move(table), std::move(options));
+}
+data::ArrowStream stream_of(ArrowTestTable table, std::mt19937_64& random) {
+  auto stream = given_stream(std::move(table), random);
   return data::ArrowStream{&stream};
 }
 
@@ -185,6 +194,136 @@ jobs::ReadStatistics read_in_parts(jobs::ReleaseJob job, const ArrowTestTable& t
   const auto all = jobs::read_partial(partials.front());
   return std::move(job).add_up(all.totals, all.records);
 }
+
+// ---- Through C ----
+
+/// What a call makes, which is freed.
+template <class Made>
+struct OfC {
+  explicit OfC(void (*how)(Made*)) : free{how} {}
+  OfC(const OfC&) = delete;
+  OfC& operator=(const OfC&) = delete;
+  ~OfC() { free(it); }
+
+  Made* it = nullptr;
+  std::size_t length = 0;
+  void (*free)(Made*);
+};
+
+/// The numbers of a result as texts of its Arrow stream, but for null ones.
+std::string cells_of(const surety_result* result) {
+  ArrowArrayStream stream{};
+  ArrowArray batch{};
+  if (surety_result_arrow(result, &stream, nullptr) != SURETY_OK || stream.get_next(&stream, &batch) != 0) return "no stream";
+  std::string text;
+  for (std::int64_t k = 0; k < batch.n_children; ++k) {
+    const ArrowArray& column = *batch.children[k];
+    for (std::int64_t row = 0; row < column.length; ++row) {
+      const bool is_there = (static_cast<const unsigned char*>(column.buffers[0])[row / 8] >> (row % 8) & 1) != 0;
+      if (column.n_buffers == 2) {
+        text += is_there ? fmt::format("{},", static_cast<const double*>(column.buffers[1])[row]) : ",";
+      } else {
+        const auto* const ends = static_cast<const std::int64_t*>(column.buffers[1]);
+        text.append(static_cast<const char*>(column.buffers[2]) + ends[row], static_cast<std::size_t>(ends[row + 1] - ends[row])) += ',';
+      }
+    }
+  }
+  batch.release(&batch);
+  stream.release(&stream);
+  return text;
+}
+
+/// Runs the plan of these words through C, and says of it what the command would.
+class ThroughC {
+ public:
+  /// \param json as --print-plan wrote it
+  ThroughC(const std::string& json, const std::string& path) {
+    auto plan = nlohmann::json::parse(json);
+    has_csv_ = plan["options"].value("format", "") == "csv";
+    // The bits are the caller's, of the same seed.
+    for (const char* const field : {"format", "replay-seed"}) plan["options"].erase(field);
+    plan_ = plan.dump();
+    const auto read = jobs::read_release_plan(plan_).plan;
+    table_ = arrow_table_of(path, read.reading, present->source.has_types);
+    unit_ = read.unit;
+    ledger_.emplace(surety_ledger{accounting::Ledger::create(
+        std::make_shared<accounting::testing::StoreInMemory>(std::make_shared<accounting::testing::LedgerMemory>()), read.target.adjacency,
+        std::nullopt, read.unit)});
+    bits_.size = sizeof bits_;
+    bits_.vouched_for = SURETY_I_VOUCH_FOR_THESE_BITS;
+    bits_.context = &source_;
+    bits_.fill = [](void* context, unsigned char* bytes, std::size_t count) {
+      static_cast<mechanisms::ReplayBits*>(context)->fill({reinterpret_cast<std::byte*>(bytes), count});
+      return 0;
+    };
+    options_.size = sizeof options_;
+    options_.bits = &bits_;
+    options_.context = this;
+    options_.progress = [](void* context, const char* phase, std::uint64_t done, std::uint64_t all) {
+      static_cast<ThroughC*>(context)->told_ += fmt::format("{} {}/{}\n", phase, done, all);
+    };
+  }
+  ThroughC(const ThroughC&) = delete;
+  ThroughC& operator=(const ThroughC&) = delete;
+
+  void run(ReleaseRun& into) {
+    std::mt19937_64 random{present->source.seed};
+    OfC<surety_result> result{surety_result_free};
+    OfC<surety_failure> failure{surety_failure_free};
+    const auto code = present->source.form == TableForm::c ? whole(random, result, failure) : in_parts(random, result, failure);
+    constexpr int defect = 70;
+    into.code = code == SURETY_INTERNAL ? defect : code;
+    into.err = surety_failure_message(failure.it) + told_;
+    if (code != SURETY_OK) return;
+    if (has_csv_) {
+      into.out = cells_of(result.it);
+      return;
+    }
+    OfC<char> json{surety_free};
+    if (surety_result_json(result.it, &json.it, &json.length, nullptr) != SURETY_OK) throw std::logic_error{"a result without its JSON"};
+    into.out = std::string{json.it, json.length};
+  }
+
+ private:
+  surety_code whole(std::mt19937_64& random, OfC<surety_result>& result, OfC<surety_failure>& failure) {
+    OfC<surety_job> job{surety_job_free};
+    const auto code = surety_job_prepare(plan_.data(), plan_.size(), &job.it, &failure.it);
+    if (code != SURETY_OK) return code;
+    auto stream = given_stream(std::move(table_), random);
+    return surety_job_run_arrow(job.it, &stream, &*ledger_, &options_, &result.it, &failure.it);
+  }
+
+  surety_code in_parts(std::mt19937_64& random, OfC<surety_result>& result, OfC<surety_failure>& failure) {
+    auto parts = split(table_, unit_, 1 + below(random, 4), random);
+    OfC<char> ticket{surety_free};
+    auto code = surety_parts_begin(plan_.data(), plan_.size(), static_cast<std::uint32_t>(parts.size()), &*ledger_, &options_, &ticket.it,
+                                   &ticket.length, &failure.it);
+    std::string whole;
+    for (std::uint32_t k = 0; code == SURETY_OK && k < parts.size(); ++k) {
+      auto stream = given_stream(std::move(parts[k]), random);
+      OfC<char> partial{surety_free};
+      OfC<char> merged{surety_free};
+      code = surety_parts_partial_arrow(ticket.it, ticket.length, k, &stream, &partial.it, &partial.length, &failure.it);
+      if (code != SURETY_OK) break;
+      if (k > 0) {
+        code = surety_parts_merge(partial.it, partial.length, whole.data(), whole.size(), &merged.it, &merged.length, &failure.it);
+      }
+      if (code == SURETY_OK) whole = k > 0 ? std::string{merged.it, merged.length} : std::string{partial.it, partial.length};
+    }
+    if (code != SURETY_OK) return code;
+    return surety_parts_finish(ticket.it, ticket.length, whole.data(), whole.size(), &*ledger_, &options_, &result.it, &failure.it);
+  }
+
+  std::string plan_;
+  bool has_csv_ = false;
+  ArrowTestTable table_;
+  UnitOfPrivacy unit_;
+  std::optional<surety_ledger> ledger_;
+  mechanisms::ReplayBits source_{1};
+  surety_bits bits_{};
+  surety_run_options options_{};
+  std::string told_;
+};
 
 /// A stream of this process that goes into memory as long as it lives.
 class Kept {
@@ -237,6 +376,7 @@ std::optional<double> move(const Release& a, const Release& b) {
 
 ReleaseRun run_release(const std::vector<std::string>& words, const std::vector<std::vector<double>>* as_released, Mistake mistake,
                        const TableSource& source) {
+  const bool is_through_c = source.form == TableForm::c || source.form == TableForm::parts_of_c;
   Present now{.mistake = mistake, .as_released = as_released, .source = source};
   present = &now;
   {
@@ -247,6 +387,7 @@ ReleaseRun run_release(const std::vector<std::string>& words, const std::vector<
       surety.commands.push_back(cli::release_command({}));
       std::vector<std::string> all{"release"};
       all.insert(all.end(), words.begin(), words.end());
+      if (is_through_c) all.emplace_back("--print-plan");
       const auto request = cli::parse(surety, all);
       now.run.code = request.command->run(*request.command);
       cli::finish_output();
@@ -257,6 +398,7 @@ ReleaseRun run_release(const std::vector<std::string>& words, const std::vector<
     now.run.out = out.take();
     now.run.err = err.take();
   }
+  if (is_through_c && now.run.code == 0) ThroughC{now.run.out, words.front()}.run(now.run);
   present = nullptr;
   using surety::testing::ArrowCount;
   if (ArrowCount::live != 0 || ArrowCount::twice != 0) throw std::logic_error{"a struct of Arrow is not released once"};

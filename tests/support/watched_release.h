@@ -35,6 +35,8 @@ enum class TableForm {
   csv,
   arrow,  ///< a stream of batches
   parts,  ///< several streams, of which the partials are merged in any order; where units have several rows, an owner's lie in one of them
+  c,      ///< a stream, and all of the run through surety.h
+  parts_of_c,  ///< several of them, through the calls of surety.h for parts
 };
 struct TableSource {
   TableForm form = TableForm::csv;
@@ -54,8 +56,8 @@ struct Release {
 /// What one run let be seen.
 struct ReleaseRun {
   int code = 0;
-  std::string out;
-  std::string err;
+  std::string out;  ///< of C its result as JSON, or where the words ask for CSV as the cells of its Arrow stream
+  std::string err;  ///< of C the failure, and all that its caller was told on the way
   std::vector<Release> releases;
   std::vector<std::vector<double>> released;  ///< what they were given, choices as one number
 };
