@@ -100,3 +100,11 @@ SURETY_API surety_code surety_parts_finish(const char* ticket, size_t ticket_len
     *result = new surety_result{AnyResult{jobs::finish_release(known, whole, book, {.bits = bits.bits().source()}, listener.context())}};
   });
 }
+
+SURETY_API surety_code surety_write_private_file(const char* path, const char* bytes, size_t length, surety_failure** failure) {
+  return guarded(failure, [&] {
+    const auto content = text_of(bytes, length, "bytes");
+    if (given(path, "path") == 0) invalid("path is empty, must name a file");
+    jobs::write_private_file(path, content);
+  });
+}

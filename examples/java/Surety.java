@@ -227,6 +227,7 @@ public interface Surety extends Library {
         Pointer merged_length, PointerByReference failure);
     int surety_parts_finish(byte[] ticket, SizeT ticket_length, byte[] partial, SizeT partial_length, Pointer ledger,
         surety_run_options options, PointerByReference result, PointerByReference failure);
+    int surety_write_private_file(String path, byte[] bytes, SizeT length, PointerByReference failure);
     int surety_model_load(String path, PointerByReference model, PointerByReference failure);
     int surety_model_parse(byte[] text, SizeT length, PointerByReference model, PointerByReference failure);
     void surety_model_free(Pointer model);

@@ -432,6 +432,10 @@ SURETY_API surety_code surety_parts_finish(const char* ticket, size_t ticket_len
                                            surety_ledger* ledger, const surety_run_options* options, surety_result** result,
                                            surety_failure** failure);
 
+/* Writes a new file that its owner alone may read, whatever the umask says (mode 0600): durably, in one step or not at all. For tickets and partials, and for
+ * whatever else is private. Refused, SURETY_INVALID_ARGUMENT, where the name is taken. */
+SURETY_API surety_code surety_write_private_file(const char* path, const char* bytes, size_t length, surety_failure** failure);
+
 /* ---- Models ---- */
 
 /* A file that `surety train` or surety_model_save wrote. SURETY_BAD_DATA for everything else. */

@@ -529,6 +529,12 @@ extern "C" {
         result: *mut *mut surety_result,
         failure: *mut *mut surety_failure,
     ) -> surety_code;
+    pub fn surety_write_private_file(
+        path: *const c_char,
+        bytes: *const c_char,
+        length: usize,
+        failure: *mut *mut surety_failure,
+    ) -> surety_code;
     pub fn surety_model_load(
         path: *const c_char,
         model: *mut *mut surety_model,

@@ -387,6 +387,8 @@ TEST(SuretyCArguments, AreRefusedOneAtATime) {
     return surety_parts_finish(ticket, ticket_length, text, length, of_job, spoilt, &result, nullptr);
   });
   SPOIL(surety_parts_finish, {ticket, ticket_length, text, length, of_job, &how, &result, &none}, {5});
+  const auto private_path = (folder / "ticket").string();
+  SPOIL(surety_write_private_file, {private_path.c_str(), ticket, ticket_length, &none});
   for (char* bytes : {ticket, parts[0], parts[1], text}) surety_free(bytes);
   surety_result_free(result);
   surety_ledger_free(of_job);

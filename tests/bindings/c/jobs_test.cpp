@@ -2,6 +2,7 @@
 #include <surety.h>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <cmath>
@@ -915,6 +916,32 @@ TEST_F(SuretyCParts, AreChargedBeforeTheFirstBitIsDrawn) {
       << "it may have drawn noise";
   EXPECT_EQ(none, nullptr);
   EXPECT_EQ(runs().size(), 1U);
+}
+
+// Whoever else has an account on that machine reads none of it, whatever the umask says, and nothing is replaced.
+TEST_F(SuretyCParts, AreWrittenForTheirOwnerAlone) {
+  Ledger ledger;
+  new_ledger_of(false, ledger);
+  Bytes ticket;
+  begin(plan_in_parts(false), ledger, ticket);
+  const auto path = folder_ / "ticket";
+  const auto umask_before = umask(0);
+  Told told;
+  EXPECT_EQ(surety_write_private_file(path.c_str(), ticket.text, ticket.length, &told.failure), SURETY_OK) << told.message();
+  umask(umask_before);
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const auto content = [&] {
+    std::ifstream file{path, std::ios::binary};
+    std::stringstream bytes;
+    bytes << file.rdbuf();
+    return bytes.str();
+  };
+  EXPECT_EQ(content(), ticket.copy());
+  Told again;
+  EXPECT_EQ(surety_write_private_file(path.c_str(), "other", 5, &again.failure), SURETY_INVALID_ARGUMENT);
+  EXPECT_NE(again.message().find("is there already"), std::string::npos) << again.message();
+  EXPECT_EQ(content(), ticket.copy());
+  EXPECT_EQ(surety_write_private_file((folder_ / "no folder" / "x").c_str(), "other", 5, nullptr), SURETY_ENVIRONMENT);
 }
 
 using Predictions = std::vector<std::vector<double>>;
