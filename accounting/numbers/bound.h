@@ -44,6 +44,8 @@ struct LibraryError<double> {
   static constexpr double log = 2.5;
   static constexpr double log1p = 4;
   static constexpr double erfc = 20;
+  static constexpr double erf = 4;
+  static constexpr double sinh = 8;
 };
 template <>
 struct LibraryError<long double> {
@@ -52,6 +54,8 @@ struct LibraryError<long double> {
   static constexpr long double log = 4;
   static constexpr long double log1p = 12;
   static constexpr long double erfc = 20;
+  static constexpr long double erf = 5;
+  static constexpr long double sinh = 12;
 };
 
 /// Steps outward, which every operation below is made of.
