@@ -24,6 +24,8 @@ class BallOf {
   static constexpr T least = Out::least;
 
  public:
+  template <std::same_as<int> Int>
+  constexpr BallOf(Int number) : BallOf{Exact{number}} {}  // NOLINT(google-explicit-constructor): as an exact number of that type
   constexpr BallOf(Exact number)
       : value_{number.value}, radius_{0} {}  // NOLINT(google-explicit-constructor): an exact number is its own ball
   /// The claim that the exact number is within `radius` of `value`.
@@ -61,6 +63,14 @@ class BallOf {
     return {product, raised(size(y.value) * x.radius_ + size(product) * unit)};
   }
   friend constexpr BallOf operator*(Exact x, BallOf y) { return y * x; }
+  template <std::same_as<int> Int>
+  friend constexpr BallOf operator*(Int x, BallOf y) {
+    return y * Exact{x};
+  }
+  template <std::same_as<int> Int>
+  friend constexpr BallOf operator*(BallOf x, Int y) {
+    return x * Exact{y};
+  }
   /// Infinite where the divisor may be 0.
   friend constexpr BallOf operator/(BallOf x, BallOf y) {
     const T quotient = x.value_ / y.value_;
@@ -77,6 +87,7 @@ class BallOf {
   friend BallOf exp(BallOf x) {
     const T value = std::exp(x.value_);
     const T own = spread(value, Library::exp);
+    if (x.radius_ > 1) return {value, (UpperOf<T>{exp(x.upper())} + Exact{value} + Exact{own}).value()};  // between 0 and its upper end
     return {value, raised(own + (value + own) * grown(x.radius_))};
   }
   friend BallOf expm1(BallOf x) {
@@ -128,7 +139,7 @@ class BallOf {
   static constexpr T raised(T sum) { return sum * (1 + 32 * unit) + 16 * least; }
   static constexpr T spread(T value, T units) { return size(value) * (units * (2 * unit)) + units * least; }
   /// At least e^radius - 1.
-  static constexpr T grown(T radius) { return radius <= 1 ? radius + radius * radius : infinite; }
+  static constexpr T grown(T radius) { return radius <= 1 ? radius + radius * radius : std::exp(radius); }
 
   /// At least the slope of erf in the ball, 2 / sqrt(pi) e^(-n^2) at its number nearest to 0; 2 / sqrt(pi) < 1.1284 leaves room for the rounding.
   static T steepest(BallOf x) {

@@ -58,6 +58,12 @@ struct LibraryError<long double> {
   static constexpr long double sinh = 12;
 };
 
+/// The share of a number that so many units of its last place are at most. For loops that keep raw numbers and count the units of their results.
+template <std::floating_point T>
+[[nodiscard]] constexpr T share_of_units(T units) {
+  return units * std::numeric_limits<T>::epsilon();
+}
+
 /// Steps outward, which every operation below is made of.
 template <std::floating_point T>
 struct Outward {

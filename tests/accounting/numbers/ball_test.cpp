@@ -193,8 +193,8 @@ TYPED_TEST(BallsOf, WhatCannotBeEnclosedSaysNothing) {
   constexpr T inf = std::numeric_limits<T>::infinity();
   const B wide = B::around(1, T{1.5});
   const B huge{E{std::numeric_limits<T>::max()}};
-  for (const B& found : {B{1} / wide, log(wide), log1p(B::around(-1, T{1e-9})), huge * huge, huge + huge, exp(huge), exp(B::around(0, 2)),
-                         B{1} / B{0}, (B{1} / wide) * 0, B{1} / B::around(1, inf)}) {
+  for (const B& found : {B{1} / wide, log(wide), log1p(B::around(-1, T{1e-9})), huge * huge, huge + huge, exp(huge),
+                         exp(B::around(0, 20000)), B{1} / B{0}, (B{1} / wide) * 0, B{1} / B::around(1, inf)}) {
     EXPECT_FALSE(found.radius() < inf);
     EXPECT_EQ(found.upper().value(), inf);
     EXPECT_EQ(found.lower().value(), -inf);
