@@ -46,6 +46,7 @@ struct LibraryError<double> {
   static constexpr double erfc = 20;
   static constexpr double erf = 4;
   static constexpr double sinh = 8;
+  static constexpr double sin = 2.5;  // of angles up to 2
 };
 template <>
 struct LibraryError<long double> {
@@ -56,6 +57,7 @@ struct LibraryError<long double> {
   static constexpr long double erfc = 20;
   static constexpr long double erf = 5;
   static constexpr long double sinh = 12;
+  static constexpr long double sin = 4;
 };
 
 /// The share of a number that so many units of its last place are at most. For loops that keep raw numbers and count the units of their results.
