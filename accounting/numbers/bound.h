@@ -44,6 +44,9 @@ struct LibraryError<double> {
   static constexpr double log = 2.5;
   static constexpr double log1p = 4;
   static constexpr double erfc = 20;
+  static constexpr double erf = 4;
+  static constexpr double sinh = 8;
+  static constexpr double sin = 2.5;  // of angles up to 2
 };
 template <>
 struct LibraryError<long double> {
@@ -52,7 +55,16 @@ struct LibraryError<long double> {
   static constexpr long double log = 4;
   static constexpr long double log1p = 12;
   static constexpr long double erfc = 20;
+  static constexpr long double erf = 5;
+  static constexpr long double sinh = 12;
+  static constexpr long double sin = 4;
 };
+
+/// The share of a number that so many units of its last place are at most. For loops that keep raw numbers and count the units of their results.
+template <std::floating_point T>
+[[nodiscard]] constexpr T share_of_units(T units) {
+  return units * std::numeric_limits<T>::epsilon();
+}
 
 /// Steps outward, which every operation below is made of.
 template <std::floating_point T>

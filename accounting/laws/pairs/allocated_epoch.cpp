@@ -5,12 +5,15 @@
 #include <bit>
 #include <cmath>
 #include <complex>
+#include <numbers>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <surety/accounting/numbers/ball.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
@@ -23,8 +26,12 @@ namespace {
 
 using Complex = std::complex<long double>;
 constexpr long double u = long_unit_roundoff;  // twice what an operation errs by
-constexpr long double pi = 3.14159265358979323846264338327950288L;
-constexpr long double inverse_sqrt_two_pi = 0.39894228040143267793994605993438187L;
+constexpr long double pi = std::numbers::pi_v<long double>;
+constexpr long double inverse_sqrt_two_pi = std::numbers::inv_sqrtpi_v<long double> * std::numbers::sqrt2_v<long double> / 2;
+constexpr Lower pi_below = Lower::rounded(std::numbers::pi);
+/// Any angle up to a quarter turns the line; these bounds are of the very angle.
+constexpr double quarter = (pi_below / 2).value();
+[[nodiscard]] Lower sine_of(double angle) { return Lower::within(std::sin(angle), LibraryError<double>::sin); }
 
 /// Taylor polynomials of this many terms; Gauss-Legendre sums of 8 nodes are exact for those, times another two powers.
 constexpr std::size_t terms_of_panel = 14;
@@ -33,6 +40,8 @@ constexpr std::array log_masses_beyond_table{-33.0, -29.0, -25.0};
 /// Tails are bounded down to e^this.
 constexpr double least_log_mass = -100;
 constexpr double most_nodes = 0x1p17;
+/// Units of the sum of a panel's coefficients, for Horner's rule and for nodes and weights of Gauss.
+constexpr double units_of_horner = 32;
 /// Beyond this mu neither the density nor the ratios of the rounds have digits, and the sums for the tails take mu^2 cells.
 constexpr double largest_mu = 50;
 
@@ -183,10 +192,12 @@ Power power(const Complex& d, long double d_error, long double t) {
   const Complex value{1 + d.real(), d.imag()};
   const long double modulus = std::abs(value);
   const long double real = modulus > 0.7L ? 0.5L * std::log1p(2 * d.real() + size * size) : std::log(modulus);
-  const Complex log{t * real, t * std::atan2(value.imag(), value.real())};
+  const Complex exponent{t * real, t * std::atan2(value.imag(), value.real())};
   const long double spread = modulus > 4 * d_error ? d_error / (modulus - d_error) : 1;
-  const long double error = t * (spread + u * size * (40 + 8 * std::abs(real)) / std::min(1.0L, modulus)) + 4 * u * std::abs(log);
-  return {log, error, std::exp(t * std::log(modulus + d_error) * (1 - 1e-15L))};
+  const long double error = t * (spread + u * size * (40 + 8 * std::abs(real)) / std::min(1.0L, modulus)) + 4 * u * std::abs(exponent);
+  // The modulus is rounded four times, and a root.
+  const LongUpper most = LongUpper::within(modulus, 4) + LongExact{d_error};
+  return {exponent, error, exp(LongExact{t} * log(most)).value()};
 }
 
 }  // namespace
@@ -196,58 +207,64 @@ class AllocatedEpoch::Numbers {
  public:
   Numbers(double rounds, double multiplier) : t_{rounds}, multiplier_{multiplier}, mu_{1 / multiplier} {
     if (mu_ > largest_mu) refuse();
-    // Cells of a standard normal with the masses that they have under it and shifted by mu, rounded up.
+    // Cells of a standard normal with the masses that they have under it and shifted by mu.
     constexpr double reach = 16;
+    const Ball mu = Ball{1} / Exact{multiplier};
+    mu_above_ = mu.upper();
+    mu_below_ = mu.lower();
     const double h = std::min(0.05, 0.1 / mu_);
-    const auto normal_mass = [](double from, double to) {
-      constexpr double root = 0.70710678118654752440;
-      const double near = from > 0 ? from : -to;
-      const double far = from > 0 ? to : -from;
-      const double mass =
-          from > 0 || to < 0 ? 0.5 * (std::erfc(near * root) - std::erfc(far * root)) : 0.5 * (std::erf(to * root) - std::erf(from * root));
-      return std::max(mass, 0.0) * (1 + 1e-9) + 1e-300;
+    const Ball root = Ball::rounded(std::numbers::sqrt2 / 2);
+    const auto normal_mass = [&](Ball from, Ball to) {
+      if (from.value() <= 0 && to.value() >= 0) return (erf(to * root) - erf(from * root)) * Exact{0.5};
+      const Ball near = from.value() > 0 ? from : -to;
+      const Ball far = from.value() > 0 ? to : -from;
+      return (erfc(near * root) - erfc(far * root)) * Exact{0.5};
     };
-    double from = -infinity;
+    Ball from = Exact{-farthest};
     double y_from = 0;
     for (double to = -reach;; to += h) {
       const bool last = to > reach + mu_;
-      const double y_to = last ? infinity : std::exp(mu_ * (to - 0.5 * mu_)) * (1 + 1e-10);
-      const double end = last ? infinity : to;
-      parts_.push_back({y_from, y_to, normal_mass(from, end), normal_mass(from - mu_, end - mu_)});
+      const Ball end = Exact{last ? farthest : to};
+      const Ball y_to = exp(mu * (end - mu * Exact{0.5}));
+      const Ball q_mass = normal_mass(from, end);
+      parts_.push_back({y_from, last ? infinity : y_to.upper().value(), std::max(0.0, q_mass.upper().value()),
+                        std::max(0.0, q_mass.lower().value()), std::max(0.0, normal_mass(from - mu, end - mu).upper().value())});
       if (last) break;
-      from = to;
-      y_from = y_to * (1 - 2e-10);
+      from = end;
+      y_from = y_to.lower().value();
     }
   }
 
   /// An upper bound on log L(v), v > 0.
-  [[nodiscard]] double log_laplace(double v) const {
+  [[nodiscard]] Upper log_laplace(double v) const {
     // e^(-v Y), which falls; where that is no small number, 1 - v + E(e^(-v Y) - 1 + v Y), the rest of which rises and is at most v Y.
     if (v > 2) {
       double direct = 0;
       for (const auto& part : parts_) direct += part.q_mass * std::exp(-v * part.low);
-      return std::min(std::log(direct * (1 + 1e-9)), 0.0);
+      return min(log(summed(direct, units_of_exponential)), Upper{0});
     }
-    double falling = 0;
+    double risen = 0;
     double second = 0;
     for (const auto& part : parts_) {
-      falling += part.q_mass * std::expm1(-v * part.low);
+      risen -= part.q_least * std::expm1(-v * part.low);
       second += std::isinf(part.high) ? v * part.p_mass : part.q_mass * second_order(-v * part.high);
     }
-    const double first = std::log1p(std::min(falling * (1 - 4e-9), 0.0));
-    return std::min(first, v < 1 ? std::log1p(-v + second * (1 + 1e-9) + 1e-15 * v) : 0.0) * (1 - 1e-12);
+    const Lower least_risen = Lower::within(risen, units_of_exponential + static_cast<double>(parts_.size()));
+    const Upper first = log1p(min(-least_risen, Upper{0}));
+    return v < 1 ? min(first, log1p(summed(second, units_of_second_order) - Exact{v})) : min(first, Upper{0});
   }
 
   /// Markov with e^(theta t R) where all Y are at most y, and the chance that one is not.
   [[nodiscard]] double highest(double log_mass) const {
     poll_limit();
     const double target = std::max(log_mass, least_log_mass);
-    const double own = std::sqrt(2 * (std::log(4.0) - target));
-    const double others = std::sqrt(2 * (std::log(4.0 * t_) - target));
-    const double y = std::max(std::exp(mu_ * own + 0.5 * mu_ * mu_), std::exp(mu_ * others - 0.5 * mu_ * mu_)) * (1 + 1e-9);
+    const Upper half_square = mu_above_ * mu_above_ / 2;
+    const Upper own = sqrt(2 * (log(Upper{4}) - Exact{target}));
+    const Upper others = sqrt(2 * (log(Upper{4} * Exact{t_}) - Exact{target}));
+    const double y = max(exp(mu_above_ * own + half_square), exp(mu_above_ * others - mu_below_ * mu_below_ / 2)).value();
     const double typical = std::sqrt(-2 * target / std::expm1(std::min(mu_ * mu_, 600.0)) / t_);
     const double steep = -3 * target / y;
-    double best = infinity;
+    Upper best{Exact{infinity}};
     constexpr int tries = 24;
     const double first = std::log(0.1 * std::min(typical, steep));
     const double last = std::log(std::max(typical, steep));
@@ -262,10 +279,11 @@ class AllocatedEpoch::Numbers {
         second += part.q_mass * second_order(x);
         own_part += part.p_mass * std::expm1(x);
       }
-      const double log_mean = std::log1p(own_part) + (t_ - 1) * std::log1p(theta + second);
-      best = std::min(best, (log_mean - target + std::log(2.0)) / (t_ * theta));
+      const Upper log_own = log1p(summed(own_part, units_of_exponential));
+      const Upper log_other = log1p(summed(second, units_of_second_order) + Exact{theta});
+      best = min(best, (log_own + Exact{t_ - 1} * log_other - Exact{target} + log(Upper{2})) / (Lower{Exact{t_}} * Exact{theta}));
     }
-    return best * (1 + 1e-8);
+    return best.value();
   }
 
   /// Markov with e^(-v t R).
@@ -274,7 +292,8 @@ class AllocatedEpoch::Numbers {
     const double target = std::max(log_mass, least_log_mass);
     const auto at = [&](double log_v) {
       const double v = std::exp(log_v);
-      return (target - t_ * log_laplace(v) * (1 - 1e-12)) / (t_ * v);
+      const Lower rest = Exact{target} - Exact{t_} * log_laplace(v);
+      return (rest / Exact{t_} / Exact{v}).value();
     };
     const double middle = std::log(std::sqrt(-2 * target / t_));
     double low = middle - 6;
@@ -285,7 +304,7 @@ class AllocatedEpoch::Numbers {
       const double b = low + 0.618034 * (high - low);
       (at(a) < at(b) ? low : high) = at(a) < at(b) ? a : b;
     }
-    return std::max(at(0.5 * (low + high)) * (1 - 1e-9), 1e-300);
+    return std::max(at(0.5 * (low + high)), 1e-300);
   }
 
   /// What decides how far a table reaches, and its nodes.
@@ -334,7 +353,9 @@ class AllocatedEpoch::Numbers {
     auto j = static_cast<std::int64_t>(std::floor(from / spacing + 0.5));
     const auto end = table_.first + static_cast<std::int64_t>(table_.panels.size());
     j = std::clamp(j, table_.first, end - 1);
-    const double bound = (table_.terms.rounding + table_.terms.line + table_.terms.remainder) * std::exp(table_.tilt * to) * (1 + 1e-9);
+    const Upper at_right_end = exp(Upper{Exact{table_.tilt}} * Exact{to});
+    const Upper bound = (Upper{Exact{table_.terms.rounding}} + Exact{table_.terms.line} + Exact{table_.terms.remainder}) * at_right_end;
+    Upper error = Exact{table_.terms.alias};
     double a = from;
     while (a < to) {
       const double b = j + 1 == end ? to : std::min(to, (static_cast<double>(j) + 0.5) * spacing);
@@ -363,12 +384,12 @@ class AllocatedEpoch::Numbers {
         sum.p += p * half;
         sum.above += above * half;
         sum.below += below * half;
-        sum.error += (b - a) * (bound + table_.rounding[static_cast<std::size_t>(j - table_.first)]);
+        error += (Upper{Exact{b}} - Exact{a}) * (bound + Exact{table_.rounding[static_cast<std::size_t>(j - table_.first)]});
         a = b;
       }
       ++j;
     }
-    sum.error += table_.terms.alias;
+    sum.error = error.value();
     return sum;
   }
 
@@ -376,28 +397,41 @@ class AllocatedEpoch::Numbers {
   struct Part {
     double low;  // Y lies between these
     double high;
-    double q_mass;
-    double p_mass;
+    double q_mass;  // at least, and at most
+    double q_least;
+    double p_mass;  // at least
   };
+  /// Beyond it a normal variable has no mass in double.
+  static constexpr double farthest = 200;
 
-  /// e^x - 1 - x, from above, which rises with |x| on either side.
+  /// e^x - 1 - x, which rises with |x| on either side: from above but for rounding, by at most `units_of_second_order`.
   static double second_order(double x) {
-    if (std::abs(x) < 1e-3) return 0.5 * x * x * (1 + std::abs(x));
-    return (std::expm1(x) - x) * (1 + 1e-12);
+    if (std::abs(x) < smallest_difference) return 0.5 * x * x * (1 + std::abs(x));
+    return std::expm1(x) - x;
+  }
+  static constexpr double smallest_difference = 1e-3;
+  /// Terms times e^x or e^x - 1 with |x| <= 745: the exponent is a product within half a unit of itself, all else within 12.
+  static constexpr double units_of_exponential = 385;
+  /// The difference magnifies 5 units of x to 10 / |x|, less than 11 / smallest_difference; or they are those of an exponential.
+  static constexpr double units_of_second_order = 11 / smallest_difference + units_of_exponential;
+  /// Of all parts.
+  [[nodiscard]] Upper summed(double sum, double units_of_term) const {
+    return Upper::within(sum, units_of_term + static_cast<double>(parts_.size()));
   }
 
   /// An upper bound on log |E e^(-(c + i w) R)| for any c > 0, by turning g by any angle up to a quarter.
-  [[nodiscard]] double turned(double w, int i) const {
-    const double turn = 1.5707963267948966 * std::exp2(-0.25 * i) * (1 - 1e-12);
-    const double shift = turn / mu_;
-    return t_ * (0.5 * shift * shift * (1 + 1e-12) + log_laplace(w * std::sin(turn) / t_ * (1 - 1e-12)));
+  [[nodiscard]] Upper turned(double w, int i) const {
+    const double turn = quarter * std::exp2(-0.25 * i);
+    const Upper shift = Upper{Exact{turn}} / mu_below_;
+    const Lower v = Lower{Exact{w}} * sine_of(turn) / Exact{t_};
+    return Exact{t_} * (shift * shift / 2 + log_laplace(v.value()));
   }
   /// The least of them, roughly: `i` is where the search begins and ends.
   [[nodiscard]] double log_modulus(double w, int& i) const {
-    double best = turned(w, i);
+    double best = turned(w, i).value();
     for (const int direction : {-1, 1}) {
       for (int next = i + direction; next >= 0 && next < 80; next += direction) {
-        const double found = turned(w, next);
+        const double found = turned(w, next).value();
         if (!(found < best)) break;
         best = found;
         i = next;
@@ -420,29 +454,30 @@ class AllocatedEpoch::Numbers {
     double w = 1 / deviation;
     int turn = 0;
     for (int i = 1; i < 80; i += 3) {
-      if (turned(w, i) < turned(w, turn)) turn = i;
+      if (turned(w, i).value() < turned(w, turn).value()) turn = i;
     }
     // E e^(-v Y) <= E Y^-1 / (e v) = e^(mu^2 - 1) / v, turned by mu or a quarter.
-    const double angle = std::min(1.5707963267948966, mu_) * (1 - 1e-12);
-    const double shift = angle / mu_;
+    const double angle = std::min(quarter, mu_);
+    const Upper shift = Upper{Exact{angle}} / mu_below_;
+    const Lower sine = sine_of(angle);
     const auto algebraic = [&](double at) {
-      return t_ * ((0.5 * shift * shift + mu_ * mu_) * (1 + 1e-12) - 1 - std::log(at * std::sin(angle) / t_) + 1e-9);
+      return Exact{t_} * (shift * shift / 2 + mu_above_ * mu_above_ - 1 - log(Lower{Exact{at}} * sine / Exact{t_}));
     };
     for (int i = 0; i < 600; ++i) {
       poll_limit();
       all.push_back({w, 0, 1});
       bounds.push_back(log_modulus(w, turn));
-      all.back().modulus = std::exp(bounds.back());
-      if (algebraic(w) + std::log(w) < -80) break;
+      all.back().modulus = exp(Upper{Exact{bounds.back()}}).value();
+      if (algebraic(w).value() + std::log(w) < -80) break;
       // Where a bound is far below all that counts, it is kept for longer.
       w *= bounds.back() < -90 ? 4 : ratio;
     }
     const double last = all.back().w;
     // |phi| <= e^algebraic(w) falls at least as w^-2, so its integral beyond w is at most w times that.
-    double sum = algebraic(last) < -70 ? last * std::exp(algebraic(last)) : infinity;
+    Upper sum = algebraic(last).value() < -70 ? Exact{last} * exp(algebraic(last)) : Upper{Exact{infinity}};
     for (std::size_t i = all.size() - 1; i-- > 0;) {
-      sum += (all[i + 1].w - all[i].w) * std::exp(bounds[i]);
-      all[i].beyond = sum / 3.14159265 * (1 + 1e-9);
+      sum += (Upper{Exact{all[i + 1].w}} - Exact{all[i].w}) * exp(Upper{Exact{bounds[i]}});
+      all[i].beyond = (sum / pi_below).value();
     }
     all.back().beyond = infinity;
     return all;
@@ -467,7 +502,7 @@ class AllocatedEpoch::Numbers {
       int exponent = 0;
       const double fraction = std::frexp(3 * top, &exponent);
       const double period = std::ldexp(std::ceil(std::ldexp(fraction, 12)), exponent - 12);
-      const double h = 2 * 3.14159265358979323846 / period;
+      const double h = 2 * std::numbers::pi / period;
       if (!(far->w / h < most_nodes)) continue;
       // Nodes beyond are counted from the first one on: an integral of a bound that falls holds their sum, but for that first one.
       plan_ = Plan{log_beyond,
@@ -475,7 +510,7 @@ class AllocatedEpoch::Numbers {
                    period,
                    std::ldexp(1.0, 1 - exponent),
                    size_of(std::ceil(far->w / h)) + 1,
-                   (far->beyond + h / 3 * far->modulus) * (1 + 1e-9)};
+                   (Upper{Exact{far->beyond}} + Upper::within(h, 2) / 3 * Exact{far->modulus}).value()};
       return;
     }
   }
@@ -511,16 +546,16 @@ class AllocatedEpoch::Numbers {
       weights[k] = {share * modulus * std::cos(found.log.imag()), share * modulus * std::sin(found.log.imag())};
       steps[k] = {s.real() * spacing, s.imag() * spacing};
       const long double reach = std::abs(steps[k]);
-      // Relative, of the power; where it has no digits, the whole power.
-      const long double off = found.error < 0.01L ? 1.01L * found.error * modulus : modulus + found.most;
-      rounding += share * (off + 8 * u * modulus) * std::exp(0.5L * reach) * (1 + 1e-9L);
-      long double term = share * modulus * (1 + 1e-9L);
+      // Relative, of the power, e^error - 1 <= error + error^2; where it has no digits, the whole power.
+      const long double off = found.error < 0.01L ? found.error * (1 + found.error) * modulus : modulus + found.most;
+      rounding += share * (off + 8 * u * modulus) * std::exp(0.5L * reach);
+      long double term = share * modulus;
       for (std::size_t n = 0; n <= terms_of_panel; ++n) {
         moduli[n] += term;
         term *= reach / static_cast<long double>(n + 1);
       }
     }
-    remainder = std::ldexp(moduli[terms_of_panel], -static_cast<int>(terms_of_panel)) * (1 + 1e-9L);
+    remainder = std::ldexp(moduli[terms_of_panel], -static_cast<int>(terms_of_panel));
 
     table_.tilt = c;
     table_.spacing = static_cast<double>(spacing);
@@ -555,13 +590,17 @@ class AllocatedEpoch::Numbers {
     for (const auto& panel : table_.panels) {
       double all = 0;
       for (std::size_t n = terms_of_panel; n-- > 0;) all = 0.5 * all + std::abs(panel[n]);
-      table_.rounding.push_back(all * 64 * unit_roundoff);
+      table_.rounding.push_back(all * share_of_units(units_of_horner));
     }
     // Polynomials were multiplied by e^(c x) at the middle of their panels, whose ends are less than e^(c spacing) away.
-    const double panel_growth = std::exp(c * table_.spacing);
-    table_.terms.rounding = static_cast<double>(rounding) * panel_growth * (1 + 1e-9);
+    const Upper panel_growth = exp(Upper{Exact{c}} * Exact{table_.spacing});
+    // Both are sums over the nodes of products of fewer than 64 roundings, those of exp and of the powers of `reach` included.
+    const auto grown = [&](long double sum) {
+      return (shortened(LongUpper::within(sum, static_cast<long double>(nodes) + 64)) * panel_growth).value();
+    };
+    table_.terms.rounding = grown(rounding);
     table_.terms.line = chosen.line_error;
-    table_.terms.remainder = static_cast<double>(remainder) * panel_growth * (1 + 1e-9);
+    table_.terms.remainder = grown(remainder);
     // Images lie a period or more above.
     double low = least_log_mass;
     double high = chosen.log_beyond;
@@ -569,15 +608,16 @@ class AllocatedEpoch::Numbers {
       const double middle = 0.5 * (low + high);
       (highest(middle) <= period ? high : low) = middle;
     }
-    const double beyond = std::exp(high);
-    table_.terms.alias = beyond / period * std::exp(-c * period) * (1 + 1e-9);
+    table_.terms.alias = (exp(Upper{Exact{high}} - Lower{Exact{c}} * Exact{period}) / Exact{period}).value();
     table_.terms.tilt = c;
     table_.terms.nodes = static_cast<double>(nodes);
   }
 
   double t_;
   double multiplier_;
-  double mu_;  // fl(1 / multiplier); the bounds made with it have room for its rounding
+  double mu_;  // fl(1 / multiplier), for choices
+  Upper mu_above_{0};
+  Lower mu_below_{0};
   std::vector<Part> parts_;
   std::once_flag plan_once_;
   std::optional<Plan> plan_;
@@ -590,7 +630,7 @@ AllocatedEpoch::~AllocatedEpoch() = default;
 
 double AllocatedEpoch::highest(double log_mass) const { return numbers_->highest(log_mass); }
 double AllocatedEpoch::lowest(double log_mass) const { return numbers_->lowest(log_mass); }
-double AllocatedEpoch::log_laplace(double v) const { return numbers_->log_laplace(v); }
+double AllocatedEpoch::log_laplace(double v) const { return numbers_->log_laplace(v).value(); }
 bool AllocatedEpoch::has_density() const { return numbers_->has_plan(); }
 AllocatedEpoch::Terms AllocatedEpoch::terms() const { return numbers_->table().terms; }
 
@@ -616,7 +656,8 @@ LossCells AllocatedEpoch::cells(bool reversed, double step, const Cut& cut) cons
   const auto first = checked_cast<std::int64_t>(std::floor(std::log(low) / step)) - 1;
   const auto last = checked_cast<std::int64_t>(std::ceil(std::log(high) / step)) + 1;
 
-  LossCells found{{}, 0, step, unit_roundoff * (8 + 2 * most), 0, 0};
+  LossCells found{{}, 0, step, share_of_units(4 + most), 0, 0};
+  const double rounding = share_of_units(100 + 2 * most);
   const double width = -std::expm1(-step);
   double from = low;
   double x1 = std::exp(static_cast<double>(first) * step);
@@ -634,24 +675,24 @@ LossCells AllocatedEpoch::cells(bool reversed, double step, const Cut& cut) cons
     const double share = mass > 0 ? error / mass : infinity;
     const double excess = reversed ? masses.below / x1 / mass : masses.above / mass;
     const double span = reversed ? (x1 - x0) / x1 : x1 - x0;
-    const double excess_error = (masses.error * span / mass + std::abs(excess) * share) / (1 - share) + unit_roundoff * (200 + 4 * most);
-    LossCell cell{reversed ? -j - 1 : j, 0, mass, share + unit_roundoff * (200 + 4 * most), excess, excess_error};
+    const double excess_error = (masses.error * span / mass + std::abs(excess) * share) / (1 - share) + rounding;
+    LossCell cell{reversed ? -j - 1 : j, 0, mass, share + rounding, excess, excess_error};
     if (!(cell.mass_error < 0.5)) {
       // No digits: its mass lies between 0 and what is found and the error, and may be anywhere in the cell.
       cell.mass = 0.5 * (std::max(mass, 0.0) + error);
-      cell.mass_error = 1 + 4 * ulp;
+      cell.mass_error = 1 + rounding;
     }
     if (!(cell.excess_error < 0.5 * width) || cell.mass_error >= 1) {
       cell.excess = 0.5 * width;
-      cell.excess_error = 0.5 * width * (1 + 4 * ulp) + unit_roundoff * (200 + 4 * most);
+      cell.excess_error = 0.5 * width + rounding;
     }
     found.cells.push_back(cell);
   }
   if (reversed) std::reverse(found.cells.begin(), found.cells.end());
   // P(R >= high), or Q(R >= high), which is at most P's over high; and Q(R < low), of which P has at most the share low < 1.
-  const long double lost_high =
-      std::exp(static_cast<long double>(log_high)) * std::max(1.0L, 1 / static_cast<long double>(high)) * 1.0000001L;
-  const long double lost_low = std::exp(static_cast<long double>(log_low)) * 1.0000001L;
+  const LongUpper most_q_of_p = max(LongUpper{1}, 1 / LongLower{LongExact{high}});
+  const long double lost_high = (exp(LongUpper{LongExact{log_high}}) * most_q_of_p).value();
+  const long double lost_low = exp(LongUpper{LongExact{log_low}}).value();
   found.cut_above = reversed ? lost_low : lost_high;
   found.cut_below = reversed ? lost_high : lost_low;
   return found;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <type_traits>
 
 #include <surety/accounting/laws/pairs/allocated_epoch.h>
@@ -31,21 +32,25 @@ using namespace privacy_loss;
 /// noise between its two atoms, and bounded range, which has none.
 struct ExponentialShape {
   double largest;
-  double factor;
+  Ball end;  // what `largest` is rounded from
+  Ball factor;
 
-  explicit ExponentialShape(const LaplaceBase& base) : largest{1 / base.scale}, factor{1} {}
-  explicit ExponentialShape(const BoundedRangeBase& base) : largest{base.epsilon}, factor{-2 / std::expm1(-base.epsilon)} {}
+  explicit ExponentialShape(const LaplaceBase& base) : ExponentialShape{Ball{1} / Exact{base.scale}, 1} {}
+  explicit ExponentialShape(const BoundedRangeBase& base) : ExponentialShape{Exact{base.epsilon}, 2 / -expm1(Ball{Exact{-base.epsilon}})} {}
   [[nodiscard]] double coordinate(double loss, bool) const { return std::clamp(loss, -largest, largest); }
   [[nodiscard]] double loss(double x) const { return x; }
   [[nodiscard]] double loss_above(double x) const { return x; }
   [[nodiscard]] static double zero() { return 0; }
-  [[nodiscard]] double error(double, double) const { return 4 * unit_roundoff * largest; }
+  [[nodiscard]] double error(double, double) const { return Ball::within(largest, 2).radius(); }
   [[nodiscard]] Piece piece(double l0, double l1) const {
-    const double half = 0.25 * (l1 - l0);
-    const double mid = 0.5 * (l0 + l1);
-    return {-0.5 * (mid + largest),           factor * std::sinh(half), unit_roundoff * (20 + 4 * largest), mid, 1,
-            unit_roundoff * (4 + 4 * largest)};
+    const Ball quarter = (Ball{Exact{l1}} - Exact{l0}) * Exact{0.25};
+    const Ball middle = (Ball{Exact{l0}} + Exact{l1}) * Exact{0.5};
+    const Ball log_scale = (middle + end) * Exact{-0.5};
+    return piece_of(log_scale, factor * sinh(quarter), middle, 1);
   }
+
+ private:
+  ExponentialShape(Ball exact_end, Ball mass) : largest{exact_end.value()}, end{exact_end}, factor{mass} {}
 };
 
 // ---- bases on the integers: the coordinate is k, and the outcomes between x0 and x1 are x0 < k <= x1 ----
@@ -59,33 +64,36 @@ double lattice_coordinate(double position, double slack, bool reversed) {
 struct DiscreteGaussianShape {
   double sigma;
   double shift;
-  double slope;         // of the loss (k - shift / 2) slope
-  double half_inverse;  // 1 / (2 sigma^2)
-  double norm;          // sum of e^(-k^2 / (2 sigma^2)), within a relative 16 u
+  double slope;       // of the loss (k - shift / 2) slope
+  Ball half_inverse;  // 1 / (2 sigma^2)
+  Ball norm;          // sum of e^(-k^2 / (2 sigma^2))
 
   explicit DiscreteGaussianShape(const DiscreteGaussianBase& base)
       : sigma{base.sigma},
         shift{base.sensitivity},
         slope{base.sensitivity / base.sigma / base.sigma},
-        half_inverse{0.5 / base.sigma / base.sigma},
+        half_inverse{Ball{Exact{0.5}} / Exact{base.sigma} / Exact{base.sigma}},
         norm{theta(base.sigma)} {
     if (!(slope * shift < 1e300 && slope > 1e-300)) refuse_range();
     if (!(sigma * 300 + shift < largest_index)) refuse_lattice();
   }
 
   /// Below 1 the sum itself, whose terms beyond 14 are below e^-98; else its Poisson dual, whose terms beyond 2 are below e^-177.
-  static double theta(double sigma) {
-    double sum = 1;
+  static Ball theta(double sigma) {
+    Ball sum = 1;
     if (sigma < 1) {
-      for (int k = 14; k >= 1; --k) sum += 2 * std::exp(-0.5 * (k / sigma) * (k / sigma));
+      for (int k = 14; k >= 1; --k) {
+        const Ball at = Ball{k} / Exact{sigma};
+        sum += 2 * exp(at * at * Exact{-0.5});
+      }
       return sum;
     }
-    constexpr double two_pi_squared = 19.739208802178717238;
-    for (int k = 2; k >= 1; --k) sum += 2 * std::exp(-two_pi_squared * (k * sigma) * (k * sigma));
-    return sum * sigma / inverse_sqrt_two_pi;
+    const Ball turn = 2 * Ball::rounded(std::numbers::pi) * Exact{sigma};
+    for (int k = 2; k >= 1; --k) sum += 2 * exp(turn * turn * Exact{-0.5 * k * k});
+    return sum * Exact{sigma} / normal_density;
   }
 
-  [[nodiscard]] double slack(double position) const { return 32 * unit_roundoff * (std::abs(position) + shift + 1 + 1 / slope); }
+  [[nodiscard]] double slack(double position) const { return Ball::within(std::abs(position) + shift + 1 + 1 / slope, 16).radius(); }
   [[nodiscard]] double coordinate(double loss, bool reversed) const {
     const double position = loss / slope + 0.5 * shift;
     return lattice_coordinate(position, slack(position), reversed);
@@ -93,16 +101,12 @@ struct DiscreteGaussianShape {
   [[nodiscard]] double loss(double k) const { return (k - 0.5 * shift) * slope; }
   [[nodiscard]] double loss_above(double k) const { return loss(k + 1); }
   [[nodiscard]] double zero() const { return std::floor(0.5 * shift); }
-  [[nodiscard]] double error(double largest_loss, double) const { return 64 * unit_roundoff * (1 + largest_loss + 2 * shift * slope); }
+  [[nodiscard]] double error(double largest_loss, double) const { return Ball::within(1 + largest_loss + 2 * shift * slope, 32).radius(); }
 
-  struct Sum {
-    double value;
-    double error;  // relative
-  };
   static constexpr double most_terms = 1e5;
   /// Sum of e^((r^2 - j^2) / (2 sigma^2)) over j = first, first + 1, ..., last, where |r| is the least |j|. A term e^-x errs by
   /// x e^-x (3 u) + 2 u e^-x, at most 4 u, and one term is 1.
-  [[nodiscard]] Sum sum(double first, double last, double r) const {
+  [[nodiscard]] Ball sum(double first, double last, double r) const {
     const double count = last - first + 1;
     const auto block_for = [&] {
       const double far = 1 + std::max(std::abs(first), std::abs(last)) / sigma;
@@ -124,9 +128,9 @@ struct DiscreteGaussianShape {
       poll();
       const double n = std::min(block, last - j + 1);
       const double mid = j + 0.5 * (n - 1);
-      total += std::exp(-(mid - r) * (mid + r) * half_inverse) * (n > 1 ? n * shape(mid / sigma, n) : 1);
+      total += std::exp(-(mid - r) * (mid + r) * half_inverse.value()) * (n > 1 ? n * shape(mid / sigma, n) : 1);
     }
-    return {total, unit_roundoff * (60 + 6 * blocks)};
+    return Ball::within(total, 30 + 3 * blocks);
   }
   /// Mean of e^((m^2 - t^2) / 2) over n points t around m at distances 1 / sigma: as interval_shape, with the moments of the points.
   [[nodiscard]] double shape(double m, double n) const {
@@ -146,10 +150,9 @@ struct DiscreteGaussianShape {
     const double rp = std::clamp(shift, first, k1);
     const auto q = sum(first, k1, rq);
     const auto p = sum(first - shift, k1 - shift, rp - shift);
-    const double log_scale = -rq * rq * half_inverse;
-    const double loss = (rq - rp + shift) * (rq + rp - shift) * half_inverse;
-    return {log_scale, q.value / norm,    q.error + unit_roundoff * (20 - 6 * log_scale),
-            loss,      p.value / q.value, q.error + p.error + unit_roundoff * (8 + 6 * std::abs(loss))};
+    const Ball log_scale = -(Ball{Exact{rq}} * Exact{rq} * half_inverse);
+    const Ball loss_of_scales = Ball{Exact{rq - rp + shift}} * Exact{rq + rp - shift} * half_inverse;
+    return piece_of(log_scale, q / norm, loss_of_scales, p / q);
   }
 };
 
@@ -157,30 +160,35 @@ struct DiscreteGaussianShape {
 struct DiscreteLaplaceShape {
   double scale;
   double shift;
+  Ball spread;  // cosh(1 / (2 scale))
 
-  explicit DiscreteLaplaceShape(const DiscreteLaplaceBase& base) : scale{base.scale}, shift{base.sensitivity} {
+  explicit DiscreteLaplaceShape(const DiscreteLaplaceBase& base) : scale{base.scale}, shift{base.sensitivity}, spread{0} {
     if (!(shift < largest_index)) refuse_lattice();
+    const Ball half = sinh(Ball{Exact{0.25}} / Exact{scale});
+    spread = 1 + 2 * (half * half);
   }
   [[nodiscard]] double coordinate(double loss, bool reversed) const {
     const double position = 0.5 * (loss * scale + shift);
-    return lattice_coordinate(position, 32 * unit_roundoff * (std::abs(position) + shift + scale), reversed);
+    return lattice_coordinate(position, Ball::within(std::abs(position) + shift + scale, 16).radius(), reversed);
   }
   [[nodiscard]] double loss(double k) const { return (2 * k - shift) / scale; }
   [[nodiscard]] double loss_above(double k) const { return loss(k + 1); }
   [[nodiscard]] double zero() const { return std::floor(0.5 * shift); }
-  [[nodiscard]] double error(double, double) const { return 160 * unit_roundoff * (1 + shift / scale); }
+  [[nodiscard]] double error(double, double) const { return Ball::within(1 + shift / scale, 80).radius(); }
   /// A geometric sum around its middle: Q(k) = tanh(1 / (2 scale)) e^(-k / scale), P(k) that times e^loss(k).
   [[nodiscard]] Piece piece(double k0, double k1) const {
-    const double half = 0.5 * (k1 - k0) / scale;
-    const double log_scale = -0.5 * (k0 + 1 + k1) / scale;
-    const double loss = (k0 + 1 + k1 - shift) / scale;
-    return {log_scale, std::sinh(half) / std::cosh(0.5 / scale), unit_roundoff * (20 + 4 * half + 4 / scale - 4 * log_scale), loss,
-            1,         unit_roundoff * (4 + 4 * std::abs(loss))};
+    const Ball half = Ball{Exact{0.5 * (k1 - k0)}} / Exact{scale};
+    const Ball log_scale = Ball{Exact{-0.5 * (k0 + 1 + k1)}} / Exact{scale};
+    const Ball loss_of_middle = Ball{Exact{k0 + 1 + k1 - shift}} / Exact{scale};
+    return piece_of(log_scale, sinh(half) / spread, loss_of_middle, 1);
   }
 };
 
 // ---- mixing ----
 
+LossCell cell(std::int64_t index, Ball log_scale, Ball mass, Ball excess) {
+  return {index, log_scale.value(), mass.value(), mass.widened(log_scale.radius()).share(), excess.value(), excess.radius()};
+}
 /// Appends the cells of one monotone continuous part. `reversed`: the loss of the pair is minus the mixed loss.
 template <class Shape>
 void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& mix, bool reversed, double anchor, double step, double x_low,
@@ -189,19 +197,21 @@ void add_continuous(std::vector<LossCell>& out, const Shape& shape, const Mix& m
   const double low = mix.loss(shape.loss_above(x_low));
   const double high = mix.loss(shape.loss(x_high));
   const auto coordinate = [&](double l) { return shape.coordinate(mix.inverse(reversed ? -l : l), reversed); };
+  const double units_of_anchor = std::abs(anchor);
   const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
     const Piece piece = reversed ? shape.piece(to, from) : shape.piece(from, to);
     require_digits(piece);
-    const double rounding = unit_roundoff * (16 + 4 * std::abs(l));
+    // Both terms of w are positive; each exponent is within 2 units of its terms.
+    const double units = 8 + 2 * (std::abs(l) + units_of_anchor + std::abs(piece.loss));
+    const double error = piece.ratio_error + share_of_units(units);
     if (reversed) {
       const double w = mix.rest * std::exp(l) + mix.rate * piece.ratio * std::exp(piece.loss + l);
-      out.push_back({i, piece.log_scale, piece.mass, piece.mass_error + unit_roundoff * (4 + std::abs(piece.log_scale)), 1 - w,
-                     (piece.ratio_error + rounding + unit_roundoff * 4 * std::abs(piece.loss)) * w});
+      out.push_back({i, piece.log_scale, piece.mass, piece.mass_error, 1 - w, error * w + share_of_units(1.0)});
     } else {
       const double w = mix.rest * std::exp(-l) + mix.rate * piece.ratio * std::exp(piece.loss - l);
-      const double error = piece.ratio_error + rounding + unit_roundoff * 4 * std::abs(piece.loss);
-      out.push_back({i, piece.log_scale + l, piece.mass * w,
-                     piece.mass_error + error + unit_roundoff * (8 + std::abs(piece.log_scale) + std::abs(l)), 1 - 1 / w, 2 * error / w});
+      const double scale = piece.log_scale + l;
+      out.push_back({i, scale, piece.mass * w, piece.mass_error + error + share_of_units(1 + std::abs(scale)), 1 - 1 / w,
+                     2 * error / w + share_of_units(1.0)});
     }
   };
   if (reversed) {
@@ -238,10 +248,10 @@ struct OppositeShape {
 
   /// Bound on |loss(coordinate(l)) - l| and on the rounding of loss(t), for losses and coordinates up to these.
   [[nodiscard]] double error(double largest_loss, double largest_t) const {
-    return 64 * unit_roundoff * (2 + largest_loss + largest_t * shape.inverse + shape.inverse * shape.inverse - std::log(mix.rate));
+    return Ball::within(2 + largest_loss + largest_t * shape.inverse + shape.inverse * shape.inverse - std::log(mix.rate), 32).radius();
   }
 
-  /// e^scale value, within a relative error: what one of the two mixtures has where Q has 1.
+  /// e^scale value, but for the share `error`: what one of the two mixtures has where Q has 1.
   struct Share {
     double scale;
     double value;
@@ -250,7 +260,7 @@ struct OppositeShape {
   [[nodiscard]] Share share(const Piece& piece) const {
     const double scale = std::max(0.0, piece.loss);
     const double value = mix.rest * std::exp(-scale) + mix.rate * piece.ratio * std::exp(piece.loss - scale);
-    return {scale, value, piece.ratio_error + unit_roundoff * (16 + 4 * std::abs(piece.loss))};
+    return {scale, value, piece.ratio_error + share_of_units(8 + std::abs(piece.loss))};
   }
 };
 
@@ -262,43 +272,37 @@ void add_opposite(std::vector<LossCell>& out, const OppositeShape& pair, double 
     require_digits(mirrored);
     const auto p = pair.share(piece);
     const auto q = pair.share(mirrored);
-    const double exponent = l + q.scale - p.scale;
-    const double y = q.value / p.value * std::exp(exponent);
-    const double error = p.error + q.error + unit_roundoff * (16 + 4 * (std::abs(l) + q.scale + p.scale));
-    out.push_back({i, piece.log_scale + p.scale, piece.mass * p.value,
-                   piece.mass_error + p.error + unit_roundoff * (8 + std::abs(piece.log_scale) + p.scale), 1 - y, error * y});
+    const double y = q.value / p.value * std::exp(l + q.scale - p.scale);
+    const double error = p.error + q.error + share_of_units(8 + 2 * (std::abs(l) + q.scale + p.scale));
+    const double scale = piece.log_scale + p.scale;
+    out.push_back({i, scale, piece.mass * p.value, piece.mass_error + p.error + share_of_units(1 + std::abs(scale)), 1 - y,
+                   error * y + share_of_units(1.0)});
   };
   sweep(
       out, 0, step, pair.loss(t_low), pair.loss(t_high), t_low, t_high, [&](double l) { return pair.coordinate(l); }, add_cell);
 }
 
+/// P-mass = mass e^log_p, and Q-mass likewise.
 struct AtomOfBase {
-  double loss;
-  double loss_error;
-  double log_p;  // P-mass = mass e^log_p, and likewise Q
-  double log_q;
-  double mass;
-  double mass_error;
+  Ball loss;
+  Ball log_p;
+  Ball log_q;
+  Ball mass;
 };
 
 std::vector<AtomOfBase> atoms_of(const BaseLaw& base) {
   // Both sides of a law with exponential tails: its atom of loss l and the mirrored one.
-  const auto ends = [](double l, double mass, double error) {
-    return std::vector<AtomOfBase>{{-l, 2 * unit_roundoff * l, -l, 0, mass, error}, {l, 2 * unit_roundoff * l, 0, -l, mass, error}};
-  };
-  if (const auto* laplace = std::get_if<LaplaceBase>(&base)) {
-    const double l = 1 / laplace->scale;
-    return ends(l, 0.5, unit_roundoff * (4 + 2 * l));
-  }
+  const auto ends = [](Ball l, Ball mass) { return std::vector<AtomOfBase>{{-l, -l, 0, mass}, {l, 0, -l, mass}}; };
+  if (const auto* laplace = std::get_if<LaplaceBase>(&base)) return ends(Ball{1} / Exact{laplace->scale}, Exact{0.5});
   if (const auto* laplace = std::get_if<DiscreteLaplaceBase>(&base)) {
-    const double l = laplace->sensitivity / laplace->scale;
-    return ends(l, 1 / (1 + std::exp(-1 / laplace->scale)), unit_roundoff * (12 + 2 * l));
+    const Exact scale{laplace->scale};
+    return ends(Ball{Exact{laplace->sensitivity}} / scale, 1 / (1 + exp(-1 / Ball{scale})));
   }
   std::vector<AtomOfBase> found;
   if (const auto* atoms = std::get_if<AtomsBase>(&base)) {
     for (const auto& atom : atoms->atoms) {
-      found.push_back({atom.loss, atoms->loss_error, 0, -atom.loss, atom.mass,
-                       atoms->mass_error + 2 * atoms->loss_error + unit_roundoff * (4 + 2 * std::abs(atom.loss))});
+      const Ball loss = Ball::around(atom.loss, atoms->loss_error);
+      found.push_back({loss, 0, -loss, Ball::of_share(atom.mass, atoms->mass_error)});
     }
   }
   return found;
@@ -306,40 +310,36 @@ std::vector<AtomOfBase> atoms_of(const BaseLaw& base) {
 
 /// The same outcome in the mixed pair.
 struct MixedAtom {
-  double loss;
-  double loss_error;
-  double log_scale;
-  double mass;
-  double mass_error;
+  Ball loss;
+  Ball log_scale;
+  Ball mass;
 };
 MixedAtom mixed(const AtomOfBase& atom, const Mix& mix, bool reversed) {
-  const double loss = mix.loss(atom.loss);
-  const double loss_error = atom.loss_error + unit_roundoff * (8 + 4 * std::abs(loss) + 4 * std::abs(atom.loss));
-  const double exact_error = mix.rest == 0 ? atom.loss_error : loss_error;
-  if (reversed) return {-loss, exact_error, atom.log_q, atom.mass, atom.mass_error};
-  if (mix.rest == 0) return {loss, exact_error, atom.log_p, atom.mass, atom.mass_error};
-  const double top = std::max(atom.log_q, atom.log_p);
-  const double weight = mix.rest * std::exp(atom.log_q - top) + mix.rate * std::exp(atom.log_p - top);
-  return {loss, exact_error, top, weight * atom.mass, atom.mass_error + unit_roundoff * (12 + 2 * std::abs(atom.loss))};
+  const Ball loss = mix.loss(atom.loss);
+  if (reversed) return {-loss, atom.log_q, atom.mass};
+  if (mix.rest == 0) return {loss, atom.log_p, atom.mass};
+  const Exact top{std::max(atom.log_q.value(), atom.log_p.value())};
+  const Ball weight = mix.other * exp(atom.log_q - top) + Exact{mix.rate} * exp(atom.log_p - top);
+  return {loss, top, weight * atom.mass};
 }
 
 /// Appends one outcome of known loss under the pair.
-void add_atom(std::vector<LossCell>& out, const MixedAtom& atom, double anchor, double step) {
-  if (!(atom.mass > 0)) return;
-  const double position = std::floor((atom.loss - anchor) / step);
+void add_atom(LossCells& out, const MixedAtom& atom) {
+  if (!(atom.mass.value() > 0)) return;
+  const double position = std::floor((atom.loss.value() - out.anchor) / out.step);
   if (!(std::abs(position) < largest_index)) refuse_range();
   auto index = checked_cast<std::int64_t>(position);
   // An atom a rounding error below a grid point is on it: its excess is then 0 within the error.
-  double above = atom.loss - (anchor + static_cast<double>(index) * step);
-  const double rounding = atom.loss_error + unit_roundoff * (std::abs(atom.loss) + std::abs(anchor));
-  if (step - above <= 16 * rounding) {
+  const auto above = [&] { return atom.loss - (Exact{out.anchor} + Ball{Exact{static_cast<double>(index)}} * Exact{out.step}); };
+  Ball up = above();
+  constexpr double errors_below = 16;
+  if (out.step - up.value() <= errors_below * up.radius()) {
     ++index;
-    above = 0;
-  } else if (above < 0) {
-    above = 0;
+    up = above();
   }
-  out.push_back(
-      {index, atom.log_scale, atom.mass, atom.mass_error + 4 * unit_roundoff, -std::expm1(-above), 20 * rounding + 4 * unit_roundoff});
+  if (up.value() < 0) up = Ball::around(0, (Exact{up.radius()} - up).upper().value());
+  out.loss_error = std::max(out.loss_error, (errors_below + 2) * up.radius());
+  out.cells.push_back(cell(index, atom.log_scale, atom.mass, -expm1(-up)));
 }
 
 /// A law whose masses are computed has all of its mass in the cells and beyond the cuts: what were lost would cost nothing.
@@ -391,7 +391,7 @@ bool is_unbounded(const BaseLaw& base) {
 /// The least and largest loss of the base.
 LossRange base_range(const LossLaw& law, const Cut& cut) {
   const auto atoms = atoms_of(law.base);
-  if (!atoms.empty()) return {atoms.front().loss, atoms.back().loss};
+  if (!atoms.empty()) return {atoms.front().loss.value(), atoms.back().loss.value()};
   LossRange found{0, 0};
   with_shape(law.base, [&](const auto& shape) {
     const auto at = kept(shape, law, cut);
@@ -407,6 +407,14 @@ const auto by_index_and_excess = [](const LossCell& a, const LossCell& b) {
   return a.index != b.index ? a.index < b.index : a.excess < b.excess;
 };
 
+void put_cuts(LossCells& out, LongUpper above, LongUpper below, bool is_symmetric) {
+  out.cut_above = above.value();
+  out.cut_below = (is_symmetric ? above + below : below).value();
+}
+
+/// How far rounding may put grid points of a loss up to `largest`.
+double grid_error(double anchor, double largest) { return Ball::within(std::abs(anchor) + 2 * largest, 1).radius(); }
+
 /// The cells of a law whose base is not Gaussian.
 LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, double largest, double mixing_error) {
   LossCells found{{}, 0, step, 0, 0, 0};
@@ -417,25 +425,22 @@ LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, doubl
   // A grid point lies on an outcome: on the likeliest one of the discrete Gaussian law under Q, else at the largest loss.
   found.anchor = range(law, cut).largest;
   with_shape(law.base, [&]<class Shape>(const Shape& shape) {
-    found.loss_error = 2 * shape.error(largest - std::log(law.rate), 0);
+    found.loss_error = 2 * shape.error(largest - std::log(law.rate), 0) + mixing_error;
     if constexpr (std::is_same_v<Shape, DiscreteGaussianShape>) {
       const double likeliest = mix.loss(shape.loss(0));
       found.anchor = reversed ? -likeliest : likeliest;
       // P(k >= c) <= e^(-c^2 / (2 sigma^2)): each term is at most that times the one at k - c, and half the sum is at least 1.
-      found.cut_above = std::exp(static_cast<long double>(cut.log_above)) * 1.0000001L;
-      found.cut_below = std::exp(static_cast<long double>(cut.log_below)) * 1.0000001L;
-      if (symmetric) found.cut_below += found.cut_above;
+      const double mean = shape.shift / shape.sigma;
+      put_cuts(found, mass_beyond(cut.log_above, mean), mass_beyond(cut.log_below, mean), symmetric);
     }
   });
-  double atom_error = 0;
-  for (const auto& atom : atoms) atom_error = std::max(atom_error, mixed(atom, mix, reversed).loss_error);
-  found.loss_error += 32 * (atom_error + unit_roundoff * largest) + mixing_error;
+  found.loss_error += grid_error(found.anchor, largest);
 
   for (const bool side : {true, false}) {
     if (side != reversed && !symmetric) continue;
     for (const auto& atom : atoms) {
-      if (symmetric && !(atom.loss > 0)) continue;
-      add_atom(found.cells, mixed(atom, mix, side), found.anchor, step);
+      if (symmetric && !(atom.loss.value() > 0)) continue;
+      add_atom(found, mixed(atom, mix, side));
     }
     with_shape(law.base, [&]<class Shape>(const Shape& shape) {
       if constexpr (!std::is_same_v<Shape, GaussianShape>) {
@@ -446,15 +451,14 @@ LossCells cells_of_others(const LossLaw& law, double step, const Cut& cut, doubl
   }
   if (symmetric) {
     // What is neither above nor below is at loss 0.
-    long double rest = 1;
-    long double error = 2 * (found.cut_above + found.cut_below) + 0x1p-52L;
+    LongBall rest = 1;
     for (const auto& cell : found.cells) {
-      const long double mass = static_cast<long double>(cell.mass) * std::exp(static_cast<long double>(cell.log_scale));
-      rest -= mass;
-      error += mass * (static_cast<long double>(cell.mass_error) + unit_roundoff);
+      const LongBall mass = LongBall::of_share(cell.mass, cell.mass_error);
+      rest = rest - mass * exp(LongBall{LongExact{cell.log_scale}});
     }
-    const auto mass = static_cast<double>(std::max(rest, error));
-    add_atom(found.cells, {0, 0, 0, mass, 2 * static_cast<double>(error) / mass}, found.anchor, step);
+    // Of what was cut it may have all or nothing.
+    const Ball mass = shortened(rest + LongBall::around(0, 2 * (found.cut_above + found.cut_below)));
+    add_atom(found, {0, 0, mass.value() > mass.radius() ? mass : Ball::around(mass.radius(), 2 * mass.radius())});
   }
   if (!std::is_sorted(found.cells.begin(), found.cells.end(), by_index_and_excess)) {
     std::stable_sort(found.cells.begin(), found.cells.end(), by_index_and_excess);
@@ -493,8 +497,12 @@ LossCells ratio_cells(const AllocatedRatioBase& base, bool reversed, double step
   for (auto& cell : found.cells) {
     const double at = static_cast<double>(cell.index) * sparser / finer;
     const double whole = std::floor(at - std::log1p(-cell.excess) / step);
-    if (whole != at) cell.excess = 1 - (1 - cell.excess) * std::exp((whole - at) * step);
-    cell.excess_error += unit_roundoff * (16 + 4 * std::abs(whole - at) * step);
+    if (whole != at) {
+      const Ball moved = Ball{Exact{whole}} - Exact{at};
+      const Ball excess = 1 - (1 - Ball::around(cell.excess, cell.excess_error)) * exp(moved * Exact{step});
+      cell.excess = excess.value();
+      cell.excess_error = excess.radius();
+    }
     cell.index = checked_cast<std::int64_t>(whole);
   }
   std::stable_sort(found.cells.begin(), found.cells.end(), by_index_and_excess);
@@ -511,6 +519,12 @@ const std::vector<LossLaw>* several(const BaseLaw& base) {
   return mixture != nullptr ? mixture->laws.get() : nullptr;
 }
 
+void scale_mass(LossCell& cell, Ball share) {
+  const Ball mass = Ball::of_share(cell.mass, cell.mass_error) * share;
+  cell.mass = mass.value();
+  cell.mass_error = mass.share();
+}
+
 /// The cells of all laws, each with its share of the mass.
 LossCells public_cells(const PublicMixtureBase& mixture, double step, const Cut& cut) {
   LossCells found{{}, 0, step, 0, 0, 0};
@@ -521,8 +535,7 @@ LossCells public_cells(const PublicMixtureBase& mixture, double step, const Cut&
     PollNowAndThen poll;
     for (LossCell cell : one.cells) {
       poll();
-      cell.mass *= mixture.weights[i];
-      cell.mass_error += mixture.weight_error + 2 * unit_roundoff;
+      scale_mass(cell, Ball::of_share(mixture.weights[i], mixture.weight_error));
       found.cells.push_back(cell);
     }
     found.loss_error = std::max(found.loss_error, one.loss_error);
@@ -536,15 +549,13 @@ LossCells public_cells(const PublicMixtureBase& mixture, double step, const Cut&
 /// The base pair's cells with a share `rate` of their mass, and an atom at loss 0 with the rest.
 LossCells revealed_cells(const LossLaw& law, double step, const Cut& cut) {
   LossCells found = cells(base_pair(law), step, cut);
-  const double log_rate = std::log(law.rate);
-  for (auto& cell : found.cells) {
-    cell.log_scale += log_rate;
-    cell.mass_error += unit_roundoff * (4 + 2 * std::abs(log_rate) + std::abs(cell.log_scale));
+  const Ball log_rate = log(Ball{Exact{law.rate}});
+  for (auto& one : found.cells) {
+    const Ball excess = Ball::around(one.excess, one.excess_error);
+    one = cell(one.index, Exact{one.log_scale} + log_rate, Ball::of_share(one.mass, one.mass_error), excess);
   }
-  add_atom(found.cells, {0, 0, 0, 1 - law.rate, 2 * unit_roundoff}, found.anchor, step);
+  add_atom(found, {0, 0, 1 - Ball{Exact{law.rate}}});
   std::stable_sort(found.cells.begin(), found.cells.end(), by_index_and_excess);
-  // The atom's loss is exact, but its place on the grid is rounded as that of any other atom is.
-  found.loss_error = std::max(found.loss_error, 32 * unit_roundoff * (std::abs(found.anchor) + step));
   return found;
 }
 
@@ -592,24 +603,20 @@ std::optional<Enclosure> largest_loss(const LossLaw& law) {
   }
   if (is_unbounded(law.base)) {
     if (law.mixing != Mixing::add || law.rate == 1) return std::nullopt;
-    const double bound = -std::log1p(-law.rate);
-    return Enclosure{bound * (1 - 8 * unit_roundoff), bound * (1 + 8 * unit_roundoff)};
+    const Ball bound = -log1p(Ball{Exact{-law.rate}});
+    return Enclosure{bound.lower().value(), bound.upper().value()};
   }
   const Mix mix{law.rate};
   auto atoms = atoms_of(law.base);
   if (const auto* bounded = std::get_if<BoundedRangeBase>(&law.base)) {
-    for (const double end : {-bounded->epsilon, bounded->epsilon}) atoms.push_back({end, 0, 0, 0, 1, 0});
+    for (const double end : {-bounded->epsilon, bounded->epsilon}) atoms.push_back({Exact{end}, 0, 0, 1});
   }
-  double most = 0;
-  double error = 0;
+  Ball most = 0;
   for (const auto& atom : atoms) {
     const auto found = mixed(atom, mix, law.mixing == Mixing::add);
-    if (found.loss >= most) {
-      most = found.loss;
-      error = found.loss_error + 2 * unit_roundoff * most;
-    }
+    if (found.loss.value() >= most.value()) most = found.loss;
   }
-  return Enclosure{std::max(0.0, most - error), most + error};
+  return Enclosure{std::max(0.0, most.lower().value()), most.upper().value()};
 }
 
 std::optional<double> atom_distance(const LossLaw& law) {
@@ -639,11 +646,11 @@ std::optional<double> atom_distance(const LossLaw& law) {
     return mix.loss(bounded->epsilon / 2) - mix.loss(-bounded->epsilon / 2);
   const auto atoms = atoms_of(law.base);
   if (atoms.size() < 2) return std::nullopt;
-  const double first = mix.loss(atoms.front().loss);
-  const double last = mix.loss(atoms.back().loss);
-  if (atoms.size() == 3) return mix.loss(atoms[1].loss) - first;
-  if (atoms.size() > 3) return std::abs(mix.loss(atoms[1].loss) - first);
-  return last - first;
+  const auto loss_of = [&](const AtomOfBase& atom) { return mix.loss(atom.loss.value()); };
+  const double first = loss_of(atoms.front());
+  if (atoms.size() == 3) return loss_of(atoms[1]) - first;
+  if (atoms.size() > 3) return std::abs(loss_of(atoms[1]) - first);
+  return loss_of(atoms.back()) - first;
 }
 
 LossRange range(const LossLaw& law, const Cut& cut) {
@@ -697,18 +704,15 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   const auto bounds = range(law, cut);
   const double largest = std::max(std::abs(bounds.least), std::abs(bounds.largest)) + step;
   const bool reversed = law.mixing == Mixing::add;
-  const double mixing_error = law.rate == 1 ? 0 : 16 * unit_roundoff * (2 + largest - std::log(law.rate));
+  const double mixing_error = law.rate == 1 ? 0 : Ball::within(2 + largest - std::log(law.rate), 8).radius();
   if (law.mixing == Mixing::revealed) {
     found = revealed_cells(law, step, cut);
   } else if (const auto* gaussian = std::get_if<GaussianBase>(&law.base)) {
     const GaussianShape shape{*gaussian};
     const auto at = kept(shape, law, cut);
-    found.loss_error = shape.error(largest - std::log(law.rate), std::max(std::abs(at.low), std::abs(at.high))) + mixing_error +
-                       4 * unit_roundoff * largest;
-    // Each component leaves at most e^(-t^2 / 2) beyond t; the margin covers the rounding of the ends.
-    found.cut_above = std::exp(static_cast<long double>(cut.log_above)) * 1.0000001L;
-    found.cut_below = std::exp(static_cast<long double>(cut.log_below)) * 1.0000001L;
-    if (law.mixing == Mixing::symmetric) found.cut_below += found.cut_above;
+    found.loss_error =
+        shape.error(largest - std::log(law.rate), std::max(std::abs(at.low), std::abs(at.high))) + mixing_error + grid_error(0, largest);
+    put_cuts(found, mass_beyond(cut.log_above, shape.inverse), mass_beyond(cut.log_below, shape.inverse), law.mixing == Mixing::symmetric);
     if (law.mixing == Mixing::symmetric) {
       // Loss 0 is at t = multiplier^-1 / 2, exactly where fl says within the loss error. Beyond it the mixed pair, and its mirror image.
       const double zero = 0.5 * shape.inverse;
@@ -716,13 +720,10 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
       add_continuous(mirror, shape, mix, true, 0, step, zero, at.high);
       std::vector<LossCell> right;
       add_continuous(right, shape, mix, false, 0, step, zero, at.high);
-      // P-mass of loss 0, all that is neither above nor below: (1 - rate) (1 - 2 tail), where tail = Q(t > 1 / (2 multiplier)).
-      const double tail = 0.5 * std::erfc(0.5 * shape.inverse * 0.70710678118654752440);
-      const double rest = mix.rest * (1 - 2 * tail);
+      // P-mass of loss 0, all that is neither above nor below: (1 - rate) (1 - 2 tail), where tail = Q(t > zero).
+      const Ball rest = mix.other * erf(root_half * Exact{zero});
       found.cells = std::move(mirror);
-      if (rest > 0) found.cells.push_back({0, 0, rest, 0, 0, 4 * unit_roundoff});
-      if (rest > 0)
-        found.cells.back().mass_error = 16 * unit_roundoff * (1 + shape.inverse * shape.inverse) / std::max(1 - 2 * tail, unit_roundoff);
+      if (rest.value() > 0) found.cells.push_back(cell(0, 0, rest, 1 - Ball::rounded(1)));
       found.cells.insert(found.cells.end(), right.begin(), right.end());
     } else if (law.mixing == Mixing::opposite) {
       const OppositeShape pair{shape, mix};
@@ -737,11 +738,8 @@ LossCells cells(const LossLaw& law, double step, const Cut& cut) {
   // Atoms are given, and may be a part.
   if (!std::holds_alternative<AtomsBase>(law.base)) require_whole(found);
   if (law.infinite_mass > 0) {
-    const double finite = 1 - law.infinite_mass;
-    for (auto& cell : found.cells) {
-      cell.mass *= finite;
-      cell.mass_error += 2 * unit_roundoff;
-    }
+    const Ball finite = 1 - Ball{Exact{law.infinite_mass}};
+    for (auto& one : found.cells) scale_mass(one, finite);
   }
   return found;
 }

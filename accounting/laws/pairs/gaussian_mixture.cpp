@@ -49,11 +49,10 @@ class MixtureShape {
     return weight_error_ + unit_roundoff * (16 + 2 * terms + 4 * weight + 8 * largest_loss + 16 * (shift * shift + largest_t * shift));
   }
 
-  /// What P has in an interval where Q has 1: e^scale value, within a relative error.
+  /// What P has in an interval where Q has 1: e^scale value.
   struct Share {
     double scale;
-    double value;
-    double error;
+    Ball value;
   };
   [[nodiscard]] Share share(double from, double to, const Piece& of_q) const {
     std::vector<Piece> pieces;
@@ -63,20 +62,18 @@ class MixtureShape {
       pieces.push_back(i + 1 == shapes_.size() ? of_q : shapes_[i].piece(from, to));
       if (std::isfinite(log_weights_[i + 1])) scale = std::max(scale, log_weights_[i + 1] + pieces.back().loss);
     }
-    double value = std::exp(log_weights_[0] - scale);
-    double error = 0;
+    Ball value = exp(Ball{Exact{log_weights_[0]}} - Exact{scale});
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       if (!std::isfinite(log_weights_[i + 1])) continue;
       require_digits(pieces[i]);
-      const double exponent = log_weights_[i + 1] + pieces[i].loss;
-      value += pieces[i].ratio * std::exp(exponent - scale);
+      // The multiplier of the component is rounded, its shift by u: that moves a loss b(t) = (t - shift / 2) shift by u shift (|t| + shift).
       const double shift = shapes_[i].inverse;
-      const double moved = shift * (std::max(std::abs(from), std::abs(to)) + shift);
-      error = std::max(error, pieces[i].ratio_error + unit_roundoff * (16 + 4 * std::abs(pieces[i].loss) + 8 * moved +
-                                                                       4 * std::abs(log_weights_[i + 1]) + 4 * std::abs(scale)));
+      const double moved = Ball::rounded(shift * (std::max(std::abs(from), std::abs(to)) + shift)).radius();
+      value += (Ball::of_share(pieces[i].ratio, pieces[i].ratio_error) *
+                exp(Ball{Exact{log_weights_[i + 1]}} + Exact{pieces[i].loss} - Exact{scale}))
+                   .widened(moved);
     }
-    const auto terms = static_cast<double>(log_weights_.size());
-    return {scale, value, error + weight_error_ + unit_roundoff * (16 + 4 * std::abs(log_weights_[0]) + 4 * std::abs(scale) + 2 * terms)};
+    return {scale, value.widened(weight_error_)};
   }
 
   /// Masses of an interval under Q, and under the component of the largest shift.
@@ -121,7 +118,7 @@ class Inverse {
     for (int i = 0; i < 200; ++i) {
       const auto found = at_(t);
       off = found.loss - wanted;
-      if (std::abs(off) <= 4 * unit_roundoff * (1 + std::abs(wanted))) break;
+      if (std::abs(off) <= Ball::within(1 + std::abs(wanted), 2).radius()) break;  // no closer by rounding
       (off < 0 ? low : high) = t;
       const double newton = t - off / found.derivative;
       const double next = newton > low && newton < high ? newton : 0.5 * (low + high);
@@ -181,8 +178,8 @@ LossCells mixture_cells(const GaussianMixtureBase& base, Mixing mixing, double s
   const auto bounds = mixture_range(base, mixing, cut);
   const double largest_t = std::max(std::abs(kept.low), std::abs(kept.high));
   const double largest_loss = std::max(std::abs(shape.loss(largest_t)), std::abs(shape.loss(-largest_t))) + step;
-  found.cut_above = std::exp(static_cast<long double>(cut.log_above)) * 1.0000001L;
-  found.cut_below = std::exp(static_cast<long double>(cut.log_below)) * 1.0000001L;
+  found.cut_above = mass_beyond(cut.log_above, shape.largest_shift()).value();
+  found.cut_below = mass_beyond(cut.log_below, shape.largest_shift()).value();
   const auto slope = [&](double t) {
     if (mixing != Mixing::opposite) return shape.at(t);
     const auto right = shape.at(t);
@@ -190,14 +187,17 @@ LossCells mixture_cells(const GaussianMixtureBase& base, Mixing mixing, double s
     return MixtureShape::Slope{right.loss - left.loss, right.derivative + left.derivative};
   };
   Inverse inverse{slope, kept.low, kept.high};
-  const auto mass_error = [&](const Piece& piece) { return piece.mass_error + unit_roundoff * (8 + std::abs(piece.log_scale)); };
+  const auto add = [&](std::int64_t i, const Piece& q, Ball log_factor, Ball factor, Ball excess) {
+    const Ball log_scale = Exact{q.log_scale} + log_factor;
+    const Ball mass = (Ball::of_share(q.mass, q.mass_error) * factor).widened(log_scale.radius());
+    found.cells.push_back({i, log_scale.value(), mass.value(), mass.share(), excess.value(), excess.radius()});
+  };
+  // A grid point is a product that is rounded.
   if (mixing == Mixing::add) {
     const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
       const Piece q = shape.piece(to, from);
       const auto p = shape.share(to, from, q);
-      const double w = p.value * std::exp(p.scale + l);
-      const double error = p.error + unit_roundoff * (16 + 4 * std::abs(l) + 4 * std::abs(p.scale));
-      found.cells.push_back({i, q.log_scale, q.mass, mass_error(q), 1 - w, error * w});
+      add(i, q, 0, 1, 1 - p.value * exp(Exact{p.scale} + Ball::rounded(l)));
     };
     sweep(
         found.cells, 0, step, bounds.least, bounds.largest, kept.high, kept.low, [&](double l) { return inverse(-l); }, add_cell);
@@ -206,11 +206,8 @@ LossCells mixture_cells(const GaussianMixtureBase& base, Mixing mixing, double s
     const auto add_cell = [&](std::int64_t i, double l, double from, double to) {
       const Piece q = shape.piece(from, to);
       const auto p = shape.share(from, to, q);
-      const auto other = opposite ? shape.share(-to, -from, shape.piece(-to, -from)) : MixtureShape::Share{0, 1, 0};
-      const double y = other.value / p.value * std::exp(l + other.scale - p.scale);
-      const double error = p.error + other.error + unit_roundoff * (16 + 4 * (std::abs(l) + std::abs(p.scale) + std::abs(other.scale)));
-      found.cells.push_back({i, q.log_scale + p.scale, q.mass * p.value,
-                             mass_error(q) + p.error + unit_roundoff * (4 + std::abs(q.log_scale) + std::abs(p.scale)), 1 - y, error * y});
+      const auto other = opposite ? shape.share(-to, -from, shape.piece(-to, -from)) : MixtureShape::Share{0, 1};
+      add(i, q, Exact{p.scale}, p.value, 1 - other.value / p.value * exp(Ball::rounded(l) + Exact{other.scale} - Exact{p.scale}));
     };
     sweep(
         found.cells, 0, step, bounds.least, bounds.largest, kept.low, kept.high, [&](double l) { return inverse(l); }, add_cell);

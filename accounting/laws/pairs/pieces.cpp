@@ -1,21 +1,30 @@
 #include <surety/accounting/laws/pairs/pieces.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include <surety/accounting/numbers/error.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {
 
-/// (1 - Phi(t)) e^(t^2 / 2) for t >= 0, within a relative 16 u (1 + t^2) below 8 and 16 u beyond.
-double scaled_tail(double t) {
-  if (t < 8) return 0.5 * std::erfc(t * 0.70710678118654752440) * std::exp(0.5 * t * t);
-  // Laplace's continued fraction; 24 terms leave less than 1e-40 at t = 8, and its terms are all positive.
-  double fraction = t;
-  for (int k = 24; k >= 1; --k) fraction = t + k / fraction;
-  return inverse_sqrt_two_pi / fraction;
+/// (1 - Phi(t)) e^(t^2 / 2) for t >= 0, or within 1 of 0 or less. Its logarithm falls, with a slope of at most 2 there.
+Ball scaled_tail(Ball t) {
+  const Exact at{t.value()};
+  if (at.value < 8) {
+    const Ball half_square = Ball{at} * at * Exact{0.5};
+    return (erfc(root_half * at) * exp(half_square) * Exact{0.5}).widened(2 * t.radius());
+  }
+  // Laplace's continued fraction; 24 terms leave less than 1e-40 at t = 8, and its terms are all positive, so that an error shrinks from one to the
+  // next: all of it is within 4 units.
+  double fraction = at.value;
+  for (int k = 24; k >= 1; --k) fraction = at.value + k / fraction;
+  return (normal_density / Ball::within(fraction, 4)).widened(2 * t.radius());
 }
 
 /// Integral of e^((m^2 - t^2) / 2) over an interval of length d around m, over d: Taylor in d with Hermite polynomials.
-/// \pre d (1 + |m|) <= 0.04; the first omitted term is below 3e-16 of the sum.
+/// \pre d (1 + |m|) <= 0.04; the first omitted term is below 3e-16 of the sum, whose terms beyond 1 are below 1e-3: within `units_of_shape`.
+constexpr double units_of_shape = 4;
 double interval_shape(double m, double d) {
   const double s = m * m;
   const double g = 0.25 * d * d;
@@ -25,25 +34,18 @@ double interval_shape(double m, double d) {
   return 1 + g * (second / 6 + g * (fourth / 120 + g * sixth / 5040));
 }
 
-/// One standard normal mass of (t0, t1) as mass e^log_scale with a relative error.
+/// One standard normal mass of (t0, t1) as mass e^log_scale.
 struct TailMass {
-  double log_scale;
-  double mass;
-  double error;
+  Ball log_scale;
+  Ball mass;
 };
-TailMass wide_mass(double t0, double t1) {
-  if (t0 < 0 && t1 > 0) {
-    const double mass = 0.5 * (std::erf(t1 * 0.70710678118654752440) - std::erf(t0 * 0.70710678118654752440));
-    return {0, mass, 24 * unit_roundoff};
-  }
-  const double near = t0 >= 0 ? t0 : -t1;
-  const double far = t0 >= 0 ? t1 : -t0;
-  const double first = scaled_tail(near);
-  const double second = scaled_tail(far) * std::exp(-0.5 * (far - near) * (far + near));
-  const double mass = first - second;
-  const double argument = 1 + near * near;
-  const double error = mass > 0 ? 24 * unit_roundoff * argument * (first + second * (1 + far * far)) / mass : infinity;
-  return {-0.5 * near * near, mass, error};
+TailMass wide_mass(Ball t0, Ball t1) {
+  if (t0.value() < 0 && t1.value() > 0) return {0, (erf(t1 * root_half) - erf(t0 * root_half)) * Exact{0.5}};
+  const bool is_right = t0.value() >= 0;
+  const Ball near = is_right ? t0 : -t1;
+  const Ball far = is_right ? t1 : -t0;
+  const Ball apart = (far - near) * (far + near) * Exact{0.5};
+  return {near * near * Exact{-0.5}, scaled_tail(near) - scaled_tail(far) * exp(-apart)};
 }
 
 }  // namespace
@@ -53,12 +55,20 @@ Piece GaussianShape::piece(double t0, double t1) const {
   const double m = 0.5 * (t0 + t1);
   const double u = loss(m);
   const double far = 1 + std::max(std::abs(m), std::abs(m - inverse));
-  const double error = unit_roundoff * (40 + 6 * (std::abs(u) + std::abs(m) * inverse + inverse * inverse));
   const double size = d * far;
+  // The middle is off by u |m|, so m^2 / 2 by three halves of a unit of m^2 or less; the loss of the middle by three units of its terms. The series
+  // of P is taken at a middle that is off by u (|m| + 2 inverse), which moves it by less than d times that.
+  const double units_of_middle = 1.5 * m * m;
+  const double units_of_loss = 3 * (std::abs(u) + std::abs(m) * inverse + inverse * inverse);
+  const double units_of_p = units_of_shape + d * (std::abs(m) + inverse);
   if (size <= narrow) {
     const double shape = interval_shape(m, d);
-    return {-0.5 * m * m, d * inverse_sqrt_two_pi * shape, unit_roundoff * (24 + 3 * m * m), u, interval_shape(m - inverse, d) / shape,
-            error};
+    return {-0.5 * m * m,
+            d * inverse_root_of_two_pi * shape,
+            share_of_units(units_of_shape + 5 + units_of_middle),
+            u,
+            interval_shape(m - inverse, d) / shape,
+            share_of_units(units_of_shape + units_of_p + 1 + units_of_loss)};
   }
   if (size <= 24 * narrow) {
     const int parts = checked_cast<int>(std::ceil(size / narrow * 1.3));
@@ -66,24 +76,25 @@ Piece GaussianShape::piece(double t0, double t1) const {
     double q_mass = 0;
     double p_mass = 0;
     for (int k = 0; k < parts; ++k) {
-      const double shift = (k + 0.5 - 0.5 * parts) * width;
-      const double mid = m + shift;
-      const double weight = std::exp(-0.5 * shift * (m + mid));
+      const double aside = (k + 0.5 - 0.5 * parts) * width;
+      const double mid = m + aside;
+      const double weight = std::exp(-0.5 * aside * (m + mid));
       q_mass += weight * interval_shape(mid, width);
-      p_mass += weight * std::exp(shift * inverse) * interval_shape(mid - inverse, width);
+      p_mass += weight * std::exp(aside * inverse) * interval_shape(mid - inverse, width);
     }
-    const double inner = 60 * unit_roundoff * (1 + m * m + inverse * inverse);
-    return {-0.5 * m * m, width * inverse_sqrt_two_pi * q_mass, inner, u, p_mass / q_mass, error + 2 * inner};
+    // At most 32 terms. The exponents are at most 1 and within 3 units each, so a term is within 20 besides its series.
+    constexpr double units_of_sum = 36;
+    return {-0.5 * m * m,
+            width * inverse_root_of_two_pi * q_mass,
+            share_of_units(units_of_sum + units_of_shape + 5 + units_of_middle),
+            u,
+            p_mass / q_mass,
+            share_of_units(2 * units_of_sum + units_of_shape + units_of_p + 1 + units_of_loss)};
   }
-  const TailMass q = wide_mass(t0, t1);
-  const TailMass p = wide_mass(t0 - inverse, t1 - inverse);
-  // The shifted ends are rounded: a relative |t| |error of t| of a tail each.
-  const double far_end = std::max(std::abs(t0), std::abs(t1)) + inverse;
-  const double shift_error = 8 * unit_roundoff * far_end * (1 + far_end) * (1 + p.error / (24 * unit_roundoff));
-  const double centre = p.log_scale - q.log_scale;
-  const double ratio_error =
-      2 * (q.error + p.error + shift_error) + unit_roundoff * (16 + 4 * (std::abs(p.log_scale) + std::abs(q.log_scale)));
-  return {q.log_scale, q.mass, q.error + unit_roundoff * (4 + 2 * std::abs(q.log_scale)), centre, p.mass / q.mass, ratio_error};
+  const Ball shift = Ball{1} / Exact{multiplier};
+  const TailMass q = wide_mass(Exact{t0}, Exact{t1});
+  const TailMass p = wide_mass(Exact{t0} - shift, Exact{t1} - shift);
+  return piece_of(q.log_scale, q.mass, p.log_scale - q.log_scale, p.mass / q.mass);
 }
 
 void refuse_range() { throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"}; }
@@ -97,5 +108,12 @@ void require_digits(const Piece& piece) {
 }
 
 double tail_point(double log_mass) { return std::sqrt(2 * std::max(-log_mass, 0.5)); }
+
+LongUpper mass_beyond(double log_mass, double shift) {
+  // The coordinate is off by at most 3 u (t + |shift|) from one whose tail is at most e^log_mass, so t^2 / 2 by t times that.
+  const double t = tail_point(log_mass);
+  const Ball exponent = Ball::around(log_mass, Ball::within(t * (t + std::abs(shift)), 2).radius());
+  return exp(LongUpper{LongExact{exponent.upper().value()}});
+}
 
 }  // namespace surety::accounting::privacy_loss

@@ -4,29 +4,39 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <vector>
 
 #include <surety/accounting/laws/pairs/loss_law.h>
+#include <surety/accounting/numbers/ball.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 
-/// Masses of an interval of base outcomes: Q-mass = mass e^log_scale, P-mass / Q-mass = ratio e^loss.
+/// Masses of an interval of base outcomes: Q-mass = mass e^log_scale, P-mass / Q-mass = ratio e^loss. The two exponents are meant as they stand:
+/// what they err by is in the errors of mass and ratio, which are shares.
 struct Piece {
   double log_scale;
   double mass;
-  double mass_error;  // relative
-  double loss;        // absolute error counted in ratio_error
+  double mass_error;
+  double loss;
   double ratio;
-  double ratio_error;  // relative, of ratio e^loss
+  double ratio_error;
 };
+[[nodiscard]] inline Piece piece_of(Ball log_scale, Ball mass, Ball loss, Ball ratio) {
+  return {log_scale.value(), mass.value(),  mass.widened(log_scale.radius()).share(),
+          loss.value(),      ratio.value(), ratio.widened(loss.radius()).share()};
+}
 
 /// \throws Error{unsupported}: a loss has no grid index, also because the losses of other parts have put the anchor beyond double.
 [[noreturn]] void refuse_range();
 
-inline constexpr double inverse_sqrt_two_pi = 0.39894228040143267794;
+/// sqrt(1 / 2), and 1 / sqrt(2 pi).
+inline constexpr Ball root_half = Ball::rounded(std::numbers::sqrt2 / 2);
+inline constexpr Ball normal_density = Ball::within(inverse_root_of_two_pi, 2);
 
 /// A length times the slope of the logarithm of a density, up to which a few terms of its series are enough.
 inline constexpr double narrow = 0.04;
@@ -47,18 +57,19 @@ struct GaussianShape {
   [[nodiscard]] double loss_above(double t) const { return loss(t); }
   /// Bound on |loss(coordinate(l)) - l| and on the rounding of loss(t), for losses and coordinates up to these.
   [[nodiscard]] double error(double largest_loss, double largest_t) const {
-    return 6 * unit_roundoff * (largest_loss + inverse * inverse + largest_t * inverse);
+    return Ball::within(largest_loss + inverse * inverse + largest_t * inverse, 3).radius();
   }
 
   /// \complexity O(1).
   [[nodiscard]] Piece piece(double t0, double t1) const;
 };
 
-/// 1 - rate is exact from 1/2 on; below, and for a rate of 1, its error is a relative u.
+/// 1 - rate is exact from 1/2 on, and for a rate of 1.
 struct Mix {
   double rate;
   double rest;
-  explicit Mix(double sampling) : rate{sampling}, rest{1 - sampling} {}
+  Ball other;  // 1 - rate
+  explicit Mix(double sampling) : rate{sampling}, rest{1 - sampling}, other{rest == 0 ? Ball{0} : Ball::rounded(rest)} {}
 
   /// The base loss u at which log(1 - rate + rate e^u) = l; -infinity below the range.
   [[nodiscard]] double inverse(double l) const {
@@ -74,16 +85,23 @@ struct Mix {
     if (rest == 0) return u;
     return u < 0 ? std::log1p(rate * std::expm1(u)) : u + std::log(rate + rest * std::exp(-u));
   }
+  [[nodiscard]] Ball loss(Ball u) const {
+    if (rest == 0) return u;
+    return u.value() < 0 ? log1p(Exact{rate} * expm1(u)) : u + log(Exact{rate} + other * exp(-u));
+  }
 };
 
 /// Digits that a cell cannot do without. \throws Error{unsupported} where it has none.
 void require_digits(const Piece& piece);
 
-/// t such that a standard normal exceeds it with probability at most e^log_mass.
+/// t such that a standard normal exceeds it with probability at most e^log_mass, but for rounding.
 [[nodiscard]] double tail_point(double log_mass);
+/// At least the mass that is beyond a coordinate of shift +- tail_point(log_mass), however that was rounded.
+[[nodiscard]] LongUpper mass_beyond(double log_mass, double shift);
 
 /// The cells of losses from `least` to `most`, a monotone function of coordinates from `start` to `end`: `add_cell` appends each to
-/// `out`, given its index, its grid point and its two coordinates; `coordinate` is the inverse of the loss.
+/// `out`, given its index, its grid point (within a unit of the last place of it, and one of the anchor) and its two coordinates; `coordinate` is
+/// the inverse of the loss.
 template <class Coordinate, class AddCell>
 void sweep(std::vector<LossCell>& out, double anchor, double step, double least, double most, double start, double end,
            const Coordinate& coordinate, const AddCell& add_cell) {

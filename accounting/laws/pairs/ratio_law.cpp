@@ -11,7 +11,6 @@
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {
@@ -57,6 +56,13 @@ Place place_above(double n, double h) {
   const double down = std::floor(rise / h);
   return {checked_cast<std::int64_t>(down), std::clamp(std::expm1(rise - down * h) / std::expm1(h), 0.0, 1.0)};
 }
+/// Of a product of two numbers, each off by such a share.
+Upper of_product(Upper a, Upper b) { return a + b + a * b; }
+Upper units(double count) { return Exact{share_of_units(count)}; }
+
+/// What masses may lose to underflow.
+constexpr double tiny = 1e-300;
+
 /// From the middles of the two cells, the cell that the sum is in.
 std::int64_t cell_below(double n, double h) { return checked_cast<std::int64_t>(std::floor(0.5 + std::log1p(std::exp(-n * h)) / h)); }
 
@@ -91,8 +97,9 @@ RatioLaw RatioLaw::share_of_round(Bound bound, double multiplier, double rounds,
     from = to;
     const double q = piece.mass * std::exp(piece.log_scale);
     const double over = piece.ratio * std::exp(piece.loss - (l + log_rounds));  // mean ratio over e^l, from 1 to e^step
-    law.error_ = std::max(law.error_, piece.mass_error + unit_roundoff * (8 + 2 * std::abs(piece.log_scale)));
-    law.shift_ = std::max(law.shift_, piece.ratio_error + unit_roundoff * (8 + 4 * (std::abs(piece.loss) + std::abs(l) + log_rounds)));
+    law.error_ = max(law.error_, units(4) + Exact{piece.mass_error});
+    // log_rounds is within 2.5 units, and is rounded into two sums; l is a product.
+    law.shift_ = max(law.shift_, units(4 + 2 * (std::abs(piece.loss) + std::abs(l)) + 4 * log_rounds) + Exact{piece.ratio_error});
     if (bound == Bound::below) {
       law.mass_[at] += q;
       law.mean_[at] += q * over;
@@ -102,13 +109,13 @@ RatioLaw RatioLaw::share_of_round(Bound bound, double multiplier, double rounds,
     law.mass_[at] += q * (1 - share);
     law.mass_[at + 1] += q * share;
   }
-  law.shift_ += shape.error(std::max(std::abs(least), std::abs(most)) + log_rounds, std::max(-low, high)) + 16 * unit_roundoff;
-  law.error_ += 16 * unit_roundoff;
-  // tail_point: a standard normal is beyond it with at most this probability; P counts the share of a round.
-  const auto beyond = std::exp(static_cast<long double>(law.log_cut_ - log_rounds - 1)) * 1.0000001L;
+  law.shift_ += units(8) + Exact{shape.error(std::max(std::abs(least), std::abs(most)) + log_rounds, std::max(-low, high))};
+  law.error_ += units(8);
+  // P counts the share of a round.
+  const LongUpper beyond = mass_beyond(law.log_cut_ - log_rounds - 1, shape.inverse);
   if (bound == Bound::above) {
-    law.zero_ = static_cast<double>(2 * beyond) * (1 + 1e-9) + 1e-300;  // from either end
-    law.infinite_ = beyond / static_cast<long double>(rounds) * 1.0000001L;
+    law.zero_ = shortened(2 * beyond) + Exact{tiny};  // from either end
+    law.infinite_ = beyond / LongExact{rounds};
   } else {
     law.dropped_ = 2 * beyond;
   }
@@ -217,14 +224,14 @@ RatioLaw operator+(const RatioLaw& a, const RatioLaw& b) {
   const auto keep = [&](const RatioLaw& x, double with) {
     for (std::size_t i = 0; i < x.mass_.size(); ++i) sum.mass_[i + static_cast<std::size_t>(x.first_ - first)] += x.mass_[i] * with;
   };
-  if (a.zero_ > 0) keep(b, a.zero_);
-  if (b.zero_ > 0) keep(a, b.zero_);
+  if (a.zero_.value() > 0) keep(b, a.zero_.value());
+  if (b.zero_.value() > 0) keep(a, b.zero_.value());
   sum.zero_ = a.zero_ * b.zero_;
-  sum.infinite_ = (a.infinite_ + b.infinite_) * 1.0000001L;
-  sum.dropped_ = (a.dropped_ + b.dropped_) * 1.0000001L;
+  sum.infinite_ = a.infinite_ + b.infinite_;
+  sum.dropped_ = a.dropped_ + b.dropped_;
   const double longest = static_cast<double>(std::max(a.mass_.size(), b.mass_.size()));
-  sum.error_ = (a.error_ + b.error_) * (1 + 1e-9) + unit_roundoff * (4 * most_terms + 3 * longest + 64);
-  sum.shift_ = std::max(a.shift_, b.shift_) + unit_roundoff * (64 + 8 * h * longest + 4 * std::abs(std::log(h)));
+  sum.error_ = of_product(of_product(a.error_, b.error_), units(2 * most_terms + 1.5 * longest + 32));
+  sum.shift_ = of_product(max(a.shift_, b.shift_), units(32 + 4 * h * longest + 2 * std::abs(std::log(h))));
   if (!above) sum.put_in_order();
   sum.trim();
   return sum;
@@ -244,29 +251,29 @@ RatioLaw operator*(const RatioLaw& a, const RatioLaw& b) {
     const double* __restrict from = b.mass_.data();
     for (std::size_t j = 0; j < b.mass_.size(); ++j) to[j] += factor * from[j];
   }
-  product.zero_ = (a.zero_ + b.zero_) * (1 + 1e-9);
-  product.infinite_ = (a.infinite_ + b.infinite_) * 1.0000001L;
-  product.error_ = (a.error_ + b.error_) * (1 + 1e-9) + unit_roundoff * (2 * static_cast<double>(a.mass_.size()) + 64);
-  product.shift_ = a.shift_ + b.shift_ + 8 * unit_roundoff;
+  product.zero_ = a.zero_ + b.zero_;
+  product.infinite_ = a.infinite_ + b.infinite_;
+  product.error_ = of_product(of_product(a.error_, b.error_), units(static_cast<double>(a.mass_.size()) + 32));
+  product.shift_ = of_product(of_product(a.shift_, b.shift_), units(4));
   product.trim();
   return product;
 }
 
-void RatioLaw::add(const RatioLaw& other, double weight, double weight_error) {
+void RatioLaw::add(const RatioLaw& other, Ball weight) {
   if (other.mass_.empty()) return;
   if (mass_.empty()) first_ = other.first_;
   const std::int64_t first = std::min(first_, other.first_);
   const auto end = std::max(first_ + static_cast<std::int64_t>(mass_.size()), other.first_ + static_cast<std::int64_t>(other.mass_.size()));
   std::vector<double> all(static_cast<std::size_t>(end - first), 0.0);
   for (std::size_t i = 0; i < mass_.size(); ++i) all[i + static_cast<std::size_t>(first_ - first)] = mass_[i];
-  for (std::size_t i = 0; i < other.mass_.size(); ++i) all[i + static_cast<std::size_t>(other.first_ - first)] += weight * other.mass_[i];
+  for (std::size_t i = 0; i < other.mass_.size(); ++i)
+    all[i + static_cast<std::size_t>(other.first_ - first)] += weight.value() * other.mass_[i];
   mass_ = std::move(all);
   first_ = first;
-  const double more = weight * (1 + weight_error) * (1 + 1e-9);
-  zero_ += more * other.zero_;
-  infinite_ += more * other.infinite_;
-  error_ = std::max(error_, other.error_ + weight_error) + 8 * unit_roundoff;
-  shift_ = std::max(shift_, other.shift_);
+  zero_ += weight.upper() * other.zero_;
+  infinite_ += LongUpper{LongExact{weight.upper().value()}} * other.infinite_;
+  error_ = of_product(max(error_, of_product(other.error_, Exact{weight.share()})), units(4));
+  shift_ = max(shift_, other.shift_);
 }
 
 RatioLaw RatioLaw::sum_of(std::uint64_t count) const {
@@ -294,12 +301,19 @@ void RatioLaw::trim() {
     high += p_mass(end - 1);
     high_mass += mass_[end - 1];
   }
-  const long double more = 1 + static_cast<long double>(error_) + 1e-9L;
+  // Values e^(i h), whose exponents are within a unit.
+  const auto count = static_cast<double>(mass_.size());
+  const double largest = (std::abs(static_cast<double>(first_)) + count) * step_;
+  const auto exact = [&](long double sum, Upper error) {
+    return LongUpper::of_sum(sum, count) * (LongExact{1} + LongUpper{LongExact{error.value()}});
+  };
+  const LongUpper q_mass = exact(low + high_mass, error_);
+  const LongUpper p_above = exact(high, of_product(error_, units(4 + largest)));
   if (bound_ == Bound::above) {
-    zero_ += static_cast<double>((low + high_mass) * more);
-    infinite_ += high * more;
+    zero_ += shortened(q_mass);
+    infinite_ += p_above;
   } else {
-    dropped_ += (low + high + high_mass) * more;
+    dropped_ += q_mass + p_above;
   }
   mass_.resize(end);
   mass_.erase(mass_.begin(), mass_.begin() + static_cast<std::ptrdiff_t>(begin));
@@ -330,8 +344,8 @@ void RatioLaw::put_in_order() {
 LossCells RatioLaw::cells(bool reversed) const {
   const StandardFloatingPoint environment;
   const double most = (std::abs(static_cast<double>(first_)) + static_cast<double>(mass_.size())) * step_;
-  LossCells found{{}, 0, step_, shift_ + unit_roundoff * (16 + 4 * most), 0, 0};
-  const double error = error_ + shift_ + unit_roundoff * (32 + 4 * most);
+  LossCells found{{}, 0, step_, (shift_ + units(8 + 2 * most)).value(), 0, 0};
+  const double error = of_product(of_product(error_, shift_), units(16 + 2 * most)).value();
   const double shrunk = std::exp(-step_);
   for (std::size_t at = 0; at < mass_.size(); ++at) {
     const auto i = first_ + static_cast<std::int64_t>(at);
@@ -339,7 +353,7 @@ LossCells RatioLaw::cells(bool reversed) const {
     if (!(q > 0)) continue;
     const double scale = static_cast<double>(i) * step_;
     if (bound_ == Bound::above) {
-      found.cells.push_back({reversed ? -i : i, reversed ? 0 : scale, q, error, 0, 4 * unit_roundoff});
+      found.cells.push_back({reversed ? -i : i, reversed ? 0 : scale, q, error, 0, share_of_units(2.0)});
       continue;
     }
     const double mean = mean_[at];
@@ -351,10 +365,10 @@ LossCells RatioLaw::cells(bool reversed) const {
   }
   if (reversed) std::reverse(found.cells.begin(), found.cells.end());
   if (bound_ == Bound::above) {
-    found.cut_above = reversed ? static_cast<long double>(zero_) * 1.0000001L : infinite_ * 1.0000001L;
+    found.cut_above = reversed ? static_cast<long double>(zero_.value()) : infinite_.value();
   } else {
-    found.cut_above = dropped_;
-    found.cut_below = dropped_;
+    found.cut_above = dropped_.value();
+    found.cut_below = dropped_.value();
   }
   return found;
 }
@@ -390,20 +404,21 @@ RatioLaw allocated_users_ratio(double multiplier, std::uint64_t records, std::ui
     const auto blocks = static_cast<std::uint64_t>(shared.size());
     if (blocks > rounds) continue;
     // Set partitions of the records into parts of these sizes, times the ways to give them different rounds.
-    double weight = factorial(records) / std::pow(t, static_cast<double>(records));
+    Ball weight = Exact{factorial(records)};
+    for (std::uint64_t i = 0; i < records; ++i) weight = weight / Exact{t};
     std::uint64_t alike = 0;
     for (std::size_t i = 0; i < shared.size(); ++i) {
       alike = i > 0 && shared[i] == shared[i - 1] ? alike + 1 : 1;
-      weight *= (t - static_cast<double>(i)) / factorial(shared[i]) / static_cast<double>(alike);
+      weight = weight * Exact{t - static_cast<double>(i)} / Exact{factorial(shared[i]) * static_cast<double>(alike)};
     }
     RatioLaw product = RatioLaw::one(RatioLaw::Bound::above, step, log_cut);
     for (std::uint64_t i = 0; i < blocks; ++i) {
       const std::uint64_t length = rounds / blocks + (i < rounds % blocks ? 1 : 0);
       // `multiplier` over a small whole number, rounded towards more cost.
-      const double each = multiplier / static_cast<double>(shared[i]) * (1 - 2 * unit_roundoff);
+      const double each = (Lower{Exact{multiplier}} / Exact{static_cast<double>(shared[i])}).value();
       product = product * allocated_ratio(RatioLaw::Bound::above, each, length, step, log_cut);
     }
-    mixture.add(product, weight, 64 * unit_roundoff);
+    mixture.add(product, weight);
   }
   return mixture;
 }

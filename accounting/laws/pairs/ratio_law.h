@@ -10,6 +10,8 @@
 #include <vector>
 
 #include <surety/accounting/laws/pairs/loss_law.h>
+#include <surety/accounting/numbers/ball.h>
+#include <surety/accounting/numbers/bound.h>
 
 namespace surety::accounting::privacy_loss {
 
@@ -29,8 +31,8 @@ class RatioLaw {
   friend RatioLaw operator+(const RatioLaw& a, const RatioLaw& b);
   /// Their product. \pre both from above. \complexity O(points^2).
   friend RatioLaw operator*(const RatioLaw& a, const RatioLaw& b);
-  /// Adds `other` with `weight`, rounded within `weight_error`, to this one. \pre both from above; this one has been `scaled`.
-  void add(const RatioLaw& other, double weight, double weight_error);
+  /// Adds `other` with `weight` to this one. \pre both from above; this one has been `scaled`.
+  void add(const RatioLaw& other, Ball weight);
   /// No mass at all, for `add`.
   static RatioLaw empty(double step, double log_cut);
 
@@ -51,11 +53,11 @@ class RatioLaw {
   std::int64_t first_ = 0;
   std::vector<double> mass_;  // Q-mass at e^(i step), or in the cell from there on
   std::vector<double> mean_;  // from below: mass times mean ratio over e^(i step)
-  double zero_ = 0;           // Q-mass at ratio 0
-  long double infinite_ = 0;  // P-mass at infinite ratio
-  long double dropped_ = 0;   // from below: mass that is in no cell, of either
-  double error_ = 0;          // relative, of masses and means
-  double shift_ = 0;          // relative, of ratios
+  Upper zero_{0};             // Q-mass at ratio 0
+  LongUpper infinite_{0};     // P-mass at infinite ratio
+  LongUpper dropped_{0};      // from below: mass that is in no cell, of either
+  Upper error_{0};            // share by which masses and means may be off
+  Upper shift_{0};            // that of ratios
 };
 
 /// One of t rounds, and nobody knows which: the mean of t ratios. \throws Error{unsupported} where that takes too long.

@@ -306,6 +306,9 @@ TYPED_TEST(BoundOf, LibraryErrsAtMostAFourthOfWhatIsAssumed) {
   measure<T>("expm1", std::expm1, mpfr_expm1, -60, highest, Error::expm1);
   measure<T>("log", std::log, mpfr_log, Limits::denorm_min(), Limits::max(), Error::log);
   measure<T>("log1p", std::log1p, mpfr_log1p, std::nextafter(T{-1}, T{0}), Limits::max(), Error::log1p);
+  measure<T>("erf", std::erf, mpfr_erf, -7, 7, Error::erf);
+  measure<T>("sin", std::sin, mpfr_sin, -2, 2, Error::sin);
+  measure<T>("sinh", std::sinh, mpfr_sinh, -highest, highest, Error::sinh);
   measure<T>("erfc", std::erfc, mpfr_erfc, -7, std::sqrt(-std::log(Limits::denorm_min())), Error::erfc);
 }
 

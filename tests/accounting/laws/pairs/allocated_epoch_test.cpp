@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -172,6 +173,39 @@ TEST(AllocatedEpoch, BoundsItsTails) {
       // Not by far: a tail bound is within a few powers of e of what it bounds.
       EXPECT_GE(std::log(high), 1.7 * log_mass - 6);
       EXPECT_GE(std::log(low), 1.7 * log_mass - 6);
+    }
+  }
+}
+
+// Against a trapezoid sum over the normal variable, which is exact to all digits that a long double has: by at least that, and by little more.
+TEST(AllocatedEpoch, BoundsItsLaplaceTransform) {
+  for (const long double multiplier : {0.3L, 1.0L, 4.0L}) {
+    const long double mu = 1 / multiplier;
+    const auto epoch = allocated_epoch(2, static_cast<double>(multiplier));
+    for (const double v : {1e-3, 0.3, 0.9, 1.5, 4.0, 40.0}) {
+      long double less = 0;  // 1 - E e^(-v Y)
+      const long double h = 1 / 64.0L;
+      for (long double g = -16; g <= 16; g += h) {
+        less -= h / std::sqrt(2 * std::numbers::pi_v<long double>) * std::exp(-g * g / 2) * std::expm1(-v * std::exp(mu * (g - mu / 2)));
+      }
+      const auto truth = static_cast<double>(std::log1p(-less));
+      const double bound = epoch->log_laplace(v);
+      EXPECT_GE(bound, truth * (1 + 1e-12)) << multiplier << " " << v;
+      EXPECT_LE(bound, truth * 0.8) << multiplier << " " << v;
+    }
+  }
+}
+
+// Of an epoch with hardly any noise nearly all that is cut lies at the threshold's own side: the bounds of its mass count.
+TEST(AllocatedEpoch, CountsWhatItCuts) {
+  for (const double multiplier : {0.9, 2.0}) {
+    const auto epoch = allocated_epoch(100, multiplier);
+    for (const bool reversed : {false, true}) {
+      const auto found = epoch->cells(reversed, 0.01, {-1.5, -1.5});
+      double most = static_cast<double>(found.cut_above + found.cut_below);
+      for (const auto& cell : found.cells) most += cell.mass * (1 + cell.mass_error);
+      EXPECT_GE(most, 1) << multiplier;
+      EXPECT_LE(most, 1.6) << multiplier;
     }
   }
 }

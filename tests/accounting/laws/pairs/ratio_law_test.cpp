@@ -108,6 +108,25 @@ TEST(RatioLaw, CountsWhatItCuts) {
   }
 }
 
+// From below, what is cut is in no cell, and counted: whatever is missing of either mass is at most that.
+TEST(RatioLaw, CountsWhatItDrops) {
+  for (const std::uint64_t rounds : {2U, 3U, 37U}) {
+    const auto law = allocated_ratio(RatioLaw::Bound::below, 1, rounds, 0.04, -6);
+    for (const bool reversed : {false, true}) {
+      const auto found = law.cells(reversed);
+      double least = 0;
+      double most = 0;
+      for (const auto& cell : found.cells) {
+        const double mass = cell.mass * std::exp(cell.log_scale);
+        least += mass * (1 - cell.mass_error);
+        most += mass * (1 + cell.mass_error);
+      }
+      EXPECT_LT(least, 1 - 1e-6);
+      EXPECT_GE(most + static_cast<double>(found.cut_above), 1);
+    }
+  }
+}
+
 // 100 rounds by the density of their ratio; and their tail, in nine digits.
 TEST(RatioLaw, AgreesWithTheDensity) {
   const double truth = 9.688358636665721e-4;
