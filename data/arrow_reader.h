@@ -68,6 +68,15 @@ class ArrowReader {
   /// False, and sees nothing, where rows that count as damaged have cells there. \pre the column is looked at, as one of numbers
   [[nodiscard]] bool numbers_of_batch(std::size_t position, const std::function<void(std::span<const double>, std::size_t)>& see) const;
 
+  /// The place of the row in hand, kept or not, among all of the stream and in its batch, and how many rows the batch has.
+  [[nodiscard]] std::uint64_t row() const noexcept { return rows_before_ + place_; }
+  [[nodiscard]] std::size_t place_in_batch() const noexcept { return place_; }
+  [[nodiscard]] std::size_t stored_rows() const noexcept { return stored_rows_; }
+  /// As `ArrowCells::numbers_or_nan`, of rows of the batch in hand, kept or not. \pre the column is looked at, as one of numbers
+  void numbers_or_nan(std::size_t position, std::size_t first, std::span<double> out) const {
+    cells_[position]->numbers_or_nan(first, out);
+  }
+
   /// \throws DamagedRecord "Arrow stream: row <row><reason>", always.
   [[noreturn]] void refuse_record(std::string_view reason) const;
   /// \throws Error{bad_data} "Arrow stream: <reason>", always.

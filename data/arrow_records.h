@@ -2,6 +2,7 @@
 // damaged (data_policy.h).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,8 +40,14 @@ class ArrowRecords {
   [[nodiscard]] RecordForm form() const noexcept { return reader_.form(); }
 
  private:
+  /// Makes features of numbers for the row in hand and the next ones of its batch, column by column.
+  void make_block();
+
   ArrowReader reader_;
   std::unique_ptr<const NamedRecord> record_;
+  std::vector<double> block_;      ///< by column and row: NaN where the cell itself is to be looked at
+  std::uint64_t block_first_ = 0;  ///< the row of the stream where it begins
+  std::uint64_t block_end_ = 0;
   bool is_damaged_ = false;
 };
 

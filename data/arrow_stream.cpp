@@ -448,21 +448,48 @@ std::size_t ArrowCells::present(const Rows& rows, double* out, const Load& load)
   return there;
 }
 
+template <class Use>
+bool ArrowCells::with_load(const Use& use) const {
+  if (values_) return false;
+  const auto with = [&]<class T>(T /*type*/) {
+    use([&](std::size_t row) { return static_cast<double>(loaded<T>(data_ + sizeof(T) * (first_ + row))); });
+    return true;
+  };
+  if (type_.kind == Kind::floating && type_.bytes == 8) return with(double{});
+  if (type_.kind == Kind::floating && type_.bytes == 4) return with(float{});
+  if (type_.kind == Kind::integer && type_.bytes == 8) return with(std::int64_t{});
+  return type_.kind == Kind::integer && type_.bytes == 4 && with(std::int32_t{});
+}
+
+void ArrowCells::numbers_or_nan(std::size_t first, std::span<double> out) const {
+  constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+  const bool has_nulls = !is_whole();
+  const auto fill = [&](const auto& load) {
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      const double value = load(first + k);
+      out[k] = std::isfinite(value) && !(has_nulls && has_own_null(first + k)) ? value : nothing;
+    }
+  };
+  if (with_load(fill)) return;
+  switch (values_ ? Kind::other : type_.kind) {
+    case Kind::boolean:
+    case Kind::integer:
+    case Kind::unsigned_integer:
+    case Kind::floating:
+    case Kind::date:
+    case Kind::time:
+      return fill([&](std::size_t row) {
+        const auto parsed = number(row);
+        return parsed.fault == NumberFault::none ? parsed.value : nothing;
+      });
+    default: std::fill(out.begin(), out.end(), nothing);
+  }
+}
+
 template <class Rows>
 std::size_t ArrowCells::numbers_of(const Rows& rows, double* out, char point) const {
-  if (!values_ && type_.kind == Kind::floating && type_.bytes == 8) {
-    return present(rows, out, [&](std::size_t row) { return loaded<double>(data_ + 8 * (first_ + row)); });
-  }
-  if (!values_ && type_.kind == Kind::floating && type_.bytes == 4) {
-    return present(rows, out, [&](std::size_t row) { return static_cast<double>(loaded<float>(data_ + 4 * (first_ + row))); });
-  }
-  if (!values_ && type_.kind == Kind::integer && type_.bytes == 8) {
-    return present(rows, out, [&](std::size_t row) { return static_cast<double>(loaded<std::int64_t>(data_ + 8 * (first_ + row))); });
-  }
-  if (!values_ && type_.kind == Kind::integer && type_.bytes == 4) {
-    return present(rows, out, [&](std::size_t row) { return static_cast<double>(loaded<std::int32_t>(data_ + 4 * (first_ + row))); });
-  }
   std::size_t there = 0;
+  if (with_load([&](const auto& load) { there = present(rows, out, load); })) return there;
   for (const std::size_t row : rows) {
     if (is_null(row)) continue;
     const auto parsed = number(row, point);

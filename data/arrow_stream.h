@@ -112,6 +112,8 @@ class ArrowCells {
   [[nodiscard]] std::size_t numbers(std::size_t first, std::size_t count, double* out, char point = '.') const;
   /// The same of these rows.
   [[nodiscard]] std::size_t numbers(std::span<const std::size_t> rows, double* out, char point = '.') const;
+  /// Each row's, NaN where it is null or no finite number; of a dictionary and of what is written as text NaN everywhere: `number` has those.
+  void numbers_or_nan(std::size_t first, std::span<double> out) const;
 
   /// The cell as bytes that tell values apart and do not depend on how they are stored: docs/proofs/units.md#arrow. Also of a null.
   void encode(std::size_t row, std::vector<unsigned char>& out) const;
@@ -148,6 +150,9 @@ class ArrowCells {
   [[nodiscard]] double floating_value(std::size_t row) const noexcept;
   [[nodiscard]] std::string_view bytes_of_text(std::size_t row) const noexcept;
   [[nodiscard]] std::optional<std::int64_t> days(std::size_t row) const noexcept;
+  /// Calls use(load), where load(row) is the number of a row's value. False, and does not, where that is no load from memory.
+  template <class Use>
+  bool with_load(const Use& use) const;
   template <class Rows, class Load>
   std::size_t present(const Rows& rows, double* out, const Load& load) const;
   template <class Rows>

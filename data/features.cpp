@@ -189,6 +189,17 @@ double scaled(double cell, const BoundsToUnitInterval& bounds) noexcept {
 
 double scaled(double cell, const Bounds& bounds) noexcept { return 2 * scaled(cell, BoundsToUnitInterval{bounds.lower, bounds.upper}) - 1; }
 
+void map_numbers(const ColumnMap& map, std::span<double> numbers) noexcept {
+  const auto each = [&](const auto& feature_of) {
+    for (double& number : numbers) number = feature_of(number);
+  };
+  std::visit(Overload{[&](const SignedLogarithm&) { each([](double number) { return std::asinh(number); }); },
+                      [&](const Bounds& bounds) { each([&](double number) { return scaled(number, bounds); }); },
+                      [&](const BoundsToUnitInterval& bounds) { each([&](double number) { return scaled(number, bounds); }); },
+                      [](const auto&) {}},
+             map);
+}
+
 void scale_row(const FeatureMap& map, std::vector<double>& values) {
   if (map.unit_norm) return scale_to_unit_norm(values);
   if (map.row_scale == 1) return;
@@ -201,7 +212,12 @@ void scale_to_unit_norm(std::vector<double>& values) {
   if (largest == 0) return;
   // A power of two first: exact, and the norm of what remains neither overflows nor underflows.
   const int exponent = std::ilogb(largest);
-  for (double& value : values) value = std::scalbn(value, -exponent);
+  if (std::abs(exponent) < 1000) {
+    const double power = std::ldexp(1.0, -exponent);
+    for (double& value : values) value *= power;
+  } else {
+    for (double& value : values) value = std::scalbn(value, -exponent);
+  }
   const double norm = mechanisms::l2_norm(values);
   for (double& value : values) value /= norm;
 }

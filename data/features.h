@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -97,6 +98,8 @@ struct FeatureName {
 /// \pre the bounds are finite and ascend, `cell` is finite
 [[nodiscard]] double scaled(double cell, const Bounds& bounds) noexcept;
 [[nodiscard]] double scaled(double cell, const BoundsToUnitInterval& bounds) noexcept;
+/// Each number to its feature; NaN stays. \pre a map of numbers
+void map_numbers(const ColumnMap& map, std::span<double> numbers) noexcept;
 
 /// What `map` does to the length of a row, with its intercept: unit norm, or the common scale. O(length).
 void scale_row(const FeatureMap& map, std::vector<double>& values);

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +16,6 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/numbers/error.h>
-#include <surety/accounting/numbers/overload.h>
 #include <surety/data/condition.h>
 #include <surety/data/csv.h>
 #include <surety/data/data_policy.h>
@@ -84,12 +85,17 @@ class NamedRecord {
 
   /// Makes the features of the row in hand, and its label when there is a rule for it; false when a cell of it is damaged.
   /// \param row has by position `text` and, with advice, `number`, and `form` and `refuse_record`
+  /// \param made of the feature of column k, where it was made of a number already, else NaN: then `row` is asked
   /// \throws Error{bad_data} in place of false where the form is public.
-  template <class Row>
-  [[nodiscard]] bool make(Row& row, std::vector<double>& features, double& label) const {
+  template <class Row, class Made>
+  [[nodiscard]] bool make(Row& row, std::vector<double>& features, double& label, const Made& made) const {
     const auto& columns = std::get<NamedColumns>(features_.inputs);
     for (std::size_t k = 0; k < positions_.size(); ++k) {
-      if (!append(row, positions_[k], columns[k].map, features)) return false;
+      if (const double feature = made(k); !std::isnan(feature)) {
+        features.push_back(feature);
+      } else if (!append(row, positions_[k], columns[k].map, features)) {
+        return false;
+      }
     }
     if (features_.intercept) features.push_back(1);
     scale_row(features_, features);
@@ -98,6 +104,18 @@ class NamedRecord {
     const std::optional<double> cell = row.number(label_position_, "");
     if (cell) label = (*label_)(*cell);
     return cell.has_value();
+  }
+  template <class Row>
+  [[nodiscard]] bool make(Row& row, std::vector<double>& features, double& label) const {
+    return make(row, features, label, [](std::size_t) { return std::numeric_limits<double>::quiet_NaN(); });
+  }
+
+  [[nodiscard]] std::size_t columns() const noexcept { return positions_.size(); }
+  [[nodiscard]] std::size_t position(std::size_t column) const { return positions_[column]; }
+  /// Of a column of numbers, nullptr of others.
+  [[nodiscard]] const ColumnMap* map_of_numbers(std::size_t column) const {
+    const auto& map = std::get<NamedColumns>(features_.inputs)[column].map;
+    return std::holds_alternative<Categories>(map) ? nullptr : &map;
   }
 
  private:
@@ -111,10 +129,8 @@ class NamedRecord {
     }
     const std::optional<double> value = row.number(position, "; drop the column or give its public list of categories");
     if (!value) return false;
-    features.push_back(std::visit(
-        Overload{[&](const SignedLogarithm&) { return std::asinh(*value); }, [&](const Bounds& bounds) { return scaled(*value, bounds); },
-                 [&](const BoundsToUnitInterval& bounds) { return scaled(*value, bounds); }, [&](const auto&) { return *value; }},
-        map));
+    features.push_back(*value);
+    map_numbers(map, std::span{features}.last(1));
     return true;
   }
 

@@ -1,14 +1,20 @@
 // Rows of Arrow streams as records of trainings. That every algorithm makes the same model of them as of a CSV file, jobs/train_job_test says.
 #include <surety/data/arrow_records.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <surety/data/csv.h>
+#include <surety/data/named_records.h>
 
 #include <support/arrow_batches.h>
 #include <support/refusal.h>
@@ -123,6 +129,89 @@ TEST(ArrowRecords, ShowADamagedCellWhereTheFormIsPublicAlone) {
   ArrowTestTable label_alone{.columns = {{"a", "l", {whole(1), whole(2)}}, {"y", "u", {text("yes"), null}}}};
   EXPECT_TRUE(refuses([&] { static_cast<void>(from_arrow(label_alone, parse_label_rule("y==yes"), {}, public_form)); }, ErrorCode::bad_data,
                       {"row 2, column 'y': the cell is empty, must be a text"}));
+}
+
+/// Columns of every kind of number and of texts, with nulls, damaged cells and dictionaries, of some rows of some owners.
+ArrowTestTable any_table(std::mt19937_64& random, std::size_t rows) {
+  const auto any = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
+  const std::vector<std::string> formats{"g", "f", "l", "i", "s", "c", "u", "g", "U"};
+  ArrowTestTable made;
+  for (std::size_t k = 0; k <= formats.size(); ++k) {
+    const bool is_owner = k == formats.size();
+    auto& column = made.columns.emplace_back();
+    column.name = is_owner ? "who" : fmt::format("x{}", k);
+    column.format = is_owner ? "s" : formats[k];
+    if (any(4) == 0) column.indices = "i";
+    const std::size_t one_in = any(2) == 0 ? 9 : 0;  // of some columns none is null: they are read by other loops
+    for (std::size_t row = 0; row < rows; ++row) {
+      auto& cell = column.cells.emplace_back();
+      if (one_in != 0 && any(one_in) == 0) continue;
+      const double number = static_cast<double>(any(64)) / 8 - 4;
+      if (is_owner || (column.format.find_first_of("lisc") != std::string::npos)) {
+        cell.emplace<std::int64_t>(is_owner ? static_cast<std::int64_t>(any(rows / 4 + 1)) : std::int64_t(number));
+      } else if (column.format == "u" || column.format == "U") {
+        cell.emplace<std::string>(any(9) == 0 ? "none" : fmt::format("{}", number));
+      } else {
+        cell.emplace<double>(any(30) == 0 ? std::numeric_limits<double>::infinity() : number);
+      }
+    }
+  }
+  if (any(2) == 0) {
+    for (std::size_t row = 0; row < rows; ++row) made.null_rows.push_back(any(10) == 0);
+  }
+  return made;
+}
+
+// Bits, not numbers: a training sees nothing else of a row. Of more rows than a block has, however they are cut.
+TEST(ArrowRecords, ReadInBlocksAreThoseReadCellByCell) {
+  std::mt19937_64 random{5};
+  const auto any = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
+  std::size_t seen = 0;
+  std::size_t damaged = 0;
+  for (int repetition = 0; repetition < 60; ++repetition) {
+    const std::size_t rows = 1 + any(repetition % 6 == 0 ? 700 : 40);
+    const auto made = any_table(random, rows);
+    const LabelRule label = parse_label_rule(any(2) == 0 ? "x7>0" : "x7");
+    const CsvOptions how{.drop = {"who"},
+                         .bounds = {{"x0", Bounds{-3, 3}}, {"x2", Bounds{-1, 4}}, {"x6", Bounds{0, 2}}},
+                         .categories = {{"x8", {"1", "0.5", "none"}}},
+                         .rows_have_common_scale = any(2) == 0};
+    DataPolicy policy;
+    if (any(2) == 0) policy.csv.missing = {{"x1", "0.25"}, {"x3", "7"}, {"x8", "1"}};
+    testing::ArrowStreamOptions cut{.offset = any(20), .child_offset = any(20)};
+    for (std::size_t given = 0; given < rows && any(6) != 0;) {
+      cut.batches.push_back(std::min(rows - given, any(9) == 0 ? 0 : 1 + any(any(2) == 0 ? 10 : rows)));
+      given += cut.batches.back();
+    }
+    const bool has_units = any(2) == 0;
+    const ArrowUnits units{.rule = {.column = "who", .most = Count{1 + any(4)}}, .key = {4, 5, 6}};
+    const auto reader_of_it = [&] {
+      auto stream = testing::arrow_stream(made, cut);
+      return ArrowReader{ArrowStream{&stream}, policy};
+    };
+    auto reader = reader_of_it();
+    const auto features = arrow_features(reader, label, how);
+    ArrowRecords records{std::move(reader), features, label};
+    if (has_units) records.keep_units(units);
+    auto cells = reader_of_it();
+    const NamedRecord record{cells, features, label};
+    if (has_units) cells.keep_units(units);
+    Made expected{};
+    Made found{};
+    while (cells.next()) {
+      expected = {};
+      expected.is_damaged = cells.is_damaged() || !record.make(cells, expected.row, expected.label);
+      if (expected.is_damaged) expected = {.row = {}, .label = 0, .is_damaged = true};
+      ASSERT_TRUE(records.next(found.row, found.label));
+      found.is_damaged = records.is_damaged();
+      ASSERT_EQ(found, expected) << "repetition " << repetition << ", row " << cells.row();
+      ++seen;
+      damaged += found.is_damaged ? 1 : 0;
+    }
+    EXPECT_FALSE(records.next(found.row, found.label));
+  }
+  EXPECT_GT(damaged, seen / 20);
+  EXPECT_GT(seen - damaged, seen / 20);
 }
 
 }  // namespace
