@@ -420,12 +420,12 @@ void release_vector_in_place(const VectorNoise& mechanism, std::span<float> quer
 
 KNorm::KNorm(Options options) : VectorNoise{options.grid, RoundedVector{law_of(options)}}, options_{options} {}
 
-Event KNorm::event() const { return surety::release(Event::KNorm{norm(), options_.dimension, options_.scale}, options_.adjacency); }
+Event KNorm::event() const { return surety::k_norm(norm(), options_.dimension, options_.scale, options_.adjacency); }
 
 GeneralizedGaussian::GeneralizedGaussian(Options options) : VectorNoise{options.grid, RoundedVector{law_of(options)}}, options_{options} {}
 
 Event GeneralizedGaussian::event() const {
-  return surety::release(Event::GeneralizedGaussian{options_.r, options_.dimension, options_.multiplier}, options_.adjacency);
+  return surety::generalized_gaussian(options_.r, options_.dimension, options_.multiplier, options_.adjacency);
 }
 
 namespace {
