@@ -373,7 +373,7 @@ class AllocatedEpoch::Numbers {
   }
 
  private:
-  struct Part {
+  struct Band {
     double low;  // Y lies between these
     double high;
     double q_mass;
@@ -578,7 +578,7 @@ class AllocatedEpoch::Numbers {
   double t_;
   double multiplier_;
   double mu_;  // fl(1 / multiplier); the bounds made with it have room for its rounding
-  std::vector<Part> parts_;
+  std::vector<Band> parts_;
   std::once_flag plan_once_;
   std::optional<Plan> plan_;
   std::once_flag once_;
