@@ -61,11 +61,11 @@ Event schedule(int steps) {
   return compose(std::move(events));
 }
 
-Event job_e() { return repeat(Count{1000}, release(Event::Laplace{NoiseScale{10}}, Adjacency::add_or_remove_one)); }
+Event job_e() { return repeat(Count{1000}, laplace(NoiseScale{10}, Adjacency::add_or_remove_one)); }
 
 Event job_g() {
   const Event batch = gaussian(NoiseMultiplier{1}, Adjacency::replace_one);
-  return repeat(Count{10'000}, without_replacement(Batches{Count{60'000}, Count{600}}, batch));
+  return repeat(Count{10'000}, without_replacement(Count{60'000}, Count{600}, batch));
 }
 
 /// The smallest multiplier of job c: at its upper end the certified delta meets the target, at its lower end no delta can. The

@@ -37,7 +37,7 @@ Event sampled_gaussian() {
   return repeat(Count{10'000}, batch);
 }
 
-Event laplace() { return repeat(Count{1000}, release(Event::Laplace{NoiseScale{10}}, Adjacency::add_or_remove_one)); }
+Event laplace() { return repeat(Count{1000}, laplace(NoiseScale{10}, Adjacency::add_or_remove_one)); }
 
 /// Halves the step until the accountant would need more memory than it may use, or much time, or the step would be below the least.
 /// Hardly any mass is cut off (a width of 1e-8), so that what is seen is the grid's error and rounding.

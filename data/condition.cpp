@@ -390,19 +390,19 @@ std::string describe(const CellComparison& comparison) {
 std::string describe(const Condition& condition) {
   using Step = Condition::Step;
   // What binds closer has the larger number.
-  struct Part {
+  struct Phrase {
     std::string text;
     int binding;
   };
-  std::vector<Part> parts;
+  std::vector<Phrase> parts;
   std::size_t next = 0;
-  const auto at_least = [](const Part& part, int binding) { return part.binding >= binding ? part.text : "(" + part.text + ")"; };
+  const auto at_least = [](const Phrase& part, int binding) { return part.binding >= binding ? part.text : "(" + part.text + ")"; };
   for (const Step step : condition.steps_) {
     if (step == Step::comparison) {
       parts.push_back({describe(condition.comparisons_[next++]), 4});
       continue;
     }
-    const Part last = std::move(parts.back());
+    const Phrase last = std::move(parts.back());
     parts.pop_back();
     if (step == Step::negation) {
       // A name that begins with a parenthesis is in quotes, so what follows is told apart.
@@ -410,7 +410,7 @@ std::string describe(const Condition& condition) {
       continue;
     }
     const int binding = step == Step::both ? 2 : 1;
-    const Part first = std::move(parts.back());
+    const Phrase first = std::move(parts.back());
     parts.back() = {fmt::format("{} {} {}", at_least(first, binding), step == Step::both ? "and" : "or", at_least(last, binding + 1)),
                     binding};
   }

@@ -324,9 +324,7 @@ Method with_generalized_noise(const Cell& cell) {
   const auto asked = shape(options, Count{cell.dimension});
   const Target target = target_of(cell);
   const auto calibration = calibrate(
-      [&](NoiseMultiplier z) {
-        return accounting::tree(asked.steps, release(Event::GeneralizedGaussian{r, asked.dimension, z}, asked.adjacency));
-      },
+      [&](NoiseMultiplier z) { return accounting::tree(asked.steps, generalized_gaussian(r, asked.dimension, z, asked.adjacency)); },
       target, quick_cost());
   return [=](const Instance& instance, std::uint64_t seed) {
     Outcome outcome;

@@ -138,7 +138,7 @@ Event event_of_keys(const Event& noise, Delta delta) {
     throw Error{ErrorCode::unsupported,
                 "keys that are not listed beforehand need delta > 0: every noise lets the key of one unit through at times"};
   }
-  return compose({noise, surety::release(Event::Approximate{Epsilon{0}, delta}, noise.adjacency())});
+  return compose({noise, surety::approx(Epsilon{0}, delta, noise.adjacency())});
 }
 
 std::vector<ReleasedKey> draw_keys(const KeyCounts& counts, const StatisticNoise& noise, std::int64_t threshold, mechanisms::BitsRef bits) {

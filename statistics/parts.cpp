@@ -29,8 +29,7 @@ namespace {
 Event noise_at(const WeightedStatistic& query, NoiseFamily family, double scale) {
   const double own = scale / std::sqrt(query.weight);
   const auto adjacency = query.statistic.adjacency;
-  return family == NoiseFamily::gaussian ? gaussian(NoiseMultiplier{own}, adjacency)
-                                         : surety::release(Event::Laplace{NoiseScale{own}}, adjacency);
+  return family == NoiseFamily::gaussian ? gaussian(NoiseMultiplier{own}, adjacency) : surety::laplace(NoiseScale{own}, adjacency);
 }
 
 }  // namespace
@@ -38,7 +37,7 @@ Event noise_at(const WeightedStatistic& query, NoiseFamily family, double scale)
 Event event_of(const WeightedStatistic& query, NoiseFamily family, double scale) {
   if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
     const double own = scale / std::sqrt(query.weight);
-    return surety::release(Event::Exponential{Epsilon{(family == NoiseFamily::gaussian ? 2 : 1) / own}}, query.statistic.adjacency);
+    return surety::exponential(Epsilon{(family == NoiseFamily::gaussian ? 2 : 1) / own}, query.statistic.adjacency);
   }
   const Event noise = noise_at(query, family, scale);
   const auto* const keys = std::get_if<KeysOf>(&query.statistic.of);

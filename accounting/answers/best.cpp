@@ -147,7 +147,7 @@ class LeavesByAll final : public LeafCurves {
   }
   [[nodiscard]] bool know_search(const Event& search) const override { return supports(Tuning{}, search, curves_of_all().runs); }
   [[nodiscard]] double of_concentrated(Rho rho, Epsilon at) const override {
-    return accounting::delta(Zcdp{}, release(Event::Concentrated{rho}, Adjacency::zero_out), at).upper;
+    return accounting::delta(Zcdp{}, zcdp(rho, Adjacency::zero_out), at).upper;
   }
   [[nodiscard]] std::string_view also_known_by(const Event& event) const override {
     if (supports(Renyi{}, event)) return Renyi::name;

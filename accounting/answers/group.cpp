@@ -68,41 +68,29 @@ struct GroupOf {
     return Count{sensitivity.value() * records.value()};
   }
 
-  Event operator()(const Event::Gaussian& e) const {
-    return release(Event::Gaussian{NoiseMultiplier{per_record(e.multiplier.value())}}, adjacency());
-  }
+  Event operator()(const Event::Gaussian& e) const { return gaussian(NoiseMultiplier{per_record(e.multiplier.value())}, adjacency()); }
   /// The group is the record, and contributes at most k C.
-  Event operator()(const Event::RecordSum& e) const {
-    return release(Event::RecordSum{NoiseMultiplier{per_record(e.multiplier.value())}}, adjacency());
-  }
+  Event operator()(const Event::RecordSum& e) const { return record_sum(NoiseMultiplier{per_record(e.multiplier.value())}, adjacency()); }
   Event operator()(const Event::GeneralizedGaussian& e) const {
-    return release(Event::GeneralizedGaussian{e.r, e.dimension, NoiseMultiplier{per_record(e.multiplier.value())}}, adjacency());
+    return generalized_gaussian(e.r, e.dimension, NoiseMultiplier{per_record(e.multiplier.value())}, adjacency());
   }
-  Event operator()(const Event::Laplace& e) const { return release(Event::Laplace{NoiseScale{per_record(e.scale.value())}}, adjacency()); }
+  Event operator()(const Event::Laplace& e) const { return laplace(NoiseScale{per_record(e.scale.value())}, adjacency()); }
   Event operator()(const Event::KNorm& e) const {
-    return release(Event::KNorm{e.norm, e.dimension, NoiseScale{per_record(e.scale.value())}}, adjacency());
+    return k_norm(e.norm, e.dimension, NoiseScale{per_record(e.scale.value())}, adjacency());
   }
-  Event operator()(const Event::DiscreteGaussian& e) const {
-    return release(Event::DiscreteGaussian{e.sigma, times(e.sensitivity)}, adjacency());
-  }
-  Event operator()(const Event::DiscreteLaplace& e) const {
-    return release(Event::DiscreteLaplace{e.scale, times(e.sensitivity)}, adjacency());
-  }
+  Event operator()(const Event::DiscreteGaussian& e) const { return discrete_gaussian(e.sigma, times(e.sensitivity), adjacency()); }
+  Event operator()(const Event::DiscreteLaplace& e) const { return discrete_laplace(e.scale, times(e.sensitivity), adjacency()); }
   /// Each record of the group may answer.
   Event operator()(const Event::RandomizedResponse&) const { return repeat(records, event); }
-  Event operator()(const Event::Pure& e) const { return release(Event::Pure{Epsilon{times(e.epsilon.value(), k())}}, adjacency()); }
+  Event operator()(const Event::Pure& e) const { return pure(Epsilon{times(e.epsilon.value(), k())}, adjacency()); }
   /// Ranges of losses add up along the chain.
-  Event operator()(const Event::Exponential& e) const {
-    return release(Event::Exponential{Epsilon{times(e.epsilon.value(), k())}}, adjacency());
-  }
+  Event operator()(const Event::Exponential& e) const { return exponential(Epsilon{times(e.epsilon.value(), k())}, adjacency()); }
   /// [BS16] Proposition 1.9.
-  Event operator()(const Event::Concentrated& e) const {
-    return release(Event::Concentrated{Rho{times(times(e.rho.value(), k()), k())}}, adjacency());
-  }
+  Event operator()(const Event::Concentrated& e) const { return zcdp(Rho{times(times(e.rho.value(), k()), k())}, adjacency()); }
   Event operator()(const Event::Approximate& e) const {
     const double delta = chain_delta(e.epsilon.value(), e.delta.value(), k());
     if (!(delta < 1)) no_event_for_the_group("its delta reaches 1");
-    return release(Event::Approximate{Epsilon{times(e.epsilon.value(), k())}, Delta{delta}}, adjacency());
+    return approx(Epsilon{times(e.epsilon.value(), k())}, Delta{delta}, adjacency());
   }
   Event operator()(const Event::Repeated& e) const { return repeat(e.count, group(e.event, records)); }
   Event operator()(const Event::Composed& e) const { return compose(each(e.events)); }

@@ -26,7 +26,7 @@ Interval positive_part(const Interval& x) { return maximum(x, number(0)); }
 /// A concave function g of x > 0, evaluated at x = e^t.
 using Concave = std::function<Enclosure(double t)>;
 
-struct Point {
+struct Evaluation {
   double t;
   Enclosure value;
   Interval x;
@@ -35,10 +35,10 @@ struct Point {
 /// How steeply a concave function can rise beyond `from`, as the points behind it prove: the chord from any of them bounds it. The
 /// chord is chosen in double and evaluated with outward rounding.
 template <class Points>
-Interval slope_beyond(const Point& from, const Points& behind) {
+Interval slope_beyond(const Evaluation& from, const Points& behind) {
   const double x = std::exp(from.t);
   double best = infinity;
-  const Point* chosen = nullptr;
+  const Evaluation* chosen = nullptr;
   for (const auto& other : behind) {
     const double slope = (from.value.upper - other.value.lower) / std::abs(x - std::exp(other.t));
     if (slope < best) {
@@ -55,14 +55,14 @@ Interval slope_beyond(const Point& from, const Points& behind) {
 
 /// Bounds g from above on (0, largest] from its values at `points`, by rising t. In each cell the chords from the left and from the
 /// right meet: an error of second order where g is smooth, and of none where it is a line.
-double bound_above(const std::vector<Point>& points, double largest) {
+double bound_above(const std::vector<Evaluation>& points, double largest) {
   std::vector<Interval> rising;   // to the right of a point
   std::vector<Interval> falling;  // to the left of it
   for (std::size_t i = 0; i < points.size(); ++i) {
     rising.push_back(slope_beyond(points[i], std::span{points}.first(i)));
     falling.push_back(slope_beyond(points[i], std::span{points}.subspan(i + 1)));
   }
-  const auto at_end = [](const Point& end, const Interval& slope, const Interval& distance) {
+  const auto at_end = [](const Evaluation& end, const Interval& slope, const Interval& distance) {
     const double steepest = slope.enclosure().upper;
     if (steepest == 0) return end.value.upper;
     return steepest == infinity ? infinity : (number(end.value.upper) + slope * positive_part(distance)).enclosure().upper;
@@ -94,7 +94,7 @@ double bound_above(const std::vector<Point>& points, double largest) {
 
 /// Encloses sup of g over 0 < t <= last (x = e^t, t >= first only for the search).
 Enclosure concave_supremum(const Concave& g, double first, double last, double nearness = 1e-6) {
-  std::vector<Point> points;
+  std::vector<Evaluation> points;
   const auto value = [&](double t) {
     const auto found = g(t);
     points.push_back({t, found, exp(number(t))});
@@ -146,8 +146,9 @@ Enclosure concave_supremum(const Concave& g, double first, double last, double n
     value(std::max(peak - distance, first));
     value(std::min(peak + distance, last));
   }
-  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.t < b.t; });
-  points.erase(std::unique(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.t == b.t; }), points.end());
+  std::sort(points.begin(), points.end(), [](const Evaluation& a, const Evaluation& b) { return a.t < b.t; });
+  points.erase(std::unique(points.begin(), points.end(), [](const Evaluation& a, const Evaluation& b) { return a.t == b.t; }),
+               points.end());
   double lower = -infinity;
   for (const auto& point : points) lower = std::max(lower, point.value.lower);
   // On an unbounded side g must be seen to fall.

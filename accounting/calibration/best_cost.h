@@ -9,7 +9,7 @@
 
 #include <surety/accounting/answers/asking.h>
 #include <surety/accounting/answers/best.h>
-#include <surety/accounting/calibration/solve.h>
+#include <surety/accounting/calibration/cost_functions.h>
 
 namespace surety::accounting {
 

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include <surety/accounting/answers/best.h>
+#include <surety/accounting/calibration/cost_functions.h>
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/events/units.h>
 #include <surety/accounting/numbers/enclosure.h>
@@ -25,16 +26,6 @@ struct Parameter {
   double highest;
   bool whole = false;       ///< an integer
   bool cost_rises = false;  ///< with the parameter, as for a sampling rate or a count; it falls for a scale of noise
-};
-
-/// The curve that a search uses: certified cost of one event. accounting/calibration/best_cost.h has that of all accountants.
-struct CostFunctions {
-  std::function<Enclosure(const Event&, Epsilon)> delta;
-  std::function<Enclosure(const Event&, Delta)> epsilon;
-  /// How exact the last answer was, as a share of epsilon: a search need not be finer. Exact where there is no such function.
-  std::function<double()> resolution = nullptr;
-  /// The cost to be told of at the end, at the target's delta; `epsilon` where there is no such function.
-  std::function<Enclosure(const Event&)> report = nullptr;
 };
 
 struct Solution {

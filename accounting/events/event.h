@@ -2,7 +2,7 @@
 // it, and one adjacency; accountants interpret it. Its meaning never changes: a new kind of release is a new event.
 //
 // The same event has three spellings, which round-trip exactly:
-//   C++   repeat(Count{100}, gaussian(NoiseMultiplier{40}, Adjacency::replace_one))
+//   C++   repeat(Count{100}, gaussian(NoiseMultiplier{40}, Adjacency::replace_one))     a function for each word
 //   text  repeat(100, gaussian(40))                        the adjacency is said beside it
 //   JSON  {"version": 1, "adjacency": "replace-one",
 //          "event": {"repeat": {"count": 100, "event": {"gaussian": {"noise_multiplier": 40}}}}}
@@ -13,10 +13,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include <surety/accounting/events/described.h>
 #include <surety/accounting/events/runs.h>
 #include <surety/accounting/events/units.h>
 
@@ -48,30 +50,39 @@ class Event {
   /// A vector plus N(0, (multiplier x l2 sensitivity)^2 I).
   struct Gaussian {
     NoiseMultiplier multiplier;
-    friend bool operator==(const Gaussian&, const Gaussian&) = default;
+    static constexpr std::string_view word = "gaussian";
+    static constexpr auto arguments() { return std::tuple{argument(&Gaussian::multiplier, "noise_multiplier")}; }
   };
   /// A sum of vectors, of which each record contributes one of l2 norm at most C, plus N(0, (multiplier x C)^2 I): C is the
   /// sensitivity under add-or-remove-one and zero-out, and half of it under replace-one.
   struct RecordSum {
     NoiseMultiplier multiplier;
-    friend bool operator==(const RecordSum&, const RecordSum&) = default;
+    static constexpr std::string_view word = "record_sum";
+    static constexpr auto arguments() { return std::tuple{argument(&RecordSum::multiplier, "noise_multiplier")}; }
   };
   /// A vector plus independent Laplace noise of scale `scale` x l1 sensitivity in each coordinate.
   struct Laplace {
     NoiseScale scale;
-    friend bool operator==(const Laplace&, const Laplace&) = default;
+    static constexpr std::string_view word = "laplace";
+    static constexpr auto arguments() { return std::tuple{argument(&Laplace::scale, "scale")}; }
   };
   /// An integer of sensitivity `sensitivity` plus k with probability proportional to exp(-k^2 / (2 sigma^2)).
   struct DiscreteGaussian {
     NoiseScale sigma;
     Count sensitivity;
-    friend bool operator==(const DiscreteGaussian&, const DiscreteGaussian&) = default;
+    static constexpr std::string_view word = "discrete_gaussian";
+    static constexpr auto arguments() {
+      return std::tuple{argument(&DiscreteGaussian::sigma, "sigma"), argument(&DiscreteGaussian::sensitivity, "sensitivity")};
+    }
   };
   /// An integer of sensitivity `sensitivity` plus k with probability proportional to exp(-|k| / scale).
   struct DiscreteLaplace {
     NoiseScale scale;
     Count sensitivity;
-    friend bool operator==(const DiscreteLaplace&, const DiscreteLaplace&) = default;
+    static constexpr std::string_view word = "discrete_laplace";
+    static constexpr auto arguments() {
+      return std::tuple{argument(&DiscreteLaplace::scale, "scale"), argument(&DiscreteLaplace::sensitivity, "sensitivity")};
+    }
   };
   /// One of `categories` values: the record's own with probability `truth`, each other one with equal probability. Under zero-out a
   /// zeroed record answers as one of the categories, or by a mixture of them (at random, say), never by its silence: what it costs is
@@ -79,26 +90,35 @@ class Event {
   struct RandomizedResponse {
     Probability truth;
     Count categories;
-    friend bool operator==(const RandomizedResponse&, const RandomizedResponse&) = default;
+    static constexpr std::string_view word = "randomized_response";
+    static constexpr auto arguments() {
+      return std::tuple{argument(&RandomizedResponse::truth, "truth"), argument(&RandomizedResponse::categories, "categories")};
+    }
   };
   /// A choice whose privacy loss has range at most epsilon (the exponential mechanism).
   struct Exponential {
     Epsilon epsilon;
-    friend bool operator==(const Exponential&, const Exponential&) = default;
+    static constexpr std::string_view word = "exponential";
+    static constexpr auto arguments() { return std::tuple{argument(&Exponential::epsilon, "epsilon")}; }
   };
   /// Anything that is (epsilon, 0)-, (epsilon, delta)- or rho-zero-concentrated differentially private.
   struct Pure {
     Epsilon epsilon;
-    friend bool operator==(const Pure&, const Pure&) = default;
+    static constexpr std::string_view word = "pure";
+    static constexpr auto arguments() { return std::tuple{argument(&Pure::epsilon, "epsilon")}; }
   };
   struct Approximate {
     Epsilon epsilon;
     Delta delta;
-    friend bool operator==(const Approximate&, const Approximate&) = default;
+    static constexpr std::string_view word = "approx";
+    static constexpr auto arguments() {
+      return std::tuple{argument(&Approximate::epsilon, "epsilon"), argument(&Approximate::delta, "delta")};
+    }
   };
   struct Concentrated {
     Rho rho;
-    friend bool operator==(const Concentrated&, const Concentrated&) = default;
+    static constexpr std::string_view word = "zcdp";
+    static constexpr auto arguments() { return std::tuple{argument(&Concentrated::rho, "rho")}; }
   };
   /// A vector of `dimension` coordinates plus noise of density proportional to exp(-||x||_r^2 / (2 sigma^2)), with sigma =
   /// multiplier x l_r sensitivity.
@@ -106,7 +126,11 @@ class Event {
     NormExponent r;
     Count dimension;
     NoiseMultiplier multiplier;
-    friend bool operator==(const GeneralizedGaussian&, const GeneralizedGaussian&) = default;
+    static constexpr std::string_view word = "generalized_gaussian";
+    static constexpr auto arguments() {
+      return std::tuple{argument(&GeneralizedGaussian::r, "norm_exponent"), argument(&GeneralizedGaussian::dimension, "dimension"),
+                        argument(&GeneralizedGaussian::multiplier, "noise_multiplier")};
+    }
   };
   /// A vector of `dimension` coordinates plus noise of density proportional to exp(-||x|| / b), with b = scale x sensitivity in
   /// that norm.
@@ -114,7 +138,10 @@ class Event {
     NormName norm;
     Count dimension;
     NoiseScale scale;
-    friend bool operator==(const KNorm&, const KNorm&) = default;
+    static constexpr std::string_view word = "k_norm";
+    static constexpr auto arguments() {
+      return std::tuple{argument(&KNorm::norm, "norm"), argument(&KNorm::dimension, "dimension"), argument(&KNorm::scale, "scale")};
+    }
   };
 
   // ---- Structure ----
@@ -181,6 +208,9 @@ class Event {
   /// one part many times.
   static constexpr std::size_t max_nodes = 1'000'000;
 
+  /// The event of `node`, which the words below make: laplace(NoiseScale{2}, adjacency).
+  /// \throws Error{invalid_argument} as its word does, and where something inside has another adjacency.
+  Event(Node node, Adjacency adjacency);
   /// Copies share what they hold.
   Event(const Event& other) noexcept;
   Event(Event&& other) noexcept;
@@ -197,98 +227,142 @@ class Event {
   /// Equality of structure: repeat(2, e) and compose(e, e) cost the same and are different events.
   friend bool operator==(const Event& a, const Event& b);
 
-  /// The one place where events are made (event.cpp).
-  struct Factory;
-
  private:
   struct Shared;
-  explicit Event(const Shared* shared) noexcept : shared_{shared} {}
   const Shared* shared_;  // null when moved from
 };
 
 struct Event::Repeated {
   Count count;
   Event event;
-  friend bool operator==(const Repeated&, const Repeated&) = default;
+  static constexpr std::string_view word = "repeat";
+  static constexpr auto arguments() { return std::tuple{argument(&Repeated::count, "count"), argument(&Repeated::event, "event")}; }
 };
 struct Event::Composed {
   std::vector<Event> events;
-  friend bool operator==(const Composed&, const Composed&) = default;
+  static constexpr std::string_view word = "compose";
+  static constexpr auto arguments() { return std::tuple{argument(&Composed::events)}; }
 };
 struct Event::Parallel {
   std::vector<Event> events;
-  friend bool operator==(const Parallel&, const Parallel&) = default;
+  static constexpr std::string_view word = "parallel";
+  static constexpr auto arguments() { return std::tuple{argument(&Parallel::events)}; }
 };
 struct Event::PoissonSampled {
   SamplingRate rate;
   Event event;
-  friend bool operator==(const PoissonSampled&, const PoissonSampled&) = default;
+  static constexpr std::string_view word = "poisson";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&PoissonSampled::rate, "sampling_rate"), argument(&PoissonSampled::event, "event")};
+  }
 };
 struct Event::SampledWithoutReplacement {
   Batches batches;
   Event event;
-  friend bool operator==(const SampledWithoutReplacement&, const SampledWithoutReplacement&) = default;
+  static constexpr std::string_view word = "without_replacement";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&SampledWithoutReplacement::batches, "records", "batch_size"),
+                      argument(&SampledWithoutReplacement::event, "event")};
+  }
 };
 struct Event::Shuffled {
   Batches batches;
   Event event;
-  friend bool operator==(const Shuffled&, const Shuffled&) = default;
+  static constexpr std::string_view word = "shuffled";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&Shuffled::batches, "records", "batch_size"), argument(&Shuffled::event, "event")};
+  }
 };
 struct Event::Deterministic {
   Batches batches;
   Event event;
-  friend bool operator==(const Deterministic&, const Deterministic&) = default;
+  static constexpr std::string_view word = "deterministic";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&Deterministic::batches, "records", "batch_size"), argument(&Deterministic::event, "event")};
+  }
 };
 struct Event::Cyclic {
   Count groups;
   Count rounds;
   SamplingRate rate;  ///< within the group
   Event event;
-  friend bool operator==(const Cyclic&, const Cyclic&) = default;
+  static constexpr std::string_view word = "cyclic";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&Cyclic::groups, "groups"), argument(&Cyclic::rounds, "rounds"), argument(&Cyclic::rate, "sampling_rate"),
+                      argument(&Cyclic::event, "event")};
+  }
 };
 struct Event::Allocated {
   Count rounds;
   Count participations;
   Event event;
-  friend bool operator==(const Allocated&, const Allocated&) = default;
+  static constexpr std::string_view word = "allocated";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&Allocated::rounds, "rounds"), argument(&Allocated::participations, "participations").optional(),
+                      argument(&Allocated::event, "event")};
+  }
 };
 struct Event::TruncatedPoisson {
   SamplingRate rate;
   Batches batches;  ///< of at most their size
   Event event;
-  friend bool operator==(const TruncatedPoisson&, const TruncatedPoisson&) = default;
+  static constexpr std::string_view word = "truncated_poisson";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&TruncatedPoisson::rate, "sampling_rate"), argument(&TruncatedPoisson::batches, "largest", "records"),
+                      argument(&TruncatedPoisson::event, "event")};
+  }
 };
 struct Event::Users {
   Count records;
   Event event;
-  friend bool operator==(const Users&, const Users&) = default;
+  static constexpr std::string_view word = "users";
+  static constexpr auto arguments() { return std::tuple{argument(&Users::records, "records"), argument(&Users::event, "event")}; }
 };
 
 struct Event::BestOf {
   Runs runs;
   Event event;
-  friend bool operator==(const BestOf&, const BestOf&) = default;
+  static constexpr std::string_view word = "best_of";
+  static constexpr auto arguments() {
+    return std::tuple{argument(&BestOf::runs, "runs", "mean", "shape", "cap"), argument(&BestOf::event, "event")};
+  }
 };
 
-/// An event of one release. Every alternative above but the structures and batches: release(Event::Laplace{NoiseScale{2}}, adjacency).
-/// \throws Error{invalid_argument} when the adjacency has no meaning for it (randomized response under add-or-remove-one: the
-///         number of answers shows the number of records), there are fewer than two categories, or half of the multiplier of a
-///         RecordSum is not a double.
-[[nodiscard]] Event release(const Event::Gaussian& gaussian, Adjacency adjacency);
-[[nodiscard]] Event release(const Event::RecordSum& sum, Adjacency adjacency);
-[[nodiscard]] Event release(const Event::Laplace& laplace, Adjacency adjacency);
-[[nodiscard]] Event release(const Event::DiscreteGaussian& gaussian, Adjacency adjacency);
-[[nodiscard]] Event release(const Event::DiscreteLaplace& laplace, Adjacency adjacency);
-[[nodiscard]] Event release(const Event::RandomizedResponse& response, Adjacency adjacency);
-[[nodiscard]] Event release(const Event::Exponential& exponential, Adjacency adjacency);
-[[nodiscard]] Event release(const Event::Pure& pure, Adjacency adjacency);
-[[nodiscard]] Event release(const Event::Approximate& approximate, Adjacency adjacency);
-[[nodiscard]] Event release(const Event::Concentrated& concentrated, Adjacency adjacency);
-[[nodiscard]] Event release(const Event::GeneralizedGaussian& gaussian, Adjacency adjacency);
-[[nodiscard]] Event release(const Event::KNorm& noise, Adjacency adjacency);
-/// The commonest release.
-[[nodiscard]] inline Event gaussian(NoiseMultiplier multiplier, Adjacency adjacency) {
-  return release(Event::Gaussian{multiplier}, adjacency);
+// ---- The words of the event language, each with the arguments of its text and a release with its adjacency ----
+
+[[nodiscard]] inline Event gaussian(NoiseMultiplier multiplier, Adjacency adjacency) { return {Event::Gaussian{multiplier}, adjacency}; }
+/// \throws Error{invalid_argument} when half of the multiplier is not a double.
+[[nodiscard]] inline Event record_sum(NoiseMultiplier multiplier, Adjacency adjacency) { return {Event::RecordSum{multiplier}, adjacency}; }
+[[nodiscard]] inline Event laplace(NoiseScale scale, Adjacency adjacency) { return {Event::Laplace{scale}, adjacency}; }
+[[nodiscard]] inline Event discrete_gaussian(NoiseScale sigma, Count sensitivity, Adjacency adjacency) {
+  return {Event::DiscreteGaussian{sigma, sensitivity}, adjacency};
+}
+[[nodiscard]] inline Event discrete_laplace(NoiseScale scale, Count sensitivity, Adjacency adjacency) {
+  return {Event::DiscreteLaplace{scale, sensitivity}, adjacency};
+}
+/// \throws Error{invalid_argument} under add-or-remove-one, where the number of answers shows the number of records, and for fewer than
+///         two categories.
+[[nodiscard]] inline Event randomized_response(Probability truth, Count categories, Adjacency adjacency) {
+  return {Event::RandomizedResponse{truth, categories}, adjacency};
+}
+[[nodiscard]] inline Event exponential(Epsilon epsilon, Adjacency adjacency) { return {Event::Exponential{epsilon}, adjacency}; }
+[[nodiscard]] inline Event pure(Epsilon epsilon, Adjacency adjacency) { return {Event::Pure{epsilon}, adjacency}; }
+[[nodiscard]] inline Event approx(Epsilon epsilon, Delta delta, Adjacency adjacency) {
+  return {Event::Approximate{epsilon, delta}, adjacency};
+}
+[[nodiscard]] inline Event zcdp(Rho rho, Adjacency adjacency) { return {Event::Concentrated{rho}, adjacency}; }
+[[nodiscard]] inline Event generalized_gaussian(NormExponent r, Count dimension, NoiseMultiplier multiplier, Adjacency adjacency) {
+  return {Event::GeneralizedGaussian{r, dimension, multiplier}, adjacency};
+}
+[[nodiscard]] inline Event k_norm(NormName norm, Count dimension, NoiseScale scale, Adjacency adjacency) {
+  return {Event::KNorm{norm, dimension, scale}, adjacency};
+}
+
+/// What was said before each release had its word.
+template <class Release>
+[[deprecated("each release has its word: laplace(scale, adjacency)")]] [[nodiscard]] Event release(
+    const Release& kind, Adjacency adjacency) requires std::is_constructible_v<Event::Node, Release> {
+  return {kind, adjacency};
 }
 
 /// The noise multiplier over the sensitivity under the event's adjacency, exactly, of a Gaussian and of a RecordSum (half of its own
@@ -304,21 +378,43 @@ struct Event::BestOf {
 ///         poisson under replace-one of anything but RecordSum releases, without_replacement under any other, shuffled and
 ///         deterministic under add-or-remove-one.
 [[nodiscard]] Event poisson(SamplingRate rate, Event event);
-[[nodiscard]] Event without_replacement(Batches batches, Event event);
-[[nodiscard]] Event shuffled(Batches batches, Event event);
-[[nodiscard]] Event deterministic(Batches batches, Event event);
+/// \throws Error{invalid_argument} also, as the next two, when a batch is larger than the data.
+[[nodiscard]] Event without_replacement(Count records, Count batch_size, Event event);
+[[nodiscard]] Event shuffled(Count records, Count batch_size, Event event);
+[[nodiscard]] Event deterministic(Count records, Count batch_size, Event event);
 /// As `poisson`.
 [[nodiscard]] Event cyclic(Count groups, Count rounds, SamplingRate rate, Event event);
 /// \throws Error{invalid_argument} as `poisson`, for anything but Gaussian and record_sum releases, and for more participations than rounds.
 [[nodiscard]] Event allocated(Count rounds, Count participations, Event event);
 [[nodiscard]] inline Event allocated(Count rounds, Event event) { return allocated(rounds, Count{1}, std::move(event)); }
 /// \throws Error{invalid_argument} as `poisson`, for a batch that holds all records, and for anything but Gaussian and record_sum releases.
-[[nodiscard]] Event truncated_poisson(SamplingRate rate, Batches batches, Event event);
+[[nodiscard]] Event truncated_poisson(SamplingRate rate, Count largest, Count records, Event event);
 /// \throws Error{invalid_argument} for anything but Gaussian and record_sum releases, and Poisson, cyclic and allocated batches of them.
 [[nodiscard]] Event users(Count records, Event event);
-/// A batch may not hold it. best_of(Runs{RunsLaw::poisson, 10}, e); in the event language best_of(poisson_runs, 10, e), and
-/// best_of(negative_binomial_runs, 10, 0.5, e) with a shape, best_of(capped_geometric_runs, 10, 50, e) with a cap.
+/// A batch may not hold it. The law of a number of runs with what it is written with: best_of(RunsLaw::poisson, 10, e), with a shape
+/// best_of(RunsLaw::negative_binomial, 10, 0.5, e), with a cap best_of(RunsLaw::capped_geometric, 10, Count{50}, e).
+/// \throws Error{invalid_argument} as Runs, also for a shape or a cap of a law that has none.
 [[nodiscard]] Event best_of(const Runs& runs, Event event);
+[[nodiscard]] Event best_of(RunsLaw law, double mean, Event event);
+[[nodiscard]] Event best_of(RunsLaw law, double mean, double shape, Event event);
+[[nodiscard]] Event best_of(RunsLaw law, double mean, Count cap, Event event);
+
+// What was said before the words took the arguments of their text.
+[[deprecated("without_replacement(records, batch_size, event)")]] [[nodiscard]] inline Event without_replacement(Batches batches,
+                                                                                                                 Event event) {
+  return without_replacement(batches.records(), batches.size(), std::move(event));
+}
+[[deprecated("shuffled(records, batch_size, event)")]] [[nodiscard]] inline Event shuffled(Batches batches, Event event) {
+  return shuffled(batches.records(), batches.size(), std::move(event));
+}
+[[deprecated("deterministic(records, batch_size, event)")]] [[nodiscard]] inline Event deterministic(Batches batches, Event event) {
+  return deterministic(batches.records(), batches.size(), std::move(event));
+}
+[[deprecated("truncated_poisson(rate, largest, records, event)")]] [[nodiscard]] inline Event truncated_poisson(SamplingRate rate,
+                                                                                                                Batches batches,
+                                                                                                                Event event) {
+  return truncated_poisson(rate, batches.size(), batches.records(), std::move(event));
+}
 
 /// The event in the event language, without its adjacency: "repeat(100, gaussian(40))".
 [[nodiscard]] std::string describe(const Event& event);

@@ -1,5 +1,5 @@
-// The two written forms of an event, the event language and JSON. Both read and write an event through one list of fields per
-// kind, so that a kind is added in one place and cannot be spelled in one form and not in the other.
+// The two written forms of an event, the event language and JSON. Both read and write an event by what its kind says of itself
+// in event.h, so that a kind cannot be spelled in one form and not in the other.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -7,8 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -60,213 +62,138 @@ class FieldWriter {
   virtual void events(const std::vector<Event>& values) = 0;
 };
 
-using Fields = std::array<const char*, 5>;
+// ---- What each member of an event is written as ----
 
-struct Kind {
-  std::string_view word;
-  Fields fields;  ///< of the JSON object; none when the kind holds a list of events
-  Event (*read)(FieldReader& in, const Fields& fields);
-  std::array<std::string_view, 2> optional = {};  ///< fields that need not be there
-};
+/// Of the two numbers of batches the one named so is how many records there are.
+constexpr std::string_view all_records = "records";
 
-template <class Value>
-Value read_value(FieldReader& in, const char* field) {
-  if constexpr (std::is_same_v<Value, Count>) {
-    return in.whole(field);
+Batches read_batches(FieldReader& in, const std::array<const char*, 2>& names) {
+  const Count first = in.whole(names[0]);
+  const Count second = in.whole(names[1]);
+  return names[0] == all_records ? Batches{first, second} : Batches{second, first};
+}
+
+Runs read_runs(FieldReader& in, const std::array<const char*, 4>& names) {
+  const auto& [law_is, mean_is, shape_is, cap_is] = names;
+  const RunsLaw law = parse_runs_law(in.word(law_is));
+  const double mean = in.real(mean_is);
+  const bool has_shape = law == RunsLaw::negative_binomial;
+  const bool has_cap = law == RunsLaw::capped_geometric;
+  if (in.has(shape_is) && !has_shape) invalid(fmt::format("best_of: {} have no shape", name(law)));
+  if (in.has(cap_is) && !has_cap) invalid(fmt::format("best_of: {} have no cap", name(law)));
+  if (has_shape) return Runs::negative_binomial(mean, in.real(shape_is));
+  return has_cap ? Runs::capped_geometric(mean, in.whole(cap_is)) : Runs{law, mean};
+}
+
+template <class Kind, class Value, std::size_t count>
+Value read(FieldReader& in, const Argument<Kind, Value, count>& said) {
+  if constexpr (std::is_same_v<Value, Event>) {
+    return in.event();
+  } else if constexpr (std::is_same_v<Value, std::vector<Event>>) {
+    return in.events();
+  } else if constexpr (std::is_same_v<Value, Batches>) {
+    return read_batches(in, said.names);
+  } else if constexpr (std::is_same_v<Value, Runs>) {
+    return read_runs(in, said.names);
   } else if constexpr (std::is_same_v<Value, NormName>) {
-    return parse_norm(in.word(field));
+    return parse_norm(in.word(said.names[0]));
+  } else if constexpr (std::is_same_v<Value, Count>) {
+    return said.is_optional ? in.whole_if_said(said.names[0]).value_or(Count{1}) : in.whole(said.names[0]);
   } else {
-    return Value{in.real(field)};
+    return Value{in.real(said.names[0])};
   }
-}
-
-/// A release whose members are `Values`, in the order of the fields.
-template <class Release, class... Values>
-Event read_release(FieldReader& in, const Fields& fields) {
-  const auto* field = fields.begin();
-  return release(Release{read_value<Values>(in, *field++)...}, in.adjacency());
-}
-
-/// What is done with batches: `make(batches, event)`.
-template <Event (*make)(Batches, Event)>
-Event read_batches(FieldReader& in, const Fields& /*fields*/) {
-  const Count records = in.whole("records");
-  const Batches batches{records, in.whole("batch_size")};
-  return make(batches, in.event());
-}
-
-constexpr std::array kinds{
-    Kind{"gaussian", {"noise_multiplier"}, read_release<Event::Gaussian, NoiseMultiplier>},
-    Kind{"record_sum", {"noise_multiplier"}, read_release<Event::RecordSum, NoiseMultiplier>},
-    Kind{"laplace", {"scale"}, read_release<Event::Laplace, NoiseScale>},
-    Kind{"discrete_gaussian", {"sigma", "sensitivity"}, read_release<Event::DiscreteGaussian, NoiseScale, Count>},
-    Kind{"discrete_laplace", {"scale", "sensitivity"}, read_release<Event::DiscreteLaplace, NoiseScale, Count>},
-    Kind{"randomized_response", {"truth", "categories"}, read_release<Event::RandomizedResponse, Probability, Count>},
-    Kind{"exponential", {"epsilon"}, read_release<Event::Exponential, Epsilon>},
-    Kind{"pure", {"epsilon"}, read_release<Event::Pure, Epsilon>},
-    Kind{"approx", {"epsilon", "delta"}, read_release<Event::Approximate, Epsilon, Delta>},
-    Kind{"zcdp", {"rho"}, read_release<Event::Concentrated, Rho>},
-    Kind{"generalized_gaussian",
-         {"norm_exponent", "dimension", "noise_multiplier"},
-         read_release<Event::GeneralizedGaussian, NormExponent, Count, NoiseMultiplier>},
-    Kind{"k_norm", {"norm", "dimension", "scale"}, read_release<Event::KNorm, NormName, Count, NoiseScale>},
-    Kind{"repeat",
-         {"count", "event"},
-         [](FieldReader& in, const Fields&) {
-           const Count count = in.whole("count");
-           return repeat(count, in.event());
-         }},
-    Kind{"compose", {}, [](FieldReader& in, const Fields&) { return compose(in.events()); }},
-    Kind{"parallel", {}, [](FieldReader& in, const Fields&) { return parallel(in.events()); }},
-    Kind{"poisson",
-         {"sampling_rate", "event"},
-         [](FieldReader& in, const Fields&) {
-           const SamplingRate rate{in.real("sampling_rate")};
-           return poisson(rate, in.event());
-         }},
-    Kind{"without_replacement", {"records", "batch_size", "event"}, read_batches<without_replacement>},
-    Kind{"shuffled", {"records", "batch_size", "event"}, read_batches<shuffled>},
-    Kind{"deterministic", {"records", "batch_size", "event"}, read_batches<deterministic>},
-    Kind{"cyclic",
-         {"groups", "rounds", "sampling_rate", "event"},
-         [](FieldReader& in, const Fields&) {
-           const Count groups = in.whole("groups");
-           const Count rounds = in.whole("rounds");
-           const SamplingRate rate{in.real("sampling_rate")};
-           return cyclic(groups, rounds, rate, in.event());
-         }},
-    Kind{"allocated",
-         {"rounds", "participations", "event"},
-         [](FieldReader& in, const Fields&) {
-           const Count rounds = in.whole("rounds");
-           const Count participations = in.whole_if_said("participations").value_or(Count{1});
-           return allocated(rounds, participations, in.event());
-         },
-         {"participations"}},
-    Kind{"truncated_poisson",
-         {"sampling_rate", "largest", "records", "event"},
-         [](FieldReader& in, const Fields&) {
-           const SamplingRate rate{in.real("sampling_rate")};
-           const Count largest = in.whole("largest");
-           const Batches batches{in.whole("records"), largest};
-           return truncated_poisson(rate, batches, in.event());
-         }},
-    Kind{"users",
-         {"records", "event"},
-         [](FieldReader& in, const Fields&) {
-           const Count records = in.whole("records");
-           return users(records, in.event());
-         }},
-    Kind{"best_of",
-         {"runs", "mean", "shape", "cap", "event"},
-         [](FieldReader& in, const Fields&) {
-           const RunsLaw law = parse_runs_law(in.word("runs"));
-           const double mean = in.real("mean");
-           const bool has_shape = law == RunsLaw::negative_binomial;
-           const bool has_cap = law == RunsLaw::capped_geometric;
-           if (in.has("shape") && !has_shape) invalid(fmt::format("best_of: {} have no shape", name(law)));
-           if (in.has("cap") && !has_cap) invalid(fmt::format("best_of: {} have no cap", name(law)));
-           const auto runs = has_shape ? Runs::negative_binomial(mean, in.real("shape"))
-                             : has_cap ? Runs::capped_geometric(mean, in.whole("cap"))
-                                       : Runs{law, mean};
-           return best_of(runs, in.event());
-         },
-         {"shape", "cap"}},
-};
-
-constexpr auto kind_words = [] {
-  std::array<std::string_view, kinds.size()> words{};
-  for (std::size_t i = 0; i < kinds.size(); ++i) words[i] = kinds[i].word;
-  return words;
-}();
-
-const Kind* find_kind(std::string_view word) {
-  const auto* found = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) { return kind.word == word; });
-  return found == kinds.end() ? nullptr : found;
 }
 
 /// Writes the fields of an event, and returns the word of its kind.
 struct Write {
   FieldWriter& out;
 
-  std::string_view operator()(const Event::Gaussian& e) const { return kind("gaussian", "noise_multiplier", e.multiplier); }
-  std::string_view operator()(const Event::RecordSum& e) const { return kind("record_sum", "noise_multiplier", e.multiplier); }
-  std::string_view operator()(const Event::Laplace& e) const { return kind("laplace", "scale", e.scale); }
-  std::string_view operator()(const Event::DiscreteGaussian& e) const {
-    return kind("discrete_gaussian", "sigma", e.sigma, "sensitivity", e.sensitivity);
-  }
-  std::string_view operator()(const Event::DiscreteLaplace& e) const {
-    return kind("discrete_laplace", "scale", e.scale, "sensitivity", e.sensitivity);
-  }
-  std::string_view operator()(const Event::RandomizedResponse& e) const {
-    return kind("randomized_response", "truth", e.truth, "categories", e.categories);
-  }
-  std::string_view operator()(const Event::Exponential& e) const { return kind("exponential", "epsilon", e.epsilon); }
-  std::string_view operator()(const Event::Pure& e) const { return kind("pure", "epsilon", e.epsilon); }
-  std::string_view operator()(const Event::Approximate& e) const { return kind("approx", "epsilon", e.epsilon, "delta", e.delta); }
-  std::string_view operator()(const Event::Concentrated& e) const { return kind("zcdp", "rho", e.rho); }
-  std::string_view operator()(const Event::GeneralizedGaussian& e) const {
-    return kind("generalized_gaussian", "norm_exponent", e.r, "dimension", e.dimension, "noise_multiplier", e.multiplier);
-  }
-  std::string_view operator()(const Event::KNorm& e) const {
-    return kind("k_norm", "norm", e.norm, "dimension", e.dimension, "scale", e.scale);
-  }
-  std::string_view operator()(const Event::Repeated& e) const { return kind("repeat", "count", e.count, "event", e.event); }
-  std::string_view operator()(const Event::Composed& e) const { return list("compose", e.events); }
-  std::string_view operator()(const Event::Parallel& e) const { return list("parallel", e.events); }
-  std::string_view operator()(const Event::PoissonSampled& e) const { return kind("poisson", "sampling_rate", e.rate, "event", e.event); }
-  std::string_view operator()(const Event::SampledWithoutReplacement& e) const { return batches("without_replacement", e); }
-  std::string_view operator()(const Event::Shuffled& e) const { return batches("shuffled", e); }
-  std::string_view operator()(const Event::Deterministic& e) const { return batches("deterministic", e); }
-  std::string_view operator()(const Event::Cyclic& e) const {
-    return kind("cyclic", "groups", e.groups, "rounds", e.rounds, "sampling_rate", e.rate, "event", e.event);
-  }
-  std::string_view operator()(const Event::Allocated& e) const {
-    if (e.participations == Count{1}) return kind("allocated", "rounds", e.rounds, "event", e.event);
-    return kind("allocated", "rounds", e.rounds, "participations", e.participations, "event", e.event);
-  }
-  std::string_view operator()(const Event::TruncatedPoisson& e) const {
-    return kind("truncated_poisson", "sampling_rate", e.rate, "largest", e.batches.size(), "records", e.batches.records(), "event",
-                e.event);
-  }
-  std::string_view operator()(const Event::Users& e) const { return kind("users", "records", e.records, "event", e.event); }
-  std::string_view operator()(const Event::BestOf& e) const {
-    out.word("runs", name(e.runs.law()));
-    out.real("mean", e.runs.mean());
-    if (e.runs.law() == RunsLaw::negative_binomial) out.real("shape", e.runs.shape());
-    if (const auto& cap = e.runs.cap()) out.whole("cap", *cap);
-    out.event(e.event);
-    return "best_of";
+  template <class Kind>
+  std::string_view operator()(const Kind& e) const {
+    std::apply([&](const auto&... said) { (..., put(said, e.*said.member)); }, Kind::arguments());
+    return Kind::word;
   }
 
  private:
-  /// A field and its value, and the same of the rest.
-  template <class Value, class... Rest>
-  std::string_view kind(std::string_view word, const char* field, const Value& value, const Rest&... rest) const {
-    put(field, value);
-    if constexpr (sizeof...(rest) > 0) {
-      return kind(word, rest...);
-    } else {
-      return word;
-    }
+  template <class Argument, class Rule>
+  void put(const Argument& said, const Quantity<Rule>& value) const {
+    out.real(said.names[0], value.value());
   }
-  template <class Batch>
-  std::string_view batches(std::string_view word, const Batch& e) const {
-    return kind(word, "records", e.batches.records(), "batch_size", e.batches.size(), "event", e.event);
+  template <class Argument>
+  void put(const Argument& said, Count value) const {
+    if (!said.is_optional || value != Count{1}) out.whole(said.names[0], value);
   }
-  std::string_view list(std::string_view word, const std::vector<Event>& events) const {
-    out.events(events);
-    return word;
+  template <class Argument>
+  void put(const Argument& said, NormName value) const {
+    out.word(said.names[0], name(value));
   }
-
-  template <class Unit>
-  void put(const char* field, const Quantity<Unit>& value) const {
-    out.real(field, value.value());
+  template <class Argument>
+  void put(const Argument& said, const Batches& value) const {
+    for (const auto* field : said.names) out.whole(field, field == all_records ? value.records() : value.size());
   }
-  void put(const char* field, Count value) const { out.whole(field, value); }
-  void put(const char* field, NormName value) const { out.word(field, name(value)); }
-  void put(const char* /*field*/, const Event& value) const { out.event(value); }
+  template <class Argument>
+  void put(const Argument& said, const Runs& value) const {
+    out.word(said.names[0], name(value.law()));
+    out.real(said.names[1], value.mean());
+    if (value.law() == RunsLaw::negative_binomial) out.real(said.names[2], value.shape());
+    if (const auto& cap = value.cap()) out.whole(said.names[3], *cap);
+  }
+  template <class Argument>
+  void put(const Argument& /*said*/, const Event& value) const {
+    out.event(value);
+  }
+  template <class Argument>
+  void put(const Argument& /*said*/, const std::vector<Event>& values) const {
+    out.events(values);
+  }
 };
+
+// ---- The words, in the order of Event::Node ----
+
+/// Of the JSON object; unused ones have no name, and none has where the kind holds a list of events.
+struct Field {
+  std::string_view name;
+  bool is_optional = false;
+};
+
+struct Spelling {
+  std::string_view word;
+  std::array<Field, 5> fields;
+  Event (*read)(FieldReader& in);
+};
+
+template <class Kind>
+constexpr Spelling spelling_of() {
+  Spelling spelling{
+      Kind::word, {}, [](FieldReader& in) {
+        return std::apply([&](const auto&... said) { return Event{Kind{read(in, said)...}, in.adjacency()}; }, Kind::arguments());
+      }};
+  auto* field = spelling.fields.begin();
+  const auto add = [&]<class Value, std::size_t count>(const Argument<Kind, Value, count>& said) {
+    // Of runs each law has its own beside the mean.
+    for (std::size_t i = 0; i < count; ++i) *field++ = {said.names[i], said.is_optional || (std::is_same_v<Value, Runs> && i >= 2)};
+  };
+  std::apply([&](const auto&... said) { (..., add(said)); }, Kind::arguments());
+  return spelling;
+}
+
+template <class... Kinds>
+constexpr std::array<Spelling, sizeof...(Kinds)> spellings_of(const std::variant<Kinds...>* /*node*/) {
+  return {spelling_of<Kinds>()...};
+}
+
+constexpr auto spellings = spellings_of(static_cast<const Event::Node*>(nullptr));
+
+constexpr auto words = [] {
+  std::array<std::string_view, spellings.size()> all{};
+  std::transform(spellings.begin(), spellings.end(), all.begin(), [](const Spelling& spelling) { return spelling.word; });
+  return all;
+}();
+
+const Spelling* find_spelling(std::string_view word) {
+  const auto* found = std::find_if(spellings.begin(), spellings.end(), [&](const Spelling& spelling) { return spelling.word == word; });
+  return found == spellings.end() ? nullptr : found;
+}
 
 [[noreturn]] void refuse_whole(std::string_view field, std::string_view value) {
   std::string said{field};
@@ -322,7 +249,7 @@ class TextReader : public FieldReader {
     skip_space();
     const bool is_word = position_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[position_])) != 0;
     // An event is a word with arguments; any other word stands for a number.
-    const bool is_event = is_word && (find_kind(parse_word()) != nullptr || peek_is('('));
+    const bool is_event = is_word && (find_spelling(parse_word()) != nullptr || peek_is('('));
     position_ = start;
     first_ = first;
     if (is_event) return std::nullopt;
@@ -351,14 +278,14 @@ class TextReader : public FieldReader {
     skip_space();
     const auto start = position_;
     const auto word = parse_word();
-    const auto* const kind = find_kind(word);
-    if (kind == nullptr) {
+    const auto* const spelling = find_spelling(word);
+    if (spelling == nullptr) {
       position_ = start;
-      refuse_here(fmt::format("an event is expected ({})", fmt::join(kind_words, ", ")), did_you_mean(word, kind_words));
+      refuse_here(fmt::format("an event is expected ({})", fmt::join(words, ", ")), did_you_mean(word, words));
     }
     expect('(');
     const bool outer_first = std::exchange(first_, true);
-    Event event = kind->read(*this, kind->fields);
+    Event event = spelling->read(*this);
     first_ = outer_first;
     expect(')');
     --depth_;
@@ -459,21 +386,19 @@ class JsonReader : public FieldReader {
     }
     const auto& word = json.begin().key();
     const auto& fields = json.begin().value();
-    const auto* const kind = find_kind(word);
-    if (kind == nullptr) invalid(fmt::format("event: unknown kind '{}'{}", one_line(word), did_you_mean(word, kind_words)));
-    if (kind->fields[0] == nullptr) {
-      if (!fields.is_array()) throw Error{ErrorCode::invalid_argument, fmt::format("{}: an array of events is expected", word)};
-    } else {
-      std::vector<std::string_view> names;
-      for (const auto* field : kind->fields) {
-        if (field == nullptr) continue;
-        const bool is_optional = std::find(kind->optional.begin(), kind->optional.end(), field) != kind->optional.end();
-        if (!is_optional || fields.contains(field)) names.emplace_back(field);
-      }
+    const auto* const spelling = find_spelling(word);
+    if (spelling == nullptr) invalid(fmt::format("event: unknown kind '{}'{}", one_line(word), did_you_mean(word, words)));
+    std::vector<std::string_view> names;
+    for (const auto& [field, is_optional] : spelling->fields) {
+      if (!field.empty() && (!is_optional || fields.contains(field))) names.push_back(field);
+    }
+    if (!names.empty()) {
       accounting::require_fields(fields, names, word);
+    } else if (!fields.is_array()) {
+      throw Error{ErrorCode::invalid_argument, fmt::format("{}: an array of events is expected", word)};
     }
     JsonReader reader{fields, adjacency, depth};
-    return kind->read(reader, kind->fields);
+    return spelling->read(reader);
   }
 
   double real(const char* field) override {

@@ -48,11 +48,11 @@ nlohmann::json parse(std::string_view text, int max_depth, std::string_view what
     throw Error{ErrorCode::invalid_argument, fmt::format("{}: {}{}", what, names_path ? around.path(of_object) : "", reason)};
   };
   const auto watch = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-    using Kind = nlohmann::json::parse_event_t;
+    using Token = nlohmann::json::parse_event_t;
     if (depth > max_depth) refuse(fmt::format("nested deeper than {} levels", max_depth));
-    if (event == Kind::object_start) around.begin();
-    if (event == Kind::object_end) around.end();
-    if (event == Kind::key && !around.take(parsed.get<std::string>())) {
+    if (event == Token::object_start) around.begin();
+    if (event == Token::object_end) around.end();
+    if (event == Token::key && !around.take(parsed.get<std::string>())) {
       refuse(fmt::format("field '{}' appears twice", one_line(parsed.get<std::string>())), true);
     }
     return true;

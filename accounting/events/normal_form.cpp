@@ -26,7 +26,7 @@ struct Plainest {
 
   Event operator()(const Event::KNorm& e) const {
     if (e.norm != NormName::l1 && e.dimension != Count{1}) return event;
-    return release(Event::Laplace{e.scale}, event.adjacency());
+    return laplace(e.scale, event.adjacency());
   }
   Event operator()(const Event::GeneralizedGaussian& e) const {
     return e.r.value() == 2 ? gaussian(e.multiplier, event.adjacency()) : event;
@@ -40,13 +40,13 @@ struct Plainest {
     return around(e.event, [&](Event inside) { return poisson(e.rate, std::move(inside)); });
   }
   Event operator()(const Event::SampledWithoutReplacement& e) const {
-    return around(e.event, [&](Event inside) { return without_replacement(e.batches, std::move(inside)); });
+    return around(e.event, [&](Event inside) { return without_replacement(e.batches.records(), e.batches.size(), std::move(inside)); });
   }
   Event operator()(const Event::Shuffled& e) const {
-    return around(e.event, [&](Event inside) { return shuffled(e.batches, std::move(inside)); });
+    return around(e.event, [&](Event inside) { return shuffled(e.batches.records(), e.batches.size(), std::move(inside)); });
   }
   Event operator()(const Event::Deterministic& e) const {
-    return around(e.event, [&](Event inside) { return deterministic(e.batches, std::move(inside)); });
+    return around(e.event, [&](Event inside) { return deterministic(e.batches.records(), e.batches.size(), std::move(inside)); });
   }
   /// A record is in every groups-th round, ceil(rounds / groups) of them where its group is the first.
   Event operator()(const Event::Cyclic& e) const {

@@ -216,11 +216,11 @@ std::int64_t integer_of(const Connection& connection, std::string_view sql) {
   return statement.integer(0);
 }
 
-Transaction::Transaction(const Connection& connection, Kind kind) : connection_{connection} {
+Transaction::Transaction(const Connection& connection, Access access) : connection_{connection} {
   // An earlier one that could not be ended, for want of memory.
   if (sqlite3_get_autocommit(connection.handle()) == 0) connection.run("ROLLBACK");
   // A writer locks at once: what it reads is then still true when it writes.
-  connection.run(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
+  connection.run(access == Access::write ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 
 Transaction::~Transaction() {

@@ -99,9 +99,9 @@ class Statement {
 /// A transaction that is undone unless it was committed.
 class Transaction {
  public:
-  enum class Kind { read, write };
+  enum class Access { read, write };
 
-  Transaction(const Connection& connection, Kind kind);
+  Transaction(const Connection& connection, Access access);
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
   ~Transaction();

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <surety/accounting/events/format.h>
-#include <surety/accounting/events/words.h>
 #include <surety/accounting/ledger/beyond_reservation.h>
 #include <surety/accounting/ledger/ledger_contents.h>
 #include <surety/accounting/ledger/sqlite_store.h>
@@ -18,21 +17,6 @@
 namespace surety::accounting {
 
 // ---------------------------------------------------------------------------------------------------------------- ledger
-
-namespace {
-constexpr Words<Stopping, 2> stoppings{
-    .what = "stopping", .values = {Stopping::data_independent, Stopping::adaptive}, .words = {"data-independent", "adaptive"}};
-}  // namespace
-
-std::string_view name(Stopping stopping) { return stoppings.name(stopping); }
-
-Stopping parse_stopping(std::string_view text) { return stoppings.parse(text); }
-
-std::optional<Event> Run::charged() const {
-  return settlement && settlement->stopping == Stopping::data_independent ? settlement->released : plan.event;
-}
-
-std::optional<Event> Run::counted() const { return settlement ? settlement->released : plan.event; }
 
 /// An open ledger. The store holds the truth; what is remembered between calls is what was verified, to read on from there.
 class LedgerFile {

@@ -24,7 +24,8 @@
 
 #include <surety/accounting/events/releases.h>
 #include <surety/accounting/events/unit.h>
-#include <surety/accounting/ledger/ledger.h>
+#include <surety/accounting/ledger/filter.h>
+#include <surety/accounting/ledger/run.h>
 #include <surety/accounting/ledger/store.h>
 
 namespace surety::accounting {

@@ -107,7 +107,7 @@ bool SqliteStore::publish(const std::string& path, std::int64_t version, const s
 }
 
 std::int64_t SqliteStore::version_of_a_ledger() const {
-  const Transaction transaction{connection_, Transaction::Kind::read};
+  const Transaction transaction{connection_, Transaction::Access::read};
   if (integer_of(connection_, "PRAGMA application_id") != ledger_application_id)
     damaged(connection_.name(), "it was written by another program");
   const auto version = integer_of(connection_, "PRAGMA user_version");
@@ -120,7 +120,7 @@ std::int64_t SqliteStore::version_of_a_ledger() const {
 
 void SqliteStore::transact(Access access, const std::function<void()>& work) {
   if (access == Access::read) {
-    const Transaction transaction{connection_, Transaction::Kind::read};
+    const Transaction transaction{connection_, Transaction::Access::read};
     return work();
   }
   if (try_to_write(work)) return;
@@ -129,7 +129,7 @@ void SqliteStore::transact(Access access, const std::function<void()>& work) {
 }
 
 bool SqliteStore::try_to_write(const std::function<void()>& work) {
-  const Transaction transaction{connection_, Transaction::Kind::write};
+  const Transaction transaction{connection_, Transaction::Access::write};
   if (!connection_.writes_to_the_file()) return false;
   work();
   transaction.commit();

@@ -26,7 +26,7 @@ std::optional<Room> room_for_counts(const Ledger& ledger, const Budget& budget) 
   const double scale = 1 / epsilon_of_count(budget);
   if (!(scale > 0) || scale == infinity) return std::nullopt;
   // A scale whose epsilon is certainly not the larger one.
-  return room_of(ledger, release(Event::Laplace{NoiseScale{std::nextafter(scale, infinity)}}, ledger.adjacency()));
+  return room_of(ledger, laplace(NoiseScale{std::nextafter(scale, infinity)}, ledger.adjacency()));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ std::string condition_of(LoggedSampler sampler, Adjacency adjacency) {
 /// The release of one batch. Multiplied by two a multiplier keeps its digits.
 Event release_of(const Reading& reading, NoiseMultiplier multiplier) {
   const NoiseMultiplier over_clip = reading.noise_over == NoiseOver::clip ? multiplier : NoiseMultiplier{2 * multiplier.value()};
-  if (reading.adjacency == Adjacency::replace_one) return release(Event::RecordSum{over_clip}, reading.adjacency);
+  if (reading.adjacency == Adjacency::replace_one) return record_sum(over_clip, reading.adjacency);
   return gaussian(over_clip, reading.adjacency);
 }
 
@@ -70,8 +70,8 @@ Event epoch_of(const Reading& reading, NoiseMultiplier multiplier) {
     return allocated(batches_of(reading.log, reading.sampler), release_of(reading, multiplier));
   }
   const auto sizes = sizes_of(reading.log, reading.sampler);
-  return reading.sampler == LoggedSampler::shuffled ? shuffled(sizes, release_of(reading, multiplier))
-                                                    : deterministic(sizes, release_of(reading, multiplier));
+  return reading.sampler == LoggedSampler::shuffled ? shuffled(sizes.records(), sizes.size(), release_of(reading, multiplier))
+                                                    : deterministic(sizes.records(), sizes.size(), release_of(reading, multiplier));
 }
 
 bool leaves_records_out(const RunLog& log) { return log.drop_last.value_or(false) && log.records->value() % log.batch_size->value() != 0; }
@@ -92,9 +92,11 @@ Event Reading::event(NoiseMultiplier multiplier) const {
     case LoggedSampler::poisson: return times(log.total_steps().value(), poisson(log.rate(), release_of(*this, multiplier)));
     case LoggedSampler::truncated_poisson:
       return times(log.total_steps().value(),
-                   truncated_poisson(log.rate(), {*log.records, *log.largest_batch}, release_of(*this, multiplier)));
-    case LoggedSampler::fixed_size:
-      return times(log.total_steps().value(), without_replacement(sizes_of(log, sampler), release_of(*this, multiplier)));
+                   truncated_poisson(log.rate(), *log.largest_batch, *log.records, release_of(*this, multiplier)));
+    case LoggedSampler::fixed_size: {
+      const auto sizes = sizes_of(log, sampler);
+      return times(log.total_steps().value(), without_replacement(sizes.records(), sizes.size(), release_of(*this, multiplier)));
+    }
     case LoggedSampler::by_record:
       return cyclic(batches_of(log, sampler), log.total_steps(), SamplingRate{1}, release_of(*this, multiplier));
     case LoggedSampler::allocated:

@@ -33,7 +33,7 @@ struct CurveOptions {
 };
 
 /// What is drawn: `answer` over x from `from` to `to`, on logarithmic axes where said.
-struct Kind {
+struct Drawing {
   const char* across;  ///< a field's name
   const char* up;
   const char* across_title;  ///< an axis's
@@ -46,12 +46,12 @@ struct Kind {
   std::function<Enclosure(double)> answer;
 };
 
-struct Point {
+struct AnswerAt {
   double x;
   Enclosure y;
 };
 
-Kind kind_of(const CurveOptions& options, const Event& event) {
+Drawing drawing_of(const CurveOptions& options, const Event& event) {
   const accounting::Effort effort{.width = options.width};
   if (options.kind == "delta") {
     return {.across = "epsilon",
@@ -89,24 +89,24 @@ Kind kind_of(const CurveOptions& options, const Event& event) {
           .answer = [curve = accounting::QuickCurve{event, effort}](double x) { return accounting::tradeoff(curve, Probability{x}); }};
 }
 
-void print_csv(const Kind& kind, const std::vector<Point>& points) {
-  say("{},{}_lower,{}_upper\n", kind.across, kind.up, kind.up);
+void print_csv(const Drawing& drawing, const std::vector<AnswerAt>& points) {
+  say("{},{}_lower,{}_upper\n", drawing.across, drawing.up, drawing.up);
   for (const auto& point : points) {
     const auto spelled = [](double value) { return std::isinf(value) ? std::string{"infinity"} : fmt::format("{}", value); };
     say("{},{},{}\n", point.x, spelled(point.y.lower), spelled(point.y.upper));
   }
 }
 
-void print_json(const Kind& kind, const Event& event, const std::vector<Point>& points) {
+void print_json(const Drawing& drawing, const Event& event, const std::vector<AnswerAt>& points) {
   auto array = nlohmann::json::array();
-  for (const auto& point : points) array.push_back({{kind.across, point.x}, {kind.up, json(point.y)}});
+  for (const auto& point : points) array.push_back({{drawing.across, point.x}, {drawing.up, json(point.y)}});
   print({{"event", describe(event)}, {"adjacency", name(event.adjacency())}, {"points", std::move(array)}});
 }
 
-void print_svg(const Kind& kind, const Event& event, const std::vector<Point>& points) {
-  CurvePicture picture{.title = fmt::format("{} of {}, {}", kind.title, describe(event), name(event.adjacency())),
-                       .across = {kind.across_title, kind.log_across},
-                       .up = {kind.up_title, kind.log_up},
+void print_svg(const Drawing& drawing, const Event& event, const std::vector<AnswerAt>& points) {
+  CurvePicture picture{.title = fmt::format("{} of {}, {}", drawing.title, describe(event), name(event.adjacency())),
+                       .across = {drawing.across_title, drawing.log_across},
+                       .up = {drawing.up_title, drawing.log_up},
                        .points = {}};
   for (const auto& point : points) picture.points.push_back({point.x, point.y.lower, point.y.upper});
   say_lines(svg(picture));
@@ -114,25 +114,25 @@ void print_svg(const Kind& kind, const Event& event, const std::vector<Point>& p
 
 int curve(const CurveOptions& options) {
   const Event event = options.event.parse();
-  const auto kind = kind_of(options, event);
-  const double from = options.from.value_or(kind.from);
-  const double to = options.to.value_or(kind.to);
+  const auto drawing = drawing_of(options, event);
+  const double from = options.from.value_or(drawing.from);
+  const double to = options.to.value_or(drawing.to);
   if (!(from < to)) invalid(fmt::format("--to is {}, must be greater than --from, {}", to, from));
   if (!std::isfinite(to - from)) invalid("--from and --to must be finite");
-  if (kind.log_across && !(from > 0)) invalid(fmt::format("--from is {}, must be greater than 0", from));
+  if (drawing.log_across && !(from > 0)) invalid(fmt::format("--from is {}, must be greater than 0", from));
   if (options.points < 2 || options.points > 10'000) {
     invalid(fmt::format("--points is {}, must be from 2 to 10000", options.points));
   }
-  std::vector<Point> points;
+  std::vector<AnswerAt> points;
   for (std::uint64_t i = 0; i < options.points; ++i) {
     const double share = static_cast<double>(i) / (static_cast<double>(options.points) - 1.0);
-    const double x = i + 1 == options.points ? to : kind.log_across ? from * std::pow(to / from, share) : from + (to - from) * share;
-    points.push_back({x, kind.answer(x)});
+    const double x = i + 1 == options.points ? to : drawing.log_across ? from * std::pow(to / from, share) : from + (to - from) * share;
+    points.push_back({x, drawing.answer(x)});
   }
   const std::string format = options.json ? "json" : options.format;
-  if (format == "csv") print_csv(kind, points);
-  if (format == "json") print_json(kind, event, points);
-  if (format == "svg") print_svg(kind, event, points);
+  if (format == "csv") print_csv(drawing, points);
+  if (format == "json") print_json(drawing, event, points);
+  if (format == "svg") print_svg(drawing, event, points);
   return exit_code::fine;
 }
 

@@ -120,7 +120,7 @@ Request parse(Command& surety, const Arguments& words) {
   app.set_version_flag("--version", "");
   app.require_subcommand(1);
   for (auto& command : surety.commands) give(app, command);
-  Request::Kind kind = Request::Kind::run;
+  Request::Wish wish = Request::Wish::run;
   try {
     app.parse(Arguments{words.rbegin(), words.rend()});  // which takes them from the end
   } catch (const CLI::CallForHelp&) {
@@ -128,14 +128,14 @@ Request parse(Command& surety, const Arguments& words) {
     if (const auto unexpected = app.remaining(true); !unexpected.empty() && !unexpected.front().starts_with('-')) {
       invalid(unexpected_word(app, surety, unexpected.front()));
     }
-    kind = Request::Kind::help;
+    wish = Request::Wish::help;
   } catch (const CLI::CallForVersion&) {
-    kind = Request::Kind::version;
+    wish = Request::Wish::version;
   } catch (const CLI::ParseError& error) {
     invalid(usage_message(app, surety, error));
   }
   auto request = chosen_by(app, surety);
-  request.kind = kind;
+  request.wish = wish;
   return request;
 }
 

@@ -11,7 +11,7 @@ namespace surety::cli {
 struct Request {
   const Command* command = nullptr;  ///< the one that is meant
   std::string path;                  ///< the words that call it: "surety ledger create"
-  enum class Kind { run, help, version } kind = Kind::run;
+  enum class Wish { run, help, version } wish = Wish::run;
 };
 
 /// Sets the options of the command that `words` choose among `commands`, and returns it.

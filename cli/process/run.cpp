@@ -70,11 +70,11 @@ Request request_of(const Arguments& words, Command& surety) {
 }
 
 int run(const Request& request) {
-  switch (request.kind) {
+  switch (request.wish) {
     // What cannot be written is noticed at the end.
-    case Request::Kind::help: say_lines(help_of(*request.command, request.path)); break;
-    case Request::Kind::version: say("surety {}\n", SURETY_VERSION); break;
-    case Request::Kind::run:
+    case Request::Wish::help: say_lines(help_of(*request.command, request.path)); break;
+    case Request::Wish::version: say("surety {}\n", SURETY_VERSION); break;
+    case Request::Wish::run:
       if (request.command->name != "train") require_one_process();
       return request.command->run(*request.command);
   }

@@ -65,16 +65,16 @@ class Team final : public jobs::Team {
 
  private:
   friend int as_a_team(std::chrono::milliseconds timeout, const std::function<int(Team&)>& run);
-  enum class Kind : std::uint64_t { begin = 1, ready, go, frames, failed, stop, stopped, end };
+  enum class Signal : std::uint64_t { begin = 1, ready, go, frames, failed, stop, stopped, end };
 
-  void tell(std::size_t rank, Kind kind, Words words = {});
-  void tell_others(Kind kind, const Words& words = {});
+  void tell(std::size_t rank, Signal signal, Words words = {});
+  void tell_others(Signal signal, const Words& words = {});
   /// The next message; nothing until the deadline. \throws Failure when a rank reports one to the first, Stopped when the first says stop.
   [[nodiscard]] std::optional<Ranks::Message> receive(Clock::time_point deadline);
   /// The next message of one kind. Frames that come before are kept; every other kind is a defect.
-  [[nodiscard]] Ranks::Message await(Kind kind);
+  [[nodiscard]] Ranks::Message await(Signal signal);
   /// Forgets everything but the next message of one kind; false when that does not come in time.
-  bool await_only(Kind kind, Clock::time_point deadline);
+  bool await_only(Signal signal, Clock::time_point deadline);
   int end_first(const std::optional<Failure>& failure);
   int end_later(const std::optional<Failure>& failure, bool was_stopped);
   [[nodiscard]] Clock::time_point soon() const { return Clock::now() + timeout_; }

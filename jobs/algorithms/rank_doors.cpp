@@ -32,10 +32,10 @@ Words RankSums::receive() {
   return std::move(*words);
 }
 
-Words RankSums::head(Kind kind) const { return {static_cast<std::uint64_t>(kind), round_, team_.rank()}; }
+Words RankSums::head(Purpose purpose) const { return {static_cast<std::uint64_t>(purpose), round_, team_.rank()}; }
 
-Words RankSums::expect(Kind kind, Words words) const {
-  if (words.size() < 3 || words[0] != static_cast<std::uint64_t>(kind)) refuse_message("it is of another kind");
+Words RankSums::expect(Purpose purpose, Words words) const {
+  if (words.size() < 3 || words[0] != static_cast<std::uint64_t>(purpose)) refuse_message("it is of another kind");
   if (words[1] != round_) refuse_message(fmt::format("it is of release {}, must be {}", words[1], round_));
   return words;
 }
@@ -49,7 +49,7 @@ GridVector RankSums::add_others(GridVector own, L2Sensitivity sensitivity) {
   std::vector<bool> has_sent(team_.size());
   has_sent[team_.rank()] = true;
   for (std::size_t missing = team_.size() - 1; missing > 0; --missing) {
-    const Words words = expect(Kind::sum, receive());
+    const Words words = expect(Purpose::sum, receive());
     const std::uint64_t from = words[2];
     if (from >= team_.size() || has_sent[from]) refuse_message("a rank sent two sums for one release");
     has_sent[from] = true;
@@ -64,18 +64,18 @@ GridVector RankSums::add_others(GridVector own, L2Sensitivity sensitivity) {
 }
 
 void RankSums::tell(std::span<const double> released) {
-  Words words = head(Kind::released);
+  Words words = head(Purpose::released);
   for (const double value : released) words.push_back(word(value));
   for (std::size_t other = 1; other < team_.size(); ++other) team_.send_frames(other, words);
   ++round_;
 }
 
 std::vector<double> RankSums::send_and_await(const GridVector& own) {
-  Words words = head(Kind::sum);
+  Words words = head(Purpose::sum);
   words.push_back(word(std::int64_t{own.grid.log2_step.value()}));
   for (const std::int64_t steps : own.steps) words.push_back(word(steps));
   team_.send_frames(0, std::move(words));
-  const Words answer = expect(Kind::released, receive());
+  const Words answer = expect(Purpose::released, receive());
   if (answer.size() != own.steps.size() + 3) refuse_message("what was released has another length");
   std::vector<double> released;
   released.reserve(own.steps.size());
@@ -89,7 +89,7 @@ std::vector<std::size_t> RankSums::share_out(std::span<const std::size_t> places
   auto next = places.begin();
   std::uint64_t first = 0;
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
-    Words words = head(Kind::batch);
+    Words words = head(Purpose::batch);
     for (; next != places.end() && *next < first + counts[rank]; ++next) words.push_back(*next - first);
     if (rank == team_.rank()) {
       for (std::size_t k = 3; k < words.size(); ++k) own.push_back(static_cast<std::size_t>(words[k]));
@@ -102,7 +102,7 @@ std::vector<std::size_t> RankSums::share_out(std::span<const std::size_t> places
 }
 
 std::vector<std::size_t> RankSums::await_places(std::size_t records) {
-  const Words words = expect(Kind::batch, receive());
+  const Words words = expect(Purpose::batch, receive());
   std::vector<std::size_t> places;
   places.reserve(words.size() - 3);
   for (std::size_t k = 3; k < words.size(); ++k) {

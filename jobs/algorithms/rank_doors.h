@@ -50,11 +50,11 @@ class RankSums {
   [[nodiscard]] std::vector<std::size_t> await_places(std::size_t records);
 
  private:
-  enum class Kind : std::uint64_t { sum = 1, released, batch };
+  enum class Purpose : std::uint64_t { sum = 1, released, batch };
   /// The next message of the first rank, without its head.
-  [[nodiscard]] Words await_from_first(Kind kind);
-  [[nodiscard]] Words expect(Kind kind, Words words) const;
-  [[nodiscard]] Words head(Kind kind) const;
+  [[nodiscard]] Words await_from_first(Purpose purpose);
+  [[nodiscard]] Words expect(Purpose purpose, Words words) const;
+  [[nodiscard]] Words head(Purpose purpose) const;
   [[nodiscard]] Words receive();
 
   Team& team_;

@@ -10,6 +10,7 @@
 
 #include <surety/accounting/answers/best.h>
 #include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/events/words.h>
 
 namespace surety::jobs {

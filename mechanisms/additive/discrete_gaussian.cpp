@@ -44,13 +44,11 @@ struct EventOf {
   NoiseScale sigma;
   Adjacency adjacency;
 
-  Event operator()(CoordinateSensitivity sensitivity) const {
-    return surety::release(Event::DiscreteGaussian{sigma, sensitivity.value()}, adjacency);
-  }
+  Event operator()(CoordinateSensitivity sensitivity) const { return surety::discrete_gaussian(sigma, sensitivity.value(), adjacency); }
   Event operator()(L2Sensitivity sensitivity) const {
     constexpr mpfr_prec_t precision = 256;
     const Interval multiplier = Interval{sensitivity.value(), precision} / Interval{sigma.value(), precision};
-    return surety::release(Event::Concentrated{Rho{(multiplier * multiplier / Interval{2, precision}).enclosure().upper}}, adjacency);
+    return surety::zcdp(Rho{(multiplier * multiplier / Interval{2, precision}).enclosure().upper}, adjacency);
   }
 };
 

@@ -36,7 +36,7 @@ Count whole(L1Sensitivity sensitivity) {
 }  // namespace
 
 DiscreteLaplace::DiscreteLaplace(Options options)
-    : IntegerMechanism{surety::release(Event::DiscreteLaplace{options.scale, whole(options.sensitivity)}, options.adjacency),
+    : IntegerMechanism{surety::discrete_laplace(options.scale, whole(options.sensitivity), options.adjacency),
                        DiscreteLaplaceNoise{exactly(options.scale)}},
       options_{options} {}
 

@@ -31,7 +31,7 @@ class Laplace : public GridNoise<RoundedLaplace> {
   [[nodiscard]] double scale() const noexcept { return noise().scale().value() * options_.grid.step(); }
 
   /// What a release is, for the accountants: laplace(scale) under the adjacency of the sensitivity.
-  [[nodiscard]] Event event() const { return surety::release(Event::Laplace{options_.scale}, options_.adjacency); }
+  [[nodiscard]] Event event() const { return surety::laplace(options_.scale, options_.adjacency); }
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 

@@ -40,24 +40,24 @@ class CompensatedSum {
 
 /// A nonnegative real variable that one uniform V gives.
 struct Magnitude {
-  enum class Kind { uniform, exponential, tail };  ///< V, -log V, 1 - log V / r
-  Kind kind;
+  enum class Transform { uniform, exponential, tail };  ///< V, -log V, 1 - log V / r
+  Transform transform;
   double r;
   LazyUniform uniform;
 
   [[nodiscard]] Interval enclose(mpfr_prec_t precision) const {
-    if (kind == Kind::uniform) return uniform.cell(precision);
+    if (transform == Transform::uniform) return uniform.cell(precision);
     Interval exponential = noise(NoiseShape::exponential, uniform, precision);
-    if (kind == Kind::exponential) return exponential;
+    if (transform == Transform::exponential) return exponential;
     return Interval{1.0, precision} + exponential / Interval{r, precision};
   }
 
   /// Up to a relative 8 units of 2^-53 and, for V itself, the spacing of doubles near 0.
   [[nodiscard]] DoubleBounds bounds() const {
     const std::uint64_t word = uniform.first_word();
-    if (kind == Kind::uniform) return {static_cast<double>(word) * 0x1p-64, (static_cast<double>(word) + 1) * 0x1p-64};
+    if (transform == Transform::uniform) return {static_cast<double>(word) * 0x1p-64, (static_cast<double>(word) + 1) * 0x1p-64};
     const auto exponential = minus_log_of_cell(word, 64);
-    if (kind == Kind::exponential) return exponential;
+    if (transform == Transform::exponential) return exponential;
     return {1 + exponential.low / r, 1 + exponential.high / r};
   }
 };
@@ -67,7 +67,7 @@ Exponent rejection(Magnitude& proposal) {
   const double r = proposal.r;
   const auto exponential = minus_log_of_cell(proposal.uniform.first_word(), 64);
   Exponent exponent;
-  if (proposal.kind == Magnitude::Kind::uniform) {
+  if (proposal.transform == Magnitude::Transform::uniform) {
     exponent.bounds = {std::exp(-r * exponential.high) - double_margin, std::exp(-r * exponential.low) + double_margin};
     exponent.enclose = [&proposal](mpfr_prec_t precision) {
       return exp(Interval{proposal.r, precision} * log(proposal.uniform.cell(precision)));
@@ -97,8 +97,8 @@ Magnitude draw_power_exponential(double r, const NextWord& next_word) {
                         return log1p(exp(Interval{1.0, precision}) * Interval{r, precision});
                       }};
   for (;;) {
-    const auto kind = happens_with_exp_minus(tail, next_word) ? Magnitude::Kind::tail : Magnitude::Kind::uniform;
-    Magnitude proposal{kind, r, LazyUniform{next_word}};
+    const auto transform = happens_with_exp_minus(tail, next_word) ? Magnitude::Transform::tail : Magnitude::Transform::uniform;
+    Magnitude proposal{transform, r, LazyUniform{next_word}};
     if (happens_with_exp_minus(rejection(proposal), next_word)) return proposal;
   }
 }
@@ -136,8 +136,8 @@ class LazyVector {
  private:
   [[nodiscard]] Magnitude draw_magnitude() const {
     switch (law_.shape) {
-      case Shape::laplace_coordinates: return {Magnitude::Kind::exponential, 1, LazyUniform{next_word_}};
-      case Shape::cube: return {Magnitude::Kind::uniform, 1, LazyUniform{next_word_}};
+      case Shape::laplace_coordinates: return {Magnitude::Transform::exponential, 1, LazyUniform{next_word_}};
+      case Shape::cube: return {Magnitude::Transform::uniform, 1, LazyUniform{next_word_}};
       case Shape::cone: return draw_power_exponential(law_.r, next_word_);
     }
     throw Error{ErrorCode::internal, "a vector has no shape"};
@@ -420,12 +420,12 @@ void release_vector_in_place(const VectorNoise& mechanism, std::span<float> quer
 
 KNorm::KNorm(Options options) : VectorNoise{options.grid, RoundedVector{law_of(options)}}, options_{options} {}
 
-Event KNorm::event() const { return surety::release(Event::KNorm{norm(), options_.dimension, options_.scale}, options_.adjacency); }
+Event KNorm::event() const { return surety::k_norm(norm(), options_.dimension, options_.scale, options_.adjacency); }
 
 GeneralizedGaussian::GeneralizedGaussian(Options options) : VectorNoise{options.grid, RoundedVector{law_of(options)}}, options_{options} {}
 
 Event GeneralizedGaussian::event() const {
-  return surety::release(Event::GeneralizedGaussian{options_.r, options_.dimension, options_.multiplier}, options_.adjacency);
+  return surety::generalized_gaussian(options_.r, options_.dimension, options_.multiplier, options_.adjacency);
 }
 
 namespace {

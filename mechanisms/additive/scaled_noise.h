@@ -104,7 +104,7 @@ class ScaledKNorm {
     constexpr auto norm = std::is_same_v<S, L1Sensitivity>   ? NormName::l1
                           : std::is_same_v<S, L2Sensitivity> ? NormName::l2
                                                              : NormName::linf;
-    return surety::release(Event::KNorm{norm, options_.dimension, options_.scale}, options_.adjacency);
+    return surety::k_norm(norm, options_.dimension, options_.scale, options_.adjacency);
   }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
@@ -138,7 +138,7 @@ class ScaledGeneralizedGaussian {
 
   /// generalized_gaussian(r, dimension, multiplier), whatever the sensitivity of a release.
   [[nodiscard]] Event event() const {
-    return surety::release(Event::GeneralizedGaussian{options_.r, options_.dimension, options_.multiplier}, options_.adjacency);
+    return surety::generalized_gaussian(options_.r, options_.dimension, options_.multiplier, options_.adjacency);
   }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 

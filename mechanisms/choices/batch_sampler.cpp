@@ -151,7 +151,7 @@ Event TruncatedBatches::event(const Event& release) const {
     throw Error{ErrorCode::invalid_argument,
                 fmt::format("adjacency is {}, must be {}, for which the batches were made", name(release.adjacency()), name(adjacency_))};
   }
-  return truncated_poisson(poisson_.rate(), batches_, release);
+  return truncated_poisson(poisson_.rate(), batches_.size(), batches_.records(), release);
 }
 
 }  // namespace surety::mechanisms

@@ -151,7 +151,7 @@ class FixedSizeBatches {
   [[nodiscard]] std::vector<std::size_t> draw(std::size_t records, BitsRef bits) const;
 
   /// without_replacement(n, m, release). \throws as `without_replacement`.
-  [[nodiscard]] Event event(const Event& release) const { return without_replacement(batches_, release); }
+  [[nodiscard]] Event event(const Event& release) const { return without_replacement(batches_.records(), batches_.size(), release); }
   [[nodiscard]] const Batches& batches() const noexcept { return batches_; }
 
  private:

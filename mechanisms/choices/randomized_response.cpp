@@ -36,16 +36,14 @@ Ratio::Ratio(std::uint64_t numerator, std::uint64_t denominator) : numerator_{nu
 }
 
 RandomizedResponse::RandomizedResponse(Probability truth, Count categories, Adjacency adjacency)
-    : truth_{truth.value()},
-      categories_{categories.value()},
-      event_{surety::release(Event::RandomizedResponse{truth, categories}, adjacency)} {}
+    : truth_{truth.value()}, categories_{categories.value()}, event_{surety::randomized_response(truth, categories, adjacency)} {}
 
 RandomizedResponse::RandomizedResponse(Ratio truth, Count categories, Adjacency adjacency)
     : numerator_{truth.numerator()},
       denominator_{truth.denominator()},
       truth_{static_cast<double>(truth.numerator()) / static_cast<double>(truth.denominator())},
       categories_{categories.value()},
-      event_{surety::release(Event::RandomizedResponse{with_more_loss(truth, categories), categories}, adjacency)} {}
+      event_{surety::randomized_response(with_more_loss(truth, categories), categories, adjacency)} {}
 
 Probability RandomizedResponse::truth_for(Epsilon epsilon, Count categories) {
   const accounting::StandardFloatingPoint environment;

@@ -98,8 +98,8 @@ std::size_t largest_of(std::vector<Contender> contenders, const RelativeScores& 
 double completed_score(double score) noexcept { return std::isnan(score) ? -largest : std::clamp(score, -largest, largest); }
 
 Event ReportNoisyMax::event() const {
-  if (noise_ == NoiseShape::gumbel) return surety::release(Event::Exponential{options_.epsilon}, options_.adjacency);
-  return surety::release(Event::Pure{options_.epsilon}, options_.adjacency);
+  if (noise_ == NoiseShape::gumbel) return surety::exponential(options_.epsilon, options_.adjacency);
+  return surety::pure(options_.epsilon, options_.adjacency);
 }
 
 std::size_t ReportNoisyMax::release(std::span<const double> scores, BitsRef bits) const {

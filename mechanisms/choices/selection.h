@@ -90,7 +90,7 @@ class PermuteAndFlip {
  public:
   explicit PermuteAndFlip(SelectionOptions options) : options_{options} {}
 
-  [[nodiscard]] Event event() const { return surety::release(Event::Pure{options_.epsilon}, options_.adjacency); }
+  [[nodiscard]] Event event() const { return surety::pure(options_.epsilon, options_.adjacency); }
   [[nodiscard]] const SelectionOptions& options() const noexcept { return options_; }
 
   /// As of `ReportNoisyMax`. O(candidates).

@@ -39,7 +39,7 @@ class AboveThreshold {
   AboveThreshold& operator=(const AboveThreshold&) = delete;
 
   /// pure(epsilon), for the whole run.
-  [[nodiscard]] Event event() const { return surety::release(Event::Pure{options_.epsilon}, options_.adjacency); }
+  [[nodiscard]] Event event() const { return surety::pure(options_.epsilon, options_.adjacency); }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
 
   /// How often "above" may still be said.

@@ -170,7 +170,7 @@ PrintedBanditNoise<NoiseScale> printed_laplace(const ProjectionFreeBanditOptions
   const auto n = static_cast<double>(problem.dimension.value());
   const double lambda = std::sqrt(t) * n * problem.lipschitz * std::log(t) / target.epsilon.value();
   const NoiseScale scale{over_sensitivity(lambda, options, problem) / std::sqrt(n)};
-  return accounted(scale, release(Event::Laplace{scale}, options.adjacency), options, problem, target);
+  return accounted(scale, laplace(scale, options.adjacency), options, problem, target);
 }
 
 PrintedBanditNoise<NoiseMultiplier> printed_gaussian(const ProjectionFreeBanditOptions& options, const BanditProblem& problem,

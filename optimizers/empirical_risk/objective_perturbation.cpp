@@ -87,7 +87,7 @@ ObjectivePerturbationEvents objective_perturbation_events(const ObjectivePerturb
                 fmt::format("delta of objective perturbation at epsilon {} is {}, must be less than 1: more noise or regularization",
                             options.epsilon, delta)};
   }
-  return {.minimizer = release(Event::Approximate{options.epsilon, Delta{delta}}, options.adjacency),
+  return {.minimizer = approx(options.epsilon, Delta{delta}, options.adjacency),
           .output = gaussian(options.output_multiplier, options.adjacency)};
 }
 

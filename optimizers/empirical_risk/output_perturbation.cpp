@@ -10,7 +10,7 @@ namespace surety::optimizers {
 
 Event plan(const OutputPerturbationOptions& options, Count features) {
   if (const auto* const multiplier = std::get_if<NoiseMultiplier>(&options.noise)) return gaussian(*multiplier, options.adjacency);
-  return release(Event::KNorm{NormName::l2, features, std::get<NoiseScale>(options.noise)}, options.adjacency);
+  return k_norm(NormName::l2, features, std::get<NoiseScale>(options.noise), options.adjacency);
 }
 
 double record_weight(Adjacency adjacency, Count public_count, std::size_t records) {

@@ -91,7 +91,7 @@ Event batch_release(const SampledSgdOptions& options) {
                                                     name(options.adjacency), options.microbatch.value())};
   }
   if (options.adjacency == Adjacency::replace_one) {
-    return release(Event::RecordSum{options.noise_multiplier}, options.adjacency);
+    return record_sum(options.noise_multiplier, options.adjacency);
   }
   return gaussian(options.noise_multiplier, options.adjacency);
 }

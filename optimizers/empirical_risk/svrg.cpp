@@ -109,7 +109,7 @@ Event anchor_release(const SvrgOptions& options) { return gaussian(options.ancho
 
 Event batch_release(const SvrgOptions& options) {
   if (options.adjacency == Adjacency::replace_one && std::holds_alternative<mechanisms::PoissonBatches>(options.sampler)) {
-    return release(Event::RecordSum{NoiseMultiplier{2 * options.noise_multiplier.value()}}, options.adjacency);
+    return record_sum(NoiseMultiplier{2 * options.noise_multiplier.value()}, options.adjacency);
   }
   return gaussian(options.noise_multiplier, options.adjacency);
 }

@@ -18,11 +18,9 @@ namespace surety::optimizers {
 namespace {
 
 Event release_event(const LearnerNoise& noise, Count features, Adjacency adjacency) {
-  return std::visit(Overload{[&](const LaplaceNoise& laplace) { return release(Event::Laplace{laplace.scale}, adjacency); },
-                             [&](const L2KNormNoise& k_norm) {
-                               return release(Event::KNorm{NormName::l2, features, k_norm.scale}, adjacency);
-                             },
-                             [&](const GaussianNoise& gaussian) { return release(Event::Gaussian{gaussian.multiplier}, adjacency); }},
+  return std::visit(Overload{[&](const LaplaceNoise& laplace) { return surety::laplace(laplace.scale, adjacency); },
+                             [&](const L2KNormNoise& k_norm) { return surety::k_norm(NormName::l2, features, k_norm.scale, adjacency); },
+                             [&](const GaussianNoise& gaussian) { return surety::gaussian(gaussian.multiplier, adjacency); }},
                     noise);
 }
 
@@ -63,7 +61,7 @@ GossipPass pass(const GossipOptions& options, Count features) {
   const std::uint64_t least = records_of_learner(options.records, options.learners, static_cast<std::size_t>(learners - 1));
   if (size > least) invalid(fmt::format("batch size is {}, must be at most {}, the records of a learner", size, least));
   const Event release = release_event(options.noise, features, options.adjacency);
-  const auto part = [&](std::uint64_t records) { return deterministic(Batches{Count{records}, options.batch_size}, release); };
+  const auto part = [&](std::uint64_t records) { return deterministic(Count{records}, options.batch_size, release); };
   std::vector<Event> parts(static_cast<std::size_t>(learners), part(least));
   std::fill_n(parts.begin(), options.records.value() % learners, part(most));
   return {.rounds = (most - 1) / size + 1, .release = release, .pass = parallel(std::move(parts))};

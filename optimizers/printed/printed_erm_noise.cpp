@@ -35,9 +35,9 @@ double counted(Count count) { return static_cast<double>(count.value()); }
 
 /// `steps` inner steps of one drawn record each, noise of standard deviation `sigma` in units of G.
 Event variance_reduced(const PrintedErm& problem, Count steps, double sigma, GradientDifference difference, FullGradientShare share) {
-  const Batches one_record{problem.records, Count{1}};
   const double on_difference = sigma * std::sqrt(1 - share.value()) / static_cast<double>(difference);
-  auto drawn = repeat(steps, without_replacement(one_record, gaussian(NoiseMultiplier{on_difference}, Adjacency::replace_one)));
+  auto drawn =
+      repeat(steps, without_replacement(problem.records, Count{1}, gaussian(NoiseMultiplier{on_difference}, Adjacency::replace_one)));
   if (share.value() == 0) return drawn;
   const double on_gradient = sigma * std::sqrt(share.value()) * counted(problem.records) / 2;
   return compose({std::move(drawn), repeat(steps, gaussian(NoiseMultiplier{on_gradient}, Adjacency::replace_one))});

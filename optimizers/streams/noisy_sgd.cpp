@@ -19,7 +19,9 @@ BatchPass pass(const NoisySgdOptions& options) {
   const std::uint64_t records = options.batches.records().value();
   const std::uint64_t size = options.batches.size().value();
   const Event release = gaussian(options.noise_multiplier, options.adjacency);
-  return {.batches = Count{(records - 1) / size + 1}, .release = release, .pass = deterministic(options.batches, release)};
+  return {.batches = Count{(records - 1) / size + 1},
+          .release = release,
+          .pass = deterministic(options.batches.records(), options.batches.size(), release)};
 }
 
 Event plan(const NoisySgdOptions& options) { return repeat(options.passes, pass(options).pass); }

@@ -172,7 +172,7 @@ PrintedNoise<NoiseScale> printed_pure_noise(Count steps, Count features, Epsilon
   require_replace_one(adjacency);
   if (!(target.value() > 0)) throw Error{ErrorCode::invalid_argument, "epsilon is 0, must be greater than 0 for the printed noise"};
   const NoiseScale scale{std::sqrt(1 + std::log2(static_cast<double>(steps.value()))) / target.value()};
-  Event event = accounting::tree(steps, release(Event::KNorm{NormName::l2, features, scale}, adjacency));
+  Event event = accounting::tree(steps, k_norm(NormName::l2, features, scale, adjacency));
   const Enclosure epsilon = accounting::best_epsilon(event, Delta{0}).value;
   if (epsilon.upper > target.value() * (1 + 1e-9)) {
     throw Error{ErrorCode::unsupported, fmt::format("the printed pure noise for epsilon = {} costs epsilon = {:.4g}: it is for one node, a "

@@ -16,7 +16,7 @@ namespace surety::optimizers {
 Event choice(const PolyhedralFrankWolfeOptions& options, std::uint64_t t) {
   const auto first = static_cast<double>(std::bit_floor(t));
   const Epsilon epsilon{std::sqrt(first) / (first + 1) / options.noise_multiplier.value()};
-  return options.laplace ? release(Event::Pure{epsilon}, options.adjacency) : release(Event::Exponential{epsilon}, options.adjacency);
+  return options.laplace ? pure(epsilon, options.adjacency) : exponential(epsilon, options.adjacency);
 }
 
 Event plan(const PolyhedralFrankWolfeOptions& options) {

@@ -11,9 +11,9 @@
 
 namespace surety::optimizers::detail {
 
-/// An algorithm whose `Steps` are compiled once, for all losses and all `Part`s (a domain or a learner) of which they are told at each
+/// An algorithm whose `Steps` are compiled once, for all losses and all `Companion`s (a domain or a learner) of which they are told at each
 /// record. This owns loss and part. `Steps::Door` is what its releases go through.
-template <class Steps, Objective O, class Part>
+template <class Steps, Objective O, class Companion>
 class RecordByRecord {
  public:
   /// Reads the next record and moves on. \throws as the algorithm says, and what the door throws.
@@ -27,11 +27,11 @@ class RecordByRecord {
  protected:
   /// make(part) -> Steps.
   template <class Make>
-  RecordByRecord(O objective, Part part, Make make) : objective_{std::move(objective)}, part_{std::move(part)}, steps_{make(part_)} {}
+  RecordByRecord(O objective, Companion part, Make make) : objective_{std::move(objective)}, part_{std::move(part)}, steps_{make(part_)} {}
 
  private:
   O objective_;
-  Part part_;
+  Companion part_;
   Steps steps_;
 };
 

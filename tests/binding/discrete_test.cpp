@@ -81,7 +81,7 @@ TEST(BindingDiscreteGaussian, CostsWhatItsEventSays) {
     const auto truth = shifted(discrete_gaussian_law(mechanism.sigma()), sensitivity);
     EXPECT_TRUE(binds(mechanism.event(), truth));
     const auto mutant = [&](double factor, std::uint64_t moved) {
-      return release(Event::DiscreteGaussian{NoiseScale{mechanism.sigma() * factor}, Count{moved}}, adjacency);
+      return discrete_gaussian(NoiseScale{mechanism.sigma() * factor}, Count{moved}, adjacency);
     };
     EXPECT_TRUE(claims_too_little(mutant(2, static_cast<std::uint64_t>(sensitivity)), truth));  // the sensitivity halved
     if (sensitivity > 1) {

@@ -182,7 +182,7 @@ TEST(BindingLaplace, CostsWhatItsEventSays) {
 
 TEST(BindingLaplace, PlantedBugsAreSeen) {
   const auto truth = shifted(rounded_laplace_law(2 * 16), 16);
-  const auto event_of = [](double scale) { return release(Event::Laplace{NoiseScale{scale}}, Adjacency::replace_one); };
+  const auto event_of = [](double scale) { return laplace(NoiseScale{scale}, Adjacency::replace_one); };
   const testing::Points points{{0, 0.1, 0.4}, {0, 1e-5}};
   EXPECT_TRUE(binds(event_of(2), truth, points));
   EXPECT_TRUE(claims_too_little(event_of(4), truth, points));                   // the sensitivity halved
@@ -310,7 +310,7 @@ TEST(BindingRecordSum, ItsSensitivityAndNoiseAreItsEvent) {
     // Steps of sigma / 5, in two coordinates: 2 % in the delta at epsilon = 2, where delta = 0.03.
     EXPECT_TRUE(binds(mechanism.event(), truth, {{0, 0.5, 1, 2}, {1e-2, 1e-5}}, 0.03));
     // The same noise told as a multiple of the clipping norm.
-    EXPECT_TRUE(binds(release(Event::RecordSum{NoiseMultiplier{1}}, adjacency), truth, {{0, 0.5, 1, 2}, {1e-2, 1e-5}}, 0.03));
+    EXPECT_TRUE(binds(record_sum(NoiseMultiplier{1}, adjacency), truth, {{0, 0.5, 1, 2}, {1e-2, 1e-5}}, 0.03));
     if (adjacency == Adjacency::replace_one) {
       EXPECT_TRUE(claims_too_little(gaussian(NoiseMultiplier{1}, adjacency), truth));  // C for 2 C
     }

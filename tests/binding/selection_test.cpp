@@ -117,9 +117,9 @@ TEST(BindingExponentialMechanism, CostsWhatItsEventSays) {
     EXPECT_GE(found.least, 1);
     EXPECT_LE(found.largest, 1.01);
     // The factor of monotonic scores where they are not: epsilon / 2 for epsilon.
-    EXPECT_TRUE(claims_too_little(release(Event::Exponential{Epsilon{epsilon / 2}}, adjacency), pairs, points));
-    EXPECT_FALSE(binds(release(Event::Exponential{Epsilon{2 * epsilon}}, adjacency), pairs, points));
-    EXPECT_FALSE(binds(release(Event::Exponential{Epsilon{epsilon * 1.02}}, adjacency), pairs, points));
+    EXPECT_TRUE(claims_too_little(exponential(Epsilon{epsilon / 2}, adjacency), pairs, points));
+    EXPECT_FALSE(binds(exponential(Epsilon{2 * epsilon}, adjacency), pairs, points));
+    EXPECT_FALSE(binds(exponential(Epsilon{epsilon * 1.02}, adjacency), pairs, points));
   }
 }
 
@@ -133,7 +133,7 @@ TEST(BindingExponentialMechanism, LosesAllOfItsRangeByEveryWorstMove) {
     const auto found = widened(quotients(mechanism.event(), truth, {{}, {0}}));
     EXPECT_GE(found.least, 1);
     EXPECT_LE(found.largest, 1.01);
-    EXPECT_TRUE(claims_too_little(release(Event::Exponential{Epsilon{epsilon / 2}}, adjacency), truth, {{}, {0}}));
+    EXPECT_TRUE(claims_too_little(exponential(Epsilon{epsilon / 2}, adjacency), truth, {{}, {0}}));
   }
   // Scores that move either way, said to move one way: twice epsilon.
   const ExponentialMechanism monotonic{options(epsilon, sensitivity, ScoreChange::one_way)};
@@ -158,7 +158,7 @@ TEST(BindingReportNoisyMax, CostsAtMostWhatItsEventSays) {
         EXPECT_GE(found.least, 1);
         // (2 + 16) / (2 + 16 - epsilon) of the odds are the polynomial's.
         EXPECT_LE(found.largest, is_laplace ? 1.07 : 1.01);
-        EXPECT_TRUE(claims_too_little(release(Event::Pure{Epsilon{epsilon / 2}}, adjacency), far, {{}, {0}}));
+        EXPECT_TRUE(claims_too_little(pure(Epsilon{epsilon / 2}, adjacency), far, {{}, {0}}));
         if (move.change != ScoreChange::either_way || epsilon < 1) continue;
         std::vector<Neighbours> pairs{far};
         for (const double below : {0.0, 0.5 * epsilon, epsilon, 2 * epsilon}) {
@@ -204,7 +204,7 @@ TEST(BindingPermuteAndFlip, CostsAtMostWhatItsEventSays) {
       }
       EXPECT_GE(widened(quotients(mechanism.event(), pairs, {{0, 0.5 * epsilon}, {0, 1e-4, 1e-2}})).least, 1);
       EXPECT_LE(quotients(mechanism.event(), pairs, {{}, {0}}).largest, 1.01);
-      EXPECT_TRUE(claims_too_little(release(Event::Pure{Epsilon{epsilon / 2}}, adjacency), pairs, {{}, {0}}));
+      EXPECT_TRUE(claims_too_little(pure(Epsilon{epsilon / 2}, adjacency), pairs, {{}, {0}}));
     }
   }
 }
@@ -287,7 +287,7 @@ TEST(BindingAboveThreshold, CostsWhatItsEventSays) {
     const auto found = widened(quotients(mechanism.event(), truth, {{}, {0}}));
     EXPECT_GE(found.least, 1);
     EXPECT_LE(found.largest, 1.01);
-    const auto mutant = [&](double factor) { return release(Event::Pure{Epsilon{run.epsilon * factor}}, adjacency); };
+    const auto mutant = [&](double factor) { return pure(Epsilon{run.epsilon * factor}, adjacency); };
     EXPECT_TRUE(claims_too_little(mutant(0.5), truth, {{}, {0}}));  // the sensitivity halved, or the threshold's budget forgotten
     // The scales swapped (4 c for the threshold, 2 c for a query) cost 5 / 4 epsilon: to say epsilon of that is to say 4 / 5 of this.
     EXPECT_TRUE(claims_too_little(mutant(0.8), truth, {{}, {0}}));
@@ -334,9 +334,9 @@ TEST(BindingRandomizedResponse, CostsWhatItsEventSays) {
   // A category for another: three with the same truth are told apart better than two.
   const RandomizedResponse three{Probability{0.75}, Count{3}, adjacency};
   const Neighbours truth{answers(three, 0, 3), answers(three, 1, 3)};
-  EXPECT_TRUE(claims_too_little(release(Event::RandomizedResponse{Probability{0.75}, Count{2}}, adjacency), truth, {{0.5}, {0}}));
+  EXPECT_TRUE(claims_too_little(randomized_response(Probability{0.75}, Count{2}, adjacency), truth, {{0.5}, {0}}));
   // Truth with probability p and else *any* category is truth with p + (1 - p) / k: more.
-  EXPECT_TRUE(claims_too_little(release(Event::RandomizedResponse{Probability{0.7}, Count{3}}, adjacency), truth, {{0.5}, {0}}));
+  EXPECT_TRUE(claims_too_little(randomized_response(Probability{0.7}, Count{3}, adjacency), truth, {{0.5}, {0}}));
 }
 
 TEST(BindingRandomizedResponse, KeepsTheEpsilonAskedFor) {
@@ -344,8 +344,8 @@ TEST(BindingRandomizedResponse, KeepsTheEpsilonAskedFor) {
     for (const double epsilon : {0.1, 1.0, 6.0}) {
       const auto truth = RandomizedResponse::truth_for(Epsilon{epsilon}, Count{k});
       const RandomizedResponse mechanism{truth, Count{k}, adjacency};
-      const auto found = quotients(release(Event::Pure{Epsilon{epsilon}}, adjacency),
-                                   Neighbours{answers(mechanism, 0, k), answers(mechanism, 1, k)}, {{}, {0}});
+      const auto found =
+          quotients(pure(Epsilon{epsilon}, adjacency), Neighbours{answers(mechanism, 0, k), answers(mechanism, 1, k)}, {{}, {0}});
       EXPECT_GE(found.least * (1 + 1e-15), 1);
       EXPECT_LE(found.largest, 1 + 1e-12);
     }

@@ -135,7 +135,7 @@ Grid coarse(const Statistic& statistic) {
 TEST(BindingStatistics, LaplaceNoiseCostsWhatItsEventSays) {
   for (const auto& statistic : statistics()) {
     const StatisticSum sum{statistic, coarse(statistic)};
-    const auto event = release(Event::Laplace{NoiseScale{1.5}}, statistic.adjacency);
+    const auto event = laplace(NoiseScale{1.5}, statistic.adjacency);
     const StatisticNoise noise = noise_for(sum, event);
     EXPECT_EQ(event_of(noise), event);
     const auto truth = dearest(statistic, sum, noise);
@@ -145,7 +145,7 @@ TEST(BindingStatistics, LaplaceNoiseCostsWhatItsEventSays) {
     EXPECT_TRUE(binds(event_of(noise), truth, {{}, {0}}, 1e-12)) << what;
     const bool is_one_number = !sum.counts() && sum.sum().steps.size() == 1;
     EXPECT_TRUE(binds(event_of(noise), truth, {{0, 0.3}, {1e-9, 1e-5}}, is_one_number ? 0.01 : 0.85)) << what;
-    EXPECT_TRUE(claims_too_little(release(Event::Laplace{NoiseScale{3}}, statistic.adjacency), truth, {{}, {0}})) << what;
+    EXPECT_TRUE(claims_too_little(laplace(NoiseScale{3}, statistic.adjacency), truth, {{}, {0}})) << what;
   }
 }
 
@@ -186,7 +186,7 @@ RC_GTEST_PROP(BindingStatistics, NeverCostMoreThanTheirEventsSay, ()) {
   if (auto* const sum = std::get_if<SumOf>(&statistic.of)) sum->bounds = bounds;
   if (auto* const mean = std::get_if<MeanOf>(&statistic.of)) mean->bounds = bounds;
   const StatisticSum sum{statistic, coarse(statistic)};
-  const auto event = release(Event::Laplace{NoiseScale{reference::draw_log_uniform(0.3, 3)}}, statistic.adjacency);
+  const auto event = laplace(NoiseScale{reference::draw_log_uniform(0.3, 3)}, statistic.adjacency);
   const StatisticNoise noise = noise_for(sum, event);
   RC_ASSERT(quotients(event_of(noise), dearest(statistic, sum, noise), {{0.2}, {0, 1e-4}}).least >= 1);
 }

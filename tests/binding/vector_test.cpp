@@ -184,7 +184,7 @@ TEST(BindingKNorm, CostsAtMostWhatItsEventSaysInThePlane) {
     EXPECT_TRUE(binds(event, pairs, {{}, {0}})) << describe(event);
     EXPECT_TRUE(binds(event, pairs, {{0, 0.1, 0.5}, {1e-5}}, excess)) << describe(event);
     const auto& said = std::get<Event::KNorm>(event.node());
-    const auto scale_doubled = release(Event::KNorm{said.norm, said.dimension, NoiseScale{2 * said.scale.value()}}, event.adjacency());
+    const auto scale_doubled = k_norm(said.norm, said.dimension, NoiseScale{2 * said.scale.value()}, event.adjacency());
     EXPECT_TRUE(claims_too_little(scale_doubled, pairs, {{0.1}, {0}}));
   }
   // A sensitivity in one norm is not one in another: moving both coordinates by `move` is 1 in l-infinity, sqrt 2 in l2 and 2 in l1.

@@ -431,14 +431,16 @@ const std::vector<double>& epsilons() {
 
 /// The event of a run.
 Event whole(const Event& event, const Sampling& sampling, int places) {
-  const auto batches = [&] { return Batches{Count{static_cast<std::uint64_t>(places)}, Count{static_cast<std::uint64_t>(sampling.size)}}; };
+  const auto in_batches = [&](Event (*batched)(Count records, Count batch_size, Event)) {
+    return batched(Count{static_cast<std::uint64_t>(places)}, Count{static_cast<std::uint64_t>(sampling.size)}, event);
+  };
   Event one = event;
   switch (sampling.kind) {
     case Kind::all: break;
     case Kind::poisson: one = poisson(SamplingRate{sampling.rate}, event); break;
-    case Kind::fixed_size: one = without_replacement(batches(), event); break;
-    case Kind::shuffled: one = shuffled(batches(), event); break;
-    case Kind::in_order: one = deterministic(batches(), event); break;
+    case Kind::fixed_size: one = in_batches(without_replacement); break;
+    case Kind::shuffled: one = in_batches(shuffled); break;
+    case Kind::in_order: one = in_batches(deterministic); break;
     case Kind::fixed_places: throw Error{ErrorCode::internal, "no event lets a batch of fixed size show who is in it"};
   }
   return sampling.times == 1 ? one : repeat(Count{static_cast<std::uint64_t>(sampling.times)}, one);

@@ -18,9 +18,7 @@ using reference::refusal_of;
 Event gaussian_of(double multiplier, Adjacency adjacency = Adjacency::add_or_remove_one) {
   return gaussian(NoiseMultiplier{multiplier}, adjacency);
 }
-Event laplace_of(double scale, Adjacency adjacency = Adjacency::add_or_remove_one) {
-  return surety::release(Event::Laplace{NoiseScale{scale}}, adjacency);
-}
+Event laplace_of(double scale, Adjacency adjacency = Adjacency::add_or_remove_one) { return surety::laplace(NoiseScale{scale}, adjacency); }
 
 TEST(KeyCounts, CountsEachUnitOnceForAKeyAndForTheFirstKeysOnly) {
   KeyCounts counts{Count{2}, Adjacency::add_or_remove_one};

@@ -39,8 +39,8 @@ TEST(Noise, IsItsEventAndNoOther) {
   EXPECT_EQ(describe(event_of(gaussian(sum, 4))), "gaussian(4)");
   EXPECT_NEAR(standard_deviation(laplace(sum, 0.75)), 0.75 * 2 * std::sqrt(2.0), 1e-12);
   EXPECT_NEAR(standard_deviation(gaussian(sum, 4)), 4 * std::sqrt(2.0), 1e-12);
-  EXPECT_TRUE(refuses([&] { return noise_for(sum, surety::release(Event::Pure{Epsilon{1}}, Adjacency::replace_one)); },
-                      ErrorCode::unsupported, {"pure(1)"}));
+  EXPECT_TRUE(
+      refuses([&] { return noise_for(sum, surety::pure(Epsilon{1}, Adjacency::replace_one)); }, ErrorCode::unsupported, {"pure(1)"}));
 }
 
 }  // namespace

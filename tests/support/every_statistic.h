@@ -78,7 +78,7 @@ inline StatisticSum example(const Statistic& statistic, double noise = 1, NoiseL
 }
 
 inline StatisticNoise laplace(const StatisticSum& sum, double scale) {
-  return noise_for(sum, surety::release(Event::Laplace{NoiseScale{scale}}, sum.statistic().adjacency));
+  return noise_for(sum, surety::laplace(NoiseScale{scale}, sum.statistic().adjacency));
 }
 inline StatisticNoise gaussian(const StatisticSum& sum, double multiplier) {
   return noise_for(sum, surety::gaussian(NoiseMultiplier{multiplier}, sum.statistic().adjacency));

@@ -30,6 +30,7 @@
 #include <support/store_in_memory.h>
 
 #include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/ledger/ledger.h>
 #include <surety/data/arrow_stream.h>
 #include <surety/data/csv.h>

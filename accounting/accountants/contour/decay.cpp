@@ -47,7 +47,7 @@ double variance_within(const Pieces& pieces, double width) {
 
 }  // namespace
 
-Pieces pieces_of(const Part& part, double w, double log_moment, NodeGrid& grid) {
+Pieces pieces_of(const SampledReleases& part, double w, double log_moment, NodeGrid& grid) {
   const double step = shorten(std::min(0.12, 0.2 / part.mu), 12);
   const double shift = w * part.mu;
   const auto needed = range_of(part, w, 12);
@@ -93,7 +93,7 @@ double log_decay(const Pieces& pieces, double from, double to) {
   return best;
 }
 
-ShiftedDecay::ShiftedDecay(const Part& part, double w, double log_moment) : part_{part}, w_{w}, log_moment_{log_moment} {
+ShiftedDecay::ShiftedDecay(const SampledReleases& part, double w, double log_moment) : part_{part}, w_{w}, log_moment_{log_moment} {
   constexpr double most_pieces = 4000;
   const auto range = range_of(part, w, 36);
   step_ = shorten(std::max(0.1 / std::max(1.0, part.mu), (range.high - range.low) / most_pieces), 12);

@@ -16,7 +16,7 @@ struct Pieces {
 
 /// The density of the loss is g = f / (dL/du); A = log g has A'' <= max(w + 1, 0) mu^2 / 4 - 1 and A'' >= -1 - max(-w - 1, 0)
 /// mu^2 / 4, increases before and decreases beyond the nodes' range, and has at most two maxima (docs/proofs/contour.md).
-[[nodiscard]] Pieces pieces_of(const Part& part, double w, double log_moment, NodeGrid& grid);
+[[nodiscard]] Pieces pieces_of(const SampledReleases& part, double w, double log_moment, NodeGrid& grid);
 
 /// Logarithm of a bound on |phi| = |M(s + it)| / M(s) of one part, for all t between from and to.
 [[nodiscard]] double log_decay(const Pieces& pieces, double from, double to);
@@ -25,7 +25,7 @@ struct Pieces {
 class ShiftedDecay {
  public:
   /// \param log_moment log M(s), to within 1e-9
-  ShiftedDecay(const Part& part, double w, double log_moment);
+  ShiftedDecay(const SampledReleases& part, double w, double log_moment);
 
   struct Bound {
     double shift;      ///< 0 where none is known to help
@@ -37,7 +37,7 @@ class ShiftedDecay {
  private:
   [[nodiscard]] double at(double shift, double from) const;
 
-  Part part_;
+  SampledReleases part_;
   double w_;
   double log_moment_;
   double step_ = 0;

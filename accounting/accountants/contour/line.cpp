@@ -119,7 +119,7 @@ class Rotations {
 };
 
 /// Up to this t the nodes of a part are on the real line: there they are not yet much denser than for t = 0.
-double unshifted(const Part& part) { return 30 / part.mu; }
+double unshifted(const SampledReleases& part) { return 30 / part.mu; }
 
 /// log phi at every point, summed over the parts.
 struct Sums {
@@ -136,7 +136,7 @@ struct Sums {
 
   std::vector<Sum> of;
 
-  void add(const Part& part) {
+  void add(const SampledReleases& part) {
     const double end = static_cast<double>(of.size() - 1) * step_;
     auto [k, at, denominator] = add_unshifted(part, 1, std::min(end, unshifted(part)));
     if (k == of.size()) return;
@@ -159,7 +159,7 @@ struct Sums {
 
  private:
   /// What the nodes between and beyond those of the grid leave out, over M(s), for all t up to `to`.
-  [[nodiscard]] double cut(const Part& part, double to, double log_moment) const {
+  [[nodiscard]] double cut(const SampledReleases& part, double to, double log_moment) const {
     return std::exp(log_quadrature(part.mu, grid_.step, to, w_, grid_.shift)) +
            range_error(part, w_, grid_.range, log_moment) * std::exp(log_line(part.mu, grid_.shift, 0, w_)) * outward;
   }
@@ -170,7 +170,7 @@ struct Sums {
     double denominator;  // what is cut off M(s), relative
   };
   /// As `add_points`, on nodes of the real line.
-  Added add_unshifted(const Part& part, std::size_t k, double to) {
+  Added add_unshifted(const SampledReleases& part, std::size_t k, double to) {
     fill(grid_, part, step_for(part.mu, to, w_, digits_), range_of(part, w_, digits_));
     const auto at = tilt(grid_, w_, terms_.f);
     terms_.modulus = 1;
@@ -179,7 +179,7 @@ struct Sums {
   }
 
   /// The points from k up to t = `to`; returns the next one.
-  std::size_t add_points(const Part& part, std::size_t k, double to, double terms_rounding, double loss_error, double log_moment,
+  std::size_t add_points(const SampledReleases& part, std::size_t k, double to, double terms_rounding, double loss_error, double log_moment,
                          double denominator) {
     const double sign = direction_ == Direction::remove ? 1 : -1;
     const double both_cut = cut(part, to, log_moment) + denominator;
@@ -425,7 +425,7 @@ void Line::add_points(Cumulants& cumulants, double tolerance) {
     const auto log_of_size = static_cast<double>(sum.log_size);
     const auto angle = static_cast<double>(sum.phase);
     const double factor = 2 * std::exp(log_of_size) / square;
-    Point point{};
+    QuadraturePoint point{};
     point.t = t;
     point.phase = angle;
     point.weight = {factor * real, -factor * imaginary};

@@ -54,7 +54,7 @@ class Line {
   [[nodiscard]] int points() const { return static_cast<int>(points_.size()) + 1; }
 
  private:
-  struct Point {
+  struct QuadraturePoint {
     double t;
     double phase;                 ///< of phi
     std::complex<double> weight;  ///< 2 |phi| / (z (z + 1))
@@ -85,7 +85,7 @@ class Line {
   Second left_{};
   double truncation_ = 0;
   std::size_t last_ = 0;
-  std::vector<Point> points_;
+  std::vector<QuadraturePoint> points_;
 };
 
 }  // namespace surety::accounting::contour

@@ -14,7 +14,7 @@ struct Unsuitable {
 };
 
 /// `count` batches joined with probability `rate`, of Gaussian releases with mu together; mu is within 2 units.
-struct Part {
+struct SampledReleases {
   double rate;
   double mu;
   double count;
@@ -23,7 +23,7 @@ struct Part {
 /// Gaussian releases of `mu_squared` together (within 2 units; 0 for none) and sampled ones.
 struct Loss {
   double mu_squared = 0;
-  std::vector<Part> parts;
+  std::vector<SampledReleases> parts;
   double releases = 0;
 };
 

@@ -76,7 +76,7 @@ double step_for(double mu, double t, double w, double digits, double shift) {
 
 double digits_for(const Loss& loss, double tolerance) { return std::log(16 * loss.releases / tolerance) + 2; }
 
-Range range_of(const Part& part, double w, double digits) {
+Range range_of(const SampledReleases& part, double w, double digits) {
   const double around_zero = std::sqrt(2 * digits);
   const double bump = (w * w - w) * part.mu * part.mu / 2;
   const double known = w > 0 ? std::max(0.0, w * std::log(part.rate) + bump) : 0;
@@ -93,7 +93,7 @@ Range range_of(const Part& part, double w, double digits) {
   return range;
 }
 
-double range_error(const Part& part, double w, const Range& range, double log_moment) {
+double range_error(const SampledReleases& part, double w, const Range& range, double log_moment) {
   const double shift = w * part.mu;
   if (!(range.high > 0 && range.low < 0)) return infinity;
   const double bump = std::log(part.rate) + (w * w - w) * part.mu * part.mu / 2 - log_moment;
@@ -106,9 +106,9 @@ double range_error(const Part& part, double w, const Range& range, double log_mo
   return (one_side(range.high, range.high - shift) + one_side(-range.low, shift - range.low)) * outward;
 }
 
-bool can_be_shifted(const Part& part, const Range& range) { return part.mu * range.high < 340; }
+bool can_be_shifted(const SampledReleases& part, const Range& range) { return part.mu * range.high < 340; }
 
-void fill(NodeGrid& grid, const Part& part, double step, const Range& range, double shift) {
+void fill(NodeGrid& grid, const SampledReleases& part, double step, const Range& range, double shift) {
   const double first = std::floor(range.low / step);
   const double last = std::ceil(range.high / step);
   if (!(last - first < most_nodes)) throw Unsuitable{"its moment generating function needs too many points"};

@@ -49,15 +49,15 @@ struct Range {
   double high;
 };
 /// Where the density of U tilted by r^w is above exp(-digits) or so.
-[[nodiscard]] Range range_of(const Part& part, double w, double digits);
+[[nodiscard]] Range range_of(const SampledReleases& part, double w, double digits);
 /// Bound on what the nodes outside the range would add, over exp(log_moment): r^w <= 1 - q + q exp(w (mu u - mu^2 / 2)) for w >= 1
 /// and for w <= 0 (convexity), r^w <= (1 - q)^w for w <= 0; nodes beyond an end of a falling density sum to less than its
 /// integral from there, P(N(0, 1) > x) <= exp(-x^2 / 2) / 2, and all nodes of a density to less than 2 for steps below 2.
-[[nodiscard]] double range_error(const Part& part, double w, const Range& range, double log_moment);
+[[nodiscard]] double range_error(const SampledReleases& part, double w, const Range& range, double log_moment);
 
 /// Nodes u + i shift, u = first step, (first + 1) step, ...; log r = loss + i angle at each, with a bound on its error.
 struct NodeGrid {
-  Part part;
+  SampledReleases part;
   double step = 0;
   double shift = 0;
   Range range{};
@@ -68,10 +68,10 @@ struct NodeGrid {
 };
 /// \throws Unsuitable where there would be too many, or the largest loss is beyond double.
 /// \pre a shift has at most 12 bits, and mu times it is at most `most_angle`.
-void fill(NodeGrid& grid, const Part& part, double step, const Range& range, double shift = 0);
+void fill(NodeGrid& grid, const SampledReleases& part, double step, const Range& range, double shift = 0);
 inline constexpr double most_angle = 1.5707;
 /// Whether a shift leaves the squares of e^x within double.
-[[nodiscard]] bool can_be_shifted(const Part& part, const Range& range);
+[[nodiscard]] bool can_be_shifted(const SampledReleases& part, const Range& range);
 
 /// The law of U tilted by r^w on the nodes, at real s.
 struct Tilt {

@@ -79,7 +79,7 @@ LossLaw lower_law(const ChoiceGame& game, const ChoiceLawTerms& terms) {
 }
 
 /// Whether a part is an exponential mechanism of its own, and nothing that only resembles one.
-bool is_choice(const Part& part) {
+bool is_choice(const ReleaseLaws& part) {
   const auto plain = [](const LossLaw& law) { return law.mixing == Mixing::remove && law.rate == 1 && law.infinite_mass == 0; };
   if (!std::holds_alternative<BoundedRangeBase>(part.upper.base) || !plain(part.upper) || !part.lower || !plain(*part.lower)) return false;
   const auto* atoms = std::get_if<AtomsBase>(&part.lower->base);
@@ -122,7 +122,7 @@ ChoicesAmongOthers::ChoicesAmongOthers(const BothDirections& directions, const G
   if (number == 1) {
     // The curve of one choice has a closed form, which is that of the envelope.
     const LossLaw law{BoundedRangeBase{largest}};
-    part_ = Part{law, law, true, 1};
+    part_ = ReleaseLaws{law, law, true, 1};
     return;
   }
   if (largest > largest_choice_range || (counts.size() > 1 && states > most_choice_states) || sum > 5000) return;
@@ -151,7 +151,7 @@ ChoicesAmongOthers::ChoicesAmongOthers(const BothDirections& directions, const G
       continue;
     }
     auto laws = choice_laws(game, sum);
-    part_ = Part{std::move(laws.upper), std::move(laws.lower), false, 1};
+    part_ = ReleaseLaws{std::move(laws.upper), std::move(laws.lower), false, 1};
     return;
   }
 }
@@ -164,8 +164,8 @@ BothDirections ChoicesAmongOthers::joined(BothDirections directions) const {
     parts->push_back(*part_);
   }
   // Which of the others' laws are best may still depend on the question.
-  directions.has_choice = directions.has_choice &&
-                          std::any_of(directions.remove.begin(), directions.remove.end() - 1, [](const Part& part) { return !part.same; });
+  directions.has_choice = directions.has_choice && std::any_of(directions.remove.begin(), directions.remove.end() - 1,
+                                                               [](const ReleaseLaws& part) { return !part.same; });
   return directions;
 }
 

@@ -38,7 +38,7 @@ class ChoicesAmongOthers {
 
  private:
   ChoiceCounts counts_;
-  std::optional<Part> part_;
+  std::optional<ReleaseLaws> part_;
 };
 
 }  // namespace surety::accounting::privacy_loss

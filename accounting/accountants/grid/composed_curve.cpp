@@ -290,16 +290,17 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
 }
 
 bool are_many(const Parts& parts) {
-  return parts.size() >= many &&
-         std::any_of(parts.begin(), parts.end(), [](const Part& part) { return !std::holds_alternative<GaussianBase>(part.upper.base); });
+  return parts.size() >= many && std::any_of(parts.begin(), parts.end(), [](const ReleaseLaws& part) {
+           return !std::holds_alternative<GaussianBase>(part.upper.base);
+         });
 }
 
 ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& cut) {
   const TiltedGrid grid{window.step, window.s};
-  std::vector<const Part*> order;
+  std::vector<const ReleaseLaws*> order;
   for (const auto& part : parts) order.push_back(&part);
-  std::stable_sort(order.begin(), order.end(), [](const Part* x, const Part* y) { return x->count < y->count; });
-  const bool has_lower = std::all_of(parts.begin(), parts.end(), [](const Part& part) { return part.lower.has_value(); });
+  std::stable_sort(order.begin(), order.end(), [](const ReleaseLaws* x, const ReleaseLaws* y) { return x->count < y->count; });
+  const bool has_lower = std::all_of(parts.begin(), parts.end(), [](const ReleaseLaws& part) { return part.lower.has_value(); });
   ManyLaws laws{window};
   long double infinite_less = 0;  // logs of the mass that stays finite
   long double infinite_more = 0;

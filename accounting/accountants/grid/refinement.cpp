@@ -108,7 +108,7 @@ class Run {
     if (bytes > static_cast<double>(accountant_.memory)) refuse_memory(bytes);
     poll_limit();
     task.step = window.step;
-    const auto takes_sums = [](const Part& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
+    const auto takes_sums = [](const ReleaseLaws& part) { return std::holds_alternative<AllocatedRatioBase>(part.upper.base); };
     task.cheap = window.size < (std::size_t{1} << 16) && std::none_of(task.parts.begin(), task.parts.end(), takes_sums);
     auto pair = task.by_tests ? compose_many(task.parts, window, task.cut) : compose(task.parts, window, task.cut);
     for (const auto* curve : {&pair.upper, pair.tests ? &pair.upper : &pair.lower}) {
@@ -163,7 +163,7 @@ class Tasks {
       for (const auto& part : parts) upper.push_back({part.upper, std::nullopt, false, part.count});
       const bool known = std::any_of(uppers_.begin(), uppers_.end(), [&](const Parts& other) {
         return std::equal(other.begin(), other.end(), upper.begin(), upper.end(),
-                          [](const Part& x, const Part& y) { return x.count == y.count && alike(x.upper, y.upper, 0); });
+                          [](const ReleaseLaws& x, const ReleaseLaws& y) { return x.count == y.count && alike(x.upper, y.upper, 0); });
       });
       if (known) return;
       uppers_.push_back(upper);
@@ -215,7 +215,7 @@ class Tasks {
   }
   static bool one_limit(const Parts& parts) {
     return std::all_of(parts.begin(), parts.end(),
-                       [](const Part& part) { return part.same || (part.lower && alike(part.upper, *part.lower, 1e-12)); });
+                       [](const ReleaseLaws& part) { return part.same || (part.lower && alike(part.upper, *part.lower, 1e-12)); });
   }
   void add(std::vector<Task>& tasks, Parts parts, bool gives_upper, bool gives_lower, double wanted, bool by_tests = false) const {
     // No finite loss exceeds epsilon: that direction costs nothing.

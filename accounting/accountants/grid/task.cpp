@@ -161,7 +161,7 @@ Task prepare(Task task, const Given& question) {
     if (!task.by_tests) task.needed = needed_step(continuous);
     task.common_grid = !task.first_order &&
                        std::all_of(distances.begin(), distances.end(), [&](double distance) { return fits(distance, task.distance); }) &&
-                       std::all_of(parts.begin(), parts.end(), [](const Part& part) { return fits_itself(part.upper); });
+                       std::all_of(parts.begin(), parts.end(), [](const ReleaseLaws& part) { return fits_itself(part.upper); });
     // At least 50 cells for a law, unless its atoms are all that counts.
     task.coarse = task.distance > 0 && task.distance < task.needed ? task.distance : std::max(task.cell_range / 50, 1e-12);
     if (task.cell_range == 0) task.coarse = task.needed;  // outcomes without a spread, however far from 0

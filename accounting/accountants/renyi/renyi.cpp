@@ -53,11 +53,11 @@ constexpr double rough = 17;
 constexpr double fine = 30;
 
 /// An upper bound of D_order.
-struct Point {
+struct OrderBound {
   double divergence;
   bool exact;
 };
-using Curve = std::function<Point(At)>;
+using Curve = std::function<OrderBound(At)>;
 
 // ---- (1 + t)^p - 1 - p t ----
 
@@ -260,7 +260,7 @@ Upper separated_log_moment(double q, double mu, double order) {
   return log1p(max(Upper{0}, expm1(a * log_other) + exp(log_high) + cross));
 }
 
-Point poisson_gaussian(double q, double mu, At at) {
+OrderBound poisson_gaussian(double q, double mu, At at) {
   const double plain = squared_mu_divergence(mu, at.order);
   const double bound = mixture_bound(q, at.order, plain);
   const auto moment = poisson_gaussian_log_moment(q, mu, at);
@@ -357,7 +357,7 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
   return log1p(excess).value();
 }
 
-Point fixed_gaussian(double q, double mu, At at) {
+OrderBound fixed_gaussian(double q, double mu, At at) {
   const double plain = squared_mu_divergence(mu, at.order);
   const auto moment = fixed_gaussian_log_moment(q, mu, at);
   if (!moment) return {plain, false};
@@ -379,7 +379,7 @@ double divergence_of_moment(const Interval& moment, double order) {
 
 /// Anything (epsilon, 0)-private: binary randomized response is the worst case [KOV15, Theorem 3.1 (domination)], and is
 /// (epsilon^2 / 2)-zCDP [BS16, Proposition 3.3], which is the better evaluation where epsilon is tiny.
-Point pure_point(const Interval& epsilon, double order) {
+OrderBound pure_bound(const Interval& epsilon, double order) {
   const Interval a = number(order);
   const Interval moment = (exp(a * epsilon) + exp((number(1) - a) * epsilon)) / (number(1) + exp(epsilon));
   return {std::min({divergence_of_moment(moment, order), upper(a * square(epsilon) / number(2)), upper(epsilon)}), true};
@@ -406,28 +406,28 @@ struct ReleaseCurve {
 
   Interval a() const { return number(order); }
 
-  Point operator()(const Event::Gaussian& e) const { return {upper(a() / (number(2) * square(number(e.multiplier.value())))), true}; }
+  OrderBound operator()(const Event::Gaussian& e) const { return {upper(a() / (number(2) * square(number(e.multiplier.value())))), true}; }
   /// [CKS20] Theorem 4.
-  Point operator()(const Event::DiscreteGaussian& e) const {
+  OrderBound operator()(const Event::DiscreteGaussian& e) const {
     return {upper(a() * square(number(e.sensitivity) / number(e.sigma.value())) / number(2)), false};
   }
-  Point operator()(const Event::Concentrated& e) const { return {upper(a() * number(e.rho.value())), true}; }
-  Point operator()(const Event::GeneralizedGaussian& e) const {
+  OrderBound operator()(const Event::Concentrated& e) const { return {upper(a() * number(e.rho.value())), true}; }
+  OrderBound operator()(const Event::GeneralizedGaussian& e) const {
     return {upper(a() * (number(e.r.value()) - number(1)) / (number(2) * square(number(e.multiplier.value())))), false};
   }
-  Point operator()(const Event::Pure& e) const { return pure_point(number(e.epsilon.value()), order); }
-  Point operator()(const Event::KNorm& e) const { return {pure_point(number(1) / number(e.scale.value()), order).divergence, false}; }
+  OrderBound operator()(const Event::Pure& e) const { return pure_bound(number(e.epsilon.value()), order); }
+  OrderBound operator()(const Event::KNorm& e) const { return {pure_bound(number(1) / number(e.scale.value()), order).divergence, false}; }
 
   /// [Mir17] Proposition 6.
-  Point operator()(const Event::Laplace& e) const {
+  OrderBound operator()(const Event::Laplace& e) const {
     const Interval epsilon = number(1) / number(e.scale.value());
     const Interval twice = number(2) * a() - number(1);
     const Interval moment = a() / twice * exp((a() - number(1)) * epsilon) + (a() - number(1)) / twice * exp(-a() * epsilon);
-    return {std::min(divergence_of_moment(moment, order), pure_point(epsilon, order).divergence), true};
+    return {std::min(divergence_of_moment(moment, order), pure_bound(epsilon, order).divergence), true};
   }
 
   /// The sum of geometric series left of, between and right of the two centres.
-  Point operator()(const Event::DiscreteLaplace& e) const {
+  OrderBound operator()(const Event::DiscreteLaplace& e) const {
     const Interval b = number(e.scale.value());
     const Interval s = number(e.sensitivity);
     const Interval one = number(1);
@@ -436,7 +436,7 @@ struct ReleaseCurve {
     const Interval eta = exp(-((number(2) * a() - one) / b));
     const Interval outside = rise + exp(-(s / b)) / rise;
     const Interval pure = s / b;
-    Point result = {pure_point(pure, order).divergence, true};
+    OrderBound result = {pure_bound(pure, order).divergence, true};
     if (mpfr_cmp_d(theta.upper(), 1) >= 0 || mpfr_cmp_d(eta.upper(), 1) >= 0 || !mpfr_number_p(rise.upper())) return result;
     const Interval between = rise * eta * (one - exp((s - one) * -((number(2) * a() - one) / b))) / (one - eta);
     const Interval moment = (outside + (one - theta) * between) / (one + theta);
@@ -444,19 +444,19 @@ struct ReleaseCurve {
     return result;
   }
 
-  Point operator()(const Event::RandomizedResponse& e) const {
+  OrderBound operator()(const Event::RandomizedResponse& e) const {
     const Interval p = number(e.truth.value());
     const Interval other = (number(1) - p) / (number(e.categories) - number(1));
     const Interval loss = log(p / other);
     const Interval moment = p * exp((a() - number(1)) * loss) + other * exp(-(a() - number(1)) * loss) + (number(1) - p - other);
     const Interval epsilon = maximum(loss, -loss);
-    return {std::min(divergence_of_moment(moment, order), pure_point(epsilon, order).divergence), true};
+    return {std::min(divergence_of_moment(moment, order), pure_bound(epsilon, order).divergence), true};
   }
 
   /// Among likelihood ratios in [e^(t - epsilon), e^t] of mean 1 the two-point one has the largest moment (a convex function lies
   /// below its chord); its moment (e^((a-1)t) (1 - e^(-a eps)) - e^(a t) (e^-eps - e^(-a eps))) / (1 - e^-eps) is largest at
   /// e^t = (a-1)/a (1 - e^(-a eps)) / (e^-eps - e^(-a eps)). It is (epsilon^2 / 8)-zCDP [CR21, Lemma 3.4].
-  Point operator()(const Event::Exponential& e) const {
+  OrderBound operator()(const Event::Exponential& e) const {
     const Interval epsilon = number(e.epsilon.value());
     const double concentrated = upper(a() * square(epsilon) / number(8));
     if (e.epsilon.value() < 1e-9) return {concentrated, true};
@@ -470,7 +470,7 @@ struct ReleaseCurve {
   }
 
   template <class Other>
-  Point operator()(const Other&) const {
+  OrderBound operator()(const Other&) const {
     throw Error{ErrorCode::internal, "a structure has no curve of its own"};
   }
 };
@@ -504,8 +504,8 @@ class BinomialMoments {
  public:
   BinomialMoments(double q, Curve inner) : q_{q}, inner_{std::move(inner)} {}
 
-  Point operator()(At at) {
-    const Point plain = inner_(at);
+  OrderBound operator()(At at) {
+    const OrderBound plain = inner_(at);
     const double bound = mixture_bound(q_, at.order, plain.divergence);
     constexpr double largest_order = 1024;
     if (at.order > largest_order) return {bound, false};
@@ -597,14 +597,14 @@ bool has_symmetric_pair(const Event& event) {
 Curve symmetric_curve(const Event& event) {
   const auto& node = event.node();
   if (const auto* e = std::get_if<Event::Exponential>(&node)) {
-    return [epsilon = e->epsilon.value()](At at) { return Point{pure_point(number(epsilon), at.order).divergence, false}; };
+    return [epsilon = e->epsilon.value()](At at) { return OrderBound{pure_bound(number(epsilon), at.order).divergence, false}; };
   }
   if (const auto* e = std::get_if<Event::Repeated>(&node)) {
     std::vector<std::pair<double, Curve>> parts{{static_cast<double>(e->count.value()), symmetric_curve(e->event)}};
     return [parts = std::move(parts)](At at) {
       bool exact = true;
       const double sum = sum_upwards(parts, at, exact);
-      return Point{sum, exact};
+      return OrderBound{sum, exact};
     };
   }
   if (const auto* e = std::get_if<Event::Composed>(&node)) {
@@ -613,7 +613,7 @@ Curve symmetric_curve(const Event& event) {
     return [parts = std::move(parts)](At at) {
       bool exact = true;
       const double sum = sum_upwards(parts, at, exact);
-      return Point{sum, exact};
+      return OrderBound{sum, exact};
     };
   }
   return curve_of(event);
@@ -621,7 +621,7 @@ Curve symmetric_curve(const Event& event) {
 
 Curve largest_of(std::vector<Curve> parts) {
   return [parts = std::move(parts)](At at) {
-    Point largest{0, true};
+    OrderBound largest{0, true};
     for (const auto& part : parts) {
       const auto point = part(at);
       largest = {std::max(largest.divergence, point.divergence), largest.exact && point.exact};
@@ -633,7 +633,7 @@ Curve largest_of(std::vector<Curve> parts) {
 /// A batch costs at most what is done with it: given which places are drawn, the batches differ in one record or not at all, and divergences
 /// are jointly quasi-convex.
 Curve without_batch(const Event& inner) {
-  return [plain = curve_of(inner)](At at) { return Point{plain(at).divergence, false}; };
+  return [plain = curve_of(inner)](At at) { return OrderBound{plain(at).divergence, false}; };
 }
 
 Curve poisson_curve(double q, const Event& inner) {
@@ -646,7 +646,7 @@ Curve poisson_curve(double q, const Event& inner) {
   if (poisson_pair(inner) == PoissonPair::revealed) {
     return [q, curve = curve_of(inner)](At at) {
       const auto point = curve(at);
-      return Point{revealed_bound(q, at.order, point.divergence), point.exact};
+      return OrderBound{revealed_bound(q, at.order, point.divergence), point.exact};
     };
   }
   // From here on the pair is the record in the batch, or not in it.
@@ -657,8 +657,8 @@ Curve poisson_curve(double q, const Event& inner) {
     const bool exact = std::holds_alternative<Event::Pure>(inner.node());
     const Interval mass = number(1) / (number(1) + exp(*epsilon));
     const auto two_point = [q, epsilon = *epsilon, mass, exact](At at) {
-      const double bound = mixture_bound(q, at.order, pure_point(epsilon, at.order).divergence);
-      return Point{std::min(bound, sampled_two_point(q, epsilon, mass, at.order, true)), exact};
+      const double bound = mixture_bound(q, at.order, pure_bound(epsilon, at.order).divergence);
+      return OrderBound{std::min(bound, sampled_two_point(q, epsilon, mass, at.order, true)), exact};
     };
     const bool only_pure =
         exact || std::holds_alternative<Event::Exponential>(inner.node()) || std::holds_alternative<Event::KNorm>(inner.node());
@@ -667,7 +667,7 @@ Curve poisson_curve(double q, const Event& inner) {
     return [two_point, moments](At at) {
       const auto one = two_point(at);
       const auto other = (*moments)(at);
-      return one.divergence < other.divergence ? Point{one.divergence, false} : other;
+      return one.divergence < other.divergence ? OrderBound{one.divergence, false} : other;
     };
   }
   if (has_symmetric_pair(inner) || std::holds_alternative<Event::GeneralizedGaussian>(inner.node())) {
@@ -695,8 +695,8 @@ Curve fixed_size_curve(double q, const Event& inner) {
       if (mpfr_cmp(other.lower(), truth.upper()) >= 0 || mpfr_cmp(other.upper(), truth.lower()) >= 0) mass = maximum(truth, other);
     }
     return [q, epsilon = *epsilon, mass](At at) {
-      const double plain = pure_point(epsilon, at.order).divergence;
-      return Point{std::min(plain, sampled_two_point(q, epsilon, mass, at.order, false)), false};
+      const double plain = pure_bound(epsilon, at.order).divergence;
+      return OrderBound{std::min(plain, sampled_two_point(q, epsilon, mass, at.order, false)), false};
     };
   }
   return without_batch(inner);
@@ -745,13 +745,13 @@ Curve truncated_curve(const Event::TruncatedPoisson& e, double mu) {
     for (const auto& crowd : privacy_loss::crowded_batches(e.rate, e.batches)) {
       const std::vector<SharedBatch> batches{{min(Upper{1}, 1 - Lower{Exact{crowd.weight.lower}}).value(), q, mu},
                                              {crowd.weight.upper, crowd.largest_rate, 2 * mu}};
-      numbers.push_back([batches](At at) { return Point{shared_batches(batches, at), false}; });
+      numbers.push_back([batches](At at) { return OrderBound{shared_batches(batches, at), false}; });
     }
     return largest_of(std::move(numbers));
   }
   const auto found = privacy_loss::truncated_batch(e.rate, e.batches);
   const std::vector<SharedBatch> batches{{found.roomy.upper, q, mu}, {found.last.upper, found.last_rate.upper, mu}};
-  return [batches](At at) { return Point{shared_batches(batches, at), false}; };
+  return [batches](At at) { return OrderBound{shared_batches(batches, at), false}; };
 }
 
 struct CurveOf {
@@ -759,7 +759,7 @@ struct CurveOf {
 
   Curve operator()(const Event::Gaussian& e) const {
     const double rho = upper(number(1) / (number(2) * square(number(e.multiplier.value()))));
-    return [rho](At at) { return Point{(Exact{at.order} * Upper{Exact{rho}}).value(), true}; };
+    return [rho](At at) { return OrderBound{(Exact{at.order} * Upper{Exact{rho}}).value(), true}; };
   }
   Curve operator()(const Event::RecordSum&) const { return (*this)(Event::Gaussian{*pairwise_multiplier(event)}); }
   Curve operator()(const Event::Approximate&) const { no_theorem_for(event, "privacy-loss and composition may"); }
@@ -785,7 +785,7 @@ struct CurveOf {
     const auto mu = gaussian_mu(e.event);
     if (!mu || e.participations != Count{1} || e.event.adjacency() == Adjacency::replace_one) no_theorem_for(event, "privacy-loss answers");
     return [rounds = static_cast<double>(e.rounds.value()), mu = *mu](At at) {
-      return Point{allocated_moments(rounds, mu)->divergence(at.order), false};
+      return OrderBound{allocated_moments(rounds, mu)->divergence(at.order), false};
     };
   }
   Curve operator()(const Event::BestOf&) const { no_theorem_for(event, "tuning and privacy-loss answer"); }
@@ -798,7 +798,9 @@ struct CurveOf {
     const auto multiplier = gaussian_multiplier(event);
     if (!multiplier) no_theorem_for(event, "privacy-loss answers");
     // The multiplier is rounded: a bound, but not the cost itself.
-    return [bound = (*this)(Event::Gaussian{NoiseMultiplier{multiplier->lower}})](At at) { return Point{bound(at).divergence, false}; };
+    return [bound = (*this)(Event::Gaussian{NoiseMultiplier{multiplier->lower}})](At at) {
+      return OrderBound{bound(at).divergence, false};
+    };
   }
   Curve operator()(const Event::SampledWithoutReplacement& e) const {
     const auto records = static_cast<double>(e.batches.records().value());
@@ -810,7 +812,7 @@ struct CurveOf {
   /// A record is in one batch of the epoch, of the same place on both sides (event.cpp); the order is public, or at best unhelpful.
   Curve operator()(const Event::Deterministic& e) const { return curve_of(e.event); }
   Curve operator()(const Event::Shuffled& e) const {
-    return [inner = curve_of(e.event)](At at) { return Point{inner(at).divergence, false}; };
+    return [inner = curve_of(e.event)](At at) { return OrderBound{inner(at).divergence, false}; };
   }
   template <class Release>
   Curve operator()(const Release& e) const {
@@ -821,7 +823,7 @@ struct CurveOf {
     return [parts = std::move(parts)](At at) {
       bool exact = true;
       const double total = sum_upwards(parts, at, exact);
-      return Point{total, exact};
+      return OrderBound{total, exact};
     };
   }
 };
@@ -936,7 +938,7 @@ RenyiReport epsilon_report(const Event& event, Delta delta, Search search) {
   const auto curve = curve_of_plainest(event);
   if (delta.value() == 0) return {at_most(infinity), RenyiOrder{2}, false, false};
   const OrderFound best = search(curve, Conversion{true, std::log(delta.value())});
-  const Point point = curve({best.order, fine});
+  const OrderBound point = curve({best.order, fine});
   const auto bound = certified_epsilon(point.divergence, best.order, delta.value());
   return {bound, RenyiOrder{best.order}, best.at_end && bound.upper > 0, point.exact};
 }
@@ -945,7 +947,7 @@ template <class Search>
 RenyiReport delta_report(const Event& event, Epsilon epsilon, Search search) {
   const auto curve = curve_of_plainest(event);
   const OrderFound best = search(curve, Conversion{false, epsilon.value()});
-  const Point point = curve({best.order, fine});
+  const OrderBound point = curve({best.order, fine});
   const auto bound = certified_delta(point.divergence, best.order, epsilon.value());
   return {bound, RenyiOrder{best.order}, best.at_end, point.exact};
 }

@@ -100,7 +100,7 @@ SURETY_VECTORIZED void look_below(const Move& move, Tile& __restrict at) {
   }
 }
 
-struct Kind {
+struct KnownChoice {
   ChoiceKind choice;
   Moves above;
   Moves below;
@@ -187,7 +187,7 @@ class Game {
   }
 
   /// One choice has a closed form.
-  [[nodiscard]] Values one_choice(const Kind& kind) const {
+  [[nodiscard]] Values one_choice(const KnownChoice& kind) const {
     Values values = blank();
     const auto at = [&](std::size_t i, double step) {
       const long double left = static_cast<long double>(kind.choice.cells - i) * static_cast<long double>(step);
@@ -244,13 +244,13 @@ class Game {
   }
 
   /// What move j is worth at a point.
-  [[nodiscard]] static double worth_of(const Kind& kind, const double* at, std::size_t j) {
+  [[nodiscard]] static double worth_of(const KnownChoice& kind, const double* at, std::size_t j) {
     const double* hit = at - j;
     return kind.above.hit[j] * *hit + kind.above.miss[j] * *(hit + kind.choice.cells);
   }
 
   /// The move that is worth most at a point; `move` where none is worth more.
-  [[nodiscard]] static std::size_t best_move(const Kind& kind, const double* at, std::size_t move) {
+  [[nodiscard]] static std::size_t best_move(const KnownChoice& kind, const double* at, std::size_t move) {
     std::size_t best = move;
     double most = std::max(worth_of(kind, at, best), 2 * tiny);
     for (std::size_t j = 0; j <= kind.choice.cells; ++j) {
@@ -264,7 +264,7 @@ class Game {
   }
 
   /// Nearly the same, from a move that is near.
-  [[nodiscard]] static std::size_t climb(const Kind& kind, const double* at, std::size_t move) {
+  [[nodiscard]] static std::size_t climb(const KnownChoice& kind, const double* at, std::size_t move) {
     const auto worth = [&](std::size_t j) { return worth_of(kind, at, j); };
     double here = worth(move);
     if (here <= 2 * tiny) return best_move(kind, at, move);  // nothing to climb by
@@ -281,7 +281,7 @@ class Game {
   }
 
   /// The same from the best of a few moves: there may be two that are better than all near them, and which is best changes at some point.
-  [[nodiscard]] static std::size_t good_move(const Kind& kind, const double* at, std::size_t near) {
+  [[nodiscard]] static std::size_t good_move(const KnownChoice& kind, const double* at, std::size_t near) {
     constexpr std::size_t few = 32;
     std::size_t from = near;
     double most = worth_of(kind, at, near);
@@ -297,7 +297,7 @@ class Game {
   }
 
   /// Adds moves until no two are so far apart that those between them might be worth more than `best` at one of two points.
-  void split(const Kind& kind, const std::array<const double*, 2>& points, const std::array<double, 2>& best, std::size_t from,
+  void split(const KnownChoice& kind, const std::array<const double*, 2>& points, const std::array<double, 2>& best, std::size_t from,
              std::size_t to, std::vector<std::size_t>& moves) const {
     moves.push_back(from);
     const double bend = kind.bend[log2_up(to - from)];
@@ -319,7 +319,7 @@ class Game {
   [[nodiscard]] static std::size_t log2_up(std::size_t apart) { return static_cast<std::size_t>(std::bit_width(apart - 1)); }
 
   /// Raises `into` to what one choice of this kind is worth before `from`, at the points `begin` to `support`.
-  void raise(const Kind& kind, const Values& from, std::size_t begin, std::size_t support, Values& into) const {
+  void raise(const KnownChoice& kind, const Values& from, std::size_t begin, std::size_t support, Values& into) const {
     const std::size_t cells = kind.choice.cells;
     std::size_t move = best_move(kind, from.above.data() + margin_ + begin, cells / 2);
     std::vector<std::size_t> moves;
@@ -358,7 +358,7 @@ class Game {
   }
 
   /// Every move lies between two of `moves`.
-  void bound_above(const Kind& kind, const double* from, const std::vector<std::size_t>& moves, double* into) const {
+  void bound_above(const KnownChoice& kind, const double* from, const std::vector<std::size_t>& moves, double* into) const {
     Tile best;
     start({from, from + kind.choice.cells, kind.above.hit[0], kind.above.miss[0], kind.kept, 0, 0}, best);
     for (std::size_t k = 1; k < moves.size(); ++k) {
@@ -372,7 +372,7 @@ class Game {
     for (std::size_t l = 0; l < tile; ++l) into[l] = std::max(into[l], best.best[l]);
   }
 
-  static void play_below(const Kind& kind, const double* from, std::size_t first, std::size_t last, double* into) {
+  static void play_below(const KnownChoice& kind, const double* from, std::size_t first, std::size_t last, double* into) {
     Tile best;
     for (std::size_t j = first; j <= last; ++j) {
       const double* hit = from - j;
@@ -387,7 +387,7 @@ class Game {
   double step_above_;
   double step_below_;
   std::size_t margin_ = 0;
-  std::vector<Kind> kinds_;
+  std::vector<KnownChoice> kinds_;
   std::vector<Mirror> mirror_above_;
   std::vector<Mirror> mirror_below_;
 };

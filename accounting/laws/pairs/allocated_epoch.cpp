@@ -394,7 +394,7 @@ class AllocatedEpoch::Numbers {
   }
 
  private:
-  struct Part {
+  struct Band {
     double low;  // Y lies between these
     double high;
     double q_mass;  // at least, and at most
@@ -618,7 +618,7 @@ class AllocatedEpoch::Numbers {
   double mu_;  // fl(1 / multiplier), for choices
   Upper mu_above_{0};
   Lower mu_below_{0};
-  std::vector<Part> parts_;
+  std::vector<Band> parts_;
   std::once_flag plan_once_;
   std::optional<Plan> plan_;
   std::once_flag once_;

@@ -251,7 +251,7 @@ LossLaw batch_law(const BatchPair& pair, Mixing mixing, double rate, int directi
   throw Error{ErrorCode::internal, "a batch of several releases has no opposite pair"};
 }
 
-Part concentrated_part(double rho, const std::function<double(double)>& curve) {
+ReleaseLaws concentrated_part(double rho, const std::function<double(double)>& curve) {
   constexpr int points = 1000;
   const double end = rho + 2 * std::sqrt(rho * -tails.log_above);
   std::vector<Corner> corners;

@@ -44,6 +44,6 @@ struct BatchPair {
 /// A pair that dominates every rho-zero-concentrated release, and below it the Gaussian release of that rho.
 /// \param curve at least delta(epsilon) of each of them, at an epsilon.
 /// \pre rho > 0, finite. \source docs/proofs/privacy-loss.md#shared.
-[[nodiscard]] Part concentrated_part(double rho, const std::function<double(double)>& curve);
+[[nodiscard]] ReleaseLaws concentrated_part(double rho, const std::function<double(double)>& curve);
 
 }  // namespace surety::accounting::privacy_loss

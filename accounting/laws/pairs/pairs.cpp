@@ -164,8 +164,8 @@ class PartsOf {
     const double rate = std::nextafter(static_cast<double>(size) / static_cast<double>(records), 0.0);
     const BothDirections inner = directions_of(e.event);
     const bool single = inner.remove.size() == 1 && inner.remove.front().count == 1;
-    const auto of = [&](const Part& part, Mixing mixing) {
-      Part found{part.upper, nothing(), false, product(part.count, count_)};
+    const auto of = [&](const ReleaseLaws& part, Mixing mixing) {
+      ReleaseLaws found{part.upper, nothing(), false, product(part.count, count_)};
       if (single && part.lower && part.lower->rate == 1 && part.lower->infinite_mass == 0 && is_symmetric(*part.lower)) {
         found.lower = part.lower;
         found.lower->rate = rate;
@@ -192,7 +192,7 @@ class PartsOf {
       return LossLaw{binomial_mixture(of_record, e.records.value(), batch->rate.value()), mixing};
     };
     const auto part = [&](Mixing mixing) {
-      return Part{law(multiplier->lower, mixing), law(multiplier->upper, mixing), multiplier->lower == multiplier->upper, count_};
+      return ReleaseLaws{law(multiplier->lower, mixing), law(multiplier->upper, mixing), multiplier->lower == multiplier->upper, count_};
     };
     if (opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
     out_.symmetric = false;
@@ -237,7 +237,7 @@ class PartsOf {
     if (makes_none()) {
       const auto part = [&](Mixing mixing) {
         const LossLaw law = no_mixture(batch(multiplier->lower, mixing, rate));
-        return Part{law, law, false, count_};
+        return ReleaseLaws{law, law, false, count_};
       };
       if (pair == PoissonPair::opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
       out_.symmetric = false;
@@ -256,7 +256,7 @@ class PartsOf {
                                   std::min(1.0, 1 - crowd.weight.lower + unit_roundoff)};
           curves.push_back(public_mixture({{poisson, room}, {crowded, crowd.weight}}, Side::upper));
         }
-        return Part{largest_of_curves(std::move(curves)), batch(multiplier->upper, mixing, rate), false, count_};
+        return ReleaseLaws{largest_of_curves(std::move(curves)), batch(multiplier->upper, mixing, rate), false, count_};
       };
       out_.symmetric = false;
       return add(part(Mixing::remove), part(Mixing::add));
@@ -273,7 +273,7 @@ class PartsOf {
         for (const auto& share : seen) shares.emplace_back(batch(multiplier->upper, mixing, share.rate.lower), share.weight);
         lower = public_mixture(shares, Side::lower);
       }
-      return Part{upper, lower, false, count_};
+      return ReleaseLaws{upper, lower, false, count_};
     };
     if (pair == PoissonPair::opposite) return add(part(Mixing::opposite), part(Mixing::opposite));
     out_.symmetric = false;
@@ -309,8 +309,8 @@ class PartsOf {
       std::optional<LossLaw> added_lower = nothing();
       for (std::size_t i = 0; i < all.size(); ++i) {
         if (place[i] == all[i].remove.size()) continue;
-        const Part& one = all[i].remove[place[i]];
-        const Part& other = all[i].add[place[i]];
+        const ReleaseLaws& one = all[i].remove[place[i]];
+        const ReleaseLaws& other = all[i].add[place[i]];
         removed.push_back(one.upper);
         added.push_back(other.upper);
         if (i == chosen && one.lower && other.lower) {
@@ -361,7 +361,7 @@ class PartsOf {
     const BaseLaw upper = of(multiplier.lower, true);
     const bool is_sharp = same && std::holds_alternative<AllocatedBase>(upper);
     const BaseLaw lower = is_sharp ? upper : of(multiplier.upper, false);
-    const auto part = [&](Mixing mixing) { return Part{LossLaw{upper, mixing}, LossLaw{lower, mixing}, is_sharp, count}; };
+    const auto part = [&](Mixing mixing) { return ReleaseLaws{LossLaw{upper, mixing}, LossLaw{lower, mixing}, is_sharp, count}; };
     add(part(Mixing::remove), part(Mixing::add));
   }
   /// One of the rounds, opposite vectors in both data sets; the bound on one record is half of the sensitivity.
@@ -369,7 +369,7 @@ class PartsOf {
     const auto law = [&](double of_pair, bool from_above) {
       return LossLaw{ReplacedBase{makes_none() ? nullptr : replaced_epoch(static_cast<double>(rounds), 2 * of_pair), from_above}};
     };
-    const Part part{law(multiplier.lower, true), law(multiplier.upper, false), false, count_};
+    const ReleaseLaws part{law(multiplier.lower, true), law(multiplier.upper, false), false, count_};
     add(part, part);
   }
   void epochs_from_above(double multiplier, std::uint64_t rounds, std::uint64_t count) {
@@ -492,7 +492,7 @@ class PartsOf {
            std::holds_alternative<AllocatedRatioBase>(law.base) || std::holds_alternative<ReplacedBase>(law.base);
   }
 
-  void add(Part removed, Part added) {
+  void add(ReleaseLaws removed, ReleaseLaws added) {
     for (const auto* part : {&removed, &added}) {
       if (makes_none() && is_slow(part->upper)) continue;
       // Cells of a grid are no smaller than 1e-12 of anything; a loss so small has no digits there.
@@ -533,10 +533,10 @@ class PartsOf {
       if (!fixed_size && rate < 1 && poisson_pair(inner) == PoissonPair::opposite) {
         // Two bounded records may be opposite; each of the two data sets has one of them in the batch or not. The bound on one record is
         // half of the sensitivity.
-        const Part part{{GaussianBase{2 * least}, Mixing::opposite, rate},
-                        LossLaw{GaussianBase{2 * most}, Mixing::opposite, rate},
-                        least == most,
-                        count_};
+        const ReleaseLaws part{{GaussianBase{2 * least}, Mixing::opposite, rate},
+                               LossLaw{GaussianBase{2 * most}, Mixing::opposite, rate},
+                               least == most,
+                               count_};
         return add(part, part);
       }
       if (!fixed_size || rate == 1) return gaussian(least, most, rate);
@@ -567,7 +567,7 @@ class PartsOf {
     PartsOf{one, others_, tilt_, reach_}.visit(inner, 1);
     if (one.remove.size() != 1) no_pair_for(*leaf_, "shares one batch among several releases");
     if (!fixed_size && poisson_pair(inner) == PoissonPair::revealed) return revealed(one, rate);
-    Part removed = one.remove.front();
+    ReleaseLaws removed = one.remove.front();
     if (removed.upper.rate != 1 || removed.upper.infinite_mass > 0 || !is_symmetric(removed.upper) ||
         std::holds_alternative<MaximumBase>(removed.upper.base)) {
       no_pair_but_perhaps_others("has no dominating pair here");
@@ -580,13 +580,13 @@ class PartsOf {
       removed.upper.rate = std::nextafter(rate, 1.0);
       if (removed.lower) removed.lower->rate = std::nextafter(rate, 0.0);
       removed.same = false;
-      Part added = removed;
+      ReleaseLaws added = removed;
       if (added.lower) added.lower->mixing = Mixing::add;
       return add(std::move(removed), std::move(added));
     }
     removed.upper.rate = rate;
     if (removed.lower) removed.lower->rate = rate;
-    Part added = removed;
+    ReleaseLaws added = removed;
     added.upper.mixing = Mixing::add;
     if (added.lower) added.lower->mixing = Mixing::add;
     add(std::move(removed), std::move(added));
@@ -601,20 +601,20 @@ class PartsOf {
       if (pair == nullptr) {
         // As its law: its own reverse where the batch is revealed, and else not.
         const LossLaw law{upper == Mixing::revealed ? AtomsBase{{{-1, 0.5}, {1, 0.5}}, 0, 0} : AtomsBase{{{-1, 0.5}, {2, 0.5}}, 0, 0}};
-        return Part{law, law, false, count_};
+        return ReleaseLaws{law, law, false, count_};
       }
-      return Part{batch_law(*pair, upper, most, +1), batch_law(*pair, lower, least, -1), false, count_};
+      return ReleaseLaws{batch_law(*pair, upper, most, +1), batch_law(*pair, lower, least, -1), false, count_};
     };
     if (fixed_size) {
       // As for gaussian releases.
       out_.symmetric = false;
-      const Part removed = part(Mixing::symmetric, std::nextafter(rate, 1.0), Mixing::remove, less);
-      Part added = removed;
+      const ReleaseLaws removed = part(Mixing::symmetric, std::nextafter(rate, 1.0), Mixing::remove, less);
+      ReleaseLaws added = removed;
       if (pair != nullptr) added.lower = batch_law(*pair, Mixing::add, less, -1);
       return add(removed, added);
     }
     if (poisson_pair(inner) == PoissonPair::revealed) {
-      const Part both = part(Mixing::revealed, rate, Mixing::revealed, rate);
+      const ReleaseLaws both = part(Mixing::revealed, rate, Mixing::revealed, rate);
       return add(both, both);
     }
     out_.symmetric = false;
@@ -676,7 +676,7 @@ class PartsOf {
   void revealed(const BothDirections& one, double rate) {
     out_.symmetric = out_.symmetric && one.symmetric;
     out_.has_choice = out_.has_choice || one.has_choice;
-    const auto of = [&](Part part) {
+    const auto of = [&](ReleaseLaws part) {
       if (std::holds_alternative<MaximumBase>(part.upper.base)) no_pair_but_perhaps_others("has no dominating pair here");
       part.upper = reveal(part.upper, rate, +1);
       if (part.lower) part.lower = reveal(*part.lower, rate, -1);

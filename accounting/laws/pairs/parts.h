@@ -11,14 +11,14 @@
 namespace surety::accounting::privacy_loss {
 
 /// One kind of release in one direction: a law that dominates it, one that concrete data attain, and how often it happens.
-struct Part {
+struct ReleaseLaws {
   LossLaw upper;
   std::optional<LossLaw> lower;  // nothing: only an upper bound is known
   bool same;                     // the two are one law
   std::uint64_t count;
 };
 /// Every release, in one direction.
-using Parts = std::vector<Part>;
+using Parts = std::vector<ReleaseLaws>;
 
 struct BothDirections {
   Parts remove;

@@ -21,10 +21,10 @@ using reference::Real;
 constexpr auto adjacency = Adjacency::add_or_remove_one;
 
 Event sampled(std::uint64_t times, double rate, double multiplier, Adjacency neighbours = adjacency) {
-  const Event sum = release(Event::RecordSum{NoiseMultiplier{multiplier}}, neighbours);
+  const Event sum = record_sum(NoiseMultiplier{multiplier}, neighbours);
   return repeat(Count{times}, poisson(SamplingRate{rate}, sum));
 }
-Event laplace(double scale) { return release(Event::Laplace{NoiseScale{scale}}, adjacency); }
+Event laplace(double scale) { return laplace(NoiseScale{scale}, adjacency); }
 
 /// Phi(x), by MPFR.
 Real phi(const Real& x) { return 0.5 * erfc(-x / sqrt(Real{2})); }
@@ -104,8 +104,7 @@ TEST(Risk, OfGaussianNoiseIsItsClosedForm) {
 
 TEST(Risk, OfRandomizedResponseIsThatOfItsTests) {
   for (const auto& [truth, categories] : {std::pair{0.75, 2}, {0.4, 4}}) {
-    const Event event =
-        release(Event::RandomizedResponse{Probability{truth}, Count{static_cast<std::uint64_t>(categories)}}, Adjacency::replace_one);
+    const Event event = randomized_response(Probability{truth}, Count{static_cast<std::uint64_t>(categories)}, Adjacency::replace_one);
     const double other = (1 - truth) / (categories - 1);
     std::vector<double> absent(static_cast<std::size_t>(categories), other);
     auto present = absent;
@@ -196,14 +195,14 @@ TEST(LeastMu, OfBatchesOfEveryKindIsThatOfWhatTheyMayHold) {
 }
 
 TEST(LeastMu, IsInfiniteWhereDeltaIsNeverZero) {
-  const auto event = release(Event::Approximate{Epsilon{1}, Delta{1e-5}}, adjacency);
+  const auto event = approx(Epsilon{1}, Delta{1e-5}, adjacency);
   EXPECT_EQ(least_mu(event), (Enclosure{infinity, infinity}));
   EXPECT_EQ(least_mu_above_floor(event, Delta{1e-10}), (Enclosure{infinity, infinity}));
   // Above 1e-5 it is a pure release, but for what is lost.
   const auto above = least_mu_above_floor(event, Delta{2e-5});
   EXPECT_GT(above.lower, 1.232);
   EXPECT_LT(above.upper, 2);
-  EXPECT_EQ(least_mu(release(Event::Concentrated{Rho{0.1}}, adjacency)).upper, infinity);
+  EXPECT_EQ(least_mu(zcdp(Rho{0.1}, adjacency)).upper, infinity);
 }
 
 TEST(LeastMu, OfPartsIsAtMostTheirSum) {

@@ -103,7 +103,7 @@ TEST(Tradeoff, ForgivesAWideCurve) {
 
 // Randomized response: the polygon through (0, 1), (1 / (1 + e^epsilon), the same) and (1, 0), shrunk by delta.
 TEST(Tradeoff, OfAPromiseIsItsPolygon) {
-  const auto event = release(Event::Approximate{Epsilon{1.2}, Delta{0.03}}, adjacency);
+  const auto event = approx(Epsilon{1.2}, Delta{0.03}, adjacency);
   for (const double alpha : {0.01, 0.2, 0.97 / (1 + std::exp(1.2)), 0.5, 0.9, 0.98}) {
     const double expected = std::max({0.0, 0.97 - std::exp(1.2) * alpha, std::exp(-1.2) * (0.97 - alpha)});
     const auto found = tradeoff(Composition::Optimal{}, event, Probability{alpha});
@@ -134,7 +134,7 @@ TEST(MuOfACurve, ComesBackToMu) {
 
 // A pure release is no Gaussian: some mu lies above its curve and a smaller one below.
 TEST(MuOfACurve, BracketsOtherCurves) {
-  const auto curve = [](Epsilon at) { return delta(Composition::Optimal{}, release(Event::Pure{Epsilon{1}}, adjacency), at); };
+  const auto curve = [](Epsilon at) { return delta(Composition::Optimal{}, pure(Epsilon{1}, adjacency), at); };
   const auto above = least_mu_above(curve, Epsilon{1.5});
   for (int i = 0; i <= 100; ++i) {
     const Epsilon at{0.015 * i};

@@ -9,6 +9,7 @@
 
 #include <surety/accounting/accountants/contour/contour.h>
 #include <surety/accounting/answers/asked.h>
+#include <surety/accounting/calibration/solve.h>
 
 namespace surety::accounting::best_cost_test {
 namespace {

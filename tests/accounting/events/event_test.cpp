@@ -70,25 +70,25 @@ double draw_halvable() { return std::max(draw_multiplier(), 0x1p-1000); }
 Event draw_release(Adjacency adjacency) {
   switch (*rc::gen::inRange(0, adjacency == Adjacency::add_or_remove_one ? 11 : 12)) {
     case 0: return noise(draw_multiplier(), adjacency);
-    case 1: return release(Event::Laplace{NoiseScale{draw_multiplier()}}, adjacency);
-    case 2: return release(Event::DiscreteGaussian{NoiseScale{draw_multiplier()}, draw_count()}, adjacency);
-    case 3: return release(Event::DiscreteLaplace{NoiseScale{draw_multiplier()}, draw_count()}, adjacency);
-    case 4: return release(Event::Exponential{Epsilon{draw_multiplier()}}, adjacency);
-    case 5: return release(Event::Pure{Epsilon{draw_multiplier()}}, adjacency);
-    case 6: return release(Event::Approximate{Epsilon{draw_multiplier()}, Delta{draw_fraction()}}, adjacency);
-    case 7: return release(Event::Concentrated{Rho{draw_multiplier()}}, adjacency);
+    case 1: return laplace(NoiseScale{draw_multiplier()}, adjacency);
+    case 2: return discrete_gaussian(NoiseScale{draw_multiplier()}, draw_count(), adjacency);
+    case 3: return discrete_laplace(NoiseScale{draw_multiplier()}, draw_count(), adjacency);
+    case 4: return exponential(Epsilon{draw_multiplier()}, adjacency);
+    case 5: return pure(Epsilon{draw_multiplier()}, adjacency);
+    case 6: return approx(Epsilon{draw_multiplier()}, Delta{draw_fraction()}, adjacency);
+    case 7: return zcdp(Rho{draw_multiplier()}, adjacency);
     case 8: {
       const NormExponent r{2 + 100 * draw_fraction()};
-      return release(Event::GeneralizedGaussian{r, draw_count(), NoiseMultiplier{draw_multiplier()}}, adjacency);
+      return generalized_gaussian(r, draw_count(), NoiseMultiplier{draw_multiplier()}, adjacency);
     }
     case 9: {
       const auto norm = *rc::gen::element(NormName::l1, NormName::l2, NormName::linf);
-      return release(Event::KNorm{norm, draw_count(), NoiseScale{draw_multiplier()}}, adjacency);
+      return k_norm(norm, draw_count(), NoiseScale{draw_multiplier()}, adjacency);
     }
-    case 10: return release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
+    case 10: return record_sum(NoiseMultiplier{draw_halvable()}, adjacency);
     default: {
       const Count categories = std::max(draw_count(), Count{2});
-      return release(Event::RandomizedResponse{Probability{draw_fraction()}, categories}, adjacency);
+      return randomized_response(Probability{draw_fraction()}, categories, adjacency);
     }
   }
 }
@@ -97,6 +97,10 @@ Event draw_release(Adjacency adjacency) {
 Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
   const auto kind = levels == 1 ? 0 : *rc::gen::inRange(0, 6);
   const auto inner = [&](bool batch) { return draw_event(adjacency, levels - 1, in_batch || batch); };
+  const auto in_batches = [&](Event (*batched)(Count records, Count batch_size, Event)) {
+    const auto batches = draw_batches();
+    return batched(batches.records(), batches.size(), inner(true));
+  };
   if (kind == 0) return draw_release(adjacency);
   if (kind == 1) return repeat(draw_count(), inner(false));
   if (kind <= 3 || in_batch) {
@@ -108,16 +112,16 @@ Event draw_event(Adjacency adjacency, int levels, bool in_batch) {
     return poisson(SamplingRate{draw_fraction()}, inner(true));
   }
   if (adjacency == replace_one && kind == 4 && *rc::gen::inRange(0, 2) == 0) {
-    const Event sum = release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
+    const Event sum = record_sum(NoiseMultiplier{draw_halvable()}, adjacency);
     return poisson(SamplingRate{draw_fraction()}, compose({sum, repeat(draw_count(), parallel({sum, sum}))}));
   }
-  if (adjacency == replace_one && kind == 4) return without_replacement(draw_batches(), inner(true));
-  return *rc::gen::inRange(0, 2) == 0 ? shuffled(draw_batches(), inner(true)) : deterministic(draw_batches(), inner(true));
+  if (adjacency == replace_one && kind == 4) return in_batches(without_replacement);
+  return *rc::gen::inRange(0, 2) == 0 ? in_batches(shuffled) : in_batches(deterministic);
 }
 
 /// Now and then what is said of users, or of batches that few events fit.
 Event draw_other(Adjacency adjacency) {
-  const Event sum = release(Event::RecordSum{NoiseMultiplier{draw_halvable()}}, adjacency);
+  const Event sum = record_sum(NoiseMultiplier{draw_halvable()}, adjacency);
   switch (*rc::gen::inRange(0, 6)) {
     case 4: {
       const double mean = 1 / draw_fraction() + 0.5;
@@ -138,7 +142,7 @@ Event draw_other(Adjacency adjacency) {
     case 2:
       if (adjacency != replace_one) return users(draw_count(), compose({sum, allocated(draw_count(), sum)}));
       return users(draw_count(), compose({sum, cyclic(draw_count(), draw_count(), SamplingRate{draw_fraction()}, sum)}));
-    default: return truncated_poisson(SamplingRate{draw_fraction()}, Batches{Count{9}, Count{7}}, compose({sum, sum}));
+    default: return truncated_poisson(SamplingRate{draw_fraction()}, Count{7}, Count{9}, compose({sum, sum}));
   }
 }
 
@@ -334,6 +338,7 @@ struct Kind {
   std::string text;
   std::string in_json;
   std::vector<Adjacency> allowed;
+  Event (*in_words)(Adjacency);  ///< made by the function of its word, with the arguments of its text
 };
 
 const std::vector<Adjacency> everywhere = {Adjacency::add_or_remove_one, Adjacency::replace_one, Adjacency::zero_out};
@@ -342,45 +347,68 @@ const std::vector<Adjacency> fixed_number = {Adjacency::replace_one, Adjacency::
 std::vector<Kind> every_kind() {
   const std::string inner = R"({"gaussian": {"noise_multiplier": 3.5}})";
   return {
-      {"gaussian(2.5)", R"({"gaussian": {"noise_multiplier": 2.5}})", everywhere},
-      {"record_sum(2.5)", R"({"record_sum": {"noise_multiplier": 2.5}})", everywhere},
-      {"laplace(2.5)", R"({"laplace": {"scale": 2.5}})", everywhere},
-      {"discrete_gaussian(2.5, 7)", R"({"discrete_gaussian": {"sigma": 2.5, "sensitivity": 7}})", everywhere},
-      {"discrete_laplace(2.5, 7)", R"({"discrete_laplace": {"scale": 2.5, "sensitivity": 7}})", everywhere},
-      {"randomized_response(0.75, 7)", R"({"randomized_response": {"truth": 0.75, "categories": 7}})", fixed_number},
-      {"exponential(2.5)", R"({"exponential": {"epsilon": 2.5}})", everywhere},
-      {"pure(2.5)", R"({"pure": {"epsilon": 2.5}})", everywhere},
-      {"approx(2.5, 0.125)", R"({"approx": {"epsilon": 2.5, "delta": 0.125}})", everywhere},
-      {"zcdp(2.5)", R"({"zcdp": {"rho": 2.5}})", everywhere},
+      {"gaussian(2.5)", R"({"gaussian": {"noise_multiplier": 2.5}})", everywhere,
+       [](Adjacency a) { return gaussian(NoiseMultiplier{2.5}, a); }},
+      {"record_sum(2.5)", R"({"record_sum": {"noise_multiplier": 2.5}})", everywhere,
+       [](Adjacency a) { return record_sum(NoiseMultiplier{2.5}, a); }},
+      {"laplace(2.5)", R"({"laplace": {"scale": 2.5}})", everywhere, [](Adjacency a) { return laplace(NoiseScale{2.5}, a); }},
+      {"discrete_gaussian(2.5, 7)", R"({"discrete_gaussian": {"sigma": 2.5, "sensitivity": 7}})", everywhere,
+       [](Adjacency a) { return discrete_gaussian(NoiseScale{2.5}, Count{7}, a); }},
+      {"discrete_laplace(2.5, 7)", R"({"discrete_laplace": {"scale": 2.5, "sensitivity": 7}})", everywhere,
+       [](Adjacency a) { return discrete_laplace(NoiseScale{2.5}, Count{7}, a); }},
+      {"randomized_response(0.75, 7)", R"({"randomized_response": {"truth": 0.75, "categories": 7}})", fixed_number,
+       [](Adjacency a) { return randomized_response(Probability{0.75}, Count{7}, a); }},
+      {"exponential(2.5)", R"({"exponential": {"epsilon": 2.5}})", everywhere, [](Adjacency a) { return exponential(Epsilon{2.5}, a); }},
+      {"pure(2.5)", R"({"pure": {"epsilon": 2.5}})", everywhere, [](Adjacency a) { return pure(Epsilon{2.5}, a); }},
+      {"approx(2.5, 0.125)", R"({"approx": {"epsilon": 2.5, "delta": 0.125}})", everywhere,
+       [](Adjacency a) { return approx(Epsilon{2.5}, Delta{0.125}, a); }},
+      {"zcdp(2.5)", R"({"zcdp": {"rho": 2.5}})", everywhere, [](Adjacency a) { return zcdp(Rho{2.5}, a); }},
       {"generalized_gaussian(3, 7, 2.5)", R"({"generalized_gaussian": {"norm_exponent": 3, "dimension": 7, "noise_multiplier": 2.5}})",
-       everywhere},
-      {"k_norm(linf, 7, 2.5)", R"({"k_norm": {"norm": "linf", "dimension": 7, "scale": 2.5}})", everywhere},
-      {"repeat(7, gaussian(3.5))", R"({"repeat": {"count": 7, "event": )" + inner + "}}", everywhere},
-      {"compose(gaussian(3.5), gaussian(3.5))", R"({"compose": [)" + inner + ", " + inner + "]}", everywhere},
-      {"parallel(gaussian(3.5), gaussian(3.5))", R"({"parallel": [)" + inner + ", " + inner + "]}", everywhere},
+       everywhere, [](Adjacency a) { return generalized_gaussian(NormExponent{3}, Count{7}, NoiseMultiplier{2.5}, a); }},
+      {"k_norm(linf, 7, 2.5)", R"({"k_norm": {"norm": "linf", "dimension": 7, "scale": 2.5}})", everywhere,
+       [](Adjacency a) { return k_norm(NormName::linf, Count{7}, NoiseScale{2.5}, a); }},
+      {"repeat(7, gaussian(3.5))", R"({"repeat": {"count": 7, "event": )" + inner + "}}", everywhere,
+       [](Adjacency a) { return repeat(Count{7}, noise(3.5, a)); }},
+      {"compose(gaussian(3.5), gaussian(3.5))", R"({"compose": [)" + inner + ", " + inner + "]}", everywhere,
+       [](Adjacency a) {
+         return compose({noise(3.5, a), noise(3.5, a)});
+       }},
+      {"parallel(gaussian(3.5), gaussian(3.5))", R"({"parallel": [)" + inner + ", " + inner + "]}", everywhere,
+       [](Adjacency a) {
+         return parallel({noise(3.5, a), noise(3.5, a)});
+       }},
       {"poisson(0.25, gaussian(3.5))",
        R"({"poisson": {"sampling_rate": 0.25, "event": )" + inner + "}}",
-       {Adjacency::add_or_remove_one, Adjacency::zero_out}},
+       {Adjacency::add_or_remove_one, Adjacency::zero_out},
+       [](Adjacency a) { return poisson(SamplingRate{0.25}, noise(3.5, a)); }},
       {"without_replacement(9, 7, gaussian(3.5))",
        R"({"without_replacement": {"records": 9, "batch_size": 7, "event": )" + inner + "}}",
-       {Adjacency::replace_one}},
-      {"shuffled(9, 7, gaussian(3.5))", R"({"shuffled": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number},
-      {"deterministic(9, 7, gaussian(3.5))", R"({"deterministic": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number},
+       {Adjacency::replace_one},
+       [](Adjacency a) { return without_replacement(Count{9}, Count{7}, noise(3.5, a)); }},
+      {"shuffled(9, 7, gaussian(3.5))", R"({"shuffled": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number,
+       [](Adjacency a) { return shuffled(Count{9}, Count{7}, noise(3.5, a)); }},
+      {"deterministic(9, 7, gaussian(3.5))", R"({"deterministic": {"records": 9, "batch_size": 7, "event": )" + inner + "}}", fixed_number,
+       [](Adjacency a) { return deterministic(Count{9}, Count{7}, noise(3.5, a)); }},
       {"cyclic(9, 7, 0.25, gaussian(3.5))",
        R"({"cyclic": {"groups": 9, "rounds": 7, "sampling_rate": 0.25, "event": )" + inner + "}}",
-       {Adjacency::add_or_remove_one, Adjacency::zero_out}},
+       {Adjacency::add_or_remove_one, Adjacency::zero_out},
+       [](Adjacency a) { return cyclic(Count{9}, Count{7}, SamplingRate{0.25}, noise(3.5, a)); }},
       {"allocated(7, gaussian(3.5))",
        R"({"allocated": {"rounds": 7, "event": )" + inner + "}}",
-       {Adjacency::add_or_remove_one, Adjacency::zero_out}},
+       {Adjacency::add_or_remove_one, Adjacency::zero_out},
+       [](Adjacency a) { return allocated(Count{7}, noise(3.5, a)); }},
       {"allocated(7, 3, gaussian(3.5))",
        R"({"allocated": {"rounds": 7, "participations": 3, "event": )" + inner + "}}",
-       {Adjacency::add_or_remove_one, Adjacency::zero_out}},
+       {Adjacency::add_or_remove_one, Adjacency::zero_out},
+       [](Adjacency a) { return allocated(Count{7}, Count{3}, noise(3.5, a)); }},
       {"truncated_poisson(0.25, 7, 9, gaussian(3.5))",
        R"({"truncated_poisson": {"sampling_rate": 0.25, "largest": 7, "records": 9, "event": )" + inner + "}}",
-       {Adjacency::add_or_remove_one, Adjacency::zero_out}},
-      {"users(7, gaussian(3.5))", R"({"users": {"records": 7, "event": )" + inner + "}}", everywhere},
+       {Adjacency::add_or_remove_one, Adjacency::zero_out},
+       [](Adjacency a) { return truncated_poisson(SamplingRate{0.25}, Count{7}, Count{9}, noise(3.5, a)); }},
+      {"users(7, gaussian(3.5))", R"({"users": {"records": 7, "event": )" + inner + "}}", everywhere,
+       [](Adjacency a) { return users(Count{7}, noise(3.5, a)); }},
       {"best_of(poisson_runs, 7.5, gaussian(3.5))", R"({"best_of": {"runs": "poisson_runs", "mean": 7.5, "event": )" + inner + "}}",
-       everywhere},
+       everywhere, [](Adjacency a) { return best_of(RunsLaw::poisson, 7.5, noise(3.5, a)); }},
   };
 }
 
@@ -391,6 +419,7 @@ TEST(EventKind, HasOneTextAndOneJson) {
     for (const auto adjacency : kind.allowed) {
       const auto event = parse_event(kind.text, adjacency);
       EXPECT_EQ(describe(event), kind.text);
+      EXPECT_TRUE(kind.in_words(adjacency) == event) << kind.text;
       EXPECT_EQ(to_json(event)["event"], json::parse(kind.in_json));
       EXPECT_TRUE(event_from_json(to_json(event).dump()) == event) << kind.text;
       EXPECT_EQ(event.adjacency(), adjacency);
@@ -408,6 +437,66 @@ TEST(EventKind, IsOnlyEqualToItself) {
           << kinds[i].text << ' ' << kinds[k].text;
     }
   }
+}
+
+/// The texts of events that have another value in one place: the last digit of each number less one, and one name for another.
+std::vector<std::string> with_another_value(const std::string& text) {
+  std::vector<std::string> others;
+  const auto is_digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!is_digit(i) || is_digit(i + 1) || (i + 1 < text.size() && text[i + 1] == '.')) continue;
+    others.push_back(text);
+    --others.back()[i];
+  }
+  for (const auto& [name, other] : {std::pair<std::string, std::string>{"linf", "l2"}, {"poisson_runs", "geometric_runs"}}) {
+    const auto place = text.find(name);
+    if (place != std::string::npos) others.push_back(std::string{text}.replace(place, name.size(), other));
+  }
+  return others;
+}
+
+TEST(EventKind, DiffersByEachOfItsArguments) {
+  for (const auto& kind : every_kind()) {
+    const auto others = with_another_value(kind.text);
+    EXPECT_EQ(others.size(), static_cast<std::size_t>(std::count(kind.text.begin(), kind.text.end(), ',')) + 1) << kind.text;
+    for (const auto& other : others) {
+      EXPECT_FALSE(parse_event(other, kind.allowed.front()) == parse_event(kind.text, kind.allowed.front())) << kind.text << ' ' << other;
+    }
+  }
+}
+
+// What C++ called a word before it took the arguments of its text.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST(EventWords, OfBeforeMeanTheSame) {
+  EXPECT_TRUE(release(Event::Laplace{NoiseScale{2.5}}, replace_one) == laplace(NoiseScale{2.5}, replace_one));
+  EXPECT_TRUE(refusal_of([] {
+                return release(Event::RandomizedResponse{Probability{0.5}, Count{1}}, replace_one);
+              }).says(invalid, "categories is 1, must be at least 2"));
+  const Batches batches{Count{9}, Count{7}};
+  EXPECT_TRUE(without_replacement(batches, noise(2)) == without_replacement(Count{9}, Count{7}, noise(2)));
+  EXPECT_TRUE(shuffled(batches, noise(2)) == shuffled(Count{9}, Count{7}, noise(2)));
+  EXPECT_TRUE(deterministic(batches, noise(2)) == deterministic(Count{9}, Count{7}, noise(2)));
+  const Event sum = record_sum(NoiseMultiplier{2}, replace_one);
+  EXPECT_TRUE(truncated_poisson(SamplingRate{0.5}, batches, sum) == truncated_poisson(SamplingRate{0.5}, Count{7}, Count{9}, sum));
+}
+#pragma GCC diagnostic pop
+
+TEST(EventWords, OfSearchesTakeAShapeOrACapWhereTheirLawHasOne) {
+  EXPECT_EQ(describe(best_of(RunsLaw::negative_binomial, 7.5, -0.25, noise(2))),
+            "best_of(negative_binomial_runs, 7.5, -0.25, gaussian(2))");
+  EXPECT_EQ(describe(best_of(RunsLaw::capped_geometric, 7.5, Count{33}, noise(2))), "best_of(capped_geometric_runs, 7.5, 33, gaussian(2))");
+  EXPECT_TRUE(refusal_of([] { return best_of(RunsLaw::geometric, 7.5, 0.5, noise(2)); }).says(invalid, "geometric_runs have no shape"));
+  EXPECT_TRUE(refusal_of([] { return best_of(RunsLaw::geometric, 7.5, Count{33}, noise(2)); }).says(invalid, "geometric_runs have no cap"));
+  EXPECT_TRUE(refusal_of([] { return best_of(RunsLaw::capped_geometric, 7.5, noise(2)); }).refused);
+}
+
+TEST(EventNode, OfAnotherAdjacencyThanWhatItHoldsIsRefused) {
+  const Event inside = noise(2, Adjacency::zero_out);
+  EXPECT_TRUE(refusal_of([&] {
+                return Event{Event::Repeated{Count{2}, inside}, replace_one};
+              }).says(invalid, "repeat mixes adjacency replace-one and zero-out, must have one"));
+  EXPECT_TRUE((Event{Event::Repeated{Count{2}, inside}, Adjacency::zero_out} == repeat(Count{2}, inside)));
 }
 
 TEST(EventKind, HasAShapeWhereItsLawHasOne) {

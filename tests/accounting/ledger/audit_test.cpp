@@ -75,7 +75,7 @@ TEST_F(AuditTest, RunsThatAreAlikeAreJudgedOnce) {
     EXPECT_TRUE(audit(ledger_, Delta{1e-5}).kept);
     return limit.polls();
   };
-  const Plan plan{.event = repeat(Count{20}, poisson(SamplingRate{0.1}, release(Event::RecordSum{NoiseMultiplier{9}}, adjacency))),
+  const Plan plan{.event = repeat(Count{20}, poisson(SamplingRate{0.1}, record_sum(NoiseMultiplier{9}, adjacency))),
                   .promise = target(0.7, 1e-6)};
   run(plan);
   const auto of_one = polls_of_audit();
@@ -94,7 +94,7 @@ TEST_F(AuditTest, ALittleLessNoiseThanPromisedIsABrokenPromise) {
 
 // Noise as a paper prints it for steps on one of 200,000 records: 75,000 of them draw a record with probability 0.313, and show it.
 TEST_F(AuditTest, NoiseThatShowsEveryDrawnRecordBreaksItsPromise) {
-  const auto step = without_replacement(Batches{Count{200'000}, Count{1}}, gaussian(NoiseMultiplier{0.0045}, adjacency));
+  const auto step = without_replacement(Count{200'000}, Count{1}, gaussian(NoiseMultiplier{0.0045}, adjacency));
   run({.event = repeat(Count{75'000}, step), .promise = target(0.2, 1e-3)});
   const auto report = audit(ledger_, Delta{1e-3});
   const auto& audited = report.runs.front();

@@ -180,7 +180,7 @@ RC_GTEST_PROP(BasicFilterLaws, WhatItAdmitsTheClosedFormConfirms, ()) {
   const double each = std::exp2(*rc::gen::inRange(-40, 8) / 8.0);
   const double lost = *rc::gen::inRange(0, 2) * std::exp2(*rc::gen::inRange(-160, -32) / 8.0);
   const auto count = *rc::gen::inRange<std::uint64_t>(1, 40);
-  const auto event = repeat(Count{count}, release(Event::Approximate{Epsilon{each}, Delta{lost}}, adjacency));
+  const auto event = repeat(Count{count}, approx(Epsilon{each}, Delta{lost}, adjacency));
   const auto basic = filter(FilterKind::basic, std::exp2(*rc::gen::inRange(-24, 32) / 8.0), std::exp2(*rc::gen::inRange(-160, -8) / 8.0));
   const auto& target = basic.budget().target;
   const bool admitted = basic.admits(Releases::of(event));

@@ -17,6 +17,7 @@
 #include <surety/accounting/answers/group.h>
 #include <surety/accounting/answers/tradeoff.h>
 #include <surety/accounting/calibration/best_cost.h>
+#include <surety/accounting/calibration/solve.h>
 #include <surety/accounting/ledger/filter.h>
 #include <surety/accounting/numbers/interval.h>
 

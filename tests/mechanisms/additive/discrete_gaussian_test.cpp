@@ -31,16 +31,16 @@ DiscreteGaussian with(double sigma, std::uint64_t sensitivity) {
 }
 
 TEST(DiscreteGaussian, KnowsItsEvent) {
-  EXPECT_EQ(with(2.5, 3).event(), release(Event::DiscreteGaussian{NoiseScale{2.5}, Count{3}}, Adjacency::add_or_remove_one));
+  EXPECT_EQ(with(2.5, 3).event(), discrete_gaussian(NoiseScale{2.5}, Count{3}, Adjacency::add_or_remove_one));
   const DiscreteGaussian vector{{.sigma = NoiseScale{4}, .sensitivity = L2Sensitivity{2}, .adjacency = Adjacency::replace_one}};
-  EXPECT_EQ(vector.event(), release(Event::Concentrated{Rho{0.125}}, Adjacency::replace_one));
+  EXPECT_EQ(vector.event(), zcdp(Rho{0.125}, Adjacency::replace_one));
 }
 
 // The event's sigma is that of the noise, so what is not representable is rounded up before either is made.
 TEST(DiscreteGaussian, EventAndNoiseHaveOneSigma) {
   const auto mechanism = with(0.1, 1);
   EXPECT_EQ(mechanism.sigma(), 214748365 * 0x1p-31);
-  EXPECT_EQ(mechanism.event(), release(Event::DiscreteGaussian{NoiseScale{mechanism.sigma()}, Count{1}}, Adjacency::add_or_remove_one));
+  EXPECT_EQ(mechanism.event(), discrete_gaussian(NoiseScale{mechanism.sigma()}, Count{1}, Adjacency::add_or_remove_one));
   EXPECT_EQ(mechanism.noise().variance(), (Rational{214748365ULL * 214748365ULL, std::uint64_t{1} << 62}));
 }
 

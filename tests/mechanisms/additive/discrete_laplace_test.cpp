@@ -31,7 +31,7 @@ DiscreteLaplace with(double scale, double sensitivity) {
 }
 
 TEST(DiscreteLaplace, KnowsItsEvent) {
-  EXPECT_EQ(with(2.5, 3).event(), release(Event::DiscreteLaplace{NoiseScale{2.5}, Count{3}}, Adjacency::add_or_remove_one));
+  EXPECT_EQ(with(2.5, 3).event(), discrete_laplace(NoiseScale{2.5}, Count{3}, Adjacency::add_or_remove_one));
 }
 
 TEST(DiscreteLaplace, EveryScaleIsExact) {

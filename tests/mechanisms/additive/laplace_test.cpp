@@ -27,7 +27,7 @@ Laplace with_scale(double scale, Grid grid = {0}) {
 
 TEST(Laplace, KnowsItsEventAndItsScale) {
   const Laplace mechanism{{.scale = NoiseScale{1.7}, .sensitivity = L1Sensitivity{3}, .grid = {-4}, .adjacency = Adjacency::replace_one}};
-  EXPECT_EQ(mechanism.event(), release(Event::Laplace{NoiseScale{1.7}}, Adjacency::replace_one));
+  EXPECT_EQ(mechanism.event(), laplace(NoiseScale{1.7}, Adjacency::replace_one));
   EXPECT_GE(mechanism.scale(), 1.7 * 3);
   EXPECT_LE(mechanism.scale(), std::nextafter(1.7 * 3, 9));
 }
@@ -110,7 +110,7 @@ TEST(LaplaceOnReals, ChargesTheRoundingAndReleasesInPlaceWhatTheGridReleases) {
                                   .dimension = dimension,
                                   .adjacency = Adjacency::replace_one}};
   EXPECT_EQ(mechanism.scale(), 2 * (3 + 700.0 / 1024));
-  EXPECT_EQ(mechanism.event(), release(Event::Laplace{NoiseScale{2}}, Adjacency::replace_one));
+  EXPECT_EQ(mechanism.event(), laplace(NoiseScale{2}, Adjacency::replace_one));
   const Laplace on_grid{{.scale = NoiseScale{2},
                          .sensitivity = after_rounding(L1Sensitivity{3}, Grid{-10}, dimension),
                          .grid = {-10},

@@ -386,11 +386,10 @@ TEST(GeneralizedGaussian, LosesNoMoreThanItsEventSays) {
 
 TEST(LpNoise, SaysItsEvent) {
   const auto adjacency = Adjacency::replace_one;
-  EXPECT_EQ(k_norm(1.5, L1Sensitivity{2}, 7).event(), release(Event::KNorm{NormName::l1, Count{7}, NoiseScale{1.5}}, adjacency));
-  EXPECT_EQ(k_norm(1.5, L2Sensitivity{2}, 7).event(), release(Event::KNorm{NormName::l2, Count{7}, NoiseScale{1.5}}, adjacency));
-  EXPECT_EQ(k_norm(1.5, LinfSensitivity{2}, 7).event(), release(Event::KNorm{NormName::linf, Count{7}, NoiseScale{1.5}}, adjacency));
-  EXPECT_EQ(generalized_gaussian(3, 1.5, 2, 7).event(),
-            release(Event::GeneralizedGaussian{NormExponent{3}, Count{7}, NoiseMultiplier{1.5}}, adjacency));
+  EXPECT_EQ(k_norm(1.5, L1Sensitivity{2}, 7).event(), k_norm(NormName::l1, Count{7}, NoiseScale{1.5}, adjacency));
+  EXPECT_EQ(k_norm(1.5, L2Sensitivity{2}, 7).event(), k_norm(NormName::l2, Count{7}, NoiseScale{1.5}, adjacency));
+  EXPECT_EQ(k_norm(1.5, LinfSensitivity{2}, 7).event(), k_norm(NormName::linf, Count{7}, NoiseScale{1.5}, adjacency));
+  EXPECT_EQ(generalized_gaussian(3, 1.5, 2, 7).event(), generalized_gaussian(NormExponent{3}, Count{7}, NoiseMultiplier{1.5}, adjacency));
 }
 
 TEST(LpNoise, AddsToTheQueryAndSaturates) {

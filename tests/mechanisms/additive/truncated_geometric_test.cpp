@@ -42,7 +42,7 @@ std::vector<double> law(double scale, std::int64_t query, IntegerRange range) {
 }
 
 TEST(TruncatedGeometric, KnowsItsEvent) {
-  EXPECT_EQ(with(2.5, 3, {0, 9}).event(), release(Event::DiscreteLaplace{NoiseScale{2.5}, Count{3}}, Adjacency::zero_out));
+  EXPECT_EQ(with(2.5, 3, {0, 9}).event(), discrete_laplace(NoiseScale{2.5}, Count{3}, Adjacency::zero_out));
 }
 
 TEST(TruncatedGeometric, HasItsLaw) {

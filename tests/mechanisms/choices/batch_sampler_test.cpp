@@ -209,7 +209,7 @@ TEST(PoissonBatches, HoldEveryRecordAtRateOneAndNoneOfNone) {
 TEST(PoissonBatches, AreTheEventOfTheirRate) {
   const Event release = gaussian(NoiseMultiplier{1.25}, Adjacency::add_or_remove_one);
   EXPECT_EQ(PoissonBatches{SamplingRate{0.03}}.event(release), poisson(SamplingRate{0.03}, release));
-  const Event sum = surety::release(Event::RecordSum{NoiseMultiplier{2.5}}, Adjacency::replace_one);
+  const Event sum = surety::record_sum(NoiseMultiplier{2.5}, Adjacency::replace_one);
   EXPECT_EQ(PoissonBatches{SamplingRate{0.03}}.event(sum), poisson(SamplingRate{0.03}, sum));
   // No theorem: a Gaussian release does not say what one record contributes.
   EXPECT_EQ(refusal_of([&] { return PoissonBatches{SamplingRate{0.03}}.event(gaussian(NoiseMultiplier{1}, Adjacency::replace_one)); }).code,
@@ -333,7 +333,7 @@ TEST(FixedSizeBatches, SkipAPlaceThatIsDrawnAgain) {
 TEST(FixedSizeBatches, AreTheEventOfTheirSize) {
   const Batches batches{Count{1000}, Count{17}};
   const Event release = gaussian(NoiseMultiplier{1.25}, Adjacency::replace_one);
-  EXPECT_EQ(FixedSizeBatches{batches}.event(release), without_replacement(batches, release));
+  EXPECT_EQ(FixedSizeBatches{batches}.event(release), without_replacement(Count{1000}, Count{17}, release));
   EXPECT_EQ(refusal_of([&] { return FixedSizeBatches{batches}.event(gaussian(NoiseMultiplier{1}, Adjacency::add_or_remove_one)); }).code,
             ErrorCode::invalid_argument);
   ReplayBits bits{1};
@@ -402,7 +402,7 @@ TEST(TruncatedBatches, AreTheEventOfTheirSizeAndOfTheirRecords) {
   const Batches batches{Count{1000}, Count{40}};
   const auto of = [&](Adjacency adjacency) { return TruncatedBatches{rate, batches, adjacency}; };
   const Event release = gaussian(NoiseMultiplier{1.25}, Adjacency::add_or_remove_one);
-  EXPECT_EQ(of(Adjacency::add_or_remove_one).event(release), truncated_poisson(rate, batches, release));
+  EXPECT_EQ(of(Adjacency::add_or_remove_one).event(release), truncated_poisson(rate, Count{40}, Count{1000}, release));
   EXPECT_EQ(refusal_of([&] { return of(Adjacency::zero_out).event(release); }).code, ErrorCode::invalid_argument);
   ReplayBits bits{1};
   // Fewer records cost more where their number is public; where it is private, up to so many are covered.

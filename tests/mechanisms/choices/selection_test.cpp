@@ -310,11 +310,11 @@ TEST(Selection, ExponentialNoiseHasNoBoundedRange) {
 TEST(Selection, SaysItsEvent) {
   const auto some = options(0.3, 1, ScoreChange::either_way, 2);
   const auto adjacency = Adjacency::add_or_remove_one;
-  EXPECT_EQ(ExponentialMechanism{some}.event(), release(Event::Exponential{Epsilon{0.3}}, adjacency));
-  EXPECT_EQ((ReportNoisyMax{some, NoiseShape::gumbel}.event()), release(Event::Exponential{Epsilon{0.3}}, adjacency));
-  EXPECT_EQ((ReportNoisyMax{some, NoiseShape::laplace}.event()), release(Event::Pure{Epsilon{0.3}}, adjacency));
-  EXPECT_EQ((ReportNoisyMax{some, NoiseShape::exponential}.event()), release(Event::Pure{Epsilon{0.3}}, adjacency));
-  EXPECT_EQ(PermuteAndFlip{some}.event(), release(Event::Pure{Epsilon{0.3}}, adjacency));
+  EXPECT_EQ(ExponentialMechanism{some}.event(), exponential(Epsilon{0.3}, adjacency));
+  EXPECT_EQ((ReportNoisyMax{some, NoiseShape::gumbel}.event()), exponential(Epsilon{0.3}, adjacency));
+  EXPECT_EQ((ReportNoisyMax{some, NoiseShape::laplace}.event()), pure(Epsilon{0.3}, adjacency));
+  EXPECT_EQ((ReportNoisyMax{some, NoiseShape::exponential}.event()), pure(Epsilon{0.3}, adjacency));
+  EXPECT_EQ(PermuteAndFlip{some}.event(), pure(Epsilon{0.3}, adjacency));
   // What an accountant makes of it is what the worst neighbours attain.
   const auto pure = accounting::epsilon(accounting::PrivacyLoss{}, PermuteAndFlip{some}.event(), Delta{0});
   EXPECT_GE(pure.upper, 0.3);

@@ -271,7 +271,7 @@ TEST(AboveThreshold, HasItsLaw) {
 TEST(AboveThreshold, StopsAfterItsAnswers) {
   ReplayBits bits{1};
   auto mechanism = run(1000, 1, ScoreChange::either_way, 2);
-  EXPECT_EQ(mechanism.event(), release(Event::Pure{Epsilon{1000}}, Adjacency::replace_one));
+  EXPECT_EQ(mechanism.event(), pure(Epsilon{1000}, Adjacency::replace_one));
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(mechanism.release(0, 100, bits));
   EXPECT_TRUE(mechanism.release(200, 100, bits));
   EXPECT_EQ(mechanism.answers_left(), 1U);

@@ -23,7 +23,7 @@ const Event release_event = gaussian(NoiseMultiplier{3}, adjacency);
 const GridVector query{.grid = {.log2_step = -20}, .steps = {1 << 20, 2 << 20}};
 
 BatchPass three_batches() {
-  return {.batches = Count{3}, .release = release_event, .pass = deterministic(Batches{Count{30}, Count{10}}, release_event)};
+  return {.batches = Count{3}, .release = release_event, .pass = deterministic(Count{30}, Count{10}, release_event)};
 }
 
 class NoisyBatchReleaserTest : public surety::testing::LedgerTest {};
@@ -77,13 +77,12 @@ TEST_F(NoisyBatchReleaserTest, NothingIsDrawnTwiceForOneChargeByACopyOfTheProces
   NoisyBatchReleaser releaser{batches, bits_, pass};
   EXPECT_TRUE(is_refused_in_a_copy([&] { static_cast<void>(releaser.release(query, L2Sensitivity{1e-12}, release_event)); }));
 
-  const Event choices = repeat(Count{9}, surety::release(Event::Exponential{Epsilon{1}}, adjacency));
+  const Event choices = repeat(Count{9}, surety::exponential(Epsilon{1}, adjacency));
   auto arms = reserve(choices);
   SharedSelector selector{arms, bits_, choices};
   const std::vector<double> scores{1, 2};
   EXPECT_TRUE(is_refused_in_a_copy([&] {
-    static_cast<void>(
-        selector.select(scores, ScoreSensitivity{1}, ScoreChange::either_way, surety::release(Event::Exponential{Epsilon{1}}, adjacency)));
+    static_cast<void>(selector.select(scores, ScoreSensitivity{1}, ScoreChange::either_way, surety::exponential(Epsilon{1}, adjacency)));
   }));
 
   auto learners = reserve(pass.pass);

@@ -162,7 +162,7 @@ TEST_F(NoisyEpochReleaserTest, RefusesWhatIsNoGaussianRelease) {
   const auto refused = [&](const Event& event) {
     return refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, event)); }, ErrorCode::invalid_argument, {});
   };
-  EXPECT_TRUE(refused(surety::release(Event::Laplace{NoiseScale{2}}, Adjacency::add_or_remove_one)));
+  EXPECT_TRUE(refused(surety::laplace(NoiseScale{2}, Adjacency::add_or_remove_one)));
   EXPECT_TRUE(refused(poisson(SamplingRate{0.5}, adding(2.5))));
   EXPECT_TRUE(refused(gaussian(NoiseMultiplier{2.5}, Adjacency::replace_one)));
   EXPECT_FALSE(reservation.released().event());

@@ -27,7 +27,7 @@ GridVector zeros(std::size_t size) { return {.grid = {.log2_step = -20}, .steps 
 
 Event adding(double z) { return gaussian(NoiseMultiplier{z}, Adjacency::add_or_remove_one); }
 Event replacing(double z) { return gaussian(NoiseMultiplier{z}, Adjacency::replace_one); }
-Event replacing_in_sum(double z) { return release(Event::RecordSum{NoiseMultiplier{z}}, Adjacency::replace_one); }
+Event replacing_in_sum(double z) { return record_sum(NoiseMultiplier{z}, Adjacency::replace_one); }
 
 class NoisySamplingReleaserTest : public ::testing::Test {
  protected:
@@ -58,7 +58,7 @@ TEST_F(NoisySamplingReleaserTest, ChargesTheSamplerThatDrewTheBatch) {
   NoisySamplingReleaser of_fixed_size{other, bits_, fixed};
   EXPECT_EQ(of_fixed_size.draw_batch(40).size(), 10U);
   static_cast<void>(of_fixed_size.release_sampled(zeros(2), sensitivity, replacing(2.5)));
-  EXPECT_EQ(other.released().event(), without_replacement(fixed.batches(), replacing(2.5)));
+  EXPECT_EQ(other.released().event(), without_replacement(Count{40}, Count{10}, replacing(2.5)));
 }
 
 TEST_F(NoisySamplingReleaserTest, ChargesBatchesOfALargestSize) {
@@ -88,7 +88,7 @@ TEST_F(NoisySamplingReleaserTest, RefusesAPlanOfAnotherSampler) {
   EXPECT_TRUE(refused(poisson.event(adding(2)), rounded, adding(2)));
   EXPECT_TRUE(refused(fixed.event(replacing_in_sum(2)), poisson, replacing_in_sum(2)));
   EXPECT_TRUE(refused(poisson.event(replacing_in_sum(2)), fixed, replacing_in_sum(2)));
-  EXPECT_TRUE(refused(shuffled(fixed.batches(), replacing(2)), fixed, replacing(2)));
+  EXPECT_TRUE(refused(shuffled(Count{40}, Count{10}, replacing(2)), fixed, replacing(2)));
   EXPECT_TRUE(refused(adding(2), poisson, adding(2)));
   // And a batch that is charged as all records would be overcharged: refused too.
   auto reservation = reserve(poisson.event(adding(2)));
@@ -133,7 +133,7 @@ TEST_F(NoisySamplingReleaserTest, RefusesWhatIsNoGaussianReleaseOfOneBatch) {
     return refuses([&] { static_cast<void>(releaser.release_sampled(zeros(1), sensitivity, event)); }, ErrorCode::unsupported,
                    {describe(event)});
   };
-  EXPECT_TRUE(refused(release(Event::Laplace{NoiseScale{2}}, Adjacency::add_or_remove_one)));
+  EXPECT_TRUE(refused(laplace(NoiseScale{2}, Adjacency::add_or_remove_one)));
   EXPECT_TRUE(refused(repeat(Count{2}, adding(2))));
   EXPECT_TRUE(refused(compose({adding(2), adding(2)})));
   // No theorem for a Gaussian release of a Poisson batch under replace-one, nor for a batch of a batch.

@@ -308,14 +308,14 @@ TEST(SampledSgd, PlansBatchesOfRowsOfUnits) {
 TEST(SampledSgd, PlansWhatItReleases) {
   const PoissonBatches poisson{SamplingRate{0.25}};
   const FixedSizeBatches fixed{Batches{Count{20}, Count{5}}};
-  const Event sum = release(Event::RecordSum{NoiseMultiplier{3}}, Adjacency::replace_one);
+  const Event sum = record_sum(NoiseMultiplier{3}, Adjacency::replace_one);
   EXPECT_EQ(plan(options(poisson, Adjacency::add_or_remove_one)),
             repeat(Count{3}, surety::poisson(SamplingRate{0.25}, gaussian(NoiseMultiplier{3}, Adjacency::add_or_remove_one))));
   EXPECT_EQ(plan(options(poisson, Adjacency::replace_one)), repeat(Count{3}, surety::poisson(SamplingRate{0.25}, sum)));
-  EXPECT_EQ(plan(options(fixed, Adjacency::replace_one)), repeat(Count{3}, without_replacement(fixed.batches(), sum)));
+  EXPECT_EQ(plan(options(fixed, Adjacency::replace_one)), repeat(Count{3}, without_replacement(Count{20}, Count{5}, sum)));
   const auto truncated = [](Adjacency adjacency) { return TruncatedBatches{SamplingRate{0.25}, Batches{Count{20}, Count{6}}, adjacency}; };
   EXPECT_EQ(plan(options(truncated(Adjacency::replace_one), Adjacency::replace_one)),
-            repeat(Count{3}, truncated_poisson(SamplingRate{0.25}, Batches{Count{20}, Count{6}}, sum)));
+            repeat(Count{3}, truncated_poisson(SamplingRate{0.25}, Count{6}, Count{20}, sum)));
   // Three batches of two a pass: two passes are paid.
   const Event adding = gaussian(NoiseMultiplier{3}, Adjacency::add_or_remove_one);
   EXPECT_EQ(plan(options(Allocation{Count{2}}, Adjacency::add_or_remove_one)), repeat(Count{2}, allocated(Count{2}, adding)));

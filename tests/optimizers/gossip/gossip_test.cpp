@@ -419,7 +419,7 @@ TEST(Gossip, ReleasesOnceInARoundAndOnlyWhatItWasToldOf) {
 
   NoisyLearnerReleaser wrong{ChargedByFirstNode{}, bits};
   auto other = planned;
-  other.release = surety::release(Event::KNorm{NormName::linf, Count{1}, NoiseScale{1}}, Adjacency::replace_one);
+  other.release = surety::k_norm(NormName::linf, Count{1}, NoiseScale{1}, Adjacency::replace_one);
   wrong.begin(other);
   EXPECT_TRUE(refuses([&] { static_cast<void>(wrong.release(0, 0, query, sensitivity)); }, ErrorCode::unsupported, {"k_norm"}));
 }

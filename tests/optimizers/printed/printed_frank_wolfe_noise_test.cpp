@@ -58,7 +58,7 @@ TEST(PrintedFrankWolfeNoise, GrowsWithTheSmoothnessOfTheNorm) {
   for (const double r : {2.5, 3.0, 13.0}) {
     const NormExponent exponent{r};
     const auto z = printed_noise_multiplier(steps, target(1000), exponent);
-    EXPECT_NEAR(cost(release(Event::GeneralizedGaussian{exponent, Count{20}, z}, Adjacency::replace_one)), plain, 1e-9) << r;
+    EXPECT_NEAR(cost(generalized_gaussian(exponent, Count{20}, z, Adjacency::replace_one)), plain, 1e-9) << r;
   }
 }
 

@@ -243,8 +243,7 @@ TEST(PrintedNoise, IsRefusedInThePureVariant) {
                       ErrorCode::unsupported, {"costs epsilon = 3.7", "in 14"}));
   EXPECT_NEAR(printed_pure_noise(Count{1}, Count{10}, Epsilon{1}, Adjacency::replace_one).epsilon.upper, 1, 1e-9);
   const Event enough = accounting::tree(
-      Count{10'000},
-      release(Event::KNorm{NormName::l2, Count{10}, accounting::tree_noise_scale(Count{10'000}, Epsilon{1})}, Adjacency::replace_one));
+      Count{10'000}, k_norm(NormName::l2, Count{10}, accounting::tree_noise_scale(Count{10'000}, Epsilon{1}), Adjacency::replace_one));
   EXPECT_NEAR(accounting::best_epsilon(enough, Delta{0}).value.upper, 1, 1e-12);
 }
 

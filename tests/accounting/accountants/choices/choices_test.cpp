@@ -28,7 +28,7 @@ Event event_of(const std::string& text) { return parse_event(text, Adjacency::re
 
 TEST(Choices, OneCostsItsClosedForm) {
   for (const double range : {1e-6, 0.1, 1.0, 3.0, 40.0}) {
-    const Event one = release(Event::Exponential{Epsilon{range}}, Adjacency::replace_one);
+    const Event one = exponential(Epsilon{range}, Adjacency::replace_one);
     for (const double share : {0.0, 0.3, 0.9, 0.999}) {
       const double at = range * share;
       const long double root = -std::expm1(static_cast<long double>(at - range) / 2);
@@ -55,8 +55,7 @@ TEST(Choices, HoldWhatAFewAreWorthToStrategies) {
         const int moves = count == 2 ? 1000 : 100;
         const long double value = played(std::vector<long double>(static_cast<std::size_t>(count), range), at, moves);
         const auto found = delta(
-            Choices{}, repeat(Count{static_cast<std::uint64_t>(count)}, release(Event::Exponential{Epsilon{range}}, Adjacency::zero_out)),
-            Epsilon{at});
+            Choices{}, repeat(Count{static_cast<std::uint64_t>(count)}, exponential(Epsilon{range}, Adjacency::zero_out)), Epsilon{at});
         const long double short_of = 8 * static_cast<long double>(range * range + 1) / moves / moves;
         EXPECT_GE(found.upper, value) << range << ", " << at << ", " << count;
         EXPECT_LE(found.lower, value * (1 + short_of)) << range << ", " << at << ", " << count;
@@ -75,8 +74,8 @@ TEST(Choices, AreMadeInTheOrderThatCostsMost) {
     const long double first = played({c.one, c.other}, c.at, 4000);
     const long double second = played({c.other, c.one}, c.at, 4000);
     const auto found = delta(Choices{},
-                             compose({release(Event::Exponential{Epsilon{static_cast<double>(c.one)}}, Adjacency::replace_one),
-                                      release(Event::Exponential{Epsilon{static_cast<double>(c.other)}}, Adjacency::replace_one)}),
+                             compose({exponential(Epsilon{static_cast<double>(c.one)}, Adjacency::replace_one),
+                                      exponential(Epsilon{static_cast<double>(c.other)}, Adjacency::replace_one)}),
                              Epsilon{c.at});
     const long double value = std::max(first, second);
     EXPECT_GE(found.upper, value * (1 - 1e-15L)) << c.at;
@@ -157,7 +156,7 @@ TEST(Choices, RefuseByNameWhatIsNoChoice) {
   EXPECT_TRUE(says(event_of("compose(exponential(1), gaussian(2))"), {}, "gaussian(2)"));
   EXPECT_TRUE(says(event_of("repeat(2, exponential(300))"), {}, "256"));
   std::vector<Event> many;
-  for (int i = 1; i < 20; ++i) many.push_back(release(Event::Exponential{Epsilon{0.1 * i}}, Adjacency::replace_one));
+  for (int i = 1; i < 20; ++i) many.push_back(exponential(Epsilon{0.1 * i}, Adjacency::replace_one));
   EXPECT_TRUE(says(compose(many), {}, "states"));
   EXPECT_TRUE(says(event_of("repeat(2, exponential(1))"), {.width = 0}, "width"));
 }

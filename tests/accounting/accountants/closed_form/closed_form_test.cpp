@@ -539,8 +539,7 @@ std::vector<Bounded> bounded_releases() {
     const double epsilon = log_uniform(words, 1e-3, 5);
     const double infinite = i % 2 == 0 ? 0 : log_uniform(words, 1e-12, 0.2);
     const int count = counted(120);
-    const auto event = repeat(count, i % 2 == 0 ? release(Event::Pure{Epsilon{epsilon}}, adjacency)
-                                                : release(Event::Approximate{Epsilon{epsilon}, Delta{infinite}}, adjacency));
+    const auto event = repeat(count, i % 2 == 0 ? pure(Epsilon{epsilon}, adjacency) : approx(Epsilon{epsilon}, Delta{infinite}, adjacency));
     const Outcomes one = bit(real(epsilon));
     made.push_back({describe(event),
                     event,
@@ -553,7 +552,7 @@ std::vector<Bounded> bounded_releases() {
     const double truth = log_uniform(words, 0.01, 0.99);
     const auto categories = 2 + words() % 9;
     const int count = counted(60);
-    const auto event = repeat(count, release(Event::RandomizedResponse{Probability{truth}, Count{categories}}, adjacency));
+    const auto event = repeat(count, randomized_response(Probability{truth}, Count{categories}, adjacency));
     const Outcomes one = response(truth, static_cast<double>(categories));
     const Outcomes merged{one.loss, one.more + one.none, real(0), one.less};
     made.push_back({describe(event),
@@ -566,7 +565,7 @@ std::vector<Bounded> bounded_releases() {
   }
   for (const double scale : {0.4, 3.0, 21.0}) {
     const int count = counted(50);
-    const auto event = repeat(count, release(Event::DiscreteLaplace{NoiseScale{scale}, Count{1}}, adjacency));
+    const auto event = repeat(count, discrete_laplace(NoiseScale{scale}, Count{1}, adjacency));
     made.push_back({describe(event),
                     event,
                     convolved(bit(1.0 / real(scale)), count, real(0)),
@@ -575,8 +574,8 @@ std::vector<Bounded> bounded_releases() {
   }
   for (const int count : {1, 1, 2, 2, 3, 4, 5, 7, 10, 16}) {
     const double scale = log_uniform(words, 0.1, 300);
-    const auto event = count % 2 == 0 ? repeat(count, release(Event::Laplace{NoiseScale{scale}}, adjacency))
-                                      : repeat(count, release(Event::KNorm{NormName::l2, Count{1}, NoiseScale{scale}}, adjacency));
+    const auto event = count % 2 == 0 ? repeat(count, laplace(NoiseScale{scale}, adjacency))
+                                      : repeat(count, k_norm(NormName::l2, Count{1}, NoiseScale{scale}, adjacency));
     const Real reach = 1.0 / real(scale);
     made.push_back({describe(event),
                     event,

@@ -291,12 +291,12 @@ void expect_refused(const Event& event, const std::string& named) {
 }
 
 TEST(Contour, RefusesWhatItHasNoTheoremFor) {
-  expect_refused(release(Event::Laplace{NoiseScale{2}}, adjacency), "laplace(2)");
-  expect_refused(compose({noise(1), release(Event::Pure{Epsilon{1}}, adjacency)}), "pure(1)");
-  expect_refused(poisson(SamplingRate{0.1}, release(Event::Laplace{NoiseScale{2}}, adjacency)), "laplace(2)");
+  expect_refused(laplace(NoiseScale{2}, adjacency), "laplace(2)");
+  expect_refused(compose({noise(1), pure(Epsilon{1}, adjacency)}), "pure(1)");
+  expect_refused(poisson(SamplingRate{0.1}, laplace(NoiseScale{2}, adjacency)), "laplace(2)");
   const auto record = gaussian(NoiseMultiplier{1}, Adjacency::replace_one);
-  expect_refused(without_replacement(Batches{Count{100}, Count{10}}, record), "without_replacement");
-  expect_refused(shuffled(Batches{Count{100}, Count{10}}, record), "shuffled");
+  expect_refused(without_replacement(Count{100}, Count{10}, record), "without_replacement");
+  expect_refused(shuffled(Count{100}, Count{10}, record), "shuffled");
 }
 
 TEST(Contour, RefusesAWidthThatIsNone) {
@@ -328,7 +328,7 @@ TEST(ContourCurve, SaysWhatSingleAnswersSay) {
       EXPECT_LE(found.width(), 1.5 * alone.width() + 1e-15 * alone.upper) << describe(event) << ' ' << at.value();
     }
   }
-  EXPECT_THROW(ContourCurve{release(Event::Laplace{NoiseScale{1}}, Adjacency::add_or_remove_one)}, Error);
+  EXPECT_THROW(ContourCurve{laplace(NoiseScale{1}, Adjacency::add_or_remove_one)}, Error);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(ContourMoments, AreThoseOfTheBinomialFormula) {
 }
 
 TEST(ContourMoments, ARangeThatIsCutIsPaidForByItsError) {
-  const Part part{.rate = 0.1, .mu = 0.5, .count = 1};
+  const SampledReleases part{.rate = 0.1, .mu = 0.5, .count = 1};
   const auto whole = range_of(part, 2, 40);
   EXPECT_LT(range_error(part, 2, whole, 0), 1e-16);
   EXPECT_GT(range_error(part, 2, {whole.low / 4, whole.high / 4}, 0), 1e-3);
@@ -69,7 +69,7 @@ TEST(ContourSaddle, IsTheLastPointThatIsStillTooSmall) {
 }
 
 TEST(ContourDecay, BoundsTheCharacteristicFunctionOfABatch) {
-  const Part part{.rate = 0.3, .mu = 2, .count = 1};
+  const SampledReleases part{.rate = 0.3, .mu = 2, .count = 1};
   NodeGrid grid;
   std::vector<double> weights;
   fill(grid, part, step_for(part.mu, 8, 1, 40), range_of(part, 1, 40));

@@ -30,7 +30,7 @@ struct Ratio {
 constexpr double reference_error = 1e-17;
 
 /// By so many nodes on the real line that nothing is left to be cut.
-Ratio ratio_by_definition(const Part& part, double w, double t) {
+Ratio ratio_by_definition(const SampledReleases& part, double w, double t) {
   const Long step = 0.004L / (1 + static_cast<Long>(part.mu * t) / 60);
   const Long mu = part.mu;
   Long sum = 0;
@@ -47,7 +47,7 @@ Ratio ratio_by_definition(const Part& part, double w, double t) {
 }
 
 struct Place {
-  Part part;
+  SampledReleases part;
   double w;
   double t;
   Ratio truth;

@@ -124,7 +124,7 @@ TEST(ChoicesAmongOthers, OfParallelPartsAreThoseOfOnePart) {
     EXPECT_LE(both.lower, std::max(all.upper, other.upper)) << at;
     EXPECT_GE(both.upper, std::max(all.lower, other.lower)) << at;
   }
-  const auto upper = [](Part part) { return std::holds_alternative<BoundedRangeBase>(part.upper.base); };
+  const auto upper = [](ReleaseLaws part) { return std::holds_alternative<BoundedRangeBase>(part.upper.base); };
   const Event event = parse_event("compose(parallel(repeat(3, exponential(0.5)), laplace(0.8)), gaussian(2))", Adjacency::replace_one);
   auto directions = both_directions(event, curves_of_all().leaves);
   const ChoicesAmongOthers choices{directions, {std::nullopt, 1e-5}, 1e-4};

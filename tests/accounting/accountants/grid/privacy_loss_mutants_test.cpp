@@ -63,7 +63,7 @@ TEST(PrivacyLossMutants, RoundingIsNeeded) {
     const double a = log_uniform(words, 0.1, 0.5);
     const auto count = static_cast<unsigned>(log_uniform(words, 60, 150));
     const double at = 0.9 * a * count;
-    const auto event = repeat(Count{count}, release(Event::Pure{Epsilon{a}}, adjacency));
+    const auto event = repeat(Count{count}, pure(Epsilon{a}, adjacency));
     const auto terms =
         grid_terms(event, Epsilon{at}, {.step = 2 * a, .tilt = 0.01, .least = -a * (count + 4), .largest = 20 * a * (count + 4)},
                    curves_of_all().leaves);

@@ -25,7 +25,7 @@ constexpr auto replace = Adjacency::replace_one;
 constexpr auto add = Adjacency::add_or_remove_one;
 
 Event fixed(std::uint64_t steps, std::uint64_t records, double multiplier) {
-  return repeat(Count{steps}, without_replacement(Batches{Count{records}, Count{1}}, gaussian(NoiseMultiplier{multiplier}, replace)));
+  return repeat(Count{steps}, without_replacement(Count{records}, Count{1}, gaussian(NoiseMultiplier{multiplier}, replace)));
 }
 Event poisson(std::uint64_t steps, double rate, double multiplier) {
   return repeat(Count{steps}, poisson(SamplingRate{rate}, gaussian(NoiseMultiplier{multiplier}, add)));
@@ -190,8 +190,7 @@ TEST(Participation, NeverContradictsTheOthers) {
 
 TEST(Participation, CountsReleasesOutsideTheBatches) {
   // A batch of rate 1 is no batch.
-  const auto whole =
-      compose({fixed(10, 100'000, 0.01), without_replacement(Batches{Count{5}, Count{5}}, gaussian(NoiseMultiplier{2}, replace))});
+  const auto whole = compose({fixed(10, 100'000, 0.01), without_replacement(Count{5}, Count{5}, gaussian(NoiseMultiplier{2}, replace))});
   const auto plain = compose({fixed(10, 100'000, 0.01), gaussian(NoiseMultiplier{2}, replace)});
   EXPECT_EQ(delta(Participation{}, whole, Epsilon{1}), delta(Participation{}, plain, Epsilon{1}));
   const double alone = gaussian_delta(Mu{0.5}, Epsilon{1}).lower;

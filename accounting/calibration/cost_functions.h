@@ -1,0 +1,22 @@
+// What a search asks of an event: its certified cost, whoever gives it.
+#pragma once
+
+#include <functional>
+
+#include <surety/accounting/events/event.h>
+#include <surety/accounting/events/units.h>
+#include <surety/accounting/numbers/enclosure.h>
+
+namespace surety {
+
+/// The curve that a search uses: certified cost of one event. accounting/calibration/best_cost.h has that of all accountants.
+struct CostFunctions {
+  std::function<Enclosure(const Event&, Epsilon)> delta;
+  std::function<Enclosure(const Event&, Delta)> epsilon;
+  /// How exact the last answer was, as a share of epsilon: a search need not be finer. Exact where there is no such function.
+  std::function<double()> resolution = nullptr;
+  /// The cost to be told of at the end, at the target's delta; `epsilon` where there is no such function.
+  std::function<Enclosure(const Event&)> report = nullptr;
+};
+
+}  // namespace surety
