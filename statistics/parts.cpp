@@ -100,8 +100,8 @@ SumPart::SumPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach)
 
 PartFacts SumPart::facts() const {
   return with_cells({.query = describe(sum_.statistic()),
-                     .noise = std::string{name(noise_)},
-                     .standard_deviation = statistics::standard_deviation(noise_),
+                     .noise = std::string{name(noise())},
+                     .standard_deviation = statistics::standard_deviation(noise()),
                      .noise_is_on = sum_.what_is_released(),
                      .l1_sensitivity = sum_.l1_sensitivity().value(),
                      .l2_sensitivity = sum_.l2_sensitivity().value(),
@@ -128,8 +128,8 @@ void QuantilePart::add_total(const QueryTotal& total, std::uint64_t records) { c
 void KeysPart::add_total(const QueryTotal& total, std::uint64_t records) { counts_.add_total(of_kind<KeyTotal>(total), records); }
 
 std::vector<Answer> SumPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) {
-  const auto released = statistics::release(sum_, noise_, reservation, bits);
-  const auto estimates = estimates_of(sum_, released, reach_, records);
+  const auto released = statistics::release(sum_, noise(), reservation, bits);
+  const auto estimates = estimates_of(sum_, released, reach_.value(), records);
   const auto& statistic = sum_.statistic();
   const std::vector<std::string> groups = statistic.by ? names_of(statistic.by->keys) : std::vector<std::string>{""};
   const std::vector<std::string> cells = sum_.is_histogram() ? sum_.names() : std::vector<std::string>{""};
@@ -157,9 +157,11 @@ QuantilePart::QuantilePart(const Statistic& statistic, const Event& event, doubl
     : statistic_{statistic},
       counts_{candidates_of(std::get<QuantileOf>(statistic.of))},
       mechanism_{quantile_for(statistic, event)},
-      rank_error_{mechanism_.rank_error(std::nextafter(1 - confidence, 0))} {
+      rank_error_{mechanism_->rank_error(std::nextafter(1 - confidence, 0))} {
   statistic_.validate();
 }
+QuantilePart::QuantilePart(const Statistic& statistic)
+    : statistic_{statistic}, counts_{candidates_of(std::get<QuantileOf>(statistic.of))} {}
 
 void QuantilePart::start(Rows& rows) {
   column_ = rows.position(*column_of(statistic_), CellUse::number);
@@ -194,7 +196,7 @@ PartFacts QuantilePart::facts() const {
 
 std::vector<Answer> QuantilePart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
   reservation.spend(event());
-  const double value = mechanism_.release(counts_, bits);
+  const double value = mechanism_.value().release(counts_, bits);
   const auto& bounds = counts_.candidates().bounds();
   return {{"", "", {value, bounds.lower, bounds.upper}}};
 }
@@ -203,10 +205,12 @@ KeysPart::KeysPart(const Statistic& statistic, const Event& noise, double confid
     : statistic_{statistic},
       counts_{std::get<KeysOf>(statistic.of).most_keys, statistic.adjacency},
       noise_{counts_.noise_for(noise)},
-      threshold_{key_threshold(noise_, counts_.most_keys(), std::get<KeysOf>(statistic.of).chance)},
-      reach_{quantile(noise_, std::nextafter(1 - confidence, 0.0))} {
+      threshold_{key_threshold(*noise_, counts_.most_keys(), std::get<KeysOf>(statistic.of).chance)},
+      reach_{quantile(*noise_, std::nextafter(1 - confidence, 0.0))} {
   statistic_.validate();
 }
+KeysPart::KeysPart(const Statistic& statistic)
+    : statistic_{statistic}, counts_{std::get<KeysOf>(statistic.of).most_keys, statistic.adjacency} {}
 
 void KeysPart::start(Rows& rows) {
   const auto& keys = std::get<KeysOf>(statistic_.of);
@@ -227,12 +231,12 @@ void KeysPart::add(Rows& rows) {
   }
 }
 
-Event KeysPart::event() const { return event_of_keys(event_of(noise_), std::get<KeysOf>(statistic_.of).chance); }
+Event KeysPart::event() const { return event_of_keys(event_of(noise_.value()), std::get<KeysOf>(statistic_.of).chance); }
 
 PartFacts KeysPart::facts() const {
   return with_cells({.query = describe(statistic_),
-                     .noise = std::string{name(noise_)},
-                     .standard_deviation = statistics::standard_deviation(noise_),
+                     .noise = std::string{name(noise_.value())},
+                     .standard_deviation = statistics::standard_deviation(noise_.value()),
                      .noise_is_on = fmt::format("the count of each key, of which those above {} are shown", threshold_),
                      .l1_sensitivity = counts_.l1_sensitivity().value(),
                      .l2_sensitivity = counts_.l2_sensitivity().value(),
@@ -247,10 +251,35 @@ PartFacts KeysPart::facts() const {
 std::vector<Answer> KeysPart::release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t /*records*/) {
   reservation.spend(event());
   std::vector<Answer> answers;
-  for (const auto& [key, count] : draw_keys(counts_, noise_, threshold_, bits)) {
+  for (const auto& [key, count] : draw_keys(counts_, noise_.value(), threshold_, bits)) {
     answers.push_back({"", key, {count, count - reach_, count + reach_}});
   }
   return answers;
+}
+
+namespace {
+
+/// On the grid of the noise of its event.
+StatisticSum sum_of(const WeightedStatistic& query, const Event& event, NoiseFamily family) {
+  return {query.statistic, grid_for(query.statistic, multiplier_of(event)),
+          family == NoiseFamily::gaussian ? NoiseLaw::gaussian : NoiseLaw::laplace};
+}
+
+}  // namespace
+
+Parts adding_parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale) {
+  Parts parts;
+  for (const auto& query : queries) {
+    query.validate();
+    if (std::holds_alternative<QuantileOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<QuantilePart>(query.statistic));
+    } else if (std::holds_alternative<KeysOf>(query.statistic.of)) {
+      parts.push_back(std::make_unique<KeysPart>(query.statistic));
+    } else {
+      parts.push_back(std::make_unique<SumPart>(sum_of(query, event_of(query, family, scale), family)));
+    }
+  }
+  return parts;
 }
 
 Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale, double confidence) {
@@ -272,8 +301,7 @@ Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family
       parts.push_back(std::make_unique<KeysPart>(query.statistic, noise_at(query, family, scale), confidence));
       continue;
     }
-    StatisticSum sum{query.statistic, grid_for(query.statistic, multiplier_of(event)),
-                     family == NoiseFamily::gaussian ? NoiseLaw::gaussian : NoiseLaw::laplace};
+    auto sum = sum_of(query, event, family);
     const std::tuple key{query.weight, sum.l1_sensitivity().value(), sum.l2_sensitivity().value(), sum.grid().log2_step.value(),
                          (sum.weight() != 0 ? 1 : 0) + (sum.is_variance() ? 2 : 0)};
     auto found = made.find(key);

@@ -108,23 +108,25 @@ class SumPart : public Part {
  public:
   /// \param reach `reach_of` this noise at the confidence of each interval alone. \pre the noise is that of an event for `sum`
   SumPart(StatisticSum sum, StatisticNoise noise, NoiseReach reach);
+  /// One that adds alone.
+  explicit SumPart(StatisticSum sum) : sum_{std::move(sum)} {}
 
   void start(Rows& rows) override { reader_.emplace(sum_, rows); }
   void add(Rows& rows) override { reader_->add(rows); }
   [[nodiscard]] QueryTotal total() const override { return sum_.total(); }
   void add_total(const QueryTotal& total, std::uint64_t records) override;
   [[nodiscard]] bool add_batch(const data::ArrowReader& batch) override { return reader_->add_batch(batch); }
-  [[nodiscard]] Event event() const override { return event_of(noise_); }
+  [[nodiscard]] Event event() const override { return event_of(noise()); }
   [[nodiscard]] PartFacts facts() const override;
   [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
 
   [[nodiscard]] const StatisticSum& sum() const noexcept { return sum_; }
-  [[nodiscard]] const StatisticNoise& noise() const noexcept { return noise_; }
+  [[nodiscard]] const StatisticNoise& noise() const { return noise_.value(); }
 
  private:
   StatisticSum sum_;
-  StatisticNoise noise_;
-  NoiseReach reach_;
+  std::optional<StatisticNoise> noise_;
+  std::optional<NoiseReach> reach_;
   std::optional<SumReader> reader_;
 };
 
@@ -133,20 +135,22 @@ class QuantilePart : public Part {
  public:
   /// `event` is exponential(e). \throws Error{invalid_argument} as `Statistic::validate` and `QuantileMechanism`.
   QuantilePart(const Statistic& statistic, const Event& event, double confidence);
+  /// One that adds alone.
+  explicit QuantilePart(const Statistic& statistic);
 
   void start(Rows& rows) override;
   void add(Rows& rows) override;
   [[nodiscard]] QueryTotal total() const override { return counts_.total(); }
   void add_total(const QueryTotal& total, std::uint64_t records) override;
-  [[nodiscard]] Event event() const override { return mechanism_.event(); }
+  [[nodiscard]] Event event() const override { return mechanism_.value().event(); }
   [[nodiscard]] PartFacts facts() const override;
   [[nodiscard]] std::vector<Answer> release(accounting::Reservation& reservation, mechanisms::BitsRef bits, std::uint64_t records) override;
 
  private:
   Statistic statistic_;
   RankCounts counts_;
-  QuantileMechanism mechanism_;
-  double rank_error_;
+  std::optional<QuantileMechanism> mechanism_;
+  double rank_error_ = 0;
   std::size_t column_ = 0;
   std::optional<data::RowCondition> where_;
 };
@@ -156,6 +160,8 @@ class KeysPart : public Part {
  public:
   /// \param noise laplace or gaussian, beside which `event` has the chance of a key of one unit alone. \throws Error{invalid_argument} as `Statistic::validate`.
   KeysPart(const Statistic& statistic, const Event& noise, double confidence);
+  /// One that adds alone.
+  explicit KeysPart(const Statistic& statistic);
 
   void start(Rows& rows) override;
   void add(Rows& rows) override;
@@ -169,9 +175,9 @@ class KeysPart : public Part {
  private:
   Statistic statistic_;
   KeyCounts counts_;
-  StatisticNoise noise_;
-  std::int64_t threshold_;
-  double reach_;
+  std::optional<StatisticNoise> noise_;
+  std::int64_t threshold_ = 0;
+  double reach_ = 0;
   std::size_t column_ = 0;
   std::optional<std::size_t> owner_;
   std::optional<data::RowCondition> where_;
@@ -182,6 +188,10 @@ using Parts = std::vector<std::unique_ptr<Part>>;
 /// The parts of queries at the common scale, before any row, of which those with equal noise share what its sampler needs.
 /// \param confidence of each interval alone. \throws Error{invalid_argument} as StatisticSum and `noise_for`.
 [[nodiscard]] Parts parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale, double confidence);
+
+/// The same that add alone: what they total is that of the others, and no sampler is made. They have no noise: `event`, `facts` and `release` throw
+/// std::bad_optional_access.
+[[nodiscard]] Parts adding_parts_of(const std::vector<WeightedStatistic>& queries, NoiseFamily family, double scale);
 
 /// Looks at the header alone, for all parts. \throws Error{bad_data, invalid_argument} as `read_parts` before its first row.
 void check_header(data::CsvReader reader, const Parts& parts);

@@ -36,7 +36,7 @@ template <class Source>
 std::string partial_of(std::string_view ticket, std::uint32_t part, PartSource kind, Source&& source, const RunContext& context) {
   const auto told = read_ticket(ticket);
   auto partial = empty_part(told, part, kind);
-  const auto queries = statistics::parts_of(told.plan.queries, told.family, told.scale, told.plan.confidence);
+  const auto queries = statistics::adding_parts_of(told.plan.queries, told.family, told.scale);
   context.begin(Phase::reading);
   const auto read = read_table(std::forward<Source>(source), told.plan, told.key, queries,
                                {.may_be_empty = true, .selection = {.memory = context.memory, .finds_buckets = true}});

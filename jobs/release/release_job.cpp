@@ -76,7 +76,7 @@ CalibratedQueries noise_for(const ReleasePlan& plan, const RunContext& context) 
 void require_columns_of(const ReleasePlan& plan, const auto& make_reader) {
   Parts parts;
   try {
-    parts = parts_of(plan.queries, NoiseFamily::laplace, 1, plan.confidence);
+    parts = adding_parts_of(plan.queries, NoiseFamily::laplace, 1);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
     return;  // no noise of that scale: nothing about the columns
