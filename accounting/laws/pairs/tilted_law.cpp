@@ -6,12 +6,17 @@
 #include <limits>
 
 #include <surety/accounting/laws/pairs/pieces.h>
+#include <surety/accounting/numbers/ball.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
+
+/// What a sum of weights may lose to underflow.
+constexpr double tiny = 1e-300;
 
 /// Divides the weights by their sum and keeps that in log_scale; `direction` +1 rounds up and -1 down.
 void normalise(TiltedLaw& law, double log_scale, int direction) {
@@ -24,13 +29,16 @@ void normalise(TiltedLaw& law, double log_scale, int direction) {
   if (!(sum < infinity)) privacy_loss::refuse_range();
   const double shift = std::log(sum);
   law.log_scale = log_scale + shift;
-  const double factor = (1 + direction * unit_roundoff * (8 + 2 * std::abs(log_scale) + 2 * std::abs(shift))) / sum;
+  // The logarithm is within 2.5 units; the sum of both is rounded, and so are three operations on a weight.
+  const double factor = (1 + direction * share_of_units(4 + std::abs(log_scale) + 3 * std::abs(shift))) / sum;
   for (double& w : law.weights) w *= factor;
 }
 
-/// Relative error of mass * exp(log_scale + s l - shift) over the exact mass, tilted.
-double weight_error(const LossCell& cell, double tilt, double shift) {
-  return cell.mass_error + unit_roundoff * (16 + 4 * (std::abs(cell.log_scale) + std::abs(tilt) + std::abs(shift)));
+/// Relative error of mass * exp(log_scale + s l - shift) over the exact mass, tilted, and of a few operations on that. The tilt s l has a rounded
+/// sum of the anchor and a rounded product.
+double weight_error(const LossCell& cell, double tilt, double anchor_tilt, double shift) {
+  const double size = std::abs(cell.log_scale) + std::abs(tilt) + std::abs(shift);
+  return cell.mass_error + share_of_units(12 + 2 * size + std::abs(anchor_tilt));
 }
 
 class Merger {
@@ -40,7 +48,8 @@ class Merger {
     for (const auto& cell : law.cells) {
       poll();
       const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
-      const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 - weight_error(cell, tilt, shift));
+      const double weight =
+          cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 - weight_error(cell, tilt, grid.s * law.anchor, shift));
       if (weight > 0) pieces_.push_back({cell.index, weight, cell.excess - cell.excess_error});
     }
   }
@@ -57,6 +66,7 @@ class Merger {
     out.first = pieces_.front().index - 2;
     out.weights.assign(static_cast<std::size_t>(pieces_.back().index - out.first) + 4, 0.0);
     out.base = static_cast<long double>(law_.anchor) + static_cast<long double>(offset_);
+    const double fall = exp(-(Upper{Exact{grid_.s}} * Exact{grid_.step})).value();
     std::size_t j = 0;
     PollNowAndThen poll;
     while (j < pieces_.size()) {
@@ -79,13 +89,15 @@ class Merger {
       ++k;
       double need = 0;
       double mass = 0;
+      const std::size_t before = j;
       do {
         const double weight = tilted(pieces_[j], k);
         need -= weight * below;
         mass += weight;
         ++j;
       } while (j < pieces_.size() && !((below = lift(pieces_[j], k)) > 0));
-      need *= 1 + 1e-13;
+      // Of so many products that are not negative, each of one unit.
+      need *= 1 + share_of_units(static_cast<double>(j - before + 2));
       while (need > 0 && j < pieces_.size()) {
         Piece& next = pieces_[j];
         // A partner across a gap costs more than going down one step.
@@ -100,18 +112,20 @@ class Merger {
         }
         const double each = weight * gain;
         if (each > need) {
-          const double share = std::min(1.0, need / each * (1 + 8 * unit_roundoff));
-          mass += weight * share * (1 - 4 * unit_roundoff);
-          next.weight *= (1 - share) * (1 - 4 * unit_roundoff);
+          const double share = std::min(1.0, need / each * (1 + share_of_units(4.0)));
+          mass += weight * share * (1 - share_of_units(2.0));
+          next.weight *= (1 - share) * (1 - share_of_units(2.0));
           need = 0;
         } else {
           mass += weight;
-          need = (need - each) * (1 + 4 * unit_roundoff) + 4 * unit_roundoff * need;
+          need = (need - each) + share_of_units(4.0) * need;
           ++j;
         }
       }
+      // A sum of at most so many weights, one more of which is shared.
+      mass *= 1 - share_of_units(static_cast<double>(j - before + 2));
       if (need > 0) {
-        place(out, k - 1, mass * std::exp(-grid_.s * grid_.step) * (1 - 8 * unit_roundoff * (1 + grid_.s * grid_.step)));
+        place(out, k - 1, mass * fall);
       } else {
         place(out, k, mass);
       }
@@ -133,18 +147,18 @@ class Merger {
     const std::int64_t n = k - piece.index + table_size / 2;
     const double x = offset_ + static_cast<double>(k - piece.index) * grid_.step;
     const double e = n >= 0 && n < table_size ? shifts_[static_cast<std::size_t>(n)] : std::expm1(x);
-    return piece.excess - e * (1 - piece.excess) - 16 * unit_roundoff * (std::abs(e) + std::abs(x) + std::abs(piece.excess));
+    return piece.excess - e * (1 - piece.excess) - share_of_units(8 * (std::abs(e) + std::abs(x) + std::abs(piece.excess)));
   }
   [[nodiscard]] double tilted(const Piece& piece, std::int64_t k) const {
     const std::int64_t n = k - piece.index + table_size / 2;
     const double x = offset_ + static_cast<double>(k - piece.index) * grid_.step;
     const double factor = n >= 0 && n < table_size ? tilts_[static_cast<std::size_t>(n)] : std::exp(grid_.s * x);
-    return piece.weight * factor * (1 - unit_roundoff * (8 + 4 * std::abs(grid_.s * x)));
+    return piece.weight * factor * (1 - share_of_units(5 + 2 * std::abs(grid_.s * x)));
   }
   /// What falls outside the array is dropped, which only lowers the law.
   void place(TiltedLaw& out, std::int64_t k, double weight) const {
     if (k < out.first || k - out.first >= static_cast<std::int64_t>(out.weights.size())) return;
-    out.weights[static_cast<std::size_t>(k - out.first)] += weight * (1 - 4 * unit_roundoff);
+    out.weights[static_cast<std::size_t>(k - out.first)] += weight * (1 - share_of_units(2.0));  // one of at most three sums
   }
 
   /// Where grid points should lie within the cells: just above most merged losses, or on the atoms.
@@ -158,7 +172,7 @@ class Merger {
     const std::size_t stride = pieces_.size() / 1000 + 1;
     double best = infinity;
     for (int n = 0; n <= 20; ++n) {
-      const double candidate = n == 0 ? -2 * deepest - 4 * unit_roundoff * grid_.step : grid_.step * (0.5 + 0.5 * std::pow(0.67, n));
+      const double candidate = n == 0 ? -2 * deepest - share_of_units(2 * grid_.step) : grid_.step * (0.5 + 0.5 * std::pow(0.67, n));
       double cost = 0;
       for (std::size_t j = 0; j < pieces_.size(); ++j) {
         const auto& piece = pieces_[j];
@@ -208,25 +222,29 @@ TiltedLaw spread(const LossCells& law, const TiltedGrid& grid, double shift) {
   out.first = law.cells.front().index;
   out.weights.assign(static_cast<std::size_t>(law.cells.back().index - out.first) + 2, 0.0);
   out.base = static_cast<long double>(law.anchor) + static_cast<long double>(law.loss_error);
-  const double spread_width = -std::expm1(-grid.step);
-  const double up = std::exp(grid.s * grid.step) * (1 + 4 * unit_roundoff * (1 + grid.s * grid.step));
+  // Lowered by what a quotient by it is rounded, too.
+  const double spread_width = Lower::within(-std::expm1(-grid.step), LibraryError<double>::expm1 + 4).value();
+  const double up = exp(Upper{Exact{grid.s}} * Exact{grid.step}).value();
   const double raise = 2 * grid.s * law.loss_error;
   PollNowAndThen poll;
   for (const auto& cell : law.cells) {
     poll();
     const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
-    const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 + weight_error(cell, tilt, shift) + raise);
+    const double weight =
+        cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 + weight_error(cell, tilt, grid.s * law.anchor, shift) + raise);
     // Were losses of a cell above its upper end, the grid would not dominate them.
     if (!(cell.excess - cell.excess_error - 2 * law.loss_error <= spread_width + 1e-9)) privacy_loss::refuse_range();
-    const double share = (cell.excess + cell.excess_error + 2 * law.loss_error) / spread_width * (1 + 8 * unit_roundoff);
+    const double share = (cell.excess + cell.excess_error + 2 * law.loss_error) / spread_width;
     const double beta = std::clamp(share, 0.0, 1.0);
     const auto at = static_cast<std::size_t>(cell.index - out.first);
-    out.weights[at] += weight * (1 - beta) * (1 + 4 * unit_roundoff);
-    out.weights[at + 1] += weight * beta * up * (1 + 4 * unit_roundoff);
+    out.weights[at] += weight * (1 - beta);
+    out.weights[at + 1] += weight * beta * up;
   }
-  const double tilt = grid.s * (law.anchor + static_cast<double>(out.first) * grid.step);
-  const double log_below = law.cut_below > 0 ? static_cast<double>(std::log(law.cut_below)) : -infinity;
-  out.weights[0] += std::exp(log_below + tilt - shift) * 1.0001 * (1 + raise);
+  if (law.cut_below > 0) {
+    const Ball tilt = (Exact{law.anchor} + Ball{Exact{static_cast<double>(out.first)}} * Exact{grid.step}) * Exact{grid.s};
+    const Upper log_below = shortened(log(LongUpper{LongExact{law.cut_below}})) + tilt.upper() - Exact{shift};
+    out.weights[0] = (exp(log_below) * (Upper{1} + Exact{raise}) + Exact{out.weights[0]}).value();
+  }
   normalise(out, shift, +1);
   return out;
 }
@@ -247,17 +265,18 @@ CountedLaw counted(const LossCells& law, const TiltedGrid& grid, double shift) {
     one->base = static_cast<long double>(law.anchor);
     one->weights.assign(size, 0.0);
   }
+  const double grown = exp(Upper{Exact{law.loss_error}}).value();
   PollNowAndThen poll;
   for (const auto& cell : law.cells) {
     poll();
     const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
     const double weight = cell.mass * std::exp(cell.log_scale + tilt - shift);
-    const double error = weight_error(cell, tilt, shift);
+    const double error = weight_error(cell, tilt, grid.s * law.anchor, shift);
     const auto at = static_cast<std::size_t>(cell.index - first);
-    out.hits.weights[at] += weight * (1 - error) * (1 - 4 * unit_roundoff);
+    out.hits.weights[at] += weight * (1 - error);
     // Q-mass is P-mass e^-l (1 - excess) at the cell's lower end l, which is the grid point within the loss error.
-    const double missed = std::clamp(1 - cell.excess + cell.excess_error, 0.0, 1.0) * std::exp(law.loss_error) * (1 + 16 * unit_roundoff);
-    out.misses.weights[at] += weight * (1 + error) * missed * (1 + 4 * unit_roundoff);
+    const double missed = std::clamp(1 - cell.excess + cell.excess_error, 0.0, 1.0) * grown;
+    out.misses.weights[at] += weight * (1 + error) * missed;
   }
   normalise(out.hits, shift, -1);
   normalise(out.misses, shift, +1);
@@ -269,7 +288,8 @@ std::vector<double> convolved(const std::vector<double>& x, const std::vector<do
   if (x.size() > y.size()) return convolved(y, x, direction);
   std::vector<double> out(x.size() + y.size() - 1, 0.0);
   // One product and at most x.size() sums of non-negative terms for each entry.
-  const double factor = 1 + direction * unit_roundoff * 1.01 * (static_cast<double>(x.size()) + 4);
+  const double units = static_cast<double>(x.size()) / 2 + 2;
+  const double factor = direction > 0 ? Upper::within(1, units).value() : Lower::within(1, units).value();
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double weight = x[i] * factor;
     if (weight == 0) continue;
@@ -292,9 +312,8 @@ double log_transform(const std::vector<double>& weights, double step, double a) 
     for (std::size_t j = std::min(weights.size(), i + block); j-- > i;) part = part * factor + weights[j];
     sum += part * std::exp(a * static_cast<double>(i) * step - top);
   }
-  const double error = unit_roundoff * (300 + n / 32 + 4 * std::abs(a) * (n * step + static_cast<double>(block) * step * 64));
-  const double log_sum = std::log(sum * (1 + error) + 1e-300);
-  return log_sum + top + 4 * unit_roundoff * (std::abs(log_sum) + std::abs(top) + 1);
+  const double units = 150 + n / 64 + 2 * std::abs(a) * (n * step + static_cast<double>(block) * step * 64);
+  return (log(Upper{Exact{sum}} * Exact{1 + share_of_units(units)} + Exact{tiny}) + Exact{top}).value();
 }
 
 }  // namespace surety::accounting
