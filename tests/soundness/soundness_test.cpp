@@ -476,7 +476,7 @@ class Generator {
     const double sigma = log_scale(0.8, 30);
     const double size = 2 / sigma;
     return {"Gaussian, dealt to two rounds and replaced",
-            disguised(allocated(Count{2}, record_sum(NoiseMultiplier{sigma}, Adjacency::replace_one))),
+            disguised(allocated(Count{2}, surety::record_sum(NoiseMultiplier{sigma}, Adjacency::replace_one))),
             [=](double epsilon) { return positive_part(from_long_double(reference::replaced_delta(sigma, epsilon))); },
             std::log1p(std::expm1(size * size / 2 + size) / 2),
             true,
@@ -534,7 +534,8 @@ class Generator {
   Case laplace() {
     const double scale = one_in(6) ? pick<double>({1e-3, 1e6, 1, 0.01}) : log_scale(0.02, 1000);
     const auto neighbours = adjacency();
-    const Event event = one_in(3) ? k_norm(NormName::l1, Count{1}, NoiseScale{scale}, neighbours) : laplace(NoiseScale{scale}, neighbours);
+    const Event event =
+        one_in(3) ? surety::k_norm(NormName::l1, Count{1}, NoiseScale{scale}, neighbours) : surety::laplace(NoiseScale{scale}, neighbours);
     return {"Laplace, once", disguised(event), laplace_curve(scale), 1 / scale, one_in(2)};
   }
 
@@ -543,7 +544,7 @@ class Generator {
     const auto categories = one_in(2) ? std::uint64_t{2} : 3 + words_() % 20;
     const auto count = static_cast<unsigned>(log_scale(1, categories == 2 ? 120 : 40));
     const auto finite = response(truth, static_cast<double>(categories), count);
-    const Event once = randomized_response(Probability{truth}, Count{categories}, fixed_size());
+    const Event once = surety::randomized_response(Probability{truth}, Count{categories}, fixed_size());
     return {"Randomized response, repeated", disguised(repeat(Count{count}, once)), finite_curve(finite, nothing(), real(0)),
             finite.loss.nearest_double() * std::sqrt(count), true};
   }
@@ -554,7 +555,7 @@ class Generator {
     const double second = one_in(8) ? first : log_scale(1e-3, 4);
     const auto m = static_cast<unsigned>(log_scale(1, 40));
     const auto n = static_cast<unsigned>(log_scale(1, 40)) - 1;
-    const auto event = [&](double epsilon, unsigned count) { return repeat(Count{count}, pure(Epsilon{epsilon}, neighbours)); };
+    const auto event = [&](double epsilon, unsigned count) { return repeat(Count{count}, surety::pure(Epsilon{epsilon}, neighbours)); };
     if (n == 0) {
       return {"Pure, composed", disguised(event(first, m)), finite_curve(pure(first, m), nothing(), real(0)), first * std::sqrt(m), true};
     }
@@ -568,7 +569,7 @@ class Generator {
     const auto count = static_cast<unsigned>(log_scale(1, 60));
     Real finite = real(1);
     for (unsigned i = 0; i < count; ++i) finite = finite * (1.0 - Real{infinite, 1400});
-    const Event once = approx(Epsilon{loss}, Delta{infinite}, adjacency());
+    const Event once = surety::approx(Epsilon{loss}, Delta{infinite}, adjacency());
     return {"(epsilon, delta), repeated",
             disguised(repeat(Count{count}, once)),
             finite_curve(pure(loss, count), nothing(), 1.0 - finite),
@@ -581,7 +582,7 @@ class Generator {
   Case discrete_gaussian() {
     const double sigma = one_in(8) ? pick<double>({1e-3, 0.2, 1}) : log_scale(0.3, 15);
     const auto shift = static_cast<unsigned>(log_scale(1, std::max(2.0, 2 * sigma)));
-    const Event event = discrete_gaussian(NoiseScale{sigma}, Count{shift}, adjacency());
+    const Event event = surety::discrete_gaussian(NoiseScale{sigma}, Count{shift}, adjacency());
     const double size = shift / sigma;
     return {"Discrete Gaussian, once",
             disguised(event),
@@ -596,7 +597,7 @@ class Generator {
   Case discrete_laplace() {
     const double scale = one_in(8) ? pick<double>({0.01, 100, 1}) : log_scale(0.1, 50);
     const auto shift = static_cast<unsigned>(log_scale(1, std::max(2.0, 4 * scale)));
-    const Event event = discrete_laplace(NoiseScale{scale}, Count{shift}, adjacency());
+    const Event event = surety::discrete_laplace(NoiseScale{scale}, Count{shift}, adjacency());
     const Curve truth = [=](double epsilon) {
       const Real b = real(scale);
       const Real norm = (-expm1(-1.0 / b)) / (1.0 + exp(-1.0 / b));
@@ -897,7 +898,7 @@ TEST(SoundnessConvolution, LatticeNoiseRepeated) {
       laplace[2 * (shift - k)] = k == 0 || k == shift ? power / (1.0 - y) : power;
       power = power * y;
     }
-    const Case discrete_laplace{"", repeat(Count{count}, discrete_laplace(NoiseScale{scale}, Count{shift}, Adjacency::zero_out)),
+    const Case discrete_laplace{"", repeat(Count{count}, surety::discrete_laplace(NoiseScale{scale}, Count{shift}, Adjacency::zero_out)),
                                 repeated_curve(normalised(laplace), -static_cast<double>(shift) / real(scale), 1.0 / real(scale), count)};
     expect_truth(discrete_laplace, {true, at});
     expect_truth(discrete_laplace, {false, target});
@@ -912,7 +913,7 @@ TEST(SoundnessConvolution, LatticeNoiseRepeated) {
     const Real unit = s / variance;
     const Case discrete_gaussian{
         "",
-        repeat(Count{count}, discrete_gaussian(NoiseScale{scale}, Count{shift}, Adjacency::zero_out)),
+        repeat(Count{count}, surety::discrete_gaussian(NoiseScale{scale}, Count{shift}, Adjacency::zero_out)),
         repeated_curve(normalised(gaussian), s * s / (2.0 * variance) - unit * static_cast<double>(reach), unit, count),
         1,
         true,
@@ -932,7 +933,7 @@ TEST(SoundnessConvolution, BoundedRange) {
     const double whole = log_uniform(words, 0.05, 5);
     const double at = whole * log_uniform(words, 0.05, 1.5);
     const double target = log_uniform(words, 1e-20, 0.5);
-    const Event once = exponential(Epsilon{whole}, Adjacency::replace_one);
+    const Event once = surety::exponential(Epsilon{whole}, Adjacency::replace_one);
     const Case single{"", once, [=](double x) {
                         if (x >= whole) return real(0);
                         const Real root = exp(real(whole) / 2.0) - exp(real(x) / 2.0);

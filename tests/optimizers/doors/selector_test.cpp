@@ -16,8 +16,8 @@ namespace surety::optimizers::selector_test {
 namespace {
 
 constexpr auto adjacency = Adjacency::replace_one;
-const Event exponential = exponential(Epsilon{0.5}, adjacency);
-const Event pure = pure(Epsilon{0.5}, adjacency);
+const Event exponential = surety::exponential(Epsilon{0.5}, adjacency);
+const Event pure = surety::pure(Epsilon{0.5}, adjacency);
 constexpr std::array scores{1.0, 3.0, 2.0};
 
 class NoisySelectorTest : public surety::testing::LedgerTest {};
