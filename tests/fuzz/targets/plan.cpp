@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     surety.commands.push_back(is_training ? cli::train_command(given) : cli::release_command(given));
     const auto request = cli::parse(surety, given.words);
     // Help is no run.
-    if (request.kind != cli::Request::Kind::run) return;
+    if (request.wish != cli::Request::Wish::run) return;
     const auto options = cli::options_json(name, request.command->options);
     auto plan = nlohmann::json::parse(given.expected->text);
     plan["options"] = options;

@@ -69,7 +69,7 @@ TEST_F(NoisySamplingReleaserTest, ChargesBatchesOfALargestSize) {
   for (std::uint64_t t = 1; t <= 2; ++t) {
     EXPECT_LE(releaser.draw_batch(40).size(), 8U);
     static_cast<void>(releaser.release_sampled(zeros(2), sensitivity, release));
-    EXPECT_EQ(reservation.released().count(truncated_poisson(SamplingRate{0.25}, truncated.batches(), release)), t);
+    EXPECT_EQ(reservation.released().count(truncated_poisson(SamplingRate{0.25}, Count{8}, Count{40}, release)), t);
   }
   // What it costs depends on how many displace each other.
   EXPECT_TRUE(refuses([&] { static_cast<void>(releaser.draw_batch(39)); }, ErrorCode::invalid_argument, {"39 records, must have 40"}));

@@ -303,7 +303,7 @@ TEST(RenyiFixedSize, IsTheIntegralOfItsProfile) {
     const double multiplier = log_uniform(words, 0.6, 10);
     const double order = 1 + log_uniform(words, 0.05, 15);
     const auto size = static_cast<std::uint64_t>(log_uniform(words, 1, 900));
-    const auto event = without_replacement({Count{1000}, Count{size}}, gaussian(NoiseMultiplier{multiplier}, replace_one));
+    const auto event = without_replacement(Count{1000}, Count{size}, gaussian(NoiseMultiplier{multiplier}, replace_one));
     const double truth = truth_fixed(static_cast<double>(size) / 1000, multiplier, order);
     const auto found = at_order(event, order);
     EXPECT_FALSE(found.exact);
