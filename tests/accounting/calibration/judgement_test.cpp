@@ -37,7 +37,7 @@ bool decided_at_first(const Event& event, const Target& claim) {
 /// What calibration returned once, and all accountants at their default width leave open.
 TEST(Judgement, LooksCloserThanAnAnswerDoes) {
   const auto claim = target(1, 1e-6);
-  const Event event = parse_event("allocated(22, gaussian(1.3111012628391838))", adjacency);
+  const Event event = parse_event("allocated(24, gaussian(1.283072834960885))", adjacency);
   EXPECT_FALSE(decided_at_first(event, claim));
   const auto found = judge(event, claim);
   EXPECT_TRUE(found.kept);
