@@ -21,7 +21,7 @@ TEST_F(Log, ShowsEveryReadingAndWhichIsProved) {
   for (const char* words :
        {"claim        epsilon = 1.83 at delta = 1e-05 by rdp",
         "  poisson        [1.828236666, 1.828236667]  holds       repeat(1000, poisson(0.01, gaussian(1)))",
-        "* shuffled       [1.203037668, 17.85658919]  not proved  repeat(10, shuffled(60000, 600, gaussian(1)))",
+        "* shuffled       [1.203037669, 17.85658919]  not proved  repeat(10, shuffled(60000, 600, gaussian(1)))",
         "  deterministic  [17.85658683, 17.85658684]  too low", "  fixed_size     no theorem: adjacency is zero-out",
         "proved       epsilon <= 17.85658919 if each epoch is a fresh secret permutation",
         "verdict      the claim is not proved: the bounds lie on both sides of it; it would hold for poisson, allocated"}) {

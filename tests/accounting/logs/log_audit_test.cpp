@@ -122,7 +122,7 @@ TEST(LogAudit, SaysWhatEachReadingCosts) {
   const auto& poisson = of(audit, LoggedSampler::poisson);
   EXPECT_NEAR(poisson.epsilon->upper, 1.828236667, 1e-8);
   EXPECT_EQ(audit.proved(), &poisson);
-  EXPECT_NEAR(of(audit, LoggedSampler::shuffled).epsilon->lower, 1.203037668, 1e-8);
+  EXPECT_NEAR(of(audit, LoggedSampler::shuffled).epsilon->lower, 1.203037669, 1e-8);
   EXPECT_NEAR(of(audit, LoggedSampler::shuffled).epsilon->upper, 17.85660826, 1e-6);
   for (const auto& cost : audit.readings) {
     if (!cost.event) continue;
