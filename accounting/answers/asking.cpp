@@ -110,9 +110,7 @@ std::string why_nobody(const Event& event, const std::vector<Opinion>& opinions)
   const auto telling = asked_names[most_telling(event)];
   const auto found = std::find_if(opinions.begin(), opinions.end(), [&](const Opinion& one) { return one.accountant == telling; });
   if (found == opinions.end()) return fmt::format("no accountant has a theorem for {}", text);
-  std::string reason = found->refusal;
-  if (const auto place = reason.find(text); place != std::string::npos) reason.replace(place, text.size(), "it");
-  return fmt::format("no accountant has a theorem for {}: {}", text, reason);
+  return fmt::format("no accountant has a theorem for {}: {}", text, reason_of(*found, event));
 }
 
 using Refuser = std::optional<Refusal> (*)(const Event& event, const OtherCurves& others);
@@ -138,6 +136,13 @@ constexpr std::array<Refuser, accountants_asked> refusers<std::tuple<A...>>{&ref
 std::optional<Refusal> why_not(AccountantPlace accountant, const Event& event, const OtherCurves& others) {
   if (accountant >= accountants_asked) throw Error{ErrorCode::internal, "an accountant that nobody knows"};
   return refusers<AskedAccountants>[accountant](event, others);
+}
+
+std::string reason_of(const Opinion& opinion, const Event& event) {
+  const auto repeated = one_line(describe(event));
+  std::string reason = opinion.refusal;
+  for (auto at = reason.find(repeated); at != std::string::npos; at = reason.find(repeated, at)) reason.replace(at, repeated.size(), "it");
+  return reason;
 }
 
 AccountantPlace most_telling(const Event& event) {

@@ -34,6 +34,9 @@ struct GridRequest {
 /// Whose reason is told where nobody has a theorem: privacy-loss takes most kinds of events, of a search alone tuning knows more.
 [[nodiscard]] AccountantPlace most_telling(const Event& event);
 
+/// Why it has none, with the event as "it".
+[[nodiscard]] std::string reason_of(const Opinion& opinion, const Event& event);
+
 /// Nobody has an answer. Its message is one sentence, with the reason of the most telling accountant.
 class NoTheorem : public Error {
  public:

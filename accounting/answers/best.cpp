@@ -45,7 +45,9 @@ std::string where_it_is_known(const Event& event, std::string_view reason) {
     if (other == event.adjacency()) continue;
     try {
       if (is_known(parse_event(describe(event), other))) names += fmt::format("{}{}", names.empty() ? "" : " and ", name(other));
-    } catch (const Error&) {  // which has no meaning there
+    } catch (const Error& error) {
+      // Has no meaning there. A question that was called off is called off.
+      if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::unsupported) throw;
     }
   }
   return names.empty() ? "" : fmt::format("{}{}", words, names);

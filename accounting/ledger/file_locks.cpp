@@ -217,9 +217,10 @@ bool is_at(const char* name, int descriptor) {
 
 int open_locked(sqlite3_vfs* system, const char* name, sqlite3_file* file, int flags, int* granted) {
   // First ours: where the name is the same file's afterwards, what SQLite opened between the two is that file, too.
-  int descriptor = ::open(name, O_RDWR | O_CLOEXEC);
-  const bool may_write = descriptor >= 0;
-  if (!may_write) descriptor = ::open(name, O_RDONLY | O_CLOEXEC);
+  const bool asks_to_write = (flags & SQLITE_OPEN_READWRITE) != 0;
+  int descriptor = ::open(name, (asks_to_write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  const bool may_write = asks_to_write && descriptor >= 0;
+  if (descriptor < 0 && asks_to_write) descriptor = ::open(name, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return SQLITE_CANTOPEN;
   Place* const place = place_for(descriptor);
   if (place == nullptr) {

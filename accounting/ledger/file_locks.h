@@ -15,8 +15,8 @@
 
 namespace surety::accounting {
 
-/// The name of SQLite's file system for ledgers, for sqlite3_open_v2: that of the machine ("unix") with these locks on database files. It is made at
-/// the first call; every copy of this library in a process has its own. A copy of the process made by fork closes its descriptors at once, so
+/// The name of SQLite's file system for ledgers, for sqlite3_open_v2: that of the machine ("unix") with these locks on database files,
+/// of which it opens those that are there and makes none. It is made at the first call; every copy of this library in a process has its own. A copy of the process made by fork closes its descriptors at once, so
 /// that no lock of the other lives on in it.
 /// \throws Error{environment} where SQLite has no file system of that name, or no memory.
 [[nodiscard]] const char* ledger_file_system();

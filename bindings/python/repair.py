@@ -55,6 +55,8 @@ def add_licences(inside: Path, packages: list[str]) -> None:
     texts = [file for file in nanobind.files or [] if file.name.startswith("LICENSE")]
     if not texts:
         sys.exit("repair: nanobind comes without its licence")
+    (robin_map,) = [file for file in nanobind.files or [] if file.name == "robin_map.h"]
+    (folder / "robin_map.txt").write_text(robin_map.read_text().split("*/")[0])
     for file in texts:
         (folder / f"nanobind-{'-'.join(file.parts[:-1][-1:])}-{file.name}.txt").write_text(file.read_text())
 

@@ -1,7 +1,11 @@
 // surety account: what an event costs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -67,20 +71,19 @@ int account_risk(const AccountOptions& options) {
   return exit_code::fine;
 }
 
-/// What each accountant says of the event.
-void say_opinions(const std::vector<accounting::Opinion>& opinions, const char* asked) {
-  for (const auto& opinion : opinions) {
-    say("  {:<20} {}\n", opinion.accountant, opinion.value ? fmt::format("{} in {}", asked, text(*opinion.value)) : opinion.refusal);
-  }
-}
-
-/// The best answer. Where nobody has one, who asks for explanations gets each one's reason before the refusal.
+/// The best answer. Where nobody has one, the refusal tells who asks for explanations each one's reason, with the event as "it".
 accounting::BestAnswer answer(const AccountOptions& options, const Event& event, const accounting::Question& question) {
   try {
     return accounting::best_answer(event, question, {.width = options.width});
   } catch (const accounting::NoTheorem& refused) {
-    if (options.explain && !options.json) say_opinions(refused.opinions(), "");
-    throw;
+    if (!options.explain) throw;
+    // Most reasons name their accountant, and some have one in common.
+    std::vector<std::string> reasons;
+    for (const auto& opinion : refused.opinions()) {
+      auto reason = accounting::reason_of(opinion, event);
+      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) reasons.push_back(std::move(reason));
+    }
+    throw Error{refused.code(), fmt::format("{} ({})", refused.what(), fmt::join(reasons, "; "))};
   }
 }
 
@@ -110,7 +113,9 @@ int account(const AccountOptions& options) {
   say("\n");
   for (const auto& line : accounting::explanation(event, best)) say("{}\n", line);
   say("\n");
-  say_opinions(best.opinions, asked);
+  for (const auto& opinion : best.opinions) {
+    say("  {:<20} {}\n", opinion.accountant, opinion.value ? fmt::format("{} in {}", asked, text(*opinion.value)) : opinion.refusal);
+  }
   return exit_code::fine;
 }
 

@@ -186,6 +186,20 @@ TEST(Account, SaysWhatAnAttackerGets) {
   EXPECT_NE(text.out.find("covers every epsilon"), std::string::npos);
 }
 
+// One line says which part, why, and where there is a theorem; who asks for explanations hears from each accountant.
+TEST(Account, TellsEachRefusalToWhoAsksForExplanations) {
+  const Words question = account("allocated(100, 5, record_sum(0.3))");
+  const std::string refusal =
+      "no accountant has a theorem for allocated(100, 5, record_sum(0.3)): privacy-loss: it has no dominating pair here under replace-one; "
+      "there is one under add-or-remove-one and zero-out";
+  expect_refused(question, 2, {refusal + "\n"});
+  expect_refused(question + Words{"--explain"}, 2,
+                 {refusal + " (it has no closed form; choices: ", "; contour has no answer for it: ", "; the renyi accountant has no ",
+                  "; the zcdp accountant has no ", "; tuning: ",
+                  "; composition theorems know it by no (epsilon, delta) of its own; privacy-loss "
+                  "and renyi may)\n"});
+}
+
 TEST(Account, RefusesRiskBesideOtherQuestions) {
   const Words risk{"account", "--event", "gaussian(2)", "--adjacency", "replace-one", "--risk"};
   expect_refused(risk + Words{"--delta", "1e-5"}, 2, {"--risk"});

@@ -397,11 +397,11 @@ class AllocatedEpoch::Numbers {
   struct Band {
     double low;  // Y lies between these
     double high;
-    double q_mass;  // at least, and at most
-    double q_least;
-    double p_mass;  // at least
+    double q_mass;   // no less than what Q has there
+    double q_least;  // no more than that
+    double p_mass;   // no less than what P has there
   };
-  /// Beyond it a normal variable has no mass in double.
+  /// Beyond it a normal variable has no mass in double, nor has one that is shifted by `largest_mu`: e^(-150^2 / 2).
   static constexpr double farthest = 200;
 
   /// e^x - 1 - x, which rises with |x| on either side: from above but for rounding, by at most `units_of_second_order`.
