@@ -207,7 +207,7 @@ double cover_cell(const Covered& a, const Covered& b) {
     by_chord = mu_of_rates(fpr, number(a.delta.upper) + a.odds * fpr);
   }
   // A chord shorter than the curve is known is steep or flat by chance.
-  const bool is_short = a.delta.upper <= 1.01 * b.delta.upper;
+  const bool is_short = 100 * (a.delta.upper - b.delta.upper) <= b.delta.upper;
   return by_chord < infinity && !is_short ? by_chord : std::min(by_chord, mu_at(b.epsilon, a.delta.upper).upper);
 }
 

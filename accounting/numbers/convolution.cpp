@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -197,8 +198,9 @@ void forward(std::span<double> re, std::span<double> im) { forward_blocks(re.dat
 void backward(std::span<double> re, std::span<double> im) { backward_blocks(re.data(), im.data(), re.size()); }
 
 double relative_error(std::size_t size) {
-  // Higham's eta = mu + gamma_4 (sqrt(2) + mu) with mu = 3 u is below 9 u; (1 + eta)^levels - 1 <= 1.0001 levels eta.
-  return 9.01 * unit_roundoff * static_cast<double>(std::countr_zero(size));
+  // Higham's eta = mu + gamma_4 (sqrt(2) + mu) with mu = 3 u is below 9 u, and (1 + eta)^levels at most e^(levels eta).
+  constexpr double eta = share_of_units(4.5);
+  return expm1(Upper{Exact{eta}} * Exact{static_cast<double>(std::countr_zero(size))}).value();
 }
 
 }  // namespace transform
@@ -209,10 +211,12 @@ namespace {
 class Factor {
  public:
   Factor(double error, std::uint64_t count) : error_{error}, count_{count}, times_{static_cast<double>(count)} {
+    // A product of complex numbers is within sqrt(2) gamma_2 < 3 u of itself.
+    own_error_ = expm1((Upper{Exact{times_}} + 1) * Exact{share_of_units(1.5)}).value();
     // Nothing of a modulus below this is left after so many factors.
     faint_ = std::exp(2 * negligible / times_);
-    const double rest = faint_ * (1 - 8 * unit_roundoff) - error - 1e-150;
-    faint_square_ = rest > 0 ? rest * rest * (1 - 8 * unit_roundoff) : 0;
+    const double rest = faint_ * (1 - rounding_of_faint) - error - 1e-150;
+    faint_square_ = rest > 0 ? rest * rest * (1 - rounding_of_faint) : 0;
   }
 
   template <class Bin>
@@ -223,14 +227,15 @@ class Factor {
       bin = {0, 0, bin.log_bound + 1.9 * negligible, std::max(bin.error, 1.0)};
       return;
     }
-    const double modulus = std::sqrt(square) * (1 + 4 * unit_roundoff) + error_ + 1e-150;
+    const double modulus = std::sqrt(square) * (1 + rounding_of_modulus) + error_ + 1e-150;
     const double log_modulus = std::log(modulus);
     const double before = bin.log_bound;
     // Rounded up; the sum may have either sign.
     const double sum = before + times_ * log_modulus;
-    bin.log_bound = sum + 8 * unit_roundoff * (std::abs(before) + times_ * (std::abs(log_modulus) + 1));
-    // |prod x - prod y| <= prod bound * (sum of the factors' relative errors), as every modulus is at most its bound.
-    bin.error += times_ * (error_ / modulus) * (1 + 8 * unit_roundoff) + (3 * times_ + 3) * unit_roundoff * 1.01;
+    bin.log_bound = sum + rounding_of_log * (std::abs(before) + times_ * (std::abs(log_modulus) + 1));
+    // |prod x - prod y| <= prod bound * (sum of the factors' relative errors), as every modulus is at most its bound; the products' own rounding is
+    // a share of what was computed, which may be so much larger.
+    bin.error += (times_ * (error_ / modulus) + own_error_ * (1 + bin.error)) * (1 + rounding_of_error);
     if (bin.log_bound < negligible) {
       // Dropped: off by at most its whole bound, from here on.
       bin.re = 0;
@@ -247,8 +252,16 @@ class Factor {
   double error_;
   std::uint64_t count_;
   double times_;
+  double own_error_;
   double faint_;
   double faint_square_;
+
+  // In units: of the exponential and the product; of a sum of squares and its root; of the logarithm, its product and their sum; of six operations
+  // on numbers that are not negative, and the sum that they are added to.
+  static constexpr double rounding_of_faint = share_of_units(4.0);
+  static constexpr double rounding_of_modulus = share_of_units(2.0);
+  static constexpr double rounding_of_log = share_of_units(LibraryError<double>::log + 1.5);
+  static constexpr double rounding_of_error = share_of_units(4.0);
 };
 
 /// The transform of both sequences as one, folded modulo the size, and the error of each bin of either spectrum.
@@ -264,15 +277,18 @@ double transform_pair(const SequencePair& factor, std::vector<double>& re, std::
   fold(factor.first, re);
   fold(factor.second, im);
   poll_limit();
-  // A sum of squares in double is good to N u, far below the margin of the norm.
   double squares = 0;
   for (std::size_t j = 0; j < size; ++j) squares += re[j] * re[j] + im[j] * im[j];
   const double folds = static_cast<double>(std::max(factor.first.size(), factor.second.size()) / size + 1);
-  const double norm = std::sqrt(static_cast<double>(size)) * std::sqrt(squares) * 1.000001;
+  const auto points = static_cast<double>(size);
+  const Upper norm = sqrt(Upper{Exact{points}}) * sqrt(Upper::of_sum(squares, points + 4));
   transform::forward(re, im);
   // Of each bin of either spectrum: the transform, the folding, and the sums and halvings that separate the two spectra.
-  return (transform::relative_error(size) + (folds + 2) * unit_roundoff) * norm;
+  return ((Upper{Exact{transform::relative_error(size)}} + Exact{share_of_units((folds + 2) / 2)}) * norm).value();
 }
+
+/// Of a bin's bound: the exponential and a product.
+constexpr double rounding_of_bound = share_of_units(LibraryError<double>::exp + 1);
 
 /// Gathers the two spectra as that of one complex sequence, transforms it back and bounds the error of every entry.
 class Inverse {
@@ -282,7 +298,7 @@ class Inverse {
     double error = 0;
     for (const Bin* bin : {&u, &v}) {
       // e^negligible is far above what a faint bin leaves, and far below rounding.
-      const double bound = bin->log_bound < negligible ? 4e-44 : std::exp(bin->log_bound) * (1 + 1e-12);
+      const double bound = bin->log_bound < negligible ? 4e-44 : std::exp(bin->log_bound) * (1 + rounding_of_bound);
       error = std::max(error, bound * bin->error);
     }
     spectrum_error_ += single ? error : 2 * error;
@@ -305,8 +321,10 @@ class Inverse {
     }
     // An entry of the inverse is off by the 1-norm of the spectrum's error over N (first, as U and V are real sequences), and by the
     // 2-norm of the inverse transform's own rounding, (relative error + 2 u) sqrt(N) |Z|_2 / N.
-    const double own = (transform::relative_error(size) + 4 * unit_roundoff) * std::sqrt(static_cast<double>(size)) * std::sqrt(squares_);
-    return (spectrum_error_ + own) * scale * 1.000001;
+    const auto points = static_cast<double>(size);
+    const Upper relative = Upper{Exact{transform::relative_error(size)}} + Exact{share_of_units(2.0)};
+    const Upper own = relative * sqrt(Upper{Exact{points}}) * sqrt(Upper::of_sum(squares_, points + 8));
+    return ((Upper::of_sum(spectrum_error_, points + 4) + own) * Exact{scale}).value();
   }
 
  private:

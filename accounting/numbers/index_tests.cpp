@@ -1,15 +1,18 @@
 #include <surety/accounting/numbers/index_tests.h>
-#include <surety/accounting/numbers/rounding.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include <surety/accounting/numbers/bound.h>
+
 namespace surety::accounting {
 namespace {
 
-constexpr long double outward = 1 + 1e-12L;
+/// Units of long double: of sums in double, four of whose operations round, and of the rest.
+constexpr long double units_of_error = 8 * 2048;
+long double raised(long double bound) { return LongUpper::within(bound, units_of_error).value(); }
 
 /// In place, each entry and all later ones, which count e^(-a step) less each.
 void sum_from_the_end(std::vector<double>& entries, double a, double step) {
@@ -24,9 +27,12 @@ IndexTests::IndexTests(IndexSums sums) : sums_{std::move(sums)} {
   sum_from_the_end(sums_.hits, sums_.s, sums_.step);
   sum_from_the_end(sums_.misses, sums_.s + 1, sums_.step);
   const auto n = static_cast<double>(size());
-  relative_ = 8 * unit_roundoff * (n + 16) * (1 + 0.125 * (sums_.s + 1) * sums_.step);
-  hit_sum_ = std::min(n, -1 / std::expm1(-sums_.s * sums_.step) * (1 + 1e-12));
-  miss_sum_ = std::min(n, -1 / std::expm1(-(sums_.s + 1) * sums_.step) * (1 + 1e-12));
+  // Each step multiplies by an exponential, 2.5 units and as many as its argument, which is rounded twice; one product and one sum besides.
+  relative_ = share_of_units((n + 16) * (4 + (sums_.s + 1) * sums_.step));
+  const Lower fall = Lower{Exact{sums_.s}} * Exact{sums_.step};
+  const Lower fall_of_misses = (Lower{Exact{sums_.s}} + 1) * Exact{sums_.step};
+  hit_sum_ = min(Upper{Exact{n}}, 1 / -expm1(-fall)).value();
+  miss_sum_ = min(Upper{Exact{n}}, 1 / -expm1(-fall_of_misses)).value();
 }
 
 IndexTests::Terms IndexTests::terms(std::size_t j) const {
@@ -35,13 +41,13 @@ IndexTests::Terms IndexTests::terms(std::size_t j) const {
   const auto hits = static_cast<long double>(sums_.hits[j]);
   const long double rounding = hits * static_cast<long double>(relative_) + static_cast<long double>(sums_.entry_error * hit_sum_);
   const long double left = std::min(scale * sums_.outside_left, sums_.faded);
-  return {scale * hits, scale * (rounding + hits * std::expm1(sums_.doubt)) * outward, (scale * sums_.outside_right + left) * outward};
+  return {scale * hits, raised(scale * (rounding + hits * std::expm1(sums_.doubt))), raised(scale * sums_.outside_right + left)};
 }
 
 IndexTests::Power IndexTests::power(std::size_t j) const {
   const auto found = terms(j);
   const long double x = sums_.start + static_cast<long double>(j) * static_cast<long double>(sums_.step);
-  const auto misses = static_cast<long double>(sums_.misses[j] * (1 + relative_) + sums_.entry_error * miss_sum_) * outward;
+  const long double misses = raised(static_cast<long double>(sums_.misses[j] * (1 + relative_) + sums_.entry_error * miss_sum_));
   return {sums_.infinite + found.sum - found.rounding - found.aliasing,
           sums_.log_misses - static_cast<long double>(sums_.s + 1) * x + std::log(misses) + sums_.doubt};
 }
@@ -71,8 +77,8 @@ long double IndexTests::delta(double epsilon) const {
   if (size() == 0) return std::max(0.0L, sums_.infinite);
   return std::max(sums_.infinite, best([&](std::size_t j) {
                     const auto found = power(j);
-                    const long double miss = std::exp(found.log_miss + static_cast<long double>(epsilon)) * outward;
-                    return found.hit > miss ? found.hit - miss : 0.0L;
+                    const LongUpper miss = exp(LongUpper{LongExact{found.log_miss}} + LongExact{static_cast<long double>(epsilon)});
+                    return max(LongLower{LongExact{found.hit}} - miss, LongLower{0}).value();
                   }));
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
@@ -101,10 +102,11 @@ Enclosure epsilon_of(const Curve& curve, double target, double beyond) {
 
 Enclosure gaussian_epsilon_of(const Real& mu, double target) {
   if (target == 0) return {infinity, infinity};
-  // mu^2 / 2 + mu sqrt(2 log(1 / delta)) is above the root (zero-concentrated privacy); the margin covers its own rounding.
-  const double mu_upper = mu(first_precision).enclosure().upper;
+  // mu^2 / 2 + mu sqrt(2 log(1 / delta)) is above the root (zero-concentrated privacy).
+  const Upper most_mu = Exact{mu(first_precision).enclosure().upper};
   const double largest = std::numeric_limits<double>::max();
-  const double beyond = std::min((mu_upper * mu_upper / 2 + mu_upper * std::sqrt(-2 * std::log(target))) * (1 + 1e-10), largest);
+  const Upper above_root = most_mu * most_mu / 2 + most_mu * sqrt(2 * -log(Lower{Exact{target}}));
+  const double beyond = std::min(above_root.value(), largest);
   return epsilon_of(gaussian_curve(mu), target, beyond);
 }
 

@@ -207,7 +207,7 @@ class Answers {
       q = q * step / odds_;
       // The ratio of successive masses falls, so the rest is at most a geometric series.
       const Interval ratio = number(k_ - i - 1) / number(i + 2) * odds_;
-      if (heads.size() == size && ratio.compare(0.999999) < 0) {
+      if (heads.size() == size && ratio.compare(1) < 0) {
         const Interval left = p / (number(1) - ratio);
         if ((left - number(0x1p-90) * (rest.p + heads.back().p)).compare(0) < 0) {
           rest = {rest.p + hull(zero(), left), rest.q + hull(zero(), q / (number(1) - number(k_ - i - 1) / number(i + 2) / odds_))};
@@ -226,8 +226,8 @@ class Answers {
   Interval mass_below(double start) const {
     const double i = start - 1;
     const Interval ratio = number(i) / (number(k_ - i + 1) * odds_);
-    if (ratio.compare(0.999999) >= 0) return number(1);
-    return exp(log_mass(i)) / (number(1) - ratio);
+    if (ratio.compare(1) >= 0) return number(1);
+    return clamp(exp(log_mass(i)) / (number(1) - ratio), 0, 1);
   }
 
   std::optional<Interval> largest_ratio(double start, const Interval& target) const {
@@ -333,8 +333,8 @@ class EpsilonGrid {
       const long double left = p * grow - target + static_cast<long double>(side) * lost;
       if (!(left > 0)) continue;
       const long double weight = q * shrink - static_cast<long double>(side) * lost;
-      // A loss is never more than the largest one.
-      if (!(weight > 0)) return static_cast<double>(loss(masses_.size() - 1) * 1.0000001L);
+      // A loss is never more than the largest one, which is exact.
+      if (!(weight > 0)) return round_up(loss(masses_.size() - 1));
       const long double shift = std::log(left / weight);
       const long double slack = 0x1p-58L * (loss(i) + std::abs(shift) + 1);
       best = std::max(best, loss(i) + shift + static_cast<long double>(side) * slack);

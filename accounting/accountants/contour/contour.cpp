@@ -20,11 +20,9 @@ namespace {
 using contour::Cumulants;
 using contour::digits_for;
 using contour::largest_loss;
-using contour::library;
 using contour::Line;
 using contour::log_chernoff;
 using contour::Loss;
-using contour::outward;
 using contour::Saddle;
 using contour::Unsuitable;
 
@@ -47,12 +45,9 @@ void check(const Line::Value& value) {
   if (!(value.relative_error() <= most_relative_error)) throw Unsuitable{"its provable error is too large"};
 }
 
-/// exp, outwards.
-double exp_up(double x) {
-  if (x < -760) return 0x1p-1073;
-  return std::min(1.0, std::exp(x + (library + 2) * unit_roundoff * (1 + std::abs(x))) + 0x1p-1073);
+Enclosure delta_of(const Line::Value& value) {
+  return {min(Lower{1}, exp(value.log_lower())).value(), min(Upper{1}, exp(value.log_upper())).value()};
 }
-double exp_down(double x) { return x < -700 ? 0.0 : std::min(1.0, std::exp(x - (library + 2) * unit_roundoff * (1 + std::abs(x)))); }
 
 /// The line for one epsilon; `shares` of its s.
 template <class Shares>
@@ -64,7 +59,7 @@ Line line_at(Cumulants& cumulants, double epsilon, Shares shares) {
 }
 
 Enclosure delta_of(const Contour& accountant, const Loss& loss, double epsilon, Direction direction) {
-  if (epsilon > largest_loss(loss, direction) * outward) return {0, 0};
+  if (epsilon > largest_loss(loss, direction).upper) return {0, 0};
   Cumulants cumulants{loss, direction, digits_for(loss, finest)};
   const auto line = line_at(cumulants, epsilon, [&](double s) {
     const double tolerance = tolerance_for(checked(accountant), s);
@@ -72,8 +67,8 @@ Enclosure delta_of(const Contour& accountant, const Loss& loss, double epsilon, 
   });
   const auto value = line.at(epsilon);
   // Below the range of double the answer says nothing more than that.
-  if (!(value.log_upper() < -760)) check(value);
-  return {exp_down(value.log_lower()), exp_up(value.log_upper())};
+  if (!(value.log_upper().value() < -760)) check(value);
+  return delta_of(value);
 }
 
 /// Lines of one loss in one direction, by the epsilon that each was made for.
@@ -84,11 +79,11 @@ class PreparedLines {
 
   /// As delta_of. A line bounds delta at every epsilon; far from its own it does so more widely, and then another one is made.
   [[nodiscard]] Enclosure delta(const Contour& accountant, double epsilon) {
-    if (epsilon > largest_loss(loss_, direction_) * outward) return {0, 0};
+    if (epsilon > largest_loss(loss_, direction_).upper) return {0, 0};
     const auto above = lines_.lower_bound(epsilon);
     for (auto near = above == lines_.begin() ? above : std::prev(above); near != lines_.end(); ++near) {
       const auto value = near->second.line.at(epsilon);
-      if (value.relative_error() <= near->second.error) return enclosure(value);
+      if (value.relative_error() <= near->second.error) return delta_of(value);
       if (near == above) break;
     }
     double tolerance = 0;
@@ -97,10 +92,10 @@ class PreparedLines {
       return ContourShares{spare * tolerance, spare * tolerance, spare * tolerance};
     });
     const auto value = line.at(epsilon);
-    if (!(value.log_upper() < -760)) check(value);
+    if (!(value.log_upper().value() < -760)) check(value);
     // Less than what a line that is made for one epsilon alone aims at, beside the same rounding.
     lines_.emplace(epsilon, Kept{std::move(line), value.relative_error() + share * tolerance});
-    return enclosure(value);
+    return delta_of(value);
   }
 
  private:
@@ -110,7 +105,6 @@ class PreparedLines {
     Line line;
     double error;
   };
-  static Enclosure enclosure(const Line::Value& value) { return {exp_down(value.log_lower()), exp_up(value.log_upper())}; }
 
   const Loss& loss_;
   Direction direction_;
@@ -118,22 +112,27 @@ class PreparedLines {
   std::map<double, Kept> lines_;
 };
 
-/// The root of log delta(epsilon) = log_delta on one line, both ends certified by the line itself.
-Enclosure solve(const Line& line, double epsilon, double log_delta) {
-  const double doubt = library * unit_roundoff * std::abs(log_delta);
+/// The root of delta(epsilon) = delta on one line, both ends certified by the line itself.
+Enclosure solve(const Line& line, double epsilon, double delta) {
+  const Lower target_below = log(Lower{Exact{delta}});
+  const Upper target_above = log(Upper{Exact{delta}});
+  const double log_delta = std::log(delta);
+  const double doubt = target_above.value() - target_below.value();
   auto value = line.at(epsilon);
   for (int i = 0; i < 60; ++i) {
     check(value);
     if (!(value.slope > 0)) throw Unsuitable{"its provable error is too large"};
     const double next = std::max(0.0, epsilon + (value.log_scale + std::log(value.sum) - log_delta) / value.slope);
-    const bool still = std::abs(next - epsilon) <= 4 * unit_roundoff * epsilon + 1e-3 * value.relative_error() / value.slope;
+    const bool still = std::abs(next - epsilon) <= share_of_units(2.0) * epsilon + 1e-3 * value.relative_error() / value.slope;
     epsilon = next;
     value = line.at(epsilon);
     if (still) break;
   }
   check(value);
-  if (line.at(0).log_upper() <= log_delta - doubt) return {0, 0};
-  const double gap = 1.02 * (value.relative_error() + 2 * doubt) / value.slope + 4 * unit_roundoff * epsilon;
+  const auto is_met = [&](double x) { return line.at(x).log_upper().value() <= target_below.value(); };
+  const auto is_missed = [&](double x) { return line.at(x).log_lower().value() >= target_above.value(); };
+  if (is_met(0)) return {0, 0};
+  const double gap = 1.02 * (value.relative_error() + doubt) / value.slope + share_of_units(2.0) * epsilon;
   const auto outward_from = [gap](double start, double sign, int most) {
     return [=, margin = 0.25 * gap](int attempt) mutable -> std::optional<double> {
       if (attempt > 0) margin *= 1.5;
@@ -141,9 +140,9 @@ Enclosure solve(const Line& line, double epsilon, double log_delta) {
       return start + sign * margin;
     };
   };
-  const auto upper = first_certain([&](double x) { return line.at(x).log_upper() <= log_delta - doubt; }, outward_from(epsilon, 1, 40));
+  const auto upper = first_certain(is_met, outward_from(epsilon, 1, 40));
   if (!upper) throw Unsuitable{"its provable error is too large"};
-  const auto lower = first_certain([&](double x) { return line.at(x).log_lower() >= log_delta + doubt; }, outward_from(epsilon, -1, 40));
+  const auto lower = first_certain(is_missed, outward_from(epsilon, -1, 40));
   return {lower.value_or(0), *upper};
 }
 
@@ -155,7 +154,7 @@ double chernoff_epsilon(Cumulants& cumulants, double log_delta) {
     for (double s = 1; s < 1e9 && s > 1e-9; s *= factor) {
       double epsilon = infinity;
       try {
-        epsilon = (cumulants(s).value + log_chernoff(s) - log_delta) / s;
+        epsilon = (cumulants(s).value + log_chernoff(s).value() - log_delta) / s;
       } catch (const Unsuitable&) {
         break;
       }
@@ -168,10 +167,7 @@ double chernoff_epsilon(Cumulants& cumulants, double log_delta) {
 }
 
 Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, Direction direction) {
-  if (delta == 0) {
-    const double largest = largest_loss(loss, direction);
-    return {largest / outward, largest * outward};
-  }
+  if (delta == 0) return largest_loss(loss, direction);
   const double log_delta = std::log(delta);
   Cumulants cumulants{loss, direction, digits_for(loss, finest)};
   const auto shares = [&](double s) {
@@ -184,7 +180,7 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
         cumulants, [&](const Saddle& at) { return at.epsilon < 0 || at.log_delta > log_delta; }, 0.05);
     const double start = std::max(0.0, saddle.epsilon);
     const Line line{cumulants, {saddle.s, start, saddle.log_delta, saddle.variance}, shares(saddle.s)};
-    const auto found = solve(line, start, log_delta);
+    const auto found = solve(line, start, delta);
     if (!(found.width() > 2 * accountant.width)) return found;
     try {
       // The saddle point's approximation is far above delta there, of which errors are shares.
@@ -194,7 +190,7 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
         const auto usual = shares(s);
         return ContourShares{smaller * usual.aliasing, smaller * usual.truncation, smaller * usual.quadrature};
       };
-      const auto nearer = solve(line_at(cumulants, root, smaller_shares), root, log_delta);
+      const auto nearer = solve(line_at(cumulants, root, smaller_shares), root, delta);
       return {std::max(found.lower, nearer.lower), std::min(found.upper, nearer.upper)};
     } catch (const Unsuitable&) {
       return found;
@@ -209,7 +205,7 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
       check(value);
       if (!(value.slope > 0)) throw;
       const double ahead = value.log_scale + std::log(value.sum) - log_delta;
-      if (std::abs(ahead) < 1 || (epsilon <= 0 && ahead < 0)) return solve(line, std::max(0.0, epsilon), log_delta);
+      if (std::abs(ahead) < 1 || (epsilon <= 0 && ahead < 0)) return solve(line, std::max(0.0, epsilon), delta);
       epsilon = std::max(0.0, epsilon) + ahead / value.slope;
     }
     throw;
@@ -217,22 +213,22 @@ Enclosure epsilon_of(const Contour& accountant, const Loss& loss, double delta, 
 }
 
 /// Upper bound on log delta(epsilon) by Chernoff's bound at the best of some tilts; needs no line.
-double log_chernoff_bound(const Loss& loss, Direction direction, double epsilon) {
-  if (epsilon > largest_loss(loss, direction) * outward) return -infinity;
+Upper log_chernoff_bound(const Loss& loss, Direction direction, double epsilon) {
+  if (epsilon > largest_loss(loss, direction).upper) return Upper{Exact{-infinity}};
   Cumulants cumulants{loss, direction, digits_for(loss, finest)};
-  double best = 0;
+  Upper best{0};
   for (const double factor : {1.3, 1 / 1.3}) {
     double previous = infinity;
     for (double s = 1; s < 1e6 && s > 1e-6; s *= factor) {
-      double bound = infinity;
+      Upper bound{Exact{infinity}};
       try {
-        bound = cumulants(s).upper() + log_chernoff(s) - s * epsilon;
+        bound = cumulants(s).upper() + log_chernoff(s) - Lower{Exact{s}} * Exact{epsilon};
       } catch (const Unsuitable&) {
         break;
       }
-      if (!(bound < previous)) break;
-      previous = bound;
-      best = std::min(best, bound + 1e-9 * (1 + s + s * epsilon));
+      if (!(bound.value() < previous)) break;
+      previous = bound.value();
+      best = min(best, bound);
     }
   }
   return best;
@@ -277,7 +273,7 @@ Enclosure delta(const Contour& accountant, const Event& event, Epsilon epsilon) 
   return with_event(event, [&](const Loss& loss) {
     const auto remove = delta_of(accountant, loss, epsilon.value(), Direction::remove);
     // The add direction matters only where it is the larger one.
-    if (loss.parts.empty() || exp_up(log_chernoff_bound(loss, Direction::add, epsilon.value())) <= remove.lower) return remove;
+    if (loss.parts.empty() || exp(log_chernoff_bound(loss, Direction::add, epsilon.value())).value() <= remove.lower) return remove;
     return larger(remove, delta_of(accountant, loss, epsilon.value(), Direction::add));
   });
 }
@@ -287,7 +283,7 @@ Enclosure epsilon(const Contour& accountant, const Event& event, Delta delta) {
   return with_event(event, [&](const Loss& loss) {
     const auto remove = epsilon_of(accountant, loss, delta.value(), Direction::remove);
     if (loss.parts.empty() || remove.lower == infinity) return remove;
-    if (exp_up(log_chernoff_bound(loss, Direction::add, remove.lower)) <= delta.value()) return remove;
+    if (exp(log_chernoff_bound(loss, Direction::add, remove.lower)).value() <= delta.value()) return remove;
     return larger(remove, epsilon_of(accountant, loss, delta.value(), Direction::add));
   });
 }
@@ -321,7 +317,7 @@ Enclosure ContourCurve::operator()(Epsilon epsilon) const {
     try {
       return larger(remove, prepared.add.delta(prepared.accountant, epsilon.value()));
     } catch (const Unsuitable&) {
-      if (exp_up(log_chernoff_bound(prepared.loss, Direction::add, epsilon.value())) <= remove.lower) return remove;
+      if (exp(log_chernoff_bound(prepared.loss, Direction::add, epsilon.value())).value() <= remove.lower) return remove;
       throw;
     }
   } catch (const Unsuitable& unsuitable) {
@@ -336,10 +332,13 @@ ContourTerms contour_terms(const Event& event, Epsilon epsilon, Direction direct
     const auto line = line_at(cumulants, epsilon.value(), [&](double) { return shares; });
     const auto value = line.at(epsilon.value());
     const double scale = std::exp(value.log_scale);
-    const double scaling = std::expm1(value.log_scale_error + 8 * unit_roundoff * (1 + std::abs(value.log_scale)));
-    const double rounding = scale * (value.rounding + std::abs(value.sum) * scaling);
-    return ContourTerms{scale * value.sum, scale * value.aliasing, scale * value.truncation, scale * value.quadrature,
-                        rounding,          line.points()};
+    const double scaling = std::expm1(value.log_scale_error + share_of_units(4.0) * (1 + std::abs(value.log_scale)));
+    return ContourTerms{.sum = scale * value.sum,
+                        .aliasing = scale * value.aliasing.value(),
+                        .truncation = scale * value.truncation.value(),
+                        .quadrature = scale * value.quadrature.value(),
+                        .rounding = scale * (value.rounding.value() + std::abs(value.sum) * scaling),
+                        .points = line.points()};
   });
 }
 

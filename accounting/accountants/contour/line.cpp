@@ -48,7 +48,7 @@ class Rotations {
       : grid_{grid},
         terms_{terms},
         per_turn_{grid.shift > 0 ? per_shifted_turn : per_turn},
-        stride_{size_of(std::clamp(allowed / (per_turn_ * unit_roundoff), 1.0, 256.0))} {
+        stride_{size_of(std::clamp(allowed / share_of_units(per_turn_ / 2), 1.0, 256.0))} {
     const std::size_t nodes = terms.f.size();
     real_.resize(nodes);
     imaginary_.resize(nodes);
@@ -65,9 +65,9 @@ class Rotations {
   /// Bound on the absolute error of a sum, but for those of the terms and of log r.
   [[nodiscard]] double rounding() const {
     const auto nodes = static_cast<double>(terms_.f.size());
-    const double sums = stride_ == 1 ? nodes * sum_unit : (nodes / 4 + 4) * unit_roundoff;
-    const double turns = per_turn_ * static_cast<double>(stride_ - 1) * unit_roundoff;
-    return terms_.modulus * ((sums + turns) * outward + (3 * library + 10) * unit_roundoff);
+    const double sums = stride_ == 1 ? nodes * sum_unit : share_of_units(nodes / 8 + 2);
+    const double turns = share_of_units(per_turn_ / 2 * static_cast<double>(stride_ - 1));
+    return terms_.modulus * covered(sums + turns + share_of_units(1.5 * library + 5)).value();
   }
 
   /// The sum at t; to be called for each t in turn.
@@ -118,6 +118,16 @@ class Rotations {
   std::vector<double> imaginary_;
 };
 
+/// Points from `from` on, |phi| being 1: step / t^2 at the first and the integral of 1 / t^2 for the rest, on both half lines.
+Upper weight_from(double from, double step) { return (Upper{1} / Exact{from} + Upper{Exact{step}} / Exact{from} / Exact{from}) / pi_below; }
+/// Those up to `to`.
+Upper weight_between(double from, double to, double step) {
+  return (Upper{1} / Exact{from} - Lower{1} / Exact{to} + Upper{Exact{step}} / Exact{from} / Exact{from}) / pi_below;
+}
+
+/// log |phi| of the Gaussian releases at t >= from.
+Upper gaussian_decay(const Loss& loss, double from) { return -(Lower::within(loss.mu_squared, 2) * Exact{from} * Exact{from} / 2); }
+
 /// Up to this t the nodes of a part are on the real line: there they are not yet much denser than for t = 0.
 double unshifted(const SampledReleases& part) { return 30 / part.mu; }
 
@@ -140,7 +150,7 @@ struct Sums {
     const double end = static_cast<double>(of.size() - 1) * step_;
     auto [k, at, denominator] = add_unshifted(part, 1, std::min(end, unshifted(part)));
     if (k == of.size()) return;
-    ShiftedDecay decay{part, w_, at.log_moment};
+    ShiftedDecay decay{part, w_, Exact{at.log_moment}};  // which only chooses a shift
     while (k < of.size()) {
       const double from = static_cast<double>(k) * step_;
       const double shift = shorten(std::min(decay.best(1.4 * from).shift, most_angle / part.mu), 12);
@@ -153,17 +163,26 @@ struct Sums {
       fill(grid_, part, step_for(part.mu, to, w_, digits_, shift), range, shift);
       const auto tilted = shifted_tilt(grid_, w_, from, at.log_moment, terms_.f, terms_.phase);
       terms_.modulus = tilted.modulus;
-      k = add_points(part, k, to, tilted.rounding + at.rounding * tilted.modulus, tilted.loss_error, at.log_moment, denominator);
+      k = add_points(part, k, to,
+                     {.rounding = tilted.rounding + at.rounding * tilted.modulus, .loss_error = tilted.loss_error, .worst = tilted.worst},
+                     at, denominator);
     }
   }
 
  private:
   /// What the nodes between and beyond those of the grid leave out, over M(s), for all t up to `to`.
   [[nodiscard]] double cut(const SampledReleases& part, double to, double log_moment) const {
-    return std::exp(log_quadrature(part.mu, grid_.step, to, w_, grid_.shift)) +
-           range_error(part, w_, grid_.range, log_moment) * std::exp(log_line(part.mu, grid_.shift, 0, w_)) * outward;
+    return covered(std::exp(log_quadrature(part.mu, grid_.step, to, w_, grid_.shift)) +
+                   range_error(part, w_, grid_.range, log_moment) * std::exp(log_line(part.mu, grid_.shift, 0, w_)))
+        .value();
   }
 
+  /// Of the terms of a sum over M(s), at t: absolute, and per unit of t; of one term, at most.
+  struct TermErrors {
+    double rounding;
+    double loss_error;
+    double worst;
+  };
   struct Added {
     std::size_t next;
     Tilt at;
@@ -175,15 +194,17 @@ struct Sums {
     const auto at = tilt(grid_, w_, terms_.f);
     terms_.modulus = 1;
     const double denominator = cut(part, 0, at.log_moment);
-    return {add_points(part, k, to, 2 * at.rounding, at.loss_error, at.log_moment, denominator), at, denominator};
+    return {add_points(part, k, to, {2 * at.rounding, at.loss_error, at.worst}, at, denominator), at, denominator};
   }
 
   /// The points from k up to t = `to`; returns the next one.
-  std::size_t add_points(const SampledReleases& part, std::size_t k, double to, double terms_rounding, double loss_error, double log_moment,
+  std::size_t add_points(const SampledReleases& part, std::size_t k, double to, const TermErrors& terms, const Tilt& of_moment,
                          double denominator) {
     const double sign = direction_ == Direction::remove ? 1 : -1;
-    const double both_cut = cut(part, to, log_moment) + denominator;
+    // Errors of numerator and denominator are relative to the exact M(s), which may be less than the computed one.
+    const double both_cut = (cut(part, to, of_moment.log_moment) + denominator) * over_one_less(of_moment.rounding + denominator);
     Rotations rotations{grid_, terms_, step_, allowed_};
+    const double rotated = rotations.rounding();
     for (; k < of.size() && (static_cast<double>(k) * step_ <= to); ++k) {
       const double t = static_cast<double>(k) * step_;
       const auto [real, imaginary] = rotations.advance(t);
@@ -195,9 +216,10 @@ struct Sums {
       sum.log_size += part.count * static_cast<long double>(log_of_size);
       sum.phase += part.count * static_cast<long double>(angle);
       // Both phi's numerator and its denominator err; the logarithm and the angle of the result are computed from both parts.
-      const double absolute = terms_rounding + t * loss_error + rotations.rounding();
+      const double absolute =
+          (terms.rounding + t * terms.loss_error + rotated) * over_one_less(of_moment.rounding + terms.worst + t * grid_.worst_loss);
       sum.rounding +=
-          part.count * (std::log1p(absolute / size) + unit_roundoff * (4 + (library + 2) * (std::abs(log_of_size) + std::abs(angle))));
+          part.count * (std::log1p(absolute / size) + share_of_units(2 + (library / 2 + 1) * (std::abs(log_of_size) + std::abs(angle))));
       sum.magnitude += part.count * (std::abs(log_of_size) + std::abs(angle));
       sum.quadrature += part.count * std::log1p(both_cut / size);
     }
@@ -242,34 +264,31 @@ Line::Value Line::at(double epsilon) const {
     sum += real;
     slope += s_ * real - point.t * imaginary;
     magnitude += point.size;
-    rounding += point.size * (point.rounding + unit_roundoff * (3 * std::abs(point.phase) + 3 * point.t * epsilon));
+    rounding += point.size * (point.rounding + share_of_units(1.5 * (std::abs(point.phase) + point.t * epsilon)));
     quadrature += point.size * point.quadrature;
   }
-  Value value{};
-  value.log_scale = at_s_.value - s_ * epsilon;
-  value.log_scale_error = (at_s_.error + 5 * unit_roundoff * (std::abs(at_s_.value) + s_ * epsilon)) * outward;
-  value.sum = static_cast<double>(sum) * scale;
-  value.slope = static_cast<double>(slope / sum);
-  value.quadrature = quadrature * scale;
-  value.rounding = scale * (rounding + magnitude * (static_cast<double>(points_.size()) * sum_unit + 24 * unit_roundoff));
-  value.truncation = truncation_;
-  value.aliasing = alias(right_, epsilon) + alias(left_, epsilon);
-  return value;
+  const double of_sums = magnitude * (static_cast<double>(points_.size()) * sum_unit + share_of_units(12.0));
+  return {.log_scale = at_s_.value - s_ * epsilon,
+          .log_scale_error = covered(at_s_.error + share_of_units(2.5) * (std::abs(at_s_.value) + s_ * epsilon)).value(),
+          .sum = static_cast<double>(sum) * scale,
+          .aliasing = alias(right_, epsilon) + alias(left_, epsilon),
+          .truncation = truncation_,
+          .quadrature = covered(quadrature * scale),
+          .rounding = covered((rounding + of_sums) * scale),
+          .slope = static_cast<double>(slope / sum)};
 }
 
-double Line::alias(const Second& second, double epsilon) const {
-  const double exponent = second.log_bound - at_s_.value + at_s_.error + (s_ - second.s) * epsilon;
-  const double rounding = 8 * unit_roundoff * (std::abs(second.log_bound) + std::abs(at_s_.value) + (s_ + second.s) * epsilon);
-  return std::exp(exponent + rounding - log_expm1(std::abs(second.s - s_) * period_ * (1 - 1e-14))) * outward;
+Upper Line::alias(const Second& second, double epsilon) const {
+  const Upper exponent = second.log_bound - at_s_.lower() + Upper{Exact{s_}} * Exact{epsilon} - Lower{Exact{second.s}} * Exact{epsilon};
+  const Lower period = 2 * pi_below / Exact{step_};
+  return exp(exponent - log_expm1(Lower::rounded(std::abs(second.s - s_)) * period));
 }
 
 void Line::choose_step(Cumulants& cumulants, const Saddle& saddle, double log_target) {
-  const auto second_at = [&](double s) {
-    return Second{s, s > 0 ? cumulants(s).upper() + log_chernoff(s) + 16 * unit_roundoff * (1 + s) * (1 + std::abs(std::log(s))) : 0.0};
-  };
+  const auto second_at = [&](double s) { return Second{s, s > 0 ? cumulants(s).upper() + log_chernoff(s) : Upper{0}}; };
   // The period at which this tilt's bound meets the target.
   const auto period_of = [&](const Second& second) {
-    const double exponent = second.log_bound - at_s_.value + (s_ - second.s) * saddle.epsilon - (log_target - std::numbers::ln2);
+    const double exponent = second.log_bound.value() - at_s_.value + (s_ - second.s) * saddle.epsilon - (log_target - std::numbers::ln2);
     return (exponent > 0 ? exponent + std::log1p(std::exp(-exponent)) : 1e-3) / std::abs(second.s - s_);
   };
   // How far to tilt, for a Gaussian loss; then a descent, for the period is quasi-convex in the tilt.
@@ -296,11 +315,10 @@ void Line::choose_step(Cumulants& cumulants, const Saddle& saddle, double log_ta
   const double to_right = descend([&](double distance) { return s_ + distance; }, right_);
   const double to_left = descend([&](double distance) { return distance < s_ ? s_ - distance : 0.0; }, left_);
   if (left_.s > 0) {
-    if (const Second none{0, 0}; period_of(none) < to_left) left_ = none;
+    if (const Second none{0, Upper{0}}; period_of(none) < to_left) left_ = none;
   }
-  step_ = shorten(2 * pi / std::max(to_right, std::min(to_left, period_of({0, 0}))), 12);
+  step_ = shorten(2 * pi / std::max(to_right, std::min(to_left, period_of({0, Upper{0}}))), 12);
   if (!(step_ > 0)) throw Unsuitable{"its contour needs too many points"};
-  period_ = 2 * pi / step_;
 }
 
 void Line::choose_end(Cumulants& cumulants, const Saddle& saddle, double log_target) {
@@ -308,14 +326,13 @@ void Line::choose_end(Cumulants& cumulants, const Saddle& saddle, double log_tar
   const double w = power(cumulants.direction(), s_);
   std::vector<Pieces> pieces;
   pieces.reserve(loss.parts.size());
-  std::vector<double> log_moments;
+  std::vector<Ball> log_moments;
   NodeGrid grid;
   std::vector<double> weights;
   for (const auto& part : loss.parts) {
     const auto range = range_of(part, w, 36);
     fill(grid, part, step_for(part.mu, 0, w, 36), range);
-    // Good to 1e-14, where 1e-8 is allowed for.
-    log_moments.push_back(tilt(grid, w, weights).log_moment);
+    log_moments.push_back(log_moment(grid, w, tilt(grid, w, weights)));
     pieces.push_back(pieces_of(part, w, log_moments.back(), grid));
   }
   constexpr double factor = 1.2;
@@ -324,47 +341,43 @@ void Line::choose_end(Cumulants& cumulants, const Saddle& saddle, double log_tar
   double from = start;
   struct Interval {
     double from;
-    double bound;
+    Upper bound;
   };
   std::vector<Interval> intervals;
-  double beyond = 0;
   for (;; from *= factor) {
-    const double gaussian = -loss.mu_squared * from * from / 2 * (1 - 1e-8);
-    double far = gaussian;
+    const Upper gaussian = gaussian_decay(loss, from);
+    const Upper weight = weight_from(from, step_);
+    Upper far = gaussian;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       poll();
-      far += loss.parts[i].count * std::min(0.0, std::log(pieces[i].variation / from));
+      far += Exact{loss.parts[i].count} * min(Upper{0}, log(pieces[i].variation / Exact{from}));
     }
-    // Points between a and b: step / t^2 at the first and the integral of 1 / t^2 for the rest, twice for both half lines.
-    beyond = std::exp(far * (1 - 1e-8)) * (1 / from + step_ / (from * from)) / pi * outward;
-    if (std::log(beyond) < log_target - 3) break;
+    truncation_ = exp(far) * weight;
+    if (std::log(truncation_.value()) < log_target - 3) break;
     if (intervals.size() > 150) throw Unsuitable{"its characteristic function falls too slowly"};
-    double near = gaussian;
+    Upper near = gaussian;
     // Each part only lowers the bound, so that the rest is not needed once it is far below anything that counts.
-    const double negligible = log_target - 64 - std::max(0.0, std::log((1 / from + step_ / (from * from)) / pi));
-    for (std::size_t i = 0; i < pieces.size() && near > negligible; ++i) {
+    const double negligible = log_target - 64 - std::max(0.0, std::log(weight.value()));
+    for (std::size_t i = 0; i < pieces.size() && near.value() > negligible; ++i) {
       poll();
-      near += loss.parts[i].count * log_decay(pieces[i], from, from * factor);
+      near += Exact{loss.parts[i].count} * log_decay(pieces[i], from, from * factor);
     }
-    const double bound = std::exp(near * (1 - 1e-8)) * (1 / from - 1 / (from * factor) + step_ / (from * from)) / pi * outward;
-    intervals.push_back({from, bound});
+    intervals.push_back({from, exp(near) * weight_between(from, from * factor, step_)});
   }
-  truncation_ = beyond;
   double end = from;
-  while (!intervals.empty() && std::log(truncation_ + intervals.back().bound) < log_target) {
+  while (!intervals.empty() && std::log((truncation_ + intervals.back().bound).value()) < log_target) {
     truncation_ += intervals.back().bound;
     end = intervals.back().from;
     intervals.pop_back();
   }
-  truncation_ *= outward;
   if (!loss.parts.empty() && end > few_points * step_) end = shortened_end(cumulants, pieces, log_moments, {start, end}, log_target);
   const double points = std::ceil(end / step_);
   if (!(points < (pieces.empty() ? most_points_of_gaussians : most_points))) throw Unsuitable{"its contour needs too many points"};
   last_ = size_of(points);
 }
 
-double Line::shortened_end(const Cumulants& cumulants, const std::vector<Pieces>& pieces, const std::vector<double>& log_moments,
-                           Range range, double log_target) {
+double Line::shortened_end(const Cumulants& cumulants, const std::vector<Pieces>& pieces, const std::vector<Ball>& log_moments, Range range,
+                           double log_target) {
   constexpr double close = 1.1;
   const auto& loss = cumulants.loss();
   const auto parts = pieces.size();
@@ -374,14 +387,15 @@ double Line::shortened_end(const Cumulants& cumulants, const std::vector<Pieces>
   while (range.low * close < range.high) {
     const double from = std::sqrt(range.low * range.high);
     // Each part only lowers the bound: enough of them are.
-    const double log_tail = std::log((1 / from + step_ / (from * from)) / pi);
-    double sum = -loss.mu_squared * from * from / 2 * (1 - 1e-8);
-    for (std::size_t i = 0; i < parts && sum + log_tail >= log_target - 0.1; ++i) {
+    const Upper weight = weight_from(from, step_);
+    const double enough = log_target - 0.1 - std::log(weight.value());
+    Upper sum = gaussian_decay(loss, from);
+    for (std::size_t i = 0; i < parts && sum.value() >= enough; ++i) {
       poll_limit();
-      sum += loss.parts[i].count * std::min(std::min(0.0, std::log(pieces[i].variation / from)), shifted[i].best(from).log_decay);
+      sum += Exact{loss.parts[i].count} * min(min(Upper{0}, log(pieces[i].variation / Exact{from})), shifted[i].best(from).log_decay);
     }
-    const double tail = std::exp(sum * (1 - 1e-8) + log_tail) * outward;
-    if (std::log(tail) < log_target) {
+    const Upper tail = exp(sum) * weight;
+    if (std::log(tail.value()) < log_target) {
       range.high = from;
       truncation_ = tail;
     } else {
@@ -403,7 +417,7 @@ void Line::add_points(Cumulants& cumulants, double tolerance) {
     auto& sum = sums.of[k];
     sum.log_size = -loss.mu_squared * t * t / 2;
     sum.phase = loss.mu_squared * t * (2 * s_ + 1) / 2;
-    sum.rounding = 8 * unit_roundoff * (std::abs(static_cast<double>(sum.log_size)) + std::abs(static_cast<double>(sum.phase)));
+    sum.rounding = share_of_units(4.0) * (std::abs(static_cast<double>(sum.log_size)) + std::abs(static_cast<double>(sum.phase)));
   }
   // Whether it is too much is known before anything of it is done.
   double work = 0;
@@ -429,13 +443,14 @@ void Line::add_points(Cumulants& cumulants, double tolerance) {
     point.t = t;
     point.phase = angle;
     point.weight = {factor * real, -factor * imaginary};
-    point.size = 2 * std::exp(log_of_size) / std::sqrt(square) * outward;
-    const double adding = (parts + 2) * sum_unit * sum.magnitude + 4 * unit_roundoff * (std::abs(log_of_size) + std::abs(angle));
-    const double relative_rounding = std::expm1(sum.rounding * outward + adding) * outward;
-    const double with_quadrature = std::expm1(sum.rounding * outward + adding + sum.quadrature * outward) * outward;
+    point.size = covered(2 * std::exp(log_of_size) / std::sqrt(square)).value();
+    const double adding = (parts + 2) * sum_unit * sum.magnitude + share_of_units(2.0) * (std::abs(log_of_size) + std::abs(angle));
+    const auto relative = [](double of_logarithm) { return covered(std::expm1(covered(of_logarithm).value())).value(); };
+    const double relative_rounding = relative(sum.rounding + adding);
+    const double with_quadrature = relative(sum.rounding + adding + sum.quadrature);
     // The real part of z (z + 1) cancels; its error is relative to the modulus, of which s (s + 1) + t^2 is at most twice.
-    point.rounding = relative_rounding + 40 * unit_roundoff;
-    point.quadrature = std::max(0.0, with_quadrature - relative_rounding) + unit_roundoff * with_quadrature;
+    point.rounding = relative_rounding + share_of_units(20.0);
+    point.quadrature = std::max(0.0, with_quadrature - relative_rounding) + share_of_units(with_quadrature);
     points_.push_back(point);
   }
 }

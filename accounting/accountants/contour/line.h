@@ -9,6 +9,7 @@
 #include <surety/accounting/accountants/contour/decay.h>
 #include <surety/accounting/accountants/contour/saddle.h>
 #include <surety/accounting/accountants/contour/terms.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::contour {
@@ -16,7 +17,7 @@ namespace surety::accounting::contour {
 /// A second tilt, which bounds delta elsewhere: delta(x) <= exp(log_bound - s x).
 struct Second {
   double s;
-  double log_bound;
+  Upper log_bound;
 };
 
 /// The trapezoid rule at s + i k step, k = 0, 1, ...; everything is relative to exp(Lambda(s) - s epsilon).
@@ -29,24 +30,20 @@ class Line {
     double log_scale;
     double log_scale_error;
     double sum;
-    double aliasing;
-    double truncation;
-    double quadrature;
-    double rounding;
+    Upper aliasing;
+    Upper truncation;
+    Upper quadrature;
+    Upper rounding;
     double slope;
 
-    [[nodiscard]] double two_sided() const { return (truncation + quadrature + rounding) * outward; }
-    [[nodiscard]] double log_upper() const {
-      const double log_sum = std::log(sum + two_sided());
-      return log_scale + (log_sum + (log_scale_error + 2 * library * unit_roundoff * std::abs(log_sum)));
+    [[nodiscard]] Upper two_sided() const { return truncation + quadrature + rounding; }
+    [[nodiscard]] Upper log_upper() const { return log(Exact{sum} + two_sided()) + Exact{log_scale} + Exact{log_scale_error}; }
+    [[nodiscard]] Lower log_lower() const {
+      return log(Lower{Exact{sum}} - aliasing - two_sided()) + Exact{log_scale} - Exact{log_scale_error};
     }
-    [[nodiscard]] double log_lower() const {
-      const double bound = sum - aliasing * outward - two_sided();
-      if (!(bound > 0)) return -infinity;
-      const double log_sum = std::log(bound * (1 - 4 * unit_roundoff));
-      return log_scale + (log_sum - (log_scale_error + 2 * library * unit_roundoff * std::abs(log_sum)));
+    [[nodiscard]] double relative_error() const {
+      return sum > 0 ? (aliasing + 2 * two_sided()).value() / sum + 2 * log_scale_error : infinity;
     }
-    [[nodiscard]] double relative_error() const { return sum > 0 ? (aliasing + 2 * two_sided()) / sum + 2 * log_scale_error : infinity; }
   };
 
   [[nodiscard]] Value at(double epsilon) const;
@@ -64,7 +61,7 @@ class Line {
   };
 
   /// The sum over k >= 1 of exp(+-s k p) delta(epsilon +- k p), by Chernoff's bound at the other tilt, over exp(Lambda(s) - s epsilon).
-  [[nodiscard]] double alias(const Second& second, double epsilon) const;
+  [[nodiscard]] Upper alias(const Second& second, double epsilon) const;
 
   void choose_step(Cumulants& cumulants, const Saddle& saddle, double log_target);
 
@@ -72,7 +69,7 @@ class Line {
   void choose_end(Cumulants& cumulants, const Saddle& saddle, double log_target);
 
   /// A smaller last t by `ShiftedDecay`, for which it leaves the truncation.
-  [[nodiscard]] double shortened_end(const Cumulants& cumulants, const std::vector<Pieces>& pieces, const std::vector<double>& log_moments,
+  [[nodiscard]] double shortened_end(const Cumulants& cumulants, const std::vector<Pieces>& pieces, const std::vector<Ball>& log_moments,
                                      Range range, double log_target);
 
   void add_points(Cumulants& cumulants, double tolerance);
@@ -80,10 +77,9 @@ class Line {
   double s_;
   Cumulant at_s_;
   double step_ = 0;
-  double period_ = 0;
-  Second right_{};
-  Second left_{};
-  double truncation_ = 0;
+  Second right_{0, Upper{0}};
+  Second left_{0, Upper{0}};
+  Upper truncation_{0};
   std::size_t last_ = 0;
   std::vector<QuadraturePoint> points_;
 };

@@ -9,6 +9,7 @@
 #include <surety/accounting/accountants/seam/accountant.h>
 #include <surety/accounting/events/hypotheses.h>
 #include <surety/accounting/events/normal_form.h>
+#include <surety/accounting/numbers/ball.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/rounding.h>
 
@@ -71,11 +72,11 @@ Loss collect(const Event& event) {
   return loss;
 }
 
-double largest_loss(const Loss& loss, Direction direction) {
-  if (direction == Direction::remove || loss.mu_squared > 0) return infinity;
-  double largest = 0;
-  for (const auto& part : loss.parts) largest -= part.count * std::log1p(-part.rate);
-  return largest;
+Enclosure largest_loss(const Loss& loss, Direction direction) {
+  if (direction == Direction::remove || loss.mu_squared > 0) return {infinity, infinity};
+  Ball largest = 0;
+  for (const auto& part : loss.parts) largest += Exact{part.count} * -log1p(Ball{Exact{-part.rate}});
+  return {largest.lower().value(), largest.upper().value()};
 }
 
 }  // namespace surety::accounting::contour

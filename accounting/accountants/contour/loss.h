@@ -5,6 +5,7 @@
 
 #include <surety/accounting/events/event.h>
 #include <surety/accounting/laws/given/direction.h>
+#include <surety/accounting/numbers/enclosure.h>
 
 namespace surety::accounting::contour {
 
@@ -33,7 +34,7 @@ struct Loss {
 /// Refuses an event. \throws Error{unsupported} with the reason.
 [[noreturn]] void no_answer_for(const Event& event, std::string_view reason);
 
-/// A bound that no loss of the direction exceeds: in the add direction r >= 1 - q, unless there is a Gaussian part.
-[[nodiscard]] double largest_loss(const Loss& loss, Direction direction);
+/// The largest loss of the direction: in the add direction r >= 1 - q, unless there is a Gaussian part.
+[[nodiscard]] Enclosure largest_loss(const Loss& loss, Direction direction);
 
 }  // namespace surety::accounting::contour

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/limit.h>
@@ -23,7 +24,7 @@ constexpr double strips[] = {1.1, 1, 0.9, 0.8, 0.7, 0.6, 0.45, 0.3};
 double growth(double mu, double w) { return 1 + std::max(-w, 0.0) * mu * mu / 4; }
 
 /// Upper bound on |log(1 + x)| for |x| <= relative.
-double log_error(double relative) { return relative < 0.5 ? -std::log1p(-relative) : infinity; }
+Upper log_error(Upper relative) { return relative.value() < 0.5 ? -log1p(-relative) : Upper{Exact{infinity}}; }
 
 }  // namespace
 
@@ -36,6 +37,9 @@ double shorten(double x, int bits) {
 }
 
 double log_expm1(double x) { return x > 40 ? x : std::log(std::expm1(x)); }
+Lower log_expm1(Lower x) { return x.value() > 1 ? x + log1p(-exp(-x)) : log(expm1(x)); }
+
+double over_one_less(double x) { return x < 0.5 ? 1 / (1 - x) : infinity; }
 
 double log_line(double mu, double y, double t, double w) {
   return y * y / 2 + t * mu * std::max(-y, 0.0) + (w < 0 ? w * std::log(std::cos(mu * y / 2)) : 0);
@@ -45,8 +49,13 @@ double log_quadrature(double mu, double step, double t, double w, double shift) 
   const double farthest = 0.98 * pi / mu;
   const double here = log_line(mu, shift, t, w);
   const double slope = 2 * pi / step;
-  // The bound is convex in the line, so that of a strip it is largest at an end.
-  const auto side = [&](double width, double line) { return std::max(here, log_line(mu, line, t, w)) - log_expm1(slope * width); };
+  const double of_cosine = share_of_units(4.0) * std::max(-w, 0.0);
+  // The bound is convex in the line, so that of a strip it is largest at an end. All its terms are positive.
+  const auto side = [&](double width, double line) {
+    const double largest = std::max(here, log_line(mu, line, t, w));
+    const double fall = log_expm1(slope * width);
+    return largest - fall + (share_of_units(128.0) * (1 + largest + std::abs(fall)) + of_cosine);
+  };
   double above = infinity;
   double below = shift > 0 ? side(shift, 0) : infinity;
   for (const double fraction : strips) {
@@ -55,7 +64,8 @@ double log_quadrature(double mu, double step, double t, double w, double shift) 
     const double down = std::min(fraction * std::min((slope - t * mu) / growth(mu, w), farthest), farthest);
     if (down > 0) below = std::min(below, side(shift + down, -down));
   }
-  return std::max(above, below) + std::log1p(std::exp(-std::abs(above - below))) + 1e-8;
+  const double both = std::max(above, below) + std::log1p(std::exp(-std::abs(above - below)));
+  return both + share_of_units(8.0) * (1 + std::abs(both));
 }
 
 double step_for(double mu, double t, double w, double digits, double shift) {
@@ -96,14 +106,19 @@ Range range_of(const SampledReleases& part, double w, double digits) {
 double range_error(const SampledReleases& part, double w, const Range& range, double log_moment) {
   const double shift = w * part.mu;
   if (!(range.high > 0 && range.low < 0)) return infinity;
-  const double bump = std::log(part.rate) + (w * w - w) * part.mu * part.mu / 2 - log_moment;
+  const double log_rate = std::log(part.rate);
+  const double bump = log_rate + (w * w - w) * part.mu * part.mu / 2 - log_moment;
+  // What exponents err by, from the sizes of their terms.
+  constexpr double rounding = share_of_units(8.0);
+  const double doubt_of_bump = rounding * ((w * w + std::abs(w)) * part.mu * part.mu + std::abs(log_rate) + std::abs(log_moment) + 1);
   const auto one_side = [&](double from_zero, double from_bump) {
-    const double at_zero = -from_zero * from_zero / 2 - log_moment;
-    const double at_bump = from_bump > 0 ? bump - from_bump * from_bump / 2 - std::numbers::ln2 : bump + std::numbers::ln2;
+    const double at_zero = -from_zero * from_zero / 2 - log_moment + rounding * (from_zero * from_zero + std::abs(log_moment));
+    const double off = doubt_of_bump + rounding * (from_zero * from_zero + shift * shift);
+    const double at_bump = off + (from_bump > 0 ? bump - from_bump * from_bump / 2 - std::numbers::ln2 : bump + std::numbers::ln2);
     const double convex = (1 - part.rate) * std::exp(at_zero) / 2 + std::exp(at_bump);
-    return w < 0 ? std::min(convex, std::exp(w * std::log1p(-part.rate) + at_zero) / 2) : convex;
+    return w < 0 ? std::min(convex, std::exp(w * std::log1p(-part.rate) * (1 + rounding) + at_zero) / 2) : convex;
   };
-  return (one_side(range.high, range.high - shift) + one_side(-range.low, shift - range.low)) * outward;
+  return covered(one_side(range.high, range.high - shift) + one_side(-range.low, shift - range.low)).value();
 }
 
 bool can_be_shifted(const SampledReleases& part, const Range& range) { return part.mu * range.high < 340; }
@@ -119,6 +134,9 @@ void fill(NodeGrid& grid, const SampledReleases& part, double step, const Range&
   grid.step = step;
   grid.shift = shift;
   grid.range = {first * step, last * step};
+  grid.farthest = std::max(-grid.range.low, grid.range.high);
+  double largest = 0;
+  double worst_error = 0;
   grid.u.resize(nodes);
   grid.loss.resize(nodes);
   grid.angle.resize(shift > 0 ? nodes : 0);
@@ -144,18 +162,25 @@ void fill(NodeGrid& grid, const SampledReleases& part, double step, const Range&
       const double off = part.rate * ((grown + 1) * (x_error + 3 * turn) + (grown + 4) * (2 * library + 8));
       grid.loss[j] = std::log1p(excess) / 2;
       grid.angle[j] = std::atan2(imaginary, 1 + real);
-      grid.loss_error[j] = 1.01 * unit_roundoff *
-                           (off / std::sqrt(square) + 3 * (2 * std::abs(real) + real * real + imaginary * imaginary) / square +
-                            (library + 1) * std::abs(grid.loss[j]) + (library + 2) * grid.angle[j]);
+      grid.loss_error[j] =
+          share_of_units((off / std::sqrt(square) + 3 * (2 * std::abs(real) + real * real + imaginary * imaginary) / square +
+                          (library + 1) * std::abs(grid.loss[j]) + (library + 2) * grid.angle[j]) /
+                         2);
+      largest = std::max(largest, std::abs(grid.loss[j]) + grid.angle[j]);
+      worst_error = std::max(worst_error, grid.loss_error[j]);
       continue;
     }
     const double excess = part.rate * grown;
     const double ratio = 1 + excess;
     grid.loss[j] = std::log1p(excess);
-    grid.loss_error[j] =
-        1.01 * unit_roundoff *
-        ((part.rate * (excess / part.rate + 1) * x_error + (library + 2) * std::abs(excess)) / ratio + library * std::abs(grid.loss[j]));
+    grid.loss_error[j] = share_of_units(
+        ((part.rate * (excess / part.rate + 1) * x_error + (library + 2) * std::abs(excess)) / ratio + library * std::abs(grid.loss[j])) /
+        2);
+    largest = std::max(largest, std::abs(grid.loss[j]));
+    worst_error = std::max(worst_error, grid.loss_error[j]);
   }
+  grid.largest = largest;
+  grid.worst_loss = worst_error + share_of_units(largest / 2);
 }
 
 Tilt tilt(const NodeGrid& grid, double w, std::vector<double>& f) {
@@ -173,29 +198,39 @@ Tilt tilt(const NodeGrid& grid, double w, std::vector<double>& f) {
   long double second = 0;
   double error = 0;
   double loss_error = 0;
+  Tilt result;
   for (std::size_t j = 0; j < nodes; ++j) {
     const double exponent = f[j];
     const double tilted = std::abs(w * grid.loss[j]);
     f[j] = std::exp(exponent - shift);
     const double loss = grid.loss[j];
     error += f[j] * (std::abs(w) * grid.loss_error[j] +
-                     unit_roundoff * (grid.u[j] * grid.u[j] + 2 * tilted + 2 * std::abs(exponent) + std::abs(shift) + library));
-    loss_error += f[j] * (grid.loss_error[j] + unit_roundoff * std::abs(loss));
+                     share_of_units((grid.u[j] * grid.u[j] + std::abs(shift) + library) / 2 + tilted + std::abs(exponent)));
+    loss_error += f[j] * (grid.loss_error[j] + share_of_units(std::abs(loss) / 2));
     sum += f[j];
     first += f[j] * loss;
     second += f[j] * loss * loss;
   }
   const auto total = static_cast<double>(sum);
   const double scale = 1 / total;
-  Tilt result;
+  // The largest of those, from the largest of their parts.
+  const double square = grid.farthest * grid.farthest;
+  result.worst = std::abs(w) * grid.worst_loss + share_of_units(square + (std::abs(shift) + library) / 2 + 2 * std::abs(w) * grid.largest);
   result.log_moment = std::log(total * (grid.step / std::sqrt(2 * pi))) + shift;
-  result.rounding = (error * scale + static_cast<double>(nodes) * sum_unit + 8 * unit_roundoff) * outward +
-                    unit_roundoff * ((library + 1) * std::abs(result.log_moment) + std::abs(shift));
-  result.loss_error = loss_error * scale * outward;
+  result.rounding = covered(error * scale * over_one_less(result.worst) + static_cast<double>(nodes) * sum_unit +
+                            share_of_units(4 + ((library + 1) * std::abs(result.log_moment) + std::abs(shift)) / 2))
+                        .value();
+  result.loss_error = covered(loss_error * scale).value();
   result.mean = static_cast<double>(first) * scale;
   result.variance = std::max(0.0, static_cast<double>(second) * scale - result.mean * result.mean);
   for (auto& weight : f) weight *= scale;
   return result;
+}
+
+Ball log_moment(const NodeGrid& grid, double w, const Tilt& at) {
+  const double relative =
+      at.rounding + std::exp(log_quadrature(grid.part.mu, grid.step, 0, w)) + range_error(grid.part, w, grid.range, at.log_moment);
+  return Ball::around(at.log_moment, log_error(covered(relative)).value());
 }
 
 ShiftedTilt shifted_tilt(const NodeGrid& grid, double w, double from, double log_moment, std::vector<double>& f,
@@ -217,34 +252,38 @@ ShiftedTilt shifted_tilt(const NodeGrid& grid, double w, double from, double log
     const double terms = 2 * (u * u + y * y) + 4 * std::abs(w) * (std::abs(grid.loss[j]) + grid.angle[j]) + 4 * std::abs(u * y);
     result.modulus += left;
     result.rounding += left * (std::abs(w) * grid.loss_error[j] +
-                               unit_roundoff * (terms + 2 * std::abs(exponent) + 4 * std::abs(constant) + 4 * std::abs(log_moment) + 12));
-    result.loss_error += left * (grid.loss_error[j] + unit_roundoff * (std::abs(grid.loss[j]) + grid.angle[j]));
+                               share_of_units(terms / 2 + std::abs(exponent) + 2 * std::abs(constant) + 2 * std::abs(log_moment) + 6));
+    result.loss_error += left * (grid.loss_error[j] + share_of_units((std::abs(grid.loss[j]) + grid.angle[j]) / 2));
   }
-  result.modulus *= outward;
-  result.rounding *= outward;
-  result.loss_error *= outward;
+  const double reach = grid.farthest + y;
+  result.worst = std::abs(w) * grid.worst_loss +
+                 share_of_units(2 * reach * reach + 3 * std::abs(w) * grid.largest + 3 * std::abs(constant) + 2 * std::abs(log_moment) + 6);
+  result.modulus = covered(result.modulus).value();
+  result.rounding = covered(result.rounding).value();
+  result.loss_error = covered(result.loss_error).value();
   return result;
 }
 
-double log_chernoff(double s) { return s > 0 ? s * std::log(s) - (1 + s) * std::log1p(s) : 0; }
+Upper log_chernoff(double s) {
+  const Lower at{Exact{s}};
+  return s > 0 ? Exact{s} * log(Upper{Exact{s}}) - (at + 1) * log1p(at) : Upper{0};
+}
 
 Cumulant Cumulants::operator()(double s) {
   cover(s);
   const double w = power(direction_, s);
   const double sign = direction_ == Direction::remove ? 1 : -1;
   const double half = loss_.mu_squared / 2;
-  Cumulant sum{half * s * (s + 1), 6 * unit_roundoff * half * s * (s + 1), half * (2 * s + 1), 2 * half};
+  Cumulant sum{half * s * (s + 1), share_of_units(3.0) * half * s * (s + 1), half * (2 * s + 1), 2 * half};
   for (const auto& grid : grids_) {
     const double count = grid.part.count;
     const auto at = tilt(grid, w, weights_);
-    const double relative =
-        at.rounding + std::exp(log_quadrature(grid.part.mu, grid.step, 0, w)) + range_error(grid.part, w, grid.range, at.log_moment);
     sum.value += count * at.log_moment;
-    sum.error += count * (log_error(relative) + 2 * unit_roundoff * std::abs(at.log_moment));
+    sum.error += count * (log_moment(grid, w, at).radius() + share_of_units(std::abs(at.log_moment)));
     sum.mean += count * sign * at.mean;
     sum.variance += count * at.variance;
   }
-  sum.error = (sum.error + static_cast<double>(grids_.size()) * unit_roundoff * std::abs(sum.value)) * outward;
+  sum.error = covered(sum.error + share_of_units(static_cast<double>(grids_.size()) / 2) * std::abs(sum.value)).value();
   return sum;
 }
 

@@ -7,9 +7,12 @@
 #pragma once
 
 #include <limits>
+#include <numbers>
 #include <vector>
 
 #include <surety/accounting/accountants/contour/loss.h>
+#include <surety/accounting/numbers/ball.h>
+#include <surety/accounting/numbers/bound.h>
 
 namespace surety::accounting::contour {
 
@@ -18,9 +21,11 @@ inline constexpr double sum_unit = static_cast<double>(std::numeric_limits<long 
 /// Bound on the relative error of exp, expm1, log, log1p, sin, cos, atan2 of the C library, in units of `unit_roundoff`: glibc states at
 /// most 1 ulp (2 units) for each on the machines it lists, 2 ulp for none of these; the rest is margin.
 inline constexpr double library = 4;
-/// Covers the rounding of bounds that are themselves computed in double, each from fewer than 1e5 operations on positive terms.
-inline constexpr double outward = 1 + 1e-8;
-inline constexpr double log_sqrt_two_pi = 0.918938533204672741780;
+/// From a bound that was itself computed in double, by fewer than 2^24 operations on numbers that are not negative, of relative errors of which each
+/// is below 2^-29: a share of 2^-27 is more than their rounding and what is of second order in them.
+[[nodiscard]] inline Upper covered(double bound) { return Upper::within(bound, 0x1p25); }
+inline constexpr double log_sqrt_two_pi = log_root_of_two_pi;
+inline constexpr Lower pi_below = Lower::rounded(std::numbers::pi);
 
 /// remove: M(z) = E[r^(z + 1)]; add: M(z) = E[r^(-z)].
 [[nodiscard]] double power(Direction direction, double s);
@@ -29,6 +34,7 @@ inline constexpr double log_sqrt_two_pi = 0.918938533204672741780;
 [[nodiscard]] double shorten(double x, int bits);
 
 [[nodiscard]] double log_expm1(double x);
+[[nodiscard]] Lower log_expm1(Lower x);
 
 /// log of a bound on the integral of |integrand| over the line Im U = y, over M(s): y^2 / 2 + w log cos(mu y / 2), w < 0, and t mu |y| where
 /// y < 0; convex in y. \pre |mu y| < pi.
@@ -65,6 +71,9 @@ struct NodeGrid {
   std::vector<double> loss;
   std::vector<double> angle;  ///< none without a shift
   std::vector<double> loss_error;
+  double farthest = 0;    ///< the largest |u|
+  double largest = 0;     ///< the largest |loss| + angle
+  double worst_loss = 0;  ///< the largest error of a log r and of its product with an exact number, over that number
 };
 /// \throws Unsuitable where there would be too many, or the largest loss is beyond double.
 /// \pre a shift has at most 12 bits, and mu times it is at most `most_angle`.
@@ -73,29 +82,36 @@ inline constexpr double most_angle = 1.5707;
 /// Whether a shift leaves the squares of e^x within double.
 [[nodiscard]] bool can_be_shifted(const SampledReleases& part, const Range& range);
 
+/// 1 / (1 - x), infinite from x = 1/2 on: more than (e^x - 1) / x, and what becomes of an error that is relative to a number known within x.
+[[nodiscard]] double over_one_less(double x);
+
 /// The law of U tilted by r^w on the nodes, at real s.
 struct Tilt {
   double log_moment = 0;  ///< log M(s)
   double rounding = 0;    ///< of M(s), relative
   double loss_error = 0;  ///< mean error of t L per unit of t, with that of the product
+  double worst = 0;       ///< relative error of a single term of M(s), at most
   double mean = 0;        ///< of log r
   double variance = 0;
 };
 /// \param f becomes the nodes' probabilities
 [[nodiscard]] Tilt tilt(const NodeGrid& grid, double w, std::vector<double>& f);
+/// log M(s) with all that its nodes leave out, and their rounding.
+[[nodiscard]] Ball log_moment(const NodeGrid& grid, double w, const Tilt& at);
 
 /// The terms of the trapezoid sum over M(s) at t = 0 on shifted nodes, f e^(i phase); at t each is exp(t (i loss - angle)) times that.
 struct ShiftedTilt {
   double modulus = 0;     ///< sum of the terms' moduli at t = from, and a bound on it beyond
   double rounding = 0;    ///< of their sum, absolute, and for all t >= from, but for t times `loss_error`
   double loss_error = 0;  ///< error of t (log r) per unit of t, with that of the product
+  double worst = 0;       ///< as of a `Tilt`
 };
 /// \param log_moment log M(s), whose error is not counted here
 [[nodiscard]] ShiftedTilt shifted_tilt(const NodeGrid& grid, double w, double from, double log_moment, std::vector<double>& f,
                                        std::vector<double>& phase);
 
 /// log max over x > 0 of (1 - e^-x) e^(-s x): delta(epsilon) <= that times M(s) e^(-s epsilon).
-[[nodiscard]] double log_chernoff(double s);
+[[nodiscard]] Upper log_chernoff(double s);
 
 /// Lambda(s) = log E[exp(s L)] of the whole loss and its derivatives; only the value has an error bound.
 struct Cumulant {
@@ -104,7 +120,8 @@ struct Cumulant {
   double mean = 0;
   double variance = 0;
 
-  [[nodiscard]] double upper() const { return value + error; }
+  [[nodiscard]] Upper upper() const { return Upper{Exact{value}} + Exact{error}; }
+  [[nodiscard]] Lower lower() const { return Lower{Exact{value}} - Exact{error}; }
 };
 
 /// One direction of a composed loss at real s, on nodes that grow with s.

@@ -9,6 +9,7 @@
 
 #include <surety/accounting/accountants/grid/settings.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/rounding.h>
 
@@ -40,6 +41,9 @@ LossLaw upper_law(const ChoiceGame& game, double sum, const ChoiceLawTerms& term
   return last > 0 && terms.beyond ? with_infinite(std::move(law), last) : law;
 }
 
+/// Of a slope, or of what a line of that slope takes off: an exponential less one, with a sum, a product and a quotient.
+constexpr long double rounding_of_slope = share_of_units(LibraryError<long double>::expm1 + 4);
+
 /// In the cell above grid point i: what the chord of the bounds at i - 1 and i, and that of those at i + 1 and i + 2, leave of the curve.
 LossLaw lower_law(const ChoiceGame& game, const ChoiceLawTerms& terms) {
   const long double h = game.step_below();
@@ -49,12 +53,12 @@ LossLaw lower_law(const ChoiceGame& game, const ChoiceLawTerms& terms) {
   while (count + 2 < game.points() && game.below(count) > 1e-280) ++count;
   std::vector<Corner> points;
   // H(-x) = 1 - e^-x + e^-x H(x).
-  long double before = (-std::expm1(-h) + std::exp(-h) * above(1)) * (1 + 8 * long_unit_roundoff);
+  long double before = (-expm1(LongLower{LongExact{-h}}) + exp(LongUpper{LongExact{-h}}) * LongExact{above(1)}).value();
   for (std::size_t i = 0; i < count; ++i) {
     const long double here = game.below(i);
     const long double next = i + 1 < count ? game.below(i + 1) : 0;
-    const long double steep = std::max(0.0L, (before - here) / -std::expm1(-h)) * (1 + 16 * long_unit_roundoff);
-    const long double flat = i + 1 < count ? std::max(0.0L, (next - above(i + 2)) / std::expm1(h)) * (1 - 16 * long_unit_roundoff) : 0;
+    const long double steep = std::max(0.0L, (before - here) / -std::expm1(-h)) * (1 + rounding_of_slope);
+    const long double flat = i + 1 < count ? std::max(0.0L, (next - above(i + 2)) / std::expm1(h)) * (1 - rounding_of_slope) : 0;
     before = above(i);
     if (!(steep > 0)) return nothing();
     const auto first = [&](long double x) { return here - steep * std::expm1(x - place(i)); };
@@ -66,11 +70,12 @@ LossLaw lower_law(const ChoiceGame& game, const ChoiceLawTerms& terms) {
     const long double value = terms.minorant ? std::min(first(doubted), second(doubted))
                                              : here + (next - here) * std::expm1(static_cast<long double>(x) - place(i)) / std::expm1(h);
     if (i + 1 < count && value > 0) {
-      points.push_back({x, value * (1 - 16 * long_unit_roundoff)});
+      // What a line takes off is at most where it begins.
+      points.push_back({x, value - rounding_of_slope * (here + value)});
       continue;
     }
     // The last one, or where bounds are so small that they are mostly rounding, comes down to 0 and is cut there.
-    const auto end = static_cast<double>(place(i) + 0.999L * std::log1p(here / steep));
+    const auto end = static_cast<double>(place(i) + (1 - 0x1p-10L) * std::log1p(here / steep));
     if (first(static_cast<long double>(end) * (1 + 0x1p-58L)) >= 0) points.push_back({end, 0});
     break;
   }
@@ -107,17 +112,18 @@ ChoicesAmongOthers::ChoicesAmongOthers(const BothDirections& directions, const G
   counts_ = counts;
   double number = 0;
   double rho = 0;  // of zero-concentrated privacy, to guess by
-  double sum = 0;
+  Upper most_sum{0};
   double states = 1;
   double most = 1;
   for (const auto& [range, count] : counts) {
     const auto times = static_cast<double>(count);
     number += times;
     rho += times * range * range / 8;
-    sum += times * range * (1 + 4 * unit_roundoff * static_cast<double>(counts.size() + 2));
+    most_sum += Upper{Exact{times}} * Exact{range};
     states *= times + 1;
     most = std::max(most, times + 1);
   }
+  const double sum = most_sum.value();
   const double largest = counts.rbegin()->first;
   if (number == 1) {
     // The curve of one choice has a closed form, which is that of the envelope.

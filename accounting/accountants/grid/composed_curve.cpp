@@ -6,21 +6,23 @@
 #include <utility>
 #include <variant>
 
+#include <surety/accounting/numbers/ball.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/convolution.h>
 #include <surety/accounting/numbers/limit.h>
+#include <surety/accounting/numbers/long_sum.h>
 
 namespace surety::accounting::privacy_loss {
 namespace {
 
 struct Side {
-  long double loss = 0;  // of entry 0 of the product: all first entries together
-  long double magnitude = 0;
-  long double log_scale = 0;
-  long double scales = 0;  // the sum of their moduli
-  long double right = 0;   // log of the Chernoff sums, relative to `loss`
-  long double left = 0;
-  long double total = 0;   // log of the tilted mass
+  LongSum loss;  // of entry 0 of the product: all first entries together
+  LongSum log_scale;
+  long double magnitude = 0;  // the sum of the moduli of both terms of each loss
+  long double scales = 0;     // and of each scale
+  LongUpper right{0};         // log of the Chernoff sums, relative to `loss`
+  LongUpper left{0};
+  LongUpper total{0};      // log of the tilted mass
   long double length = 0;  // index of the last entry
 
   void take(const TiltedLaw& law, double count, const Window& window) {
@@ -36,11 +38,23 @@ struct Side {
     scales += times * std::abs(static_cast<long double>(law.log_scale));
   }
   void take_weights(const std::vector<double>& weights, double count, const Window& window) {
-    const long double times = count;
-    right += times * static_cast<long double>(log_transform(weights, window.step, window.right_tilt));
-    left += times * static_cast<long double>(log_transform(weights, window.step, -window.left_tilt));
-    total += times * static_cast<long double>(log_transform(weights, window.step, 0));
-    length += times * static_cast<long double>(weights.size() - 1);
+    const auto transform = [&](double a) { return LongUpper::claim(log_transform(weights, window.step, a)) * LongExact{count}; };
+    right += transform(window.right_tilt);
+    left += transform(-window.left_tilt);
+    total += transform(0);
+    length += static_cast<long double>(count) * static_cast<long double>(weights.size() - 1);
+  }
+  /// Of the losses of all entries: each term is rounded three times, their sum, and the places in the window.
+  [[nodiscard]] long double loss_error(const Window& window) const { return LongBall::within(reach(window), 16).radius(); }
+  /// Of log_scale - s loss, both as they are computed.
+  [[nodiscard]] LongUpper exponent_error(const Window& window, double s) const {
+    return LongUpper{LongExact{LongBall::within(scales + static_cast<long double>(s) * reach(window), 20).radius()}};
+  }
+
+ private:
+  [[nodiscard]] long double reach(const Window& window) const {
+    return magnitude + static_cast<long double>(window.size) * static_cast<long double>(window.step) +
+           std::abs(static_cast<long double>(window.least)) + std::abs(loss.value());
   }
 };
 
@@ -55,39 +69,58 @@ struct Placed {
   std::vector<double> entries;
   long double start;  // loss of entry 0
   long double end;    // of the first one beyond the window
-  long double right;  // tilted mass beyond the ends
-  long double left;
-  long double faded;  // bound on what the images from the left count for
+  LongUpper right;    // tilted mass beyond the ends
+  LongUpper left;
+  LongUpper faded;  // what the images from the left count for
 };
 
 Placed place(const Side& side, std::vector<double> entries, const Window& window) {
   const long double step = window.step;
   const long double span = static_cast<long double>(window.size) * step;
   // The window starts at a whole number of steps above the first entry, never below it.
+  const long double first = side.loss.value();
   const long double length = static_cast<long double>(window.largest) - static_cast<long double>(window.least);
   const long double target = static_cast<long double>(window.least) + std::min(0.0L, (length - span) / 2);
-  const long double skipped =
-      std::max(0.0L, std::min(std::floor((target - side.loss) / step), std::max(0.0L, side.length + 1 - span / step)));
+  const long double skipped = std::max(0.0L, std::min(std::floor((target - first) / step), std::max(0.0L, side.length + 1 - span / step)));
   const auto rotation = size_of(std::fmod(skipped, static_cast<long double>(window.size)));
   std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(rotation), entries.end());
   // Chernoff: the tilted mass at or beyond x is at most e^(right - a (x - loss)).
   const long double ends = skipped + static_cast<long double>(window.size);
   const bool cut_right = side.length >= ends;
   const bool cut_left = skipped > 0;
-  const long double log_right = side.right - static_cast<long double>(window.right_tilt) * ends * step;
-  const long double log_left = side.left + static_cast<long double>(window.left_tilt) * (skipped - 1) * step;
+  const LongUpper log_right = side.right - LongLower{LongExact{window.right_tilt}} * LongExact{ends} * LongExact{step};
+  const LongUpper log_left = side.left + LongUpper{LongExact{window.left_tilt}} * LongExact{skipped - 1} * LongExact{step};
+  const LongUpper log_faded = -(LongLower{LongExact{window.s}} * LongExact{span});
+  constexpr LongUpper nothing{0};
   return {std::move(entries),
-          side.loss + skipped * step,
-          side.loss + ends * step,
-          cut_right ? std::exp(log_right) * (1 + 1e-12L) : 0,
-          cut_left ? std::exp(log_left) * (1 + 1e-12L) : 0,
-          cut_left ? std::exp(-static_cast<long double>(window.s) * span) * (1 + 1e-12L) : 0};
+          first + skipped * step,
+          first + ends * step,
+          cut_right ? exp(log_right) : nothing,
+          cut_left ? exp(log_left) : nothing,
+          cut_left ? exp(log_faded) : nothing};
 }
 
-/// Bounds on the mass at infinite loss.
+/// Bounds on the mass at infinite loss, from the logarithms of what stays finite.
 struct Infinite {
   long double less;
   long double more;
+};
+class Finite {
+ public:
+  /// `count` releases, each of which has at most this mass at infinite loss, or at least.
+  void lose_at_most(LongUpper mass, double count) {
+    if (mass.value() > 0) least_ += LongExact{count} * log1p(-min(mass, LongUpper{1}));
+  }
+  void lose_at_least(LongLower mass, double count) {
+    if (mass.value() > 0) most_ += LongExact{count} * log1p(-mass);
+  }
+  [[nodiscard]] Infinite infinite() const {
+    return {most_.value() < 0 ? max(-expm1(most_), LongLower{0}).value() : 0, least_.value() < 0 ? (-expm1(least_)).value() : 0};
+  }
+
+ private:
+  LongLower least_{0};
+  LongUpper most_{0};
 };
 
 ComposedCurve curve_of(const Side& side, std::vector<double> entries, bool is_upper, const Window& window, double entry_error,
@@ -96,14 +129,18 @@ ComposedCurve curve_of(const Side& side, std::vector<double> entries, bool is_up
   ComposedCurve out;
   out.grid = {window.step, window.s};
   out.entry_error = entry_error;
-  out.log_scale = side.log_scale;
-  out.log_total = side.total;
+  out.log_scale = side.log_scale.value();
+  out.log_total = side.total.value();
   out.start = placed.start;
-  out.wrapped_right = static_cast<double>(std::min(placed.right, 1e300L)) * (1 + 1e-12);
-  out.wrapped_left = static_cast<double>(std::min(placed.left, 1e300L)) * (1 + 1e-12);
-  out.faded = placed.faded;
-  if (is_upper) {
-    out.beyond = placed.right * std::exp(side.log_scale - static_cast<long double>(window.s) * placed.end) * (1 + 1e-12L);
+  const LongUpper exponent_error = side.exponent_error(window, window.s);
+  out.scale_error = shortened(expm1(exponent_error)).value();
+  constexpr LongUpper most_mass{LongExact{1e300L}};
+  out.wrapped_right = placed.right.value() > 0 ? shortened(min(placed.right, most_mass)).value() : 0;
+  out.wrapped_left = placed.left.value() > 0 ? shortened(min(placed.left, most_mass)).value() : 0;
+  out.faded = placed.faded.value();
+  if (is_upper && placed.right.value() > 0) {
+    const LongLower fall = LongLower{LongExact{placed.end}} * LongExact{window.s};
+    out.beyond = (placed.right * exp(LongUpper{LongExact{out.log_scale}} + exponent_error - fall)).value();
   }
   out.infinite_less = infinite.less;
   out.infinite_more = infinite.more;
@@ -112,7 +149,10 @@ ComposedCurve curve_of(const Side& side, std::vector<double> entries, bool is_up
 }
 
 /// P-mass to be counted as infinite loss; all, where no cell holds any.
-long double lost_above(const LossCells& law) { return law.cells.empty() ? 1 : law.cut_above; }
+LongUpper infinite_above(const ReleaseLaws& part, const LossCells& law) {
+  return LongUpper{LongExact{part.upper.infinite_mass}} + LongExact{law.cells.empty() ? 1 : law.cut_above};
+}
+LongLower infinite_below(const ReleaseLaws& part) { return LongExact{part.lower->infinite_mass}; }
 
 constexpr std::size_t many = 16;
 
@@ -123,7 +163,6 @@ class ManyLaws {
 
   void take(const TiltedLaw& spread, const CountedLaw& counted, std::uint64_t count) {
     const auto times = static_cast<double>(count);
-    laws_ += 1;
     up_.take_place(spread, times, window_);
     hit_.take_place(counted.hits, times, window_);
     miss_.take_place(counted.misses, times, window_);
@@ -141,10 +180,9 @@ class ManyLaws {
   /// \param has_lower whether the counted laws bound all from below
   [[nodiscard]] ComposedPair composed(const Infinite& infinite, bool has_lower) && {
     flush();
-    const long double span = static_cast<long double>(window_.size) * static_cast<long double>(window_.step);
     auto above = std::move(upper_).result();
     ComposedPair pair{curve_of(up_, std::move(above.first), true, window_, above.error + underflow, infinite), ComposedCurve{},
-                      16 * long_unit_roundoff * (up_.magnitude + span + std::abs(up_.loss))};
+                      up_.loss_error(window_)};
     IndexSums sums;
     sums.infinite = infinite.less;
     if (has_lower) {
@@ -154,17 +192,15 @@ class ManyLaws {
       // The same indices: the window begins at the same one.
       sums.misses = place(miss_, std::move(below.second), window_).entries;
       sums.start = hits.start;
-      sums.log_hits = hit_.log_scale;
-      sums.log_misses = miss_.log_scale;
+      sums.log_hits = hit_.log_scale.value();
+      sums.log_misses = miss_.log_scale.value();
       sums.step = window_.step;
       sums.s = window_.s;
       sums.entry_error = below.error + underflow;
-      sums.outside_right = hits.right;
-      sums.outside_left = hits.left;
-      sums.faded = hits.faded;
-      sums.doubt = 16 * long_unit_roundoff *
-                   (static_cast<long double>(2 * window_.s + 2) * (hit_.magnitude + span + std::abs(hit_.loss)) +
-                    laws_ * (hit_.scales + miss_.scales));
+      sums.outside_right = hits.right.value();
+      sums.outside_left = hits.left.value();
+      sums.faded = hits.faded.value();
+      sums.doubt = (hit_.exponent_error(window_, window_.s) + miss_.exponent_error(window_, window_.s + 1)).value();
     }
     pair.tests.emplace(std::move(sums));
     return pair;
@@ -198,7 +234,6 @@ class ManyLaws {
   Side miss_;
   Sequences waiting_;
   std::uint64_t count_ = 0;  // of what waits
-  long double laws_ = 1;
 };
 
 }  // namespace
@@ -219,11 +254,18 @@ void ComposedCurve::accumulate(std::vector<double> entries) {
     weighted[j] = d;
     plain[j] = b;
   }
-  relative = 8 * unit_roundoff * (static_cast<double>(plain.size()) + 16) * (1 + 0.125 * (grid.s + 1) * grid.step);
   const double n = static_cast<double>(plain.size());
-  sum_plain_ = std::min(n, -1 / std::expm1(-(grid.s + 1) * grid.step));
-  sum_weighted_ = grid.s > 0 ? std::min(n, keep * gain * sum_plain_ / -std::expm1(-grid.s * grid.step)) : n;
-  alias_ = std::exp(grid.s * std::log(grid.s) - (grid.s + 1) * std::log1p(grid.s) + grid.s * grid.step) * 1.000001;
+  // Each step multiplies by an exponential, 2.5 units and as many as its argument, which is rounded twice; one product and one sum besides.
+  relative = share_of_units((n + 16) * (4 + (grid.s + 1) * grid.step)) + scale_error;
+  const Lower fall = Lower{Exact{grid.s}} * Exact{grid.step};
+  const Lower fall_plain = (Lower{Exact{grid.s}} + 1) * Exact{grid.step};
+  const Upper every = Exact{n};
+  const Upper sum_plain = min(every, 1 / -expm1(-fall_plain));
+  const Upper gained = exp(-fall) * -expm1(Lower{Exact{-grid.step}}) * sum_plain;
+  sum_plain_ = sum_plain.value();
+  sum_weighted_ = min(every, gained / -expm1(-fall)).value();
+  const Ball s = Exact{grid.s};
+  alias_ = grid.s > 0 ? exp(s * log(s) - (s + 1) * log1p(s) + s * Exact{grid.step}).upper().value() : 1;
 }
 
 ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
@@ -234,8 +276,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
   Side up;
   Side down;
   bool has_lower = true;
-  long double infinite_less = 0;  // logs of the mass that stays finite
-  long double infinite_more = 0;
+  Finite finite;
   for (const auto& part : parts) {
     const double count = static_cast<double>(part.count);
     auto law = cells(part.upper, window.step, cut);
@@ -246,8 +287,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
       up.take(tilted, count, window);
       factor.first = std::move(tilted.weights);
     }
-    const long double lost = lost_above(law);  // once for each release
-    infinite_more += count * std::log1p(-std::min(static_cast<long double>(part.upper.infinite_mass) + lost, 1 - long_unit_roundoff));
+    finite.lose_at_most(infinite_above(part, law), count);
     if (part.lower) {
       const auto other = part.same ? LossCells{} : cells(*part.lower, window.step, cut);
       auto tilted = merge(part.same ? law : other, grid, shift);
@@ -258,7 +298,7 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
         down.take(tilted, count, window);
         factor.second = std::move(tilted.weights);
       }
-      infinite_less += count * std::log1p(-static_cast<long double>(part.lower->infinite_mass));
+      finite.lose_at_least(infinite_below(part), count);
     } else {
       has_lower = false;
       factor.second.assign(1, 0.0);
@@ -275,13 +315,11 @@ ComposedPair compose(const Parts& parts, const Window& window, const Cut& cut) {
     }
   }
   auto result = one ? std::move(alone) : std::move(product).result();
-  const Infinite infinite{std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L)),
-                          std::max(0.0L, -std::expm1(infinite_more) * (1 + 1e-15L))};
+  const Infinite infinite = finite.infinite();
   const double entry_error = result.error + underflow;
-  const long double span = static_cast<long double>(window.size) * static_cast<long double>(window.step);
   ComposedPair pair{curve_of(up, std::move(result.first), true, window, entry_error, infinite),
                     curve_of(down, std::move(result.second), false, window, entry_error, infinite),
-                    16 * long_unit_roundoff * (up.magnitude + down.magnitude + span + std::abs(up.loss) + std::abs(down.loss))};
+                    std::max(up.loss_error(window), down.loss_error(window))};
   if (!has_lower) {
     std::fill(pair.lower.plain.begin(), pair.lower.plain.end(), 0.0);
     std::fill(pair.lower.weighted.begin(), pair.lower.weighted.end(), 0.0);
@@ -302,20 +340,17 @@ ComposedPair compose_many(const Parts& parts, const Window& window, const Cut& c
   std::stable_sort(order.begin(), order.end(), [](const ReleaseLaws* x, const ReleaseLaws* y) { return x->count < y->count; });
   const bool has_lower = std::all_of(parts.begin(), parts.end(), [](const ReleaseLaws& part) { return part.lower.has_value(); });
   ManyLaws laws{window};
-  long double infinite_less = 0;  // logs of the mass that stays finite
-  long double infinite_more = 0;
+  Finite finite;
   for (const auto* part : order) {
-    const auto count = static_cast<long double>(part->count);
+    const auto count = static_cast<double>(part->count);
     const auto law = cells(part->upper, window.step, cut);
-    infinite_more +=
-        count * std::log1p(-std::min(static_cast<long double>(part->upper.infinite_mass) + lost_above(law), 1 - long_unit_roundoff));
+    finite.lose_at_most(infinite_above(*part, law), count);
     const auto other = !has_lower || part->same ? LossCells{} : cells(*part->lower, window.step, cut);
     const auto& below = !has_lower || part->same ? law : other;
-    if (has_lower) infinite_less += count * std::log1p(-static_cast<long double>(part->lower->infinite_mass));
+    if (has_lower) finite.lose_at_least(infinite_below(*part), count);
     laws.take(spread(law, grid, log_of_largest(law, grid)), counted(below, grid, log_of_largest(below, grid)), part->count);
   }
-  return std::move(laws).composed(
-      {std::max(0.0L, -std::expm1(infinite_less) * (1 - 1e-15L)), std::max(0.0L, -std::expm1(infinite_more) * (1 + 1e-15L))}, has_lower);
+  return std::move(laws).composed(finite.infinite(), has_lower);
 }
 
 Enclosure epsilon_of(const ComposedPair& pair, double target) {
@@ -375,10 +410,11 @@ Enclosure delta_of(const ComposedPair& pair, double epsilon) {
     const std::size_t j = first_where(curve.size(), [&](std::size_t i) { return curve.loss(i) > at; });
     if (up && (j == curve.size() || j == 0)) return std::min(1.0L, curve.chernoff(at));
     if (j == curve.size()) return curve.infinite_less;
-    const double below = static_cast<double>(curve.loss(j) - at);
-    if (j == 0 && below > curve.grid.step) return curve.lower(0, 0);
-    return up ? curve.upper(j, std::min(below * (1 + 4 * unit_roundoff), curve.grid.step))
-              : curve.lower(j, std::max(0.0, below * (1 - 4 * unit_roundoff)));
+    const LongExact loss{curve.loss(j)};
+    const double least_below = shortened(LongLower{loss} - LongExact{at}).value();
+    if (j == 0 && least_below > curve.grid.step) return curve.lower(0, 0);
+    return up ? curve.upper(j, std::min(shortened(LongUpper{loss} - LongExact{at}).value(), curve.grid.step))
+              : curve.lower(j, std::max(0.0, least_below));
   };
   const long double at = epsilon;
   const double upper = std::min(1.0, round_up(bound(pair.upper, at - pair.loss_error, true)));

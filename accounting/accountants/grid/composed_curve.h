@@ -9,6 +9,7 @@
 
 #include <surety/accounting/laws/pairs/parts.h>
 #include <surety/accounting/laws/pairs/tilted_law.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/enclosure.h>
 #include <surety/accounting/numbers/index_tests.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -23,7 +24,8 @@ class ComposedCurve {
   long double start = 0;         // loss of entry 0
   long double log_scale = 0;
   TiltedGrid grid{};
-  double relative = 0;       // relative error of plain and weighted
+  double relative = 0;       // relative error of plain and weighted, and of their scale
+  double scale_error = 0;    // relative, of the scale alone
   double entry_error = 0;    // of each c
   double wrapped_right = 0;  // bounds on the tilted mass outside the window
   double wrapped_left = 0;
@@ -33,6 +35,7 @@ class ComposedCurve {
   long double infinite_less = 0;  // bounds on the mass at infinite loss
   long double infinite_more = 0;
 
+  /// `relative` and what bounds all entries. \pre grid and scale_error are set.
   void accumulate(std::vector<double> entries);
 
   [[nodiscard]] long double loss(std::size_t j) const { return start + static_cast<long double>(j) * static_cast<long double>(grid.step); }
@@ -46,39 +49,47 @@ class ComposedCurve {
   [[nodiscard]] Sum sum(std::size_t j, double below) const {
     const double lifted = -std::expm1(-below);
     const double value = weighted[j] + lifted * plain[j];
-    const double rounding = value * relative + entry_error * (sum_weighted_ + lifted * sum_plain_) * (1 + 1e-9) + underflow;
+    const long double of_entries = static_cast<long double>(entry_error) * static_cast<long double>(sum_weighted_ + lifted * sum_plain_);
+    const long double rounding = static_cast<long double>(value) * static_cast<long double>(relative) + of_entries + most_underflow();
     const long double here = scale(j);  // may be infinite
-    return {value > 0 ? here * static_cast<long double>(value) : 0, here * static_cast<long double>(rounding) * (1 + 1e-12L)};
+    return {value > 0 ? here * static_cast<long double>(value) : 0, LongUpper::within(here * rounding, units_of_error).value()};
   }
   /// Bound on what images add to that.
   [[nodiscard]] long double aliasing(std::size_t j) const {
-    const auto share = [&](double wrapped) { return wrapped > 0 ? scale(j) * static_cast<long double>(wrapped * alias_) : 0; };
-    return (share(wrapped_right) + std::min(share(wrapped_left), faded)) * (1 + 1e-12L);
+    const auto share = [&](double wrapped) {
+      return wrapped > 0 ? scale(j) * (1 + static_cast<long double>(scale_error)) * static_cast<long double>(wrapped * alias_) : 0;
+    };
+    return LongUpper::within(share(wrapped_right) + std::min(share(wrapped_left), faded), units_of_error).value();
   }
   [[nodiscard]] long double upper(std::size_t j, double below) const {
     const Sum found = sum(j, below);
-    return infinite_more + beyond + (found.value + found.rounding) * (1 + 1e-15L);
+    return LongUpper::of_sum(infinite_more + beyond + (found.value + found.rounding), 4).value();
   }
   [[nodiscard]] long double lower(std::size_t j, double below) const {
     const Sum found = sum(j, below);
-    const long double value = (found.value - found.rounding) * (1 - 1e-15L) - aliasing(j);
-    return value > 0 ? infinite_less + value : infinite_less;
+    const LongLower value = LongLower{LongExact{found.value}} - LongExact{found.rounding} - LongExact{aliasing(j)};
+    return value.value() > 0 ? (LongExact{infinite_less} + value).value() : infinite_less;
   }
   /// Chernoff's bound on delta at `epsilon`, which needs no window: (1 - e^-x) <= alias e^(s x).
   [[nodiscard]] long double chernoff(long double epsilon) const {
-    return infinite_more +
-           std::exp(log_total + log_scale - static_cast<long double>(grid.s) * epsilon) * static_cast<long double>(alias_) * (1 + 1e-12L);
+    const LongLower fall = LongLower{LongExact{epsilon}} * LongExact{grid.s};
+    return (LongExact{infinite_more} + exp(log_all() - fall) * LongExact{alias_}).value();
   }
   /// The epsilon at which that bound is `delta`.
   [[nodiscard]] long double chernoff_epsilon(long double delta) const {
     if (!(infinite_more < delta)) return static_cast<long double>(infinity);
-    const long double log_alias = std::log(static_cast<long double>(alias_));
-    return (log_total + log_scale + log_alias - std::log(delta - infinite_more)) / static_cast<long double>(grid.s) * (1 + 1e-15L);
+    const LongUpper log_alias = log(LongUpper{LongExact{alias_}});
+    return ((log_all() + log_alias - log(LongLower{LongExact{delta}} - LongExact{infinite_more})) / LongExact{grid.s}).value();
   }
 
  private:
   [[nodiscard]] long double scale(std::size_t j) const { return std::exp(log_scale - static_cast<long double>(grid.s) * loss(j)); }
-  double sum_plain_ = 0;
+  /// Of the tilted mass in the curve's own units, and its scale.
+  [[nodiscard]] LongUpper log_all() const { return LongUpper{LongExact{log_total}} + LongExact{log_scale} + LongExact{scale_error}; }
+  static constexpr long double most_underflow() { return underflow; }
+  /// Units of long double: of sums in double, four of whose operations round, and of the rest.
+  static constexpr long double units_of_error = 8 * 2048;
+  double sum_plain_ = 0;  // bounds on sums of all e^(-(s + 1) x) and of all e^(-s x) (1 - e^-x)
   double sum_weighted_ = 0;
   double alias_ = 0;
 };

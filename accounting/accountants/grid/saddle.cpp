@@ -32,8 +32,7 @@ ApproximateCumulants::ApproximateCumulants(const Parts& parts, const Cut& cut) {
     } else if (step > 1e-300) {
       const auto found = cells(part.upper, step, cut);
       for (const auto& cell : found.cells) {
-        law.add(found.anchor + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999)),
-                cell.log_scale + std::log(cell.mass));
+        law.add(rough_loss(found, cell), cell.log_scale + std::log(cell.mass));
       }
     } else {
       law.add(bounds.least, 0);  // one outcome

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <utility>
 
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/last_few.h>
 #include <surety/accounting/numbers/limit.h>
@@ -80,10 +82,9 @@ std::vector<double> log_positive(double rounds, double mu) {
 
 /// log of at least E R^-c (c / e)^c, which bounds v^c E e^(-v R) for every v: x^c e^-x is at most (c / e)^c, and an arithmetic mean at least
 /// a geometric one.
-double log_power_bound(double rounds, double mu, double c) {
-  const double logarithm = c * std::log(c);
-  const double moment = mu * mu / 2 * c * (1 + c / rounds);
-  return logarithm - c + moment + 16 * ulp * (std::abs(logarithm) + c + moment);
+Upper log_power_bound(double rounds, double mu, double c) {
+  const Upper moment = Upper{Exact{mu}} * Exact{mu} / 2 * Exact{c} * (Upper{1} + Upper{Exact{c}} / Exact{rounds});
+  return Exact{c} * log(Upper{Exact{c}}) - Exact{c} + moment;
 }
 
 /// W(v) = e^v E e^(-v R) - 1 = e^v L(v / t)^t - 1 at points from 0 on, from above.
@@ -94,8 +95,8 @@ struct Excess {
 
 Excess excess_of(double rounds, double mu) {
   // L(s) - 1 by the trapezoid rule; in the strip of half-width b around the line |e^(-s Y) - 1| <= |s Y|.
-  constexpr long double pi = 3.14159265358979323846264338327950288L;
-  constexpr long double inverse_sqrt_two_pi = 0.39894228040143267793994605993438187L;
+  constexpr long double pi = std::numbers::pi_v<long double>;
+  constexpr long double inverse_sqrt_two_pi = std::numbers::inv_sqrtpi_v<long double> * std::numbers::sqrt2_v<long double> / 2;
   const long double b = std::min(2.0L, pi / (2 * static_cast<long double>(mu)));
   const long double h = b / 8;
   constexpr long double reach = 10;
@@ -119,7 +120,7 @@ Excess excess_of(double rounds, double mu) {
 
   // Where E e^(-v R) is smaller than what the sum may be wrong by, the bounds by powers say more.
   std::vector<std::pair<double, double>> bounds;  // c, and what it says
-  for (double c = 1; c < 4096; c *= 1.25) bounds.emplace_back(c, log_power_bound(rounds, mu, c));
+  for (double c = 1; c < 4096; c *= 1.25) bounds.emplace_back(c, log_power_bound(rounds, mu, c).value());
 
   Excess found{{0}, {0}};
   for (long double v = 1e-3L; v < 4000; v += std::min(0.02L * v, 0.04L + 0.004L * v)) {
@@ -137,15 +138,12 @@ Excess excess_of(double rounds, double mu) {
 }
 
 /// log of at least the integral from v on of w^(b - 1) E e^(-w R) / Gamma(b).
-double log_tail(double rounds, double mu, double b, double v) {
-  double least = infinity;
+Upper log_tail(double rounds, double mu, double b, Lower log_gamma, double v) {
+  const Lower log_v = log(Lower{Exact{v}});
+  Upper least{Exact{infinity}};
   for (const double more : {0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0}) {
-    const double bound = log_power_bound(rounds, mu, b + more);
-    const double factor = std::lgamma(b);
-    const double power = more * std::log(v);
-    const double divisor = std::log(more);
-    const double rounding = 16 * ulp * (std::abs(bound) + std::abs(factor) + power + std::abs(divisor));
-    least = std::min(least, bound - factor - power - divisor + rounding);
+    const Upper bound = log_power_bound(rounds, mu, b + more);
+    least = min(least, bound - log_gamma - Exact{more} * log_v - log(Lower{Exact{more}}));
   }
   return least;
 }
@@ -165,9 +163,11 @@ std::vector<double> log_negative(double rounds, double mu) {
     wrong[i] = mass[i] * u * (8 + excess.at[i + 1] * 2 * excess.at[i + 1] / (excess.at[i + 1] - excess.at[i]));
   }
   std::vector<double> logs{0};
+  LongLower log_gamma{0};  // of b
   for (std::size_t k = 1; k <= most_moments; ++k) {
     poll_limit();
     const auto b = static_cast<long double>(k);
+    if (k > 1) log_gamma += log(LongLower{LongExact{b - 1}});
     for (std::size_t i = 0; i <= cells; ++i) term[i] *= excess.at[i] / b;
     long double sum = 0;
     for (std::size_t i = 0; i < cells; ++i) {
@@ -184,10 +184,11 @@ std::vector<double> log_negative(double rounds, double mu) {
       mass[i] = next;
       wrong[i] = next_wrong;
     }
-    sum *= 1 + 2 * u * static_cast<long double>(cells);
-    const double tail = log_tail(rounds, mu, static_cast<double>(b), static_cast<double>(excess.at.back()));
+    const LongUpper in_cells = LongUpper::of_sum(sum, static_cast<long double>(cells));
+    const double end = shortened(LongLower{LongExact{excess.at.back()}}).value();
+    const double tail = log_tail(rounds, mu, static_cast<double>(b), shortened(log_gamma), end).value();
     if (!std::isfinite(sum) || tail > 11000) break;
-    logs.push_back(round_up(std::log1p(sum + std::exp(static_cast<long double>(tail)) * (1 + 1e-15L)) * (1 + 4 * u)));
+    logs.push_back(shortened(log1p(in_cells + exp(LongUpper{LongExact{tail}}))).value());
   }
   return logs;
 }
@@ -198,7 +199,7 @@ double chord(const std::vector<double>& logs, double at) {
   if (!(floor + 1 < static_cast<double>(logs.size()))) return infinity;
   const auto k = static_cast<std::size_t>(floor);
   const double share = at - floor;
-  return ((1 - share) * logs[k] + share * logs[k + 1]) * (1 + 8 * ulp);
+  return ((Upper{1} - Exact{share}) * Upper{Exact{logs[k]}} + Exact{share} * Upper{Exact{logs[k + 1]}}).value();
 }
 
 }  // namespace
@@ -208,11 +209,11 @@ AllocatedMoments::AllocatedMoments(double rounds, double mu)
 
 double AllocatedMoments::divergence(double order) const {
   // The ratio is a mean of the rounds' ones, and both divergences are means of convex functions of it.
-  const double of_one_round = order * mu_ * mu_ / 2 * (1 + 8 * ulp);
+  const Upper of_one_round = Upper{Exact{mu_}} * Exact{mu_} / 2 * Exact{order};
   // The next double is certainly not below order - 1.
   const double b = std::nextafter(order - 1, infinity);
   const double larger = std::max(chord(positive_, std::nextafter(order, infinity)), chord(negative_, b));
-  return std::min(of_one_round, larger / (order - 1) * (1 + 8 * ulp));
+  return min(of_one_round, Upper{Exact{larger}} / (Lower{Exact{order}} - 1)).value();
 }
 
 std::shared_ptr<const AllocatedMoments> allocated_moments(double rounds, double mu) {

@@ -39,10 +39,11 @@ constexpr Upper underflow{Exact{tiny}};
 /// Above the density of N(0, 1) at 0, and below pi.
 constexpr Upper highest_density = Upper::within(inverse_root_of_two_pi, 2);
 constexpr Lower pi_below = Lower::rounded(pi);
-/// The errors that a quadrature adds up are computed in double, too: what their own rounding, and terms of second order, may be short of.
-constexpr Upper error_of_errors = Upper::claim(1.01);
-/// Terms of second order in one node's own error.
-constexpr double second_order = 1.01;
+/// What a quadrature adds up of its nodes' errors, with the rounding of that sum and what is of second order in them.
+/// \source docs/proofs/renyi.md#poisson
+Upper of_errors(double sum, double order) { return Upper::within(sum, 0x1p30 + 16 * order); }
+/// Beyond it an exponent may be off by a share that is not small.
+constexpr double largest_order_of_nodes = 0x1p40;
 
 /// What is to be computed: the order a, and how small, as e^-digits, the relative error of the divergence should be.
 struct At {
@@ -73,8 +74,8 @@ constexpr auto reciprocals = [] {
   return values;
 }();
 
-/// (1 + t)^p - 1 - p t >= 0, with a bound of its error, for p = order or p = 1 - order, order > 1, t > -1 known to a relative
-/// error. Near t = 0 the binomial series, whose terms fall by a factor of 10 each; elsewhere from log1p and expm1, whose relative
+/// (1 + t)^p - 1 - p t >= 0, with a bound of its error, for p = order or p = 1 - order, order > 1, t > -1 (t >= 0 for the latter)
+/// known to a relative error. Near t = 0 the binomial series, whose terms fall by a factor of 10 each; elsewhere from log1p and expm1, whose relative
 /// errors are at most one ulp each [glibc manual, Errors in math functions].
 Estimate binomial_excess(double order, bool negative, double t, double log1p_t, double relative) {
   const double b = order - 1;
@@ -83,23 +84,22 @@ Estimate binomial_excess(double order, bool negative, double t, double log1p_t, 
     double series = 1;
     for (std::size_t k = reciprocals.size(); k-- > 0;) series = 1 + (p - static_cast<double>(k + 2)) * t * reciprocals[k] * series;
     const double value = 0.5 * order * b * t * t * series;
-    return {value, value * (2.5 * relative + 30 * ulp)};
+    return {value, value * (2.5 * relative + share_of_units(30.0))};
   }
   if (negative) {
     const double exponent = -b * log1p_t;
     const double power = std::expm1(exponent);
     const double value = power + b * t;
-    const double slope = b * std::max(1.0, 1 + power) * std::max(1.0, 1 / (1 + t));
-    return {value, slope * std::abs(t) * relative * second_order +
-                       ulp * ((std::abs(power) + std::abs(exponent) * (1 + power)) * 4 + b * std::abs(t))};
+    // The slope b - b (1 + t)^-order lies between 0 and b.
+    return {value, b * t * relative + share_of_units((std::abs(power) + std::abs(exponent) * (1 + power)) * 4 + b * t)};
   }
   const double exponent = b * log1p_t;
   const double power = std::expm1(exponent);
   const double value = (1 + t) * power - b * t;
   const double size = std::abs(power);
   const double slope = order * (size + b);
-  return {value,
-          2 * slope * std::abs(t) * relative + ulp * ((1 + t) * (size * 4 + 2 * std::abs(exponent) * (1 + power)) + b * std::abs(t))};
+  return {value, 2 * slope * std::abs(t) * relative +
+                     share_of_units((1 + t) * (size * 4 + 2 * std::abs(exponent) * (1 + power)) + b * std::abs(t))};
 }
 
 /// log(1 - q + q e^x) with x >= 0, which rises with x.
@@ -154,7 +154,7 @@ double extreme_term(double order, double mu, double q, double x, bool two_sided,
   // From log r = 2 on the linear part is at most half of the other and may be taken off.
   if (!two_sided && log_ratio > 2) share -= b * std::exp(-b * log_ratio) * -std::expm1(-log_ratio);
   const double value = power * share;
-  error += power * -std::expm1(-b * log_ratio) * 4 * ulp * (order * (4 + std::abs(y) + log_ratio) + x * x + 8);
+  error += power * -std::expm1(-b * log_ratio) * share_of_units(4.0) * (order * (4 + std::abs(y) + log_ratio) + x * x + 8);
   return value;
 }
 
@@ -169,7 +169,7 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   const double log_spread = mu * mu > 1e-8 ? std::log(std::expm1(std::min(mu * mu, 600.0))) : 2 * std::log(mu);
   const double log_excess = std::log(b) + std::log(q) + std::min(0.0, std::log(q) + log_spread);
   const double exponent = at.digits + (scaled ? 4 : std::clamp(-log_excess, 0.0, 650.0)) + std::log1p(2 * a * q);
-  const double height = std::min(std::sqrt(2 * exponent), 0.999 * pi / mu);
+  const double height = std::min(std::sqrt(2 * exponent), (1 - 0x1p-10) * pi / mu);
   const double coarse = 2 * pi * height / (exponent + height * height / 2);
   // A step of six bits, so that the nodes are exact.
   int binary = 0;
@@ -177,7 +177,7 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
   const double step = std::ldexp(std::floor(mantissa * 64), binary - 6);
   const double reach = std::sqrt(2 * exponent) + 1;
   const double nodes = (2 * reach + a * mu) / step;
-  if (!(nodes < 8192)) return std::nullopt;
+  if (!(nodes < 8192 && a <= largest_order_of_nodes)) return std::nullopt;
   const auto first = checked_cast<int>(std::floor(-reach / step));
   const auto last = checked_cast<int>(std::ceil((a * mu + reach) / step));
   const Lower decay = 2 * (Exact{height} * pi_below) / Exact{step};
@@ -205,7 +205,7 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
     }
     const double size = std::max(-low, high);
     const double rounding =
-        2 * ulp * (a * (3 * mu * size + 3 * mu * mu + 48) + size * size + largest) + ulp * static_cast<double>(last - first + 8);
+        share_of_units(2 * (a * (3 * mu * size + 3 * mu * mu + 48) + size * size + largest) + static_cast<double>(last - first + 8));
     // The tail of r^a: at most 1 on the left, where r <= 1.
     const Upper left = highest_density * exp(left_log - Exact{largest}) * left_width;
     const Upper right = highest_density * exp(right_log - Exact{largest}) * right_width;
@@ -229,15 +229,15 @@ std::optional<double> poisson_gaussian_log_moment(double q, double mu, At at) {
       sum += extreme_term(a, mu, q, x, false, error);
       continue;
     }
-    const auto excess = binomial_excess(a, false, t, log1p_t, (3 + std::abs(y)) * ulp);
+    const auto excess = binomial_excess(a, false, t, log1p_t, share_of_units(3 + std::abs(y)));
     sum += weight * std::max(excess.value, 0.0);
-    error += weight * (excess.error + std::abs(excess.value) * (x * x + 3) * ulp);
+    error += weight * (excess.error + std::abs(excess.value) * share_of_units(x * x + 3));
   }
   // The tail of (r^a - 1 - a (r - 1)): at most a - 1 where r <= 1, at most r^a where r >= 1.
   const Upper left = less_one(a).above * highest_density * exp(left_log) * left_width;
   const Upper right = highest_density * exp(right_log) * right_width;
   const auto count = static_cast<double>(last - first + 8);
-  const Upper nodes_sum = norm * (Upper::of_sum(sum, count) + error_of_errors * Upper{Exact{error}}) + left + right;
+  const Upper nodes_sum = norm * (Upper::of_sum(sum, count) + of_errors(error, a)) + left + right;
   const Upper excess = (nodes_sum + discretisation * (2 + 2 * (Exact{a} * Upper{Exact{q}}))) / (1 - discretisation) + underflow;
   if (!(discretisation.value() < 0.5) || !std::isfinite(excess.value())) return std::nullopt;
   return log1p(excess).value();
@@ -279,7 +279,7 @@ Estimate two_sided_excess(double order, double t, double relative) {
   const double log1p_t = std::log1p(t);
   const auto up = binomial_excess(order, false, t, log1p_t, relative);
   const auto down = binomial_excess(order, true, t, log1p_t, relative);
-  return {up.value + down.value, up.error + down.error + ulp * (std::abs(up.value) + std::abs(down.value))};
+  return {up.value + down.value, up.error + down.error + share_of_units(std::abs(up.value) + std::abs(down.value))};
 }
 
 /// log(1 + E[...]) by Gauss-Legendre panels; nothing when it would need too many or the order is too large for double.
@@ -287,14 +287,14 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
   using Rule = boost::math::quadrature::gauss<double, 20>;
   const double a = at.order;
   const double largest = a * log_mixture(q, Upper{Exact{std::min((a - 1) * mu * mu / 2, 1e300)}}).value();
-  if (!(largest < 600)) return std::nullopt;
+  if (!(largest < 600 && a <= largest_order_of_nodes)) return std::nullopt;
   // The ellipse of foci +-1 with sum of semi-axes 8 has semi-axes 4.0625 and 3.9375; in it the panel's l stays in the right
   // half-plane, where |r| >= |(1 - q, q |l|)|.
   constexpr double ratio = 8;
   constexpr double wide = (ratio + 1 / ratio) / 2;
   constexpr double tall = (ratio - 1 / ratio) / 2;
   const double height = std::min(0.499 * pi / mu, 2.5);
-  const double half = height / tall * (1 - 4 * ulp);
+  const double half = (Lower{Exact{height}} / Exact{tall}).value();
   const double reach =
       std::sqrt(2 * (at.digits + 10 - 2 * std::log(std::min(q * std::min(mu, 1.0), 1.0)) + std::max(0.0, -std::log(a - 1)))) + 1;
   const double end = a * mu + reach;
@@ -321,10 +321,10 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
           sum += weights[i] * extreme_term(a, mu, q, x, true, error);
           continue;
         }
-        const auto excess = two_sided_excess(a, q * std::expm1(y), (4 + 2 * y) * ulp);
+        const auto excess = two_sided_excess(a, q * std::expm1(y), share_of_units(4 + 2 * y));
         sum += weight * std::max(excess.value, 0.0);
         // A node is off by some ulp of itself; the integrand's logarithm has slope at most x + a mu + 2 / offset.
-        error += weight * (excess.error + std::abs(excess.value) * (x * x + 8 + 4 * x * (x + a * mu) + 8) * ulp);
+        error += weight * (excess.error + std::abs(excess.value) * share_of_units(x * x + 8 + 4 * x * (x + a * mu) + 8));
       }
     }
     // The quadrature's own error: (64 / 15) max|f| ratio^(-2 n) / (1 - ratio^-2), n = 19, on the ellipse [Trefethen, Theorem 19.3].
@@ -351,7 +351,7 @@ std::optional<double> fixed_gaussian_log_moment(double q, double mu, At at) {
     return factor * (highest_density * exp(log_tail) / beyond);
   };
   const Upper b = less_one(a).above;
-  const Upper inside = Upper::of_sum(sum, 20 * panels + 50) + error_of_errors * Upper{Exact{error}};
+  const Upper inside = Upper::of_sum(sum, 20 * panels + 50) + of_errors(error, a);
   const Upper excess = highest_density * Exact{half} * inside + tail(Exact{a}, b, Upper{1}) + tail(Exact{1}, Upper{0}, b) + underflow;
   if (!std::isfinite(excess.value())) return std::nullopt;
   return log1p(excess).value();

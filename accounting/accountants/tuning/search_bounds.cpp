@@ -9,6 +9,7 @@
 
 #include <surety/accounting/accountants/tuning/capped_runs.h>
 #include <surety/accounting/events/runs_law.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/limit.h>
@@ -152,7 +153,7 @@ std::vector<Edge> edges_of(const std::vector<Corner>& points, const std::vector<
 using RunCurve = std::function<double(double loss)>;
 
 /// Of a sum of so many terms of one sign, with their own errors.
-double rounding(std::size_t terms) { return margin + ulp * static_cast<double>(terms); }
+double rounding(std::size_t terms) { return margin + share_of_units(static_cast<double>(terms)); }
 
 /// The bound from above.
 double delta_above(const std::vector<Edge>& edges, const RunCurve& curve, double epsilon) {
@@ -230,10 +231,11 @@ class CurveOfPoints {
   /// \param points of a curve that holds in both directions, at odds of at least 1
   explicit CurveOfPoints(const std::vector<CurvePoint>& points) {
     std::vector<CurvePoint> all{{0, 1}};
-    // Seen from the other side: delta(-x) = 1 - e^-x + e^-x delta(x).
+    // Seen from the other side: delta(-x) = 1 - e^-x + e^-x delta(x), at odds that may be a little smaller, for delta(x) falls.
     for (std::size_t i = points.size(); i-- > 0;) {
-      const double odds = 1 / points[i].odds * (1 - ulp);
-      if (odds > std::max(least_odds, all.back().odds)) all.push_back({odds, std::min(1.0, 1 - odds * (1 - points[i].delta) + 4 * ulp)});
+      const Lower odds = Lower{1} / Upper{Exact{points[i].odds}};
+      if (!(odds.value() > std::max(least_odds, all.back().odds))) continue;
+      all.push_back({odds.value(), min(Upper{1}, 1 - odds * (Lower{1} - Exact{points[i].delta})).value()});
     }
     for (const auto& point : points) {
       if (point.odds > all.back().odds) all.push_back({point.odds, std::min(1.0, point.delta)});
@@ -254,16 +256,21 @@ class CurveOfPoints {
 
   [[nodiscard]] const std::vector<CurvePoint>& points() const { return points_; }
 
+  /// Of an exponential and a product; of a quotient of differences and products that are not negative.
+  static constexpr double rounding_of_odds = share_of_units(LibraryError<double>::exp + 1);
+  static constexpr double rounding_of_chord = share_of_units(4.0);
+
   [[nodiscard]] double above(double loss) const {
     if (!(loss < 709)) return points_.back().delta;
-    const double odds = std::exp(loss);
+    // The curve falls: no more than the odds.
+    const double odds = std::exp(loss) * (1 - rounding_of_odds);
     const auto next =
         std::upper_bound(points_.begin(), points_.end(), odds, [](double x, const CurvePoint& point) { return x < point.odds; });
     if (next == points_.end()) return points_.back().delta;
     const auto& to = *next;
     const auto& from = *(next - 1);
     const double share = (to.odds - odds) * from.delta + (odds - from.odds) * to.delta;
-    return share / (to.odds - from.odds) * (1 + 16 * ulp) + (share > 0 ? tiny : 0);
+    return share / (to.odds - from.odds) * (1 + rounding_of_chord) + (share > 0 ? tiny : 0);
   }
 
  private:
@@ -292,7 +299,7 @@ std::vector<Edge> edges_of_curve(const Slope& slope, const CurveOfPoints& curve,
     const auto end_at = [&](double u_bar) {
       // 1 - v of the line v = (u - delta) / odds.
       const double v_bar = ((odds - 1) + points[i].delta + u_bar) / odds;
-      const double error = 8 * ulp * (std::abs(odds - 1) + points[i].delta + u_bar) / odds;
+      const double error = share_of_units(8.0) * (std::abs(odds - 1) + points[i].delta + u_bar) / odds;
       return End{u_bar, u_bar, v_bar - error, v_bar + error};
     };
     const auto whole = cell_of(slope, end_at(bar), end_at(until), log_odds + few, log_odds - few);
@@ -501,8 +508,8 @@ class GaussianSearch::Tables {
       const End a = end_at(at(i), mu);
       const End b = end_at(at(i + 1), mu);
       const auto published = [&](const End& from, const End& to) {
-        const double p = std::max(0.0, from.u_least - to.u_most - ulp * from.u_most);
-        const double q = from.v_most - to.v_least + ulp * from.v_most;
+        const double p = std::max(0.0, from.u_least - to.u_most - share_of_units(from.u_most));
+        const double q = from.v_most - to.v_least + share_of_units(from.v_most);
         return Published{slope_.below(0.5 * (from.u_most + to.u_most)) * p * (1 - few),
                          0.5 * (slope_.above(from.v_least) + slope_.above(to.v_least)) * q * (1 + few)};
       };

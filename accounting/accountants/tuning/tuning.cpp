@@ -27,6 +27,9 @@ constexpr mpfr_prec_t precision = 128;
 /// More than a few operations of double err, relative to what they give.
 constexpr double few = 0x1p-48;
 
+/// Whether a curve falls by enough to follow it further out.
+bool falls(double from, double to) { return from - to > 0x1p-30 * from; }
+
 [[noreturn]] void no_search_in(const Event& event, std::string_view why) { unsupported(event, fmt::format("tuning: {{}} {}", why)); }
 
 /// How many searches hold one another.
@@ -138,7 +141,7 @@ class PointsOfRun {
     // It stays above: as far as it falls by anything.
     double last = 1;
     const auto at = [&](double loss) { return curve_.rough_delta(Epsilon{loss}).upper; };
-    while (last < farthest && at(2 * last) < at(last) * (1 - 1e-9)) last *= 2;
+    while (last < farthest && falls(at(last), at(2 * last))) last *= 2;
     return std::min(last, farthest);
   }
 
@@ -247,7 +250,7 @@ std::vector<CurvePoint> tuning_curve(const Event& event, std::size_t points, con
   }
   double reach = 1;
   // As far as it falls by anything, or has not begun to.
-  const auto goes_on = [&](double at) { return bound(at) > 1e-22 && (bound(at) == 1 || bound(2 * at) < bound(at) * (1 - 1e-9)); };
+  const auto goes_on = [&](double at) { return bound(at) > 1e-22 && (bound(at) == 1 || falls(bound(at), bound(2 * at))); };
   while (reach < 600 && goes_on(reach)) reach *= 2;
   std::vector<CurvePoint> found;
   for (std::size_t i = 0; i <= points; ++i) {

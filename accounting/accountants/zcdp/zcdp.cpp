@@ -116,7 +116,7 @@ Enclosure epsilon(const Zcdp&, const Event& event, Delta delta) {
   // On the envelope over t: epsilon = (1 + 2 t) rho + log(t / (1 + t)) and log(1 / delta) = t^2 rho + log(1 + t).
   const double level = -std::log(delta.value());
   // In u = t / largest, lest the root finder overflow.
-  const double largest = std::min({std::sqrt(level / rho_near), std::expm1(level), 1e300}) * (1 + 1e-12);
+  const double largest = std::min({std::sqrt(level / rho_near), std::expm1(level), 1e300});
   const auto excess = [&](double u) { return (u * largest * (u * largest * rho_near) + std::log1p(u * largest)) / level - 1; };
   double best = excess(1) > 0 ? narrow_root(excess, 0, 1, 50, 200).middle() * largest : largest;
   best = std::min(std::max(best, std::numeric_limits<double>::min()), std::numeric_limits<double>::max());

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/limit.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -19,8 +20,10 @@ constexpr std::size_t tile = 64;
 /// Smaller values count as this from above and as 0 from below, so that nothing underflows.
 constexpr double tiny = 1e-290;
 /// Relative, of one value from those before it: docs/proofs/choices.md#rounding.
-constexpr double move_rounding = 16 * unit_roundoff;
-constexpr double value_rounding = 8 * unit_roundoff;
+constexpr double move_rounding = share_of_units(8.0);
+constexpr double value_rounding = share_of_units(4.0);
+/// Of a place in its cell: two exponentials less one, their quotient, and its product with this.
+constexpr long double rounding_of_place = share_of_units(2 * LibraryError<long double>::expm1 + 2);
 
 /// The P-masses of the losses t = j step and t - range, j = 0, ..., cells: within a relative 2 u.
 struct Moves {
@@ -121,10 +124,11 @@ class Game {
     for (const auto& kind : kinds) {
       margin_ = std::max(margin_, kind.cells + tile);
       const long double all = -std::expm1(-static_cast<long double>(step_above) * static_cast<long double>(kind.cells));
+      const LongLower least_all = -expm1(-(LongLower{LongExact{step_above}} * LongExact{static_cast<long double>(kind.cells)}));
       std::vector<double> bend;
       for (std::size_t size = 1;; size *= 2) {
-        const long double wide = static_cast<long double>(size) * static_cast<long double>(step_above);
-        bend.push_back(static_cast<double>(std::exp(wide) * std::expm1(wide) / (4 * all) * (1 + 1e-12L)));
+        const LongUpper wide = LongUpper{LongExact{step_above}} * LongExact{static_cast<long double>(size)};
+        bend.push_back(shortened(exp(wide) * expm1(wide) / (4 * least_all)).value());
         if (size > kind.cells) break;
       }
       kinds_.push_back({kind, Moves{kind.cells, step_above}, Moves{kind.cells, step_below}, static_cast<double>(1 - all), std::move(bend)});
@@ -366,7 +370,7 @@ class Game {
       const std::size_t apart = j - moves[k - 1];
       const double bend = terms_.between ? kind.bend[log2_up(apart)] : 0;
       const double* hit = from - j;
-      const Move move{hit, hit + kind.choice.cells, kind.above.hit[j], kind.above.miss[j], kind.kept, bend, 16 * unit_roundoff * bend};
+      const Move move{hit, hit + kind.choice.cells, kind.above.hit[j], kind.above.miss[j], kind.kept, bend, move_rounding * bend};
       apart == 1 ? look_near(move, best) : look_far(move, best);
     }
     for (std::size_t l = 0; l < tile; ++l) into[l] = std::max(into[l], best.best[l]);
@@ -457,7 +461,7 @@ long double ChoiceGame::chord(long double x) const {
   if (!(place < static_cast<long double>(points() - 1))) return above_.back();
   const auto i = size_of(std::max(place, 0.0L));
   const long double into = std::clamp(std::expm1(x - h * static_cast<long double>(i)) / std::expm1(h), 0.0L, 1.0L);
-  const long double weight = terms_.rounding ? into * (1 - 1e-15L) : into;  // the left end is the higher one
+  const long double weight = terms_.rounding ? into * (1 - rounding_of_place) : into;  // the left end is the higher one
   return above_[i] + weight * (static_cast<long double>(above_[i + 1]) - static_cast<long double>(above_[i]));
 }
 
@@ -478,11 +482,11 @@ double ChoiceGame::lower(double x) const {
   const auto near = [&](std::size_t j) { return h * static_cast<long double>(j); };
   const auto above_at = [&](std::size_t j) { return static_cast<long double>(upper(std::nextafter(static_cast<double>(near(j)), 0.0))); };
   const long double next = below_[i + 1];
-  const long double back = std::max(0.0L, -std::expm1(at - near(i + 1)) / std::expm1(h) * (1 - 1e-15L));
+  const long double back = std::max(0.0L, -std::expm1(at - near(i + 1)) / std::expm1(h) * (1 - rounding_of_place));
   long double best = next + back * std::max(0.0L, next - above_at(i + 2));
   if (i > 0) {
     const long double here = below_[i];
-    const long double ahead = std::max(0.0L, std::expm1(at - near(i)) / -std::expm1(-h) * (1 + 1e-15L));
+    const long double ahead = std::max(0.0L, std::expm1(at - near(i)) / -std::expm1(-h) * (1 + rounding_of_place));
     best = std::max(best, here - ahead * std::max(0.0L, above_at(i - 1) - here));
   }
   return std::max(0.0, round_down(best));

@@ -9,6 +9,7 @@
 #include <surety/accounting/laws/pairs/pieces.h>
 #include <surety/accounting/laws/pairs/polygon_law.h>
 #include <surety/accounting/laws/pairs/tilted_law.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
@@ -16,12 +17,14 @@ namespace {
 
 /// Cells of the composed law.
 constexpr double most_cells = 12000;
+/// Of a mass in double, which is divided by what is finite.
+constexpr double rounding_of_mass = share_of_units(4.0);
 /// Where the tails of a law are cut.
 constexpr Cut tails{-105, -105};
 /// More than what all products that are too small for double add up to.
 constexpr long double vanished = 1e-290L;
 /// Relative, of a few operations of extended precision.
-constexpr long double little = 32 * long_unit_roundoff;
+constexpr long double little = share_of_units(32.0L);
 
 /// The step that atoms want, of at most `step`.
 double aligned(const Parts& parts, double step) {
@@ -89,6 +92,18 @@ long double q_mass(const std::vector<Outcomes::Outcome>& outcomes) {
   return total;
 }
 
+/// log(1 - rate + rate e^loss), within `units_of_mixed_loss`; the least of all where the loss is -infinity. Where the sum is near 1 or above, its
+/// distance from 1 has its own digits; where it is small, it is added up of two terms that are not negative. \pre 0 < rate < 1
+/// \source docs/proofs/privacy-loss.md#shared
+long double mixed_loss(long double loss, double rate) {
+  constexpr long double largest_exponent = 11000;
+  const long double q = rate;
+  if (loss > largest_exponent) return loss + std::log((1 - q) * std::exp(-loss) + q);
+  const long double more = q * std::expm1(loss);
+  return more > -0.5L ? std::log1p(more) : std::log((1 - q) + q * std::exp(loss));
+}
+constexpr long double units_of_mixed_loss = 33;
+
 class LawOfAtoms {
  public:
   /// `is_whole`: no term is left out.
@@ -111,7 +126,7 @@ class LawOfAtoms {
       if (!(whole > 1 - 1e-9L && whole < infinity)) refuse_range();
     }
     if (atoms_.empty()) atoms_.push_back({0, 0});
-    LossLaw law{AtomsBase{std::move(atoms_), 0, 8 * unit_roundoff}};
+    LossLaw law{AtomsBase{std::move(atoms_), 0, rounding_of_mass}};
     if (direction_ > 0) return with_infinite(std::move(law), infinite * (1 + little) + (lost_ > 0 ? lost_ + vanished : 0));
     // Rounded down, the finite part is a share of at most what is left.
     const double least = std::max(0.0, round_down(infinite * (1 - little)));
@@ -197,25 +212,25 @@ LossLaw batch_law(const BatchPair& pair, Mixing mixing, double rate, int directi
   const auto& outcomes = direction > 0 ? pair.above : pair.below;
   const long double q = rate;
   const long double rest = 1 - q;
-  const auto mixed_loss = [&](long double loss) {
-    return loss < 0 ? std::log1p(q * std::expm1(loss)) : loss + std::log1p(rest * std::expm1(-loss));
+  const bool up = direction > 0;
+  const auto outward = [&](long double mixed) {
+    return up ? LongUpper::within(mixed, units_of_mixed_loss).value() : LongLower::within(mixed, units_of_mixed_loss).value();
   };
-  // Losses are known to a few units of themselves and of their base losses, by which they move at most.
-  const auto outward = [&](long double mixed, long double loss) { return mixed + direction * little * (std::abs(mixed) + std::abs(loss)); };
+  const auto loss_of = [&](long double loss) { return outward(mixed_loss(loss, rate)); };
+  const auto mirrored = [&](long double loss) { return outward(-mixed_loss(-loss, rate)); };
   const auto mixed_mass = [&](const Outcomes::Outcome& one) { return one.mass * (rest * std::exp(-one.loss) + q); };
   LawOfAtoms law{direction, terms.infinite && terms.rounding};
-  const long double lowest = std::log1p(-q);
   switch (mixing) {
     case Mixing::remove: {
       // Q-mass without P-mass: the lowest loss there is.
       const long double alone = rest * std::max(0.0L, 1 - q_mass(outcomes.finite) * (1 - direction * 4096 * little));
-      if (terms.rounding && alone > 0) law.add(outward(lowest, 0), alone);
-      for (const auto& one : outcomes.finite) law.add(outward(mixed_loss(one.loss), one.loss), mixed_mass(one));
+      if (terms.rounding && alone > 0) law.add(loss_of(-infinity), alone);
+      for (const auto& one : outcomes.finite) law.add(loss_of(one.loss), mixed_mass(one));
       return std::move(law).law(q * outcomes.infinite);
     }
     case Mixing::add: {
-      for (const auto& one : outcomes.finite) law.add(outward(-mixed_loss(-one.loss), one.loss), one.mass);
-      if (outcomes.infinite > 0) law.add(outward(-lowest, 0), outcomes.infinite);
+      for (const auto& one : outcomes.finite) law.add(mirrored(one.loss), one.mass);
+      if (outcomes.infinite > 0) law.add(mirrored(infinity), outcomes.infinite);
       return std::move(law).law(0);
     }
     case Mixing::symmetric: {
@@ -228,10 +243,10 @@ LossLaw batch_law(const BatchPair& pair, Mixing mixing, double rate, int directi
         zero -= mixed_mass(one) + one.mass * std::exp(-one.loss);
       }
       for (std::size_t i = right.size(); i-- > 0;) {
-        law.add(outward(-mixed_loss(right[i].loss), right[i].loss), right[i].mass * std::exp(-right[i].loss));
+        law.add(mirrored(-right[i].loss), right[i].mass * std::exp(-right[i].loss));
       }
       law.add(0, std::max(0.0L, zero) + 8192 * little);
-      for (const auto& one : right) law.add(outward(mixed_loss(one.loss), one.loss), mixed_mass(one));
+      for (const auto& one : right) law.add(loss_of(one.loss), mixed_mass(one));
       return std::move(law).law(q * outcomes.infinite);
     }
     case Mixing::revealed: {
@@ -261,8 +276,8 @@ ReleaseLaws concentrated_part(double rho, const std::function<double(double)>& c
     before = std::min(before, static_cast<long double>(curve(at)));
     corners.push_back({at, before});
   }
-  return {with_infinite(polygon_law(corners, +1), before), LossLaw{GaussianBase{1 / std::sqrt(2 * rho) * (1 + 8 * unit_roundoff)}}, false,
-          1};
+  const Upper multiplier = 1 / sqrt(Lower{Exact{2 * rho}});
+  return {with_infinite(polygon_law(corners, +1), before), LossLaw{GaussianBase{multiplier.value()}}, false, 1};
 }
 
 }  // namespace surety::accounting::privacy_loss

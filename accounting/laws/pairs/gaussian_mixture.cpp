@@ -46,7 +46,7 @@ class MixtureShape {
     double weight = 0;
     for (const double one : log_weights_) weight = std::max(weight, std::isfinite(one) ? std::abs(one) : 0);
     const auto terms = static_cast<double>(log_weights_.size());
-    return weight_error_ + unit_roundoff * (16 + 2 * terms + 4 * weight + 8 * largest_loss + 16 * (shift * shift + largest_t * shift));
+    return weight_error_ + share_of_units(8 + terms + 2 * weight + 4 * largest_loss + 8 * (shift * shift + largest_t * shift));
   }
 
   /// What P has in an interval where Q has 1: e^scale value.
@@ -143,20 +143,20 @@ class Inverse {
 
 GaussianMixtureBase binomial_mixture(double multiplier, std::uint64_t records, double rate) {
   GaussianMixtureBase found{multiplier, {}, 0};
-  const long double log_rate = std::log(static_cast<long double>(rate));
-  const long double log_rest = std::log1p(-static_cast<long double>(rate));
+  const LongBall log_rate = log(LongBall{LongExact{static_cast<long double>(rate)}});
+  const LongBall log_rest = log1p(LongBall{LongExact{-static_cast<long double>(rate)}});
   const auto n = static_cast<long double>(records);
-  long double log_choices = 0;
+  LongBall log_choices = 0;
+  Upper error{0};
   for (std::uint64_t i = 0; i <= records; ++i) {
     const auto k = static_cast<long double>(i);
-    if (i > 0) log_choices += std::log((n - k + 1) / k);
-    found.log_weights.push_back(static_cast<double>(log_choices + k * log_rate + (n - k) * log_rest));
+    if (i > 0) log_choices += log(LongBall{LongExact{n - k + 1}} / LongExact{k});
+    const LongBall log_weight = log_choices + LongExact{k} * log_rate + LongExact{n - k} * log_rest;
+    const auto nearest = static_cast<double>(log_weight.value());
+    error = max(error, shortened(LongUpper{LongExact{log_weight.radius()}}) + Exact{Ball::rounded(nearest).radius()});
+    found.log_weights.push_back(nearest);
   }
-  // Each is a sum of at most records + 2 terms, of which none is above the largest logarithm, in long double, and rounded once.
-  double largest = 0;
-  for (const double one : found.log_weights) largest = std::max(largest, std::abs(one));
-  const auto terms = static_cast<double>(records + 4);
-  found.weight_error = unit_roundoff * largest + 8 * terms * static_cast<double>(long_unit_roundoff) * (largest + terms);
+  found.weight_error = error.value();
   return found;
 }
 

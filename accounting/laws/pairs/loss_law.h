@@ -8,6 +8,8 @@
 //   excess    of a cell: v = 1 - e^(l_i) Q(cell) / P(cell), between 0 and 1 - e^-step; its merged loss is l_i - log(1 - v)
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <variant>
@@ -125,6 +127,11 @@ struct LossCells {
   long double cut_above;
   long double cut_below;
 };
+
+/// The merged loss of a cell for those who guess: of one with hardly any Q-mass as if it had some.
+[[nodiscard]] inline double rough_loss(const LossCells& law, const LossCell& cell) {
+  return law.anchor + static_cast<double>(cell.index) * law.step - std::log1p(-std::min(cell.excess, 1 - 0x1p-10));
+}
 
 /// Where to cut the tails of a law, as natural logarithms of the P-mass that may be lost.
 struct Cut {

@@ -4,41 +4,49 @@
 #include <cmath>
 #include <cstddef>
 
+#include <surety/accounting/numbers/ball.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
+
+using Library = LibraryError<long double>;
 
 /// An upper bound on the curve of one law, at any epsilon.
 class Curve {
  public:
   Curve(const LossLaw& law, const LossCells& found, double step) : step_{step} {
     anchor = found.anchor;
-    infinite = (static_cast<long double>(law.infinite_mass) + found.cut_above) * (1 + 4 * long_unit_roundoff);
+    // Of its units one is for the sum that it is part of.
+    infinite = LongUpper::within(static_cast<long double>(law.infinite_mass) + found.cut_above, 2).value();
     if (found.cells.empty()) return;
     const auto first_index = found.cells.front().index;
     const auto size = static_cast<std::size_t>(found.cells.back().index - first_index) + 2;
     least = static_cast<long double>(found.anchor) + static_cast<long double>(first_index) * step_;
     largest = least + static_cast<long double>(size) * step_;
     // The losses of all cells are raised by what they, and the positions computed here, may be wrong by.
-    least += static_cast<long double>(found.loss_error) + 8 * long_unit_roundoff * (std::abs(least) + std::abs(largest) + step_);
+    least += static_cast<long double>(found.loss_error) + LongBall::within(std::abs(least) + std::abs(largest) + step_, 8).radius();
     std::vector<long double> masses(size, 0.0L);
     const long double width = -std::expm1(-step_);
+    // In units: what is multiplied, and four roundings more; of a share also that of its width.
+    constexpr long double rounding_of_mass = share_of_units(Library::exp + 3);
+    constexpr long double rounding_of_share = share_of_units(Library::expm1 + 3);
+    constexpr long double rounding_of_rest = share_of_units(2.0L);
     PollNowAndThen poll;
     for (const auto& cell : found.cells) {
       poll();
       const long double mass = static_cast<long double>(cell.mass) * std::exp(static_cast<long double>(cell.log_scale)) *
-                               (1 + static_cast<long double>(cell.mass_error) + 16 * long_unit_roundoff);
+                               (1 + static_cast<long double>(cell.mass_error) + rounding_of_mass);
       const long double share = (static_cast<long double>(cell.excess) + static_cast<long double>(cell.excess_error) +
                                  2 * static_cast<long double>(found.loss_error)) /
                                 width;
-      const long double right = std::clamp(share * (1 + 8 * long_unit_roundoff), 0.0L, 1.0L);
+      const long double right = std::clamp(share * (1 + rounding_of_share), 0.0L, 1.0L);
       const auto at = static_cast<std::size_t>(cell.index - first_index);
-      masses[at] += mass * (1 - right) * (1 + 4 * long_unit_roundoff);
+      masses[at] += mass * (1 - right) * (1 + rounding_of_rest);
       masses[at + 1] += mass * right;
     }
     masses[0] += found.cut_below;
@@ -55,7 +63,8 @@ class Curve {
       plain_[j] = b;
       curve_[j] = d;
     }
-    relative_ = 1 + 16 * long_unit_roundoff * static_cast<long double>(size + 16);
+    // Each step multiplies by an exponential and rounds a product and a sum; the width and what is between two entries come once.
+    relative_ = 1 + share_of_units((Library::exp + 2) * static_cast<long double>(size) + 2 * Library::expm1 + 8);
   }
 
   long double anchor = 0;
@@ -109,12 +118,16 @@ LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut
     long double delta;
   };
   std::vector<Corner> corners;
+  // A slope is a difference over e^x - 1, whose units they are, with one each for x, the difference and the quotient. Where it rises to the next
+  // corner it has as many more as x, which is rounded.
+  constexpr long double rounding_of_slope = share_of_units(Library::expm1 + 4);
+  const auto distance_to = [&](std::size_t j, const Corner& next) { return h * static_cast<long double>(next.index - corners[j].index); };
   const auto slope_before = [&](std::size_t j) {  // times y of the corner
     if (j == 0) return corners[0].delta - 1;
     return (corners[j].delta - corners[j - 1].delta) / -std::expm1(-h * static_cast<long double>(corners[j].index - corners[j - 1].index));
   };
   const auto slope_to = [&](std::size_t j, const Corner& next) {
-    return (next.delta - corners[j].delta) / std::expm1(h * static_cast<long double>(next.index - corners[j].index));
+    return (next.delta - corners[j].delta) / std::expm1(distance_to(j, next));
   };
   PollNowAndThen poll;
   for (std::int64_t k = first; k <= last; ++k) {
@@ -128,14 +141,16 @@ LossCells maximum_cells(const std::vector<LossLaw>& laws, double step, const Cut
   }
   for (std::size_t j = 0; j < corners.size(); ++j) {
     const long double before = slope_before(j);
-    const long double after = j + 1 < corners.size() ? slope_to(j, corners[j + 1]) : 0;
-    const long double mass = after - before + 8 * long_unit_roundoff * (std::abs(before) + std::abs(after));
+    const bool is_last = j + 1 == corners.size();
+    const long double after = is_last ? 0 : slope_to(j, corners[j + 1]);
+    const long double rounding_of_rise = rounding_of_slope + share_of_units(is_last ? 0 : distance_to(j, corners[j + 1]));
+    const long double mass = after - before + (std::abs(before) * rounding_of_slope + std::abs(after) * rounding_of_rise);
     if (!(mass > 0)) continue;
     if (mass > 1e-290L) {
-      found.cells.push_back({corners[j].index, 0, static_cast<double>(mass), 4 * unit_roundoff, 0, 0});
+      found.cells.push_back({corners[j].index, 0, static_cast<double>(mass), share_of_units(1.0), 0, 0});
     } else {
       const auto log_mass = static_cast<double>(std::log(mass));
-      found.cells.push_back({corners[j].index, log_mass, 1, 4 * unit_roundoff * (1 + std::abs(log_mass)), 0, 0});
+      found.cells.push_back({corners[j].index, log_mass, 1, share_of_units(1 + std::abs(log_mass)), 0, 0});
     }
   }
   return found;

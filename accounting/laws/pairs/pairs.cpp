@@ -20,6 +20,7 @@
 #include <surety/accounting/laws/pairs/search_pair.h>
 #include <surety/accounting/laws/pairs/shuffled_epoch.h>
 #include <surety/accounting/laws/truncated/truncated_batch.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/interval.h>
 #include <surety/accounting/numbers/last_few.h>
 #include <surety/accounting/numbers/rounding.h>
@@ -29,17 +30,19 @@ namespace {
 
 [[noreturn]] void no_pair_for(const Event& event, std::string_view why) { unsupported(event, fmt::format("privacy-loss: {{}} {}", why)); }
 
-/// An (epsilon, 0)-differentially private release at its worst: truth with probability e^epsilon / (1 + e^epsilon).
+/// An (epsilon, 0)-differentially private release at its worst: truth with probability e^epsilon / (1 + e^epsilon). An exponential, half of it in a
+/// sum, and three roundings.
 AtomsBase two_atoms(double epsilon) {
   const double miss = std::exp(-epsilon) / (1 + std::exp(-epsilon));
-  return {{{-epsilon, miss}, {epsilon, 1 / (1 + std::exp(-epsilon))}}, 0, unit_roundoff * (8 + 2 * epsilon)};
+  return {{{-epsilon, miss}, {epsilon, 1 / (1 + std::exp(-epsilon))}}, 0, share_of_units(5.5)};
 }
 
-/// Two outcomes of losses t and t - epsilon, 0 < t < epsilon: what a choice of loss range epsilon can do.
+/// Two outcomes of losses t and t - epsilon, 0 < t < epsilon: what a choice of loss range epsilon can do. The difference is rounded; a mass has an
+/// exponential of it, two less one, and two roundings.
 AtomsBase two_point(double epsilon, double t) {
   const double hit = std::expm1(t - epsilon) / std::expm1(-epsilon);
   const double miss = std::exp(t - epsilon) * std::expm1(-t) / std::expm1(-epsilon);
-  return {{{t - epsilon, miss}, {t, hit}}, 2 * unit_roundoff * epsilon, unit_roundoff * (24 + 4 * epsilon)};
+  return {{{t - epsilon, miss}, {t, hit}}, share_of_units(epsilon), share_of_units(12 + 2 * epsilon)};
 }
 
 /// The same at a t that makes the moment E[e^(s loss)] under the law's mixing large: at tilt s that lower bound is the best one, roughly.
@@ -77,9 +80,11 @@ AtomsBase randomized_response(double truth, double categories) {
   const double loss = std::abs(std::log(truth / other));
   const double more = std::max(truth, other);
   const double less = std::min(truth, other);
-  const double error = unit_roundoff * (16 + 4 * loss);
-  if (categories == 2) return {{{-loss, less}, {loss, more}}, error, 8 * unit_roundoff};
-  return {{{-loss, less}, {0, other * (categories - 2)}, {loss, more}}, error, 16 * unit_roundoff};
+  // The logarithm of a quotient of a quotient; masses are rounded at most three times.
+  const double error = share_of_units(2 + 3 * loss);
+  const double mass_error = share_of_units(2.0);
+  if (categories == 2) return {{{-loss, less}, {loss, more}}, error, mass_error};
+  return {{{-loss, less}, {0, other * (categories - 2)}, {loss, more}}, error, mass_error};
 }
 
 class PartsOf {
@@ -131,8 +136,8 @@ class PartsOf {
   void operator()(const Event::KNorm& e) {
     if (e.dimension.value() == 1) return both(LossLaw{LaplaceBase{e.scale.value()}});
     AtomsBase atoms = two_atoms(1 / e.scale.value());
-    atoms.loss_error = 2 * unit_roundoff / e.scale.value();
-    atoms.mass_error += 4 * unit_roundoff / e.scale.value();
+    atoms.loss_error = share_of_units(1 / e.scale.value());
+    atoms.mass_error += share_of_units(1 / e.scale.value());
     add({LossLaw{atoms}, std::nullopt, false, count_}, {LossLaw{atoms}, std::nullopt, false, count_});
   }
   void operator()(const Event::PoissonSampled& e) { sampled(e.event, e.rate.value(), false); }
@@ -153,7 +158,8 @@ class PartsOf {
       const LossLaw upper{GaussianBase{multiplier->lower}};
       // Two statistics of the epoch: the largest of all batches, and their sum, one Gaussian release of sqrt(batches) times the noise.
       const AtomsBase seen = makes_none() ? AtomsBase{{{0, 1}}, 0, 0} : largest_coordinate(multiplier->upper, batches);
-      const LossLaw sum{GaussianBase{multiplier->upper * std::sqrt(static_cast<double>(batches)) * (1 + 4 * unit_roundoff)}};
+      const Upper largest = Upper{Exact{multiplier->upper}} * sqrt(Upper{Exact{static_cast<double>(batches)}});
+      const LossLaw sum{GaussianBase{largest.value()}};
       LossLaw removed{seen};
       LossLaw added{seen, Mixing::add};
       out_.has_choice = true;
@@ -386,8 +392,8 @@ class PartsOf {
   }
   /// What an epoch shows to whoever looks at one number: the sum of all rounds, which has moved by `times`, or the largest of them.
   void from_below(double multiplier, std::uint64_t rounds, double times, const std::optional<AtomsBase>& seen) {
-    const double whole = multiplier * std::sqrt(static_cast<double>(rounds)) / times * (1 + 8 * unit_roundoff);
-    const LossLaw sum{GaussianBase{whole}};
+    const Upper whole = Upper{Exact{multiplier}} * sqrt(Upper{Exact{static_cast<double>(rounds)}}) / Exact{times};
+    const LossLaw sum{GaussianBase{whole.value()}};
     LossLaw removed = sum;
     LossLaw added = sum;
     if (seen) {
@@ -415,7 +421,7 @@ class PartsOf {
       const LossLaw added{AllocatedRatioBase{multiplier->lower, rounds, records, true}, Mixing::add};
       add({removed, std::nullopt, false, count_}, {added, std::nullopt, false, count_});
     } else {
-      const double each = multiplier->lower / std::sqrt(static_cast<double>(records)) * (1 - 8 * unit_roundoff);
+      const double each = (Lower{Exact{multiplier->lower}} / sqrt(Upper{Exact{static_cast<double>(records)}})).value();
       const std::uint64_t longer = rounds % times;
       if (longer > 0) epochs_from_above(each, rounds / times + 1, product(product(longer, records), count_));
       epochs_from_above(each, rounds / times, product(product(times - longer, records), count_));
@@ -441,19 +447,19 @@ class PartsOf {
     std::vector<LossLaw> laws;
     std::vector<double> weights;
     double error = 0;
-    double lost = 0;
+    Upper lost{0};
     for (const auto& [law, share] : shares) {
       if (share.upper < 1e-200) {
-        lost += share.upper;
+        lost += Upper{Exact{share.upper}};
         continue;
       }
       const double weight = share.lower + 0.5 * (share.upper - share.lower);
-      error = std::max(error, (share.upper - share.lower) / weight + 4 * unit_roundoff);
+      error = std::max(error, (share.upper - share.lower) / weight + share_of_units(2.0));
       laws.push_back(law);
       weights.push_back(weight);
     }
     LossLaw mixture{PublicMixtureBase{std::make_shared<const std::vector<LossLaw>>(std::move(laws)), std::move(weights), error}};
-    if (side == Side::upper) mixture.infinite_mass = lost * (1 + 8 * unit_roundoff);
+    if (side == Side::upper) mixture.infinite_mass = lost.value();
     return mixture;
   }
   static LossLaw largest_of_curves(std::vector<LossLaw> laws) {
@@ -472,8 +478,7 @@ class PartsOf {
       const auto found = cells(law, step, cut);
       std::vector<double> exponents;
       for (const auto& cell : found.cells) {
-        const double loss = found.anchor + static_cast<double>(cell.index) * step - std::log1p(-std::min(cell.excess, 0.999));
-        exponents.push_back(std::log(cell.mass) + cell.log_scale + tilt_ * loss);
+        exponents.push_back(std::log(cell.mass) + cell.log_scale + tilt_ * rough_loss(found, cell));
       }
       if (law.infinite_mass > 0) exponents.push_back(std::log(law.infinite_mass) + tilt_ * bounds.largest + 20);
       if (exponents.empty()) continue;
@@ -694,8 +699,10 @@ class PartsOf {
     const double outward = side > 0 ? infinity : 0.0;
     const double share = law.infinite_mass;
     law.infinite_mass = std::nextafter(rate * share, outward);
-    law.rate = rate * (1 - share) / (1 - law.infinite_mass) * (1 + side * 8 * unit_roundoff);
-    law.rate = std::min(law.rate, 1.0);
+    const Exact left{law.infinite_mass};
+    const Upper largest = Upper{Exact{rate}} * (Upper{1} - Exact{share}) / (Lower{1} - left);
+    const Lower smallest = Lower{Exact{rate}} * (Lower{1} - Exact{share}) / (Upper{1} - left);
+    law.rate = std::min(side > 0 ? largest.value() : smallest.value(), 1.0);
     return law;
   }
 

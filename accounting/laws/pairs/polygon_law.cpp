@@ -6,9 +6,20 @@
 #include <utility>
 #include <variant>
 
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting::privacy_loss {
+
+namespace {
+
+/// A slope is a difference over e^x - 1, whose units they are, with one each for the difference, the quotient and a sum. One that rises to the next
+/// corner has as many more as x, which is rounded.
+constexpr long double rounding_of_slope = share_of_units(LibraryError<long double>::expm1 + 3);
+/// Of a mass in double: its exponential, two products and the last rounding.
+constexpr double rounding_of_mass = share_of_units(2.0);
+
+}  // namespace
 
 LossLaw polygon_law(const std::vector<Corner>& points, int direction) {
   std::vector<Corner> hull;
@@ -18,9 +29,10 @@ LossLaw polygon_law(const std::vector<Corner>& points, int direction) {
     if (j == 0) return -(1 - hull[0].value) / (1 + std::exp(-x));
     return (hull[j].value - hull[j - 1].value) / -std::expm1(static_cast<long double>(hull[j - 1].loss) - x);
   };
-  const auto slope_to = [&](std::size_t j, const Corner& next) {
-    return (next.value - hull[j].value) / std::expm1(static_cast<long double>(next.loss) - static_cast<long double>(hull[j].loss));
+  const auto distance_to = [&](std::size_t j, const Corner& next) {
+    return static_cast<long double>(next.loss) - static_cast<long double>(hull[j].loss);
   };
+  const auto slope_to = [&](std::size_t j, const Corner& next) { return (next.value - hull[j].value) / std::expm1(distance_to(j, next)); };
   for (const auto& next : points) {
     while (!hull.empty() && slope_before(hull.size() - 1) >= slope_to(hull.size() - 1, next)) hull.pop_back();
     hull.push_back(next);
@@ -31,8 +43,11 @@ LossLaw polygon_law(const std::vector<Corner>& points, int direction) {
   long double lost_below = 0;
   for (std::size_t j = 0; j < hull.size(); ++j) {
     const long double before = slope_before(j);
-    const long double after = j + 1 < hull.size() ? slope_to(j, hull[j + 1]) : 0;
-    const long double mass = after - before + direction * 8 * long_unit_roundoff * (std::abs(before) + std::abs(after));
+    const bool is_last = j + 1 == hull.size();
+    const long double after = is_last ? 0 : slope_to(j, hull[j + 1]);
+    const long double rounding = std::abs(before) * rounding_of_slope +
+                                 std::abs(after) * (rounding_of_slope + share_of_units(is_last ? 0 : distance_to(j, hull[j + 1])));
+    const long double mass = after - before + direction * rounding;
     if (!(mass > 0)) continue;
     if (hull[j].loss == 0) {
       right.push_back({0, static_cast<double>(2 * mass)});
@@ -52,7 +67,7 @@ LossLaw polygon_law(const std::vector<Corner>& points, int direction) {
   }
   std::reverse(left.begin(), left.end());
   left.insert(left.end(), right.begin(), right.end());
-  LossLaw law{AtomsBase{std::move(left), 0, 4 * unit_roundoff}};
+  LossLaw law{AtomsBase{std::move(left), 0, rounding_of_mass}};
   auto& atoms = std::get<AtomsBase>(law.base).atoms;
   if (direction > 0) {
     if (lost_above > 0) law.infinite_mass = round_up(lost_above);

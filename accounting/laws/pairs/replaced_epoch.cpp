@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <numbers>
 
 #include <fmt/format.h>
 
 #include <surety/accounting/laws/pairs/allocated_epoch.h>
+#include <surety/accounting/numbers/ball.h>
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/checked_cast.h>
 #include <surety/accounting/numbers/error.h>
 #include <surety/accounting/numbers/floating_point.h>
@@ -19,12 +22,14 @@ namespace {
 
 using Complex = std::complex<long double>;
 constexpr long double u = long_unit_roundoff;  // twice what an operation errs by
-constexpr long double pi = 3.14159265358979323846264338327950288L;
+constexpr long double pi = std::numbers::pi_v<long double>;
 /// What lies beyond half a period has at most e^this of the mass.
 constexpr double log_alias = -34;
 constexpr double most_nodes = 0x1p16;
 /// Steps of a node's exponential between two that are computed afresh.
 constexpr std::size_t restart = 32;
+/// Units of a term of the transform's sums, all of whose operations are on numbers that are not negative.
+constexpr long double units_of_error = 64;
 /// Cells of a law on either side of 0, and the mass that may be left beyond them.
 constexpr int cells_of_law = 320;
 constexpr double mass_beyond = 1e-13;
@@ -61,7 +66,8 @@ class ReplacedEpoch::Numbers {
     const auto last = static_cast<std::int64_t>(std::ceil((reach + mu) / h));
     for (std::int64_t i = -last; i <= last; ++i) {
       const long double g = static_cast<long double>(i) * h;
-      const long double modulus = h * 0.39894228040143267793994605993438187L * std::exp(0.5L * (b - g) * (b + g));
+      const long double modulus =
+          h * (std::numbers::inv_sqrtpi_v<long double> * std::numbers::sqrt2_v<long double> / 2) * std::exp(0.5L * (b - g) * (b + g));
       const long double a = std::exp(mu * (g - 0.5L * mu));
       const long double other = std::exp(-mu * (g + 0.5L * mu));
       // i A and -i B on the line: e^(i w (A - a B)) = e^(w (this))
@@ -76,6 +82,14 @@ class ReplacedEpoch::Numbers {
     const long double strip = (1 + std::exp(2 * b * b)) / std::expm1(16 * pi);
     const long double cut = 2 * grown * (1 + h) * std::exp(-0.5L * reach * reach);
     outside_ = strip + cut;
+    for (const long double share : {0.7L, 0.45L, 0.3L, 0.2L, 0.13L, 0.08L, 0.05L, 0.03L, 0.018L, 0.01L, 0.005L, 0.0025L}) {
+      const long double angle = share * pi / (2 * mu);
+      // Its product with mu, below a quarter, is within two units, and the sine as well.
+      turns_.push_back({LongUpper{LongExact{angle}} * LongExact{angle} / 2,
+                        LongLower::within(std::sin(mu * angle), LibraryError<long double>::sin + 2)});
+    }
+    const LongUpper most_mu = LongUpper{1} / LongExact{multiplier};
+    smallest_product_ = exp(-(most_mu * most_mu / 2));
   }
 
   [[nodiscard]] Beyond beyond(double x) const {
@@ -83,11 +97,12 @@ class ReplacedEpoch::Numbers {
     const long double ratio = std::exp(static_cast<long double>(x));
     // |D| stays below the larger of both means, and each is below this but for e^log_alias of its mass.
     const double most = tails_->highest(log_alias);
-    const long double half_period = ratio * static_cast<long double>(most) * (1 + 1e-12L);
+    const LongUpper ratio_above = exp(LongUpper{LongExact{x}});
+    const long double half_period = (ratio_above * LongExact{most}).value();
     if (!(half_period < 1e9L)) refuse();
-    const long double outside = std::exp(static_cast<long double>(log_alias)) * 1.0000001L;
-    const long double alias_of_modulus = 2 * (1 + ratio) * outside;
-    const long double alias_of_sign = 4 * outside;
+    const LongUpper outside = exp(LongUpper{LongExact{log_alias}});
+    const long double alias_of_modulus = (2 * (ratio_above + 1) * outside).value();
+    const long double alias_of_sign = (4 * outside).value();
     const long double h = pi / half_period;
     const auto count = node_count(ratio, h);
     const auto line = line_error(ratio, h, count);
@@ -115,8 +130,8 @@ class ReplacedEpoch::Numbers {
         const long double spread = modulus > 4 * off ? off / (modulus - off) : 1;
         const long double relative = exponent * (spread + u * size * (40 + 8 * std::abs(real)) / std::min(1.0L, modulus)) +
                                      4 * u * exponent * (std::abs(real) + std::abs(angle)) + 8 * u;
-        const long double bound = std::exp(exponent * std::log(modulus + off) * (1 - 1e-15L));
-        error = relative < 0.01L ? 1.01L * relative * found : found + bound;
+        // e^relative - 1 is at most relative + relative^2 there.
+        error = relative < 0.01L ? (relative + relative * relative) * found : found + power_at_most(exponent, modulus, off);
         return Complex{found * std::cos(exponent * angle), found * std::sin(exponent * angle)};
       };
       long double all_error = 0;
@@ -143,12 +158,19 @@ class ReplacedEpoch::Numbers {
     const long double other_error = 0.5L * sign_error + 8 * u;
     const long double p = delta + ratio * other;
     const long double p_error = delta_error + ratio * other_error + 8 * u * ratio;
-    return {static_cast<double>(p),
-            static_cast<double>(other),
-            static_cast<double>(delta),
-            static_cast<double>(p_error * 1.0000001L + unit_roundoff * std::abs(p)),
-            static_cast<double>(other_error * 1.0000001L + unit_roundoff * std::abs(other)),
-            static_cast<double>(delta_error * 1.0000001L + unit_roundoff * std::abs(delta)),
+    const auto ended = [&](long double value, long double error) {
+      const auto most_error = LongUpper::within(error, static_cast<long double>(count) + units_of_error);
+      return shortened(LongBall::around(value, most_error.value()));
+    };
+    const Ball beyond_p = ended(p, p_error);
+    const Ball beyond_other = ended(other, other_error);
+    const Ball curve = ended(delta, delta_error);
+    return {beyond_p.value(),
+            beyond_other.value(),
+            curve.value(),
+            beyond_p.radius(),
+            beyond_other.radius(),
+            curve.radius(),
             static_cast<double>(scale * line.cosines + ratio * line.sines),
             static_cast<double>(alias_of_modulus + ratio * alias_of_sign),
             static_cast<double>(count)};
@@ -194,6 +216,11 @@ class ReplacedEpoch::Numbers {
     Complex less_one;  ///< E e^(i w (A - a B)) - 1
     Complex with_b;    ///< E B e^(i w (A - a B))
   };
+  /// By an angle g is turned by, any one: half its square, and the sine of mu times it.
+  struct Turn {
+    LongUpper half_square;
+    LongLower sine;
+  };
   struct Left {
     long double cosines;
     long double sines;
@@ -205,6 +232,11 @@ class ReplacedEpoch::Numbers {
         fmt::format(
             "allocated({}, record_sum({})) under replace-one has too little noise, or too few rounds, for its losses to be computed", t_,
             multiplier_)};
+  }
+
+  /// At least (modulus + off)^exponent, the modulus rounded four times and a root.
+  static long double power_at_most(long double exponent, long double modulus, long double off) {
+    return exp(LongExact{exponent} * log(LongUpper::within(modulus, 4) + LongExact{off})).value();
   }
 
   /// At the odd multiples of h.
@@ -240,49 +272,53 @@ class ReplacedEpoch::Numbers {
   /// Bounds on the logarithm of the modulus of the transform's power t - 1 at w (per round): they fall with w. What it is multiplied with, one
   /// more power or E B e^(i w (A - a B)), is at most 1. `mean(v)` bounds log E e^(-v (A + a B)).
   template <class Mean>
-  [[nodiscard]] long double log_bound_by(long double w, const Mean& mean) const {
-    const long double mu = 1 / static_cast<long double>(multiplier_);
-    long double best = 0;
-    for (const long double share : {0.7L, 0.45L, 0.3L, 0.2L, 0.13L, 0.08L, 0.05L, 0.03L, 0.018L, 0.01L, 0.005L, 0.0025L}) {
-      const long double b = share * pi / (2 * mu) * (1 - 1e-15L);
-      best = std::min(best, static_cast<long double>(t_ - 1) * (0.5L * b * b * (1 + 1e-12L) + mean(w * std::sin(mu * b) * (1 - 1e-12L))));
-    }
+  [[nodiscard]] LongUpper log_bound_by(LongLower w, const Mean& mean) const {
+    LongUpper best{0};
+    for (const auto& turn : turns_) best = min(best, LongExact{t_ - 1} * (turn.half_square + mean(w * turn.sine)));
     return best;
   }
   /// A + a B is at least 2 sqrt(a) e^(-mu^2 / 2).
-  [[nodiscard]] long double log_bound_by_least(long double ratio, long double w) const {
-    const long double mu = 1 / static_cast<long double>(multiplier_);
-    const long double least = 2 * std::sqrt(ratio) * std::exp(-0.5L * mu * mu) * (1 - 1e-12L);
-    return log_bound_by(w, [&](long double v) { return -v * least; });
+  [[nodiscard]] LongUpper log_bound_by_least(LongLower ratio, LongLower w) const {
+    const LongLower least = 2 * sqrt(ratio) * smallest_product_;
+    return log_bound_by(w, [&](LongLower v) { return -(v * least); });
   }
-  [[nodiscard]] long double log_bound(long double ratio, long double w) const {
-    const long double simple = log_bound_by_least(ratio, w);
-    if (simple < -600) return simple;
+  [[nodiscard]] LongUpper log_bound(LongLower ratio, LongLower w) const {
+    const LongUpper simple = log_bound_by_least(ratio, w);
+    if (simple.value() < -600) return simple;
     // A rises where B falls, so the mean of the product is at most the product of the means.
-    const auto laplace = [&](long double v) { return static_cast<long double>(tails_->log_laplace(static_cast<double>(v))); };
-    return std::min(simple, log_bound_by(w, [&](long double v) { return laplace(v) + laplace(v * ratio); }));
+    const auto laplace = [&](LongLower v) { return LongUpper::claim(tails_->log_laplace(shortened(v).value())); };
+    return min(simple, log_bound_by(w, [&](LongLower v) { return laplace(v) + laplace(v * ratio); }));
+  }
+  /// e^x, and the frequency of the odd n, a product and a quotient.
+  static LongLower ratio_below(long double ratio) { return LongLower::within(ratio, LibraryError<long double>::exp); }
+  [[nodiscard]] LongLower frequency(long double h, long double n) const {
+    return LongLower::within(h * n / static_cast<long double>(t_), 2);
   }
 
   [[nodiscard]] std::size_t node_count(long double ratio, long double h) const {
     std::size_t count = 32;
-    while (log_bound(ratio, h * static_cast<long double>(2 * count + 1) / static_cast<long double>(t_)) > -38) {
+    while (log_bound(ratio_below(ratio), frequency(h, static_cast<long double>(2 * count + 1))).value() > -38) {
       count += count / 5;
       if (static_cast<double>(count) > most_nodes) refuse();
     }
     return count;
   }
   /// The sums of 1 / n^2 and 1 / n times the bound over the odd n that are left out, doubling by doubling.
+  static constexpr auto nearly_nothing = LongExact{1e-2000L};
   [[nodiscard]] Left line_error(long double ratio, long double h, std::size_t count) const {
-    Left left{0, 0};
+    const LongLower a = ratio_below(ratio);
+    LongUpper cosines{0};
+    LongUpper sines{0};
     auto n = static_cast<long double>(2 * count + 1);
     for (int i = 0; i < 200; ++i, n *= 2) {
-      const long double w = h * n / static_cast<long double>(t_);
-      const long double bound = log_bound(ratio, w);
+      const LongLower w = frequency(h, n);
+      const LongUpper bound = exp(log_bound(a, w));
       // n to 2 n: at most n / 2 + 1 odd ones.
-      left.cosines += std::exp(bound) * (n / 2 + 1) / (n * n);
-      left.sines += std::exp(bound) * (n / 2 + 1) / n;
+      const LongUpper odd_ones = bound * LongExact{n / 2 + 1} / LongExact{n};
+      cosines += odd_ones / LongExact{n};
+      sines += odd_ones;
       // An exponential: each doubling more than squares it.
-      if (log_bound_by_least(ratio, w) < -5000) return {left.cosines * 1.0000001L + 1e-2000L, left.sines * 1.0000001L + 1e-2000L};
+      if (log_bound_by_least(a, w).value() < -5000) return {(cosines + nearly_nothing).value(), (sines + nearly_nothing).value()};
     }
     refuse();
   }
@@ -312,6 +348,8 @@ class ReplacedEpoch::Numbers {
   long double a_rounding_ = 0;
   long double b_rounding_ = 0;
   long double outside_ = 0;
+  std::vector<Turn> turns_;
+  LongLower smallest_product_{0};  // e^(-mu^2 / 2), half of the least A + B
   std::once_flag most_once_;
   double most_ = 0;
   std::once_flag once_;
@@ -329,6 +367,9 @@ LossRange ReplacedEpoch::range() const {
 
 namespace {
 
+/// Of an atom's mass, which is rounded twice.
+constexpr double units_of_mass = share_of_units(4.0);
+
 /// P-mass and mass under the other law of losses from `least` to `most`, and their absolute errors.
 struct Masses {
   double least;
@@ -345,23 +386,21 @@ void place(std::vector<LossCell>& out, const Masses& cell, bool from_above, doub
     if (!(mass > 1e-300)) return;
     const double index = std::floor(loss / step);
     const double above = std::max(0.0, loss - index * step);
-    out.push_back({checked_cast<std::int64_t>(index), 0, mass, 8 * unit_roundoff, -std::expm1(-above),
-                   unit_roundoff * (16 + 8 * (std::abs(loss) + step))});
+    out.push_back({checked_cast<std::int64_t>(index), 0, mass, units_of_mass, -std::expm1(-above),
+                   Ball::within(2 + std::abs(loss) + step, 4).radius()});
   };
-  const double width = -std::expm1(cell.least - cell.most);
-  const double mass = std::max(cell.p, 0.0);
-  const double scale = std::exp(cell.least);
-  const double excess = 1 - scale * cell.other / mass;
-  const double excess_error = (scale * cell.other_error + cell.p_error * (1 + std::abs(1 - excess))) / mass + 32 * unit_roundoff;
-  const bool has_digits = mass > 4 * cell.p_error;
+  const Ball width = -expm1(Ball{Exact{cell.least}} - Exact{cell.most});
+  const Ball mass = Ball::around(std::max(cell.p, 0.0), cell.p_error);
+  const Ball excess = 1 - exp(Ball{Exact{cell.least}}) * Ball::around(cell.other, cell.other_error) / mass;
+  const bool has_digits = mass.value() > 4 * mass.radius();
   if (from_above) {
-    const double share = has_digits ? std::clamp((excess + excess_error) / width * (1 + 16 * unit_roundoff), 0.0, 1.0) : 1.0;
-    const double most = (mass + cell.p_error) * (1 + 8 * unit_roundoff);
+    const double share = has_digits ? min(max(excess.upper(), Upper{0}) / width.lower(), Upper{1}).value() : 1;
+    const double most = mass.upper().value();
     atom(cell.least, most * (1 - share));
     atom(cell.most, most * share);
   } else if (has_digits) {
-    const double risen = std::clamp(excess - excess_error, 0.0, width);
-    atom(cell.least - std::log1p(-risen), (mass - cell.p_error) * (1 - 8 * unit_roundoff));
+    const double risen = std::clamp(excess.lower().value(), 0.0, width.lower().value());
+    atom(cell.least - std::log1p(-risen), mass.lower().value());
   }
 }
 
@@ -371,7 +410,7 @@ LossCells ReplacedEpoch::cells(bool from_above, double step) const {
   const StandardFloatingPoint environment;
   const auto& law = numbers_->law();
   if (!(law.most / step < 0x1p40)) throw Error{ErrorCode::unsupported, "privacy-loss: its losses are out of range"};
-  LossCells found{{}, 0, step, unit_roundoff * (16 + 16 * (law.most + step)), 0, 0};
+  LossCells found{{}, 0, step, Ball::within(1 + law.most + step, 8).radius(), 0, 0};
   for (const auto& cell : law.cells) {
     place(found.cells, {cell.from, cell.to, cell.p, cell.other, cell.p_error, cell.other_error}, from_above, step);
     place(found.cells, {-cell.to, -cell.from, cell.other, cell.p, cell.other_error, cell.p_error}, from_above, step);

@@ -2,33 +2,37 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <vector>
 
+#include <surety/accounting/numbers/bound.h>
 #include <surety/accounting/numbers/floating_point.h>
 #include <surety/accounting/numbers/limit.h>
-#include <surety/accounting/numbers/rounding.h>
 
 namespace surety::accounting {
 namespace {
 
-/// A positive number within a relative `error`.
+using Library = LibraryError<long double>;
+constexpr long double unit = share_of_units(1.0L);
+
+/// A positive number within a relative `error`. Each operation of it rounds once or twice, half a unit each.
 struct Measured {
   long double value;
   long double error;
 };
 Measured operator-(const Measured& a, const Measured& b) {
   const long double apart = a.value - b.value;
-  return {apart, apart > 0 ? (a.value * a.error + b.value * b.error) / apart + 2 * long_unit_roundoff : 1};
+  return {apart, apart > 0 ? (a.value * a.error + b.value * b.error) / apart + unit : 1};
 }
 
 /// -log Phi(x) without cancellation in either tail; x is within `shift` of what is meant.
 Measured log_normal_cdf(long double x, long double shift) {
-  const long double tail = 0.5L * std::erfc(std::abs(x) * 0.707106781186547524400844362104849039L);
-  // The tail's density is at most (|x| + 1) times the tail.
-  const long double error = long_unit_roundoff * (16 + 4 * x * x) + shift * (std::abs(x) + 1);
+  const long double tail = 0.5L * std::erfc(std::abs(x) * (std::numbers::sqrt2_v<long double> / 2));
+  // The tail's density is at most (|x| + 1) times the tail; x is multiplied within a unit of itself.
+  const long double error = unit * (Library::erfc + std::abs(x) * (std::abs(x) + 1)) + shift * (std::abs(x) + 1);
   // Both logarithms magnify a relative error less than twofold, since the tail is at most 1/2.
-  return {x < 0 ? -std::log(tail) : -std::log1p(-tail), 2 * error + 8 * long_unit_roundoff};
+  return {x < 0 ? -std::log(tail) : -std::log1p(-tail), 2 * error + Library::log1p * unit};
 }
 
 /// A probability and what it leaves, each with all its digits.
@@ -38,17 +42,16 @@ struct Split {
 };
 /// Of e^-x.
 Split split(const Measured& x) {
-  return {{std::exp(-x.value), x.value * x.error + 8 * long_unit_roundoff}, {-std::expm1(-x.value), x.error + 8 * long_unit_roundoff}};
+  return {{std::exp(-x.value), x.value * x.error + (Library::exp + 1) * unit},
+          {-std::expm1(-x.value), x.error + (Library::expm1 + 1) * unit}};
 }
 
-Measured operator+(const Measured& a, const Measured& b) {
-  return {a.value + b.value, std::max(a.error, b.error) + 2 * long_unit_roundoff};
-}
-Measured operator*(long double weight, const Measured& a) { return {weight * a.value, a.error + 2 * long_unit_roundoff}; }
+Measured operator+(const Measured& a, const Measured& b) { return {a.value + b.value, std::max(a.error, b.error) + unit}; }
+Measured operator*(const Measured& weight, const Measured& a) { return {weight.value * a.value, weight.error + a.error + unit}; }
 
 /// One way in which records take part, with its probability: how many times in each batch that they are in.
 struct Shares {
-  long double weight;
+  Measured weight;
   std::vector<std::uint64_t> times;
 };
 
@@ -60,13 +63,13 @@ struct Threshold {
 Threshold at(double c, long double mu, long double batches, const std::vector<Shares>& all) {
   const Measured each = log_normal_cdf(c, 0);
   std::vector<Measured> moved;  // so many times
-  Threshold found{{{0, 0}, {0, 0}}, split({batches * each.value, each.error + 4 * long_unit_roundoff})};
+  Threshold found{{{0, 0}, {0, 0}}, split({batches * each.value, each.error + unit})};
   for (const auto& shares : all) {
-    Measured sum{(batches - static_cast<long double>(shares.times.size())) * each.value, each.error + 4 * long_unit_roundoff};
+    Measured sum{(batches - static_cast<long double>(shares.times.size())) * each.value, each.error + unit};
     for (const auto times : shares.times) {
       while (moved.size() < times) {
         const long double shift = mu * static_cast<long double>(moved.size() + 1);
-        moved.push_back(log_normal_cdf(c - shift, long_unit_roundoff * (std::abs(c) + 4 * shift)));
+        moved.push_back(log_normal_cdf(c - shift, unit * (std::abs(c) + 2 * shift)));
       }
       sum = sum + moved[times - 1];
     }
@@ -90,9 +93,11 @@ std::optional<Cell> cell(const Measured& p, const Measured& q) {
     if (!(mass->value > 1e-290L && mass->error < 1e-13L)) return std::nullopt;
   }
   const auto loss = static_cast<double>(std::log(p.value / q.value));
+  // A logarithm moves by less than the share and its square; the quotient is within half a unit, the logarithm and the double within one of its own.
+  const long double error = p.error + q.error;
   return Cell{{loss, static_cast<double>(p.value)},
-              static_cast<double>(1.01L * (p.error + q.error) + 8 * long_unit_roundoff) + 2 * unit_roundoff * std::abs(loss),
-              static_cast<double>(p.error) + 2 * unit_roundoff};
+              static_cast<double>(error + error * error + unit) + share_of_units(std::abs(loss)),
+              static_cast<double>(p.error) + share_of_units(1.0)};
 }
 
 /// Thresholds where the largest coordinate lies under Q, and where the record's own lies under P.
@@ -147,10 +152,11 @@ void add_partitions(std::uint64_t left, std::uint64_t most, std::uint64_t alike,
     const auto same = !before.times.empty() && before.times.back() == part ? alike + 1 : 1;
     shares = before;
     for (std::uint64_t i = 0; i < part; ++i) {
-      shares.weight *= static_cast<long double>(left - i) / static_cast<long double>(i + 1) / batches;
+      shares.weight = Measured{static_cast<long double>(left - i) / static_cast<long double>(i + 1) / batches, unit} * shares.weight;
     }
-    shares.weight *= (batches - static_cast<long double>(before.times.size())) / static_cast<long double>(same);
-    if (!(shares.weight > 0)) continue;
+    shares.weight =
+        Measured{(batches - static_cast<long double>(before.times.size())) / static_cast<long double>(same), unit} * shares.weight;
+    if (!(shares.weight.value > 0)) continue;
     shares.times.push_back(part);
     add_partitions(left - part, part, same, batches, shares, all);
   }
@@ -160,13 +166,13 @@ void add_partitions(std::uint64_t left, std::uint64_t most, std::uint64_t alike,
 }  // namespace
 
 AtomsBase largest_coordinate(double multiplier, std::uint64_t batches, std::uint64_t participations) {
-  return largest_of(multiplier, batches, 1, {{1, std::vector<std::uint64_t>(static_cast<std::size_t>(participations), 1)}});
+  return largest_of(multiplier, batches, 1, {{{1, 0}, std::vector<std::uint64_t>(static_cast<std::size_t>(participations), 1)}});
 }
 AtomsBase largest_coordinate(double multiplier, std::uint64_t batches) { return largest_coordinate(multiplier, batches, 1); }
 
 AtomsBase largest_coordinate_of_user(double multiplier, std::uint64_t batches, std::uint64_t records) {
   std::vector<Shares> all;
-  Shares none{1, {}};
+  Shares none{{1, 0}, {}};
   add_partitions(records, records, 0, static_cast<long double>(batches), none, all);
   return largest_of(multiplier, batches, records, all);
 }

@@ -50,7 +50,9 @@ class Merger {
       const double tilt = grid.s * (law.anchor + static_cast<double>(cell.index) * grid.step);
       const double weight =
           cell.mass * std::exp(cell.log_scale + tilt - shift) * (1 - weight_error(cell, tilt, grid.s * law.anchor, shift));
-      if (weight > 0) pieces_.push_back({cell.index, weight, cell.excess - cell.excess_error});
+      // A loss that may lie far below its cell, for it has no digits there, is left out, which only lowers the law.
+      const double excess = cell.excess - cell.excess_error;
+      if (weight > 0 && excess > lowest_excess) pieces_.push_back({cell.index, weight, excess});
     }
   }
 
@@ -141,6 +143,7 @@ class Merger {
     double excess;
   };
   static constexpr int table_size = 16;
+  static constexpr double lowest_excess = -1;  // log 2 below the grid point
 
   /// 1 - e^(grid point k) Q / P of the piece, rounded down: above 0 where its loss lies above the grid point.
   [[nodiscard]] double lift(const Piece& piece, std::int64_t k) const {
@@ -312,7 +315,9 @@ double log_transform(const std::vector<double>& weights, double step, double a) 
     for (std::size_t j = std::min(weights.size(), i + block); j-- > i;) part = part * factor + weights[j];
     sum += part * std::exp(a * static_cast<double>(i) * step - top);
   }
-  const double units = 150 + n / 64 + 2 * std::abs(a) * (n * step + static_cast<double>(block) * step * 64);
+  // Of a block's powers, each an exponential more, with a product and a sum; of its exponential, and the sum of blocks; of all their arguments.
+  constexpr double units_of_block = block * (LibraryError<double>::exp + 1) + LibraryError<double>::exp + 2;
+  const double units = units_of_block + n / block + 2 * std::abs(a) * (n * step + block * step * block);
   return (log(Upper{Exact{sum}} * Exact{1 + share_of_units(units)} + Exact{tiny}) + Exact{top}).value();
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <random>
 #include <vector>
 
@@ -54,6 +56,23 @@ TEST(CircularProduct, IsWithinItsBound) {
         EXPECT_GT(worst, 0) << size << ' ' << count;
       }
     }
+  }
+}
+
+// A law of one outcome goes round the circle, and nothing else happens but rounding, which so many products make large.
+TEST(CircularProduct, OfManyFactorsCountsTheirRounding) {
+  const std::size_t size = 64;
+  for (const std::uint64_t count : {1000003ULL, 1000000000039ULL, 1ULL << 46}) {
+    CircularProduct product{size};
+    product.multiply({{0, 0, 0, 0, 0, 1}, {0, 1}}, count);
+    const auto result = std::move(product).result();
+    double worst = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      worst = std::max(
+          {worst, std::abs(result.first[i] - (i == 5 * count % size ? 1 : 0)), std::abs(result.second[i] - (i == count % size ? 1 : 0))});
+    }
+    EXPECT_GT(worst, 1e-18 * static_cast<double>(count)) << count;
+    EXPECT_LE(worst, result.error) << count;
   }
 }
 

@@ -58,6 +58,20 @@ TEST(ChoiceLaws, LieOnBothSidesOfTheCurveOfOne) {
   EXPECT_GT(escape({.minorant = false}, 200), 1e-6L);
 }
 
+// On so fine a grid that the curve hardly bends in a cell: a line that is off by a millionth of its slope crosses it.
+TEST(ChoiceLaws, LieOnBothSidesOfTheCurveOfOneOnAFineGrid) {
+  const ChoiceGame game{{{2.0, 1, 100'000}}, {100'100, 100'100}};
+  const auto laws = choice_laws(game, 2.0);
+  for (int i = 1; i < 40; ++i) {
+    const long double x = 0.05003L * i;
+    const long double truth = one_choice(2, x);
+    const auto below = curve(laws.lower, x);
+    EXPECT_LE(below, truth) << i;
+    EXPECT_LE(truth - below, 1e-10L) << i;
+    EXPECT_GE(curve(laws.upper, x), truth) << i;
+  }
+}
+
 TEST(ChoiceLaws, CountWhatIsBeyondTheGrid) {
   // 64 cells of the largest range and 128 more points at least, of 20 ranges.
   const ChoiceGame game{{{1.0, 20, 64}}, {192, 2000}};

@@ -186,10 +186,11 @@ TEST(RenyiPoisson, IsStableAtExtremes) {
   }
 }
 
-/// At rate 0.01, where the two modes are far apart: E[r^a] is (1 - q)^a + q^a e^(a (a-1) mu^2 / 2) up to 1e-100 or less.
+/// At rate 0.01, where the two modes are far apart: E[r^a] is above (1 - q)^a + q^a e^(a (a-1) mu^2 / 2), by hardly anything.
 Real truth_of_far_modes(double multiplier, double order) {
   const Real a{order};
-  return log(power(Real{0.99}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{multiplier} * Real{multiplier}))) / (a - 1.0);
+  return log(power(1.0 - Real{0.01}, a) + exp(a * log(Real{0.01}) + a * (a - 1.0) / (2.0 * Real{multiplier} * Real{multiplier}))) /
+         (a - 1.0);
 }
 
 // Where the nodes would be too many, the bound by Minkowski's inequality or by separate modes holds and is said to be a bound.
@@ -198,19 +199,17 @@ TEST(RenyiPoisson, WithHardlyAnyNoiseIsABound) {
     const auto found = at_order(sampled(0.01, 0.002), order);
     EXPECT_FALSE(found.exact);
     const Real truth = truth_of_far_modes(0.002, order);
-    EXPECT_GE(found.divergence.upper, truth.rounded_down() * (1 - 1e-12)) << order;
-    EXPECT_LE(found.divergence.upper, truth.rounded_up() * (1 + 1e-6)) << order;
+    EXPECT_TRUE(tight(found.divergence.upper, truth, 1e-6)) << order;
   }
   EXPECT_FALSE(at_order(sampled(0.01, 1.5), 1e5).exact);
 }
 
 // Far likelihood ratios overflow a double, the answer does not.
 TEST(RenyiPoisson, WithLittleNoiseIsExact) {
-  for (const double order : {1.0001, 1.3, 1.9}) {
+  for (double order = 1.0001; order < 1.9; order += 0.013) {
     const auto found = at_order(sampled(0.01, 0.03), order);
     EXPECT_TRUE(found.exact);
-    const Real truth = truth_of_far_modes(0.03, order);
-    EXPECT_NEAR(found.divergence.upper / truth.nearest_double(), 1, 1e-9) << order;
+    EXPECT_TRUE(tight(found.divergence.upper, truth_of_far_modes(0.03, order), 1e-9)) << order;
   }
 }
 
@@ -218,6 +217,42 @@ TEST(RenyiPoisson, WithLittleNoiseIsExact) {
 TEST(RenyiPoisson, JustBelowItsTurnIsExact) {
   EXPECT_TRUE(tight(upper_at(sampled(1.5e-10, 1.5625), 109), truth_by_moments(1.5e-10, 1.5625, 109), 1e-9));
   EXPECT_TRUE(tight(upper_at(sampled(6.5e-4, 3.75), 173), truth_by_moments(6.5e-4, 3.75, 173), 1e-9));
+}
+
+// Points at which the nodes' own rounding is all that is below the truth: found among some ten thousand.
+TEST(RenyiPoisson, IsAboveTheTruthWhereRoundingIsWorst) {
+  struct Point {
+    double q;
+    double multiplier;
+    int order;
+  };
+  for (const auto& [q, multiplier, order] : {Point{0.00054040046099941043, 2, 61}, Point{1.2854977699570321e-99, 0.25, 33},
+                                             Point{5.7769807392111174e-110, 0.25, 35}, Point{3.7294905611140916e-129, 0.25, 40}}) {
+    expect_exactly(q, multiplier, order, truth_by_moments(q, multiplier, order));
+  }
+}
+
+// At rates so small that hardly anything but the outcomes between the two modes is left, and too much of both for nodes.
+TEST(RenyiPoisson, OfSeparateModesCountsWhatLiesBetween) {
+  struct Point {
+    double q;
+    double multiplier;
+    double order;
+  };
+  for (const auto& [q, multiplier, order] : {Point{1e-60, 0.0625, 1.3}, Point{1e-60, 0.0625, 1.5}, Point{1e-100, 0.0625, 1.9}}) {
+    constexpr mpfr_prec_t bits = 900;
+    const Real mu = 1.0 / Real{multiplier, bits};
+    Real sum{0, bits};
+    for (int k = -16 * 32; k <= 32 * 48; ++k) {
+      const Real x{k / 32.0, bits};
+      const Real r = (1.0 - Real{q, bits}) + q * exp(mu * (x - mu / 2.0));
+      sum = sum + exp(-(x * x) / 2.0) * (exp(order * log(r)) - 1.0 - order * (r - 1.0));
+    }
+    const Real truth = log1p(sum / 32.0 / sqrt(2.0 * reference::pi(bits))) / (order - 1);
+    const auto found = at_order(sampled(q, multiplier), order);
+    EXPECT_FALSE(found.exact);
+    EXPECT_GE(found.divergence.upper, truth.rounded_down()) << q << ' ' << order;
+  }
 }
 
 TEST(RenyiPoisson, LargeOrdersAreExactOrABound) {

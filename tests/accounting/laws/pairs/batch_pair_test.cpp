@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <support/real.h>
 #include <surety/accounting/accountants/renyi/renyi.h>
 #include <surety/accounting/answers/asked.h>
 
@@ -172,6 +173,16 @@ TEST(BatchPair, OfWhatIsConcentratedDominatesWhatIs) {
   }
 }
 
+// From below it is the Gaussian release of that rho, or of a little less.
+TEST(BatchPair, OfWhatIsConcentratedCostsNoLessThanItsGaussian) {
+  for (const double rho : {0.1, 0.3, 0.5, 0.7, 1.1, 3.0}) {
+    const auto part = concentrated_part(rho, [](double at) { return std::exp(-at); });
+    const reference::Real multiplier{std::get<GaussianBase>(part.lower.value().base).multiplier, 200};
+    EXPECT_TRUE(multiplier * multiplier * rho * 2.0 >= 1) << rho;
+    EXPECT_TRUE(multiplier * multiplier * rho * 2.0 <= 1 + 1e-14) << rho;
+  }
+}
+
 TEST(BatchPair, NeedsEveryTerm) {
   const Pair pair = approximate(1, 0.3);
   LossLaw law{AtomsBase{{{-1, 1 / (1 + std::exp(1))}, {1, 1 / (1 + std::exp(-1))}}, 0, 1e-15}};
@@ -193,11 +204,77 @@ TEST(BatchPair, NeedsEveryTerm) {
   EXPECT_TRUE(falls_below({.rounding = false}));
 }
 
-// Losses so large that one cell of the grid is wider than the exponents of double: the mass of such a release must not be lost.
+/// log(1 - rate + rate e^loss) at 200 bits.
+reference::Real mixed(double rate, double loss) {
+  constexpr mpfr_prec_t bits = 200;
+  return log1p(rate * expm1(reference::Real{loss, bits}));
+}
+
+/// The loss and the mass of one outcome's atom in each direction enclose the exact ones, by little more than the digits of double.
+void expect_enclosed(const LossLaw& above, const LossLaw& below, std::size_t which, const reference::Real& loss,
+                     const reference::Real& mass) {
+  const auto& higher = std::get<AtomsBase>(above.base);
+  const auto& lower = std::get<AtomsBase>(below.base);
+  ASSERT_GT(std::min(higher.atoms.size(), lower.atoms.size()), which);
+  EXPECT_TRUE(loss <= higher.atoms[which].loss + higher.loss_error);
+  EXPECT_TRUE(loss >= lower.atoms[which].loss - lower.loss_error);
+  const double distance = 5e-16 * std::abs(loss.nearest_double()) + 1e-320;
+  EXPECT_TRUE(higher.atoms[which].loss - loss <= distance);
+  EXPECT_TRUE(loss - lower.atoms[which].loss <= distance);
+  EXPECT_TRUE(mass <= higher.atoms[which].mass * (1 + higher.mass_error));
+  EXPECT_TRUE(mass >= lower.atoms[which].mass * (1 - lower.mass_error));
+  EXPECT_LT(reference::relative_error(higher.atoms[which].mass, mass), 1e-15);
+}
+
+// Rates from where a record is hardly ever there to where it is hardly ever missing. Losses near -log(rate) and near log(1 - rate), where the mixture
+// turns, and those whose exponentials are beyond every long double.
+TEST(BatchPair, MixesOutcomesWithAllTheirDigits) {
+  constexpr double mass = 0.25;
+  const std::vector<double> rates{1e-200, 1e-30, 1e-18, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9, 1 - 1e-6, 1 - 1e-12, 1 - 0x1p-53};
+  for (const double rate : rates) {
+    std::vector<double> losses{1e-300, 1e-12, 1e-6, 1e-3, 0.1, 0.7, 1, 2, 5, 9, 15, 21, 30, 44, 60, 100, 690, 10999, 11001, 12000};
+    for (const double factor : {0.5, 0.9, 0.999, 1.0, 1.001, 1.1}) {
+      losses.push_back(factor * -std::log(rate));
+      losses.push_back(factor * -std::log1p(-rate));
+    }
+    for (const double size : losses) {
+      for (const double loss : {size, -size}) {
+        SCOPED_TRACE(testing::Message() << "rate " << rate << " loss " << loss);
+        const BatchTerms of_one{.rounding = false};
+        const BatchPair pair{{{{loss, mass}}, 0}, {{{loss, mass}}, 0}};
+        const auto law = [&](Mixing mixing, int direction) { return batch_law(pair, mixing, rate, direction, of_one); };
+        // With a loss below -700 there is more Q-mass than a double holds.
+        const reference::Real others = exp(reference::Real{-loss, 200});
+        if (loss > -600) {
+          const reference::Real removed = mass * (rate + (reference::Real{1, 200} - rate) * others);
+          expect_enclosed(law(Mixing::remove, +1), law(Mixing::remove, -1), 0, mixed(rate, loss), removed);
+        }
+        expect_enclosed(law(Mixing::add, +1), law(Mixing::add, -1), 0, -mixed(rate, -loss), reference::Real{mass, 200});
+        if (loss <= 0 || loss > 600) continue;
+        // The mirror image comes first, then the middle.
+        const auto both = law(Mixing::symmetric, +1);
+        EXPECT_TRUE(-mixed(rate, loss) <= std::get<AtomsBase>(both.base).atoms.at(0).loss);
+        EXPECT_TRUE(mixed(rate, loss) <= std::get<AtomsBase>(both.base).atoms.at(2).loss);
+      }
+    }
+    // What only one of both has, at the ends.
+    const BatchPair apart{{{{0, 0.5}}, 0.5}, {{{0, 0.5}}, 0.5}};
+    const auto end = log1p(-reference::Real{rate, 200});
+    const auto at = [&](Mixing mixing, int direction, std::size_t which) {
+      return std::get<AtomsBase>(batch_law(apart, mixing, rate, direction).base).atoms.at(which).loss;
+    };
+    EXPECT_TRUE(-end <= at(Mixing::add, +1, 1) && -end >= at(Mixing::add, -1, 1)) << rate;
+    EXPECT_TRUE(end >= at(Mixing::remove, -1, 0)) << rate;
+  }
+}
+
+// Losses so large that one cell of the grid is wider than the exponents of double, or that a double does not tell them from their neighbours by a
+// cell: the mass of such a release must not be lost.
 TEST(BatchPair, LosesNoMassOfHugeLosses) {
-  for (const char* inner : {"compose(discrete_laplace(4, 48135189597), gaussian(1))", "compose(laplace(1e-9), zcdp(1))",
-                            "compose(discrete_laplace(0.093, 6), discrete_laplace(4, 48135189597), zcdp(4))",
-                            "compose(exponential(1e9), gaussian(1))", "compose(discrete_gaussian(4, 48135189597), laplace(1))"}) {
+  for (const char* inner :
+       {"compose(discrete_laplace(4, 48135189597), gaussian(1))", "compose(laplace(1e-9), zcdp(1))",
+        "compose(discrete_laplace(0.093, 6), discrete_laplace(4, 48135189597), zcdp(4))", "compose(exponential(1e9), gaussian(1))",
+        "compose(discrete_gaussian(4, 48135189597), laplace(1))", "approx(1e20, 0.344)", "approx(1e235, 0.344)"}) {
     const Event event = poisson(SamplingRate{0.25}, parse_event(inner, Adjacency::add_or_remove_one));
     for (const double at : {1e-10, 1e-3, 0.01}) {
       try {

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <tuple>
 
@@ -11,6 +15,7 @@
 #include <surety/accounting/answers/best.h>
 
 #include <support/mixtures.h>
+#include <support/real.h>
 
 namespace surety::accounting::gaussian_mixture_test {
 namespace {
@@ -48,6 +53,25 @@ TEST(Users, CostWhatTheirRecordsTogetherDo) {
       EXPECT_LE(found.upper - found.lower, 2e-5) << release("record_sum") << ' ' << epsilon;
     }
   }
+}
+
+TEST(Users, OfManyRecordsHaveBinomialWeights) {
+  using Real = reference::Real;
+  double worst = 0;
+  for (const auto& [records, rate] : {std::tuple{2, 0.3}, {17, 0.01}, {400, 0.77}, {3000, 1e-5}}) {
+    const auto mixture = privacy_loss::binomial_mixture(1, static_cast<std::uint64_t>(records), rate);
+    ASSERT_EQ(mixture.log_weights.size(), static_cast<std::size_t>(records) + 1);
+    Real log_choices{0};
+    for (int i = 0; i <= records; ++i) {
+      if (i > 0) log_choices = log_choices + log(Real{records - i + 1.0} / Real{static_cast<double>(i)});
+      const Real truth =
+          log_choices + Real{static_cast<double>(i)} * log(Real{rate}) + (records - static_cast<double>(i)) * log(1.0 - Real{rate});
+      const double off = std::abs((Real{mixture.log_weights[static_cast<std::size_t>(i)]} - truth).nearest_double());
+      EXPECT_LE(off, mixture.weight_error) << records << ' ' << i;
+      worst = std::max(worst, off / mixture.weight_error);
+    }
+  }
+  EXPECT_GT(worst, 0.3);
 }
 
 TEST(Users, OfOneRecordAreItsBatches) {

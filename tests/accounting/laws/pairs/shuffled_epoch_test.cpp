@@ -38,6 +38,19 @@ TEST(LargestCoordinate, IsTwoProbabilityLaws) {
   }
 }
 
+// However a user's records fall into the batches: the ways add up to all of them.
+TEST(LargestCoordinate, OfAUserIsTwoProbabilityLaws) {
+  for (const std::uint64_t records : {1U, 2U, 3U, 5U}) {
+    for (const std::uint64_t batches : {1U, 3U, 40U}) {
+      const auto base = largest_coordinate_of_user(1.5, batches, records);
+      EXPECT_NEAR(delta_of(atoms_of(base, false), -infinity), 1, 1e-12) << records << ' ' << batches;
+      EXPECT_NEAR(delta_of(atoms_of(base, true), -infinity), 1, 1e-11) << records << ' ' << batches;
+      EXPECT_LT(base.loss_error, 3e-13);
+      EXPECT_LT(base.mass_error, 2e-13);
+    }
+  }
+}
+
 TEST(LargestCoordinate, OfOneBatchIsTheGaussianItself) {
   for (const double z : {0.5, 1.0, 5.0}) {
     const auto base = largest_coordinate(z, 1);
